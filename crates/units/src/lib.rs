@@ -1,0 +1,13 @@
+//! Addresses, time and sizes as types.
+//!
+//! Everything that could be mistaken for something else has a type of its own: a virtual address is not a physical
+//! one, a line number is not a byte address, a cycle count means nothing without its clock, and a duration is not an
+//! instant. No other crate of Casemate is named here.
+
+mod address;
+mod size;
+mod time;
+
+pub use address::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
+pub use size::{Bytes, ParseBytesError};
+pub use time::{Clock, Cycles, Duration, Time};
