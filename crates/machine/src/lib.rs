@@ -1,1 +1,12 @@
-//! (being written)
+//! The unprotected machine: a core with its private caches, and memory.
+//!
+//! Nothing here knows that memory can be protected. What leaves the private caches is a request for a line; whoever
+//! assembles the machine decides what stands between it and the memory channel.
+
+pub mod cache;
+pub mod channel;
+pub mod dram;
+pub mod node;
+pub mod observer;
+pub mod paging;
+pub mod sparse;

@@ -1,1 +1,24 @@
-//! (being written)
+//! Memory protection: the verbs, the parts, and the one text that composes them.
+//!
+//! A protection scheme is written once, in [`scheme`], as straight-line `async` text over the verbs of [`verbs`]. The
+//! text names no way of running; [`ways`] names no part:
+//!
+//! * [`ways::Functional`]: every verb is ready at once. This is what gets attacked.
+//! * [`ways::Timed`]: the verbs wait for real resources on a simulated clock, and still move the real bytes.
+//! * [`ways::Explained`]: a wrapper around either, which keeps the list of what was done and when.
+//!
+//! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
+
+pub mod cipher;
+pub mod counter;
+pub mod design;
+pub mod layout;
+pub mod ledger;
+pub mod mac;
+pub mod media;
+pub mod metadata;
+pub mod planted;
+pub mod scheme;
+pub mod tree;
+pub mod verbs;
+pub mod ways;

@@ -1,1 +1,106 @@
-//! (being written)
+//! Named designs and machines: the catalogue.
+//!
+//! Both are data. Every file in `designs/` and `machines/` at the root of the repository is built in; files of the user's
+//! own are read from where they are. What a file may say is a type here; what it claims is compared with what happens.
+
+mod claims;
+mod design_file;
+mod error;
+mod machine_file;
+
+pub use claims::{Attack, Claims, Verdict};
+pub use design_file::Design;
+pub use error::{ConfigError, nearest};
+pub use machine_file::{LlcConfig, Machine, Memory};
+
+mod embedded {
+    include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+}
+
+/// All built-in designs, in the order of their names.
+///
+/// # Panics
+/// If a built-in file is wrong, which a test rules out.
+pub fn designs() -> Vec<Design> {
+    embedded::DESIGNS.iter().map(|(path, text)| Design::parse(path, text).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+/// All built-in machines, in the order of their names.
+///
+/// # Panics
+/// If a built-in file is wrong, which a test rules out.
+pub fn machines() -> Vec<Machine> {
+    embedded::MACHINES.iter().map(|(path, text)| Machine::parse(path, text).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+/// The design with this name, or in the file with this path (which must end in `.toml`).
+///
+/// # Errors
+/// Unknown names, with the nearest right one; unreadable or wrong files.
+pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
+    find("design", name_or_path, designs(), |design| &design.name, Design::parse)
+}
+
+/// The machine with this name, or in the file with this path (which must end in `.toml`).
+///
+/// # Errors
+/// Unknown names, with the nearest right one; unreadable or wrong files.
+pub fn machine(name_or_path: &str) -> Result<Machine, ConfigError> {
+    find("machine", name_or_path, machines(), |machine| &machine.name, Machine::parse)
+}
+
+fn find<T>(
+    kind: &'static str,
+    name_or_path: &str,
+    built_in: Vec<T>,
+    name_of: impl Fn(&T) -> &String,
+    parse: impl Fn(&str, &str) -> Result<T, ConfigError>,
+) -> Result<T, ConfigError> {
+    if name_or_path.ends_with(".toml") {
+        let unreadable = |source| ConfigError::Unreadable { file: name_or_path.to_owned(), source };
+        return parse(name_or_path, &std::fs::read_to_string(name_or_path).map_err(unreadable)?);
+    }
+    let known: Vec<String> = built_in.iter().map(|item| name_of(item).clone()).collect();
+    built_in.into_iter().find(|item| name_of(item) == name_or_path).ok_or_else(|| ConfigError::Unknown {
+        kind,
+        name: name_or_path.to_owned(),
+        nearest: nearest(name_or_path, known.iter().map(String::as_str)).map(str::to_owned),
+        known,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_file_is_right_and_named_as_its_file() {
+        for (path, text) in embedded::DESIGNS {
+            assert_eq!(*path, format!("designs/{}.toml", Design::parse(path, text).unwrap().name));
+        }
+        for (path, text) in embedded::MACHINES {
+            assert_eq!(*path, format!("machines/{}.toml", Machine::parse(path, text).unwrap().name));
+        }
+    }
+
+    #[test]
+    fn a_design_that_is_only_a_composition_takes_fewer_than_60_lines() {
+        for (path, text) in embedded::DESIGNS {
+            assert!(text.lines().count() < 60, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_design_names_the_nearest_right_one() {
+        let error = design("sc64-btm").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'sc64-bmt'?") && error.contains("ctr-mac"), "{error}");
+        assert!(design("no-such-file.toml").unwrap_err().to_string().contains("no-such-file.toml"));
+    }
+
+    #[test]
+    fn an_unknown_key_names_its_file_its_line_and_the_nearest_right_one() {
+        let text = embedded::DESIGNS[0].1.replace("cipher =", "cypher =");
+        let error = Design::parse("mine.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with("mine.toml:") && error.contains("cypher") && error.contains("did you mean 'cipher'?"), "{error}");
+    }
+}

@@ -3,5 +3,20 @@
 //! Every source of work speaks one language, the [`Chunk`](stream::Chunk): a live recording, a stored trace and a
 //! built-in kernel cannot be told apart by the machine that runs them.
 
+mod assemble;
+pub mod broadcast;
+pub mod decode;
+mod error;
 pub mod instruction;
+pub mod kernels;
+pub mod live;
+pub mod shadow;
+mod source;
 pub mod stream;
+#[cfg(test)]
+mod testing;
+pub mod trace;
+pub mod walker;
+
+pub use error::WorkloadError;
+pub use source::{Finish, Medium, Origin, Source, Values};

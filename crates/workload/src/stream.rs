@@ -1,21 +1,17 @@
 //! The recorder's protocol: a program as chunks of 64-bit words.
 //!
-//! A [`Block`] is a straight run of instructions, sent once. The dynamic part is a list of words: a block was entered,
-//! an instruction of it touched an address, here is the value that it stored, here is what a line held when it was first
-//! touched. Two bits at the top tell the words apart:
+//! A [`Block`] is a straight run of instructions, sent once. The dynamic part is a list of words, laid out as
+//! [`wire::word`] says: a block was entered, an instruction of it touched an address, here is the value that it stored,
+//! here is what a line held when it was first touched. A [`Walker`](crate::walker::Walker) turns them into steps.
 //!
-//! | bits 62-63 | word | the other bits | followed by |
-//! |---|---|---|---|
-//! | 0 | load   | 59-61 log2 of the size in bytes, 58 value follows, 48-57 index of the instruction in its block, 0-47 address | the value, if bit 58 is set |
-//! | 1 | store  | as a load | the value, always |
-//! | 2 | block  | 32-47 how many of its instructions ran (all but at a fault), 0-31 block number | |
-//! | 3 | other  | 56-61 which ([`Control`]), 0-47 operand | see [`Control`] |
-//!
-//! Accesses wider than eight bytes arrive as several accesses of eight bytes of one instruction.
+//! Accesses wider than eight bytes arrive as several accesses of eight bytes of one instruction. Stores always carry
+//! their value; whether a load does is said by each load's own word, so that sources may mix both.
 
 use crate::instruction::Instruction;
 use std::sync::Arc;
 use units::VirtAddr;
+
+pub use wire::word::{Birth, LineCause, Loss};
 
 /// The number of a block, unique within its process image.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,6 +24,8 @@ pub struct Block {
     pub id: BlockId,
     /// Its instructions, in order.
     pub instructions: Vec<Instruction>,
+    /// The bytes that they were decoded from, so that a stored trace can be decoded anew. Empty if there are none.
+    pub code: Box<[u8]>,
 }
 
 /// Which flow of control a chunk belongs to.
@@ -46,7 +44,7 @@ pub struct Chunk {
     pub strand: Strand,
     /// Blocks of this process that the words may name from here on.
     pub new_blocks: Vec<Arc<Block>>,
-    /// What happened, in order, as described at the head of this file.
+    /// What happened, in order: whole records as [`wire::word`] lays them out, without code records.
     pub words: Vec<u64>,
 }
 
@@ -83,13 +81,4 @@ pub struct Step<'a> {
     pub accesses: &'a [Access],
     /// Where execution went next, if the recording says.
     pub next: Option<VirtAddr>,
-}
-
-/// Why a line's content is told.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum LineCause {
-    /// The program is about to touch this line for the first time.
-    FirstTouch,
-    /// The kernel may have written to it (a system call's buffer, a mapping).
-    Kernel,
 }

@@ -1,0 +1,185 @@
+//! The timeline of one read: what was done, from when to when, and what it waited for.
+//!
+//! The machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
+//! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
+
+use machine::channel::Channel;
+use machine::dram::{Dram, DramConfig, Kind, RowOutcome};
+use protection::verbs::{Fault, Plaintext};
+use protection::ways::{Explained, Receiver, Timed, TimedMemory};
+use serde::{Deserialize, Serialize};
+use sim::span::Span;
+use sim::{Clock, Executor};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use systems::{Design, Machine};
+use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, Line, LineAddr, Time};
+
+/// Which metadata of the line is on the chip when the line is read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnChip {
+    /// Nothing: the walk goes up to the root.
+    #[default]
+    Nothing,
+    /// The nodes of the tree above the line's counter.
+    Tree,
+    /// The counter as well.
+    Counter,
+    /// The counter and the tag.
+    All,
+}
+
+/// How the line's DRAM row stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Row {
+    /// Open.
+    Hit,
+    /// Closed, as after a refresh.
+    #[default]
+    Closed,
+    /// Another row of its bank is open.
+    Conflict,
+}
+
+/// The condition in which the line is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Scenario {
+    /// What is on the chip.
+    pub on_chip: OnChip,
+    /// How the row stands.
+    pub row: Row,
+}
+
+/// The timeline of one read under one design.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Explanation {
+    /// The design's name.
+    pub design: String,
+    /// The machine's name.
+    pub machine: String,
+    /// The condition.
+    pub scenario: Scenario,
+    /// From the controller's start to the released line, in femtoseconds.
+    pub latency_fs: u64,
+    /// What was done; times are in femtoseconds from the start of the read.
+    pub spans: Vec<Span>,
+}
+
+/// Takes the place of the chip: hands out one content for all lines and notes when a line is released.
+struct Witness {
+    clock: Clock,
+    released: Cell<Option<Time>>,
+}
+
+const CONTENT: Line = [0x5a; LINE_BYTES];
+
+impl Receiver for Witness {
+    fn released(&self, _: LineAddr, plaintext: &Plaintext) {
+        assert_eq!(plaintext.bytes, CONTENT, "an explained read returns what was written");
+        self.released.set(Some(self.clock.now()));
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("an explained read reports tampering: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        CONTENT
+    }
+}
+
+/// Reads one line of a protected memory in the stated condition.
+///
+/// # Errors
+/// The rule that the design's composition breaks.
+pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result<Explanation, String> {
+    let mut executor = Executor::new();
+    let clock = executor.clock().clone();
+    let lines = machine.memory.size.0 / LINE_BYTES as u64;
+    let scheme = Rc::new(design.parts.build(lines, 1)?);
+    let channel = Channel::start(&clock, machine.dram.clone());
+    let witness = Witness { clock: clock.clone(), released: Cell::new(None) };
+    let slots = scheme.layout().total_lines();
+    let memory = Rc::new(TimedMemory::new(&clock, channel.clone(), slots, &machine.engines, true, witness));
+    let result = Rc::new(RefCell::new(None));
+
+    let (outcome, seen) = (result.clone(), memory.clone());
+    let dram = machine.dram.clone();
+    clock.clone().spawn(async move {
+        let target = LineAddr(lines / 2 + 64 * 5 + 3);
+        let ordinary = Timed::new(&seen);
+        for warm in before(target, scenario.on_chip) {
+            scheme.read(&ordinary, warm).await;
+        }
+        clock.sleep_until(after_a_refresh(&dram, clock.now())).await;
+        match scenario.row {
+            Row::Closed => {}
+            Row::Hit => drop(channel.read(LineAddr(target.0 ^ 1)).await),
+            Row::Conflict => drop(channel.read(of_another_row(&dram, target)).await),
+        }
+        let start = clock.now();
+        seen.receiver().released.set(None);
+        let explained = Explained::new(Timed::new(&seen));
+        scheme.read(&explained, target).await;
+        let released = seen.receiver().released.get();
+        *outcome.borrow_mut() = released.map(|end| (start, end, explained.take_spans()));
+    });
+    executor.run_until(|| result.borrow().is_some());
+
+    let Some((start, end, mut spans)) = result.take() else { unreachable!("a read without an attacker is released") };
+    for span in &mut spans {
+        (span.start, span.end) = (since(start, span.start), since(start, span.end));
+    }
+    spans.sort_by_key(|span| (span.start, span.end));
+    Ok(Explanation {
+        design: design.name.clone(),
+        machine: machine.name.clone(),
+        scenario,
+        latency_fs: end.since(start).as_fs(),
+        spans,
+    })
+}
+
+fn since(start: Time, time: Time) -> Time {
+    Time::ZERO + time.since(start)
+}
+
+/// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
+/// the same line of counters, of one with the same line of tags.
+fn before(target: LineAddr, on_chip: OnChip) -> Vec<LineAddr> {
+    match on_chip {
+        OnChip::Nothing => vec![],
+        OnChip::Tree => vec![LineAddr(target.0 ^ 64)],
+        OnChip::Counter => vec![LineAddr(target.0 ^ 32)],
+        OnChip::All => vec![LineAddr(target.0 ^ 2)],
+    }
+}
+
+/// A moment when the channel is idle, a refresh has just closed all rows and the next is far.
+fn after_a_refresh(dram: &DramConfig, now: Time) -> Time {
+    let clock = Frequency::from_mhz(dram.clock_mhz);
+    let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
+    let settled = now + Duration::from_ns(1_000);
+    let refresh = settled.as_fs().div_ceil(period) * period;
+    Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))
+}
+
+/// A line in the same bank as `target`, but in another row: found by asking an idle channel.
+fn of_another_row(dram: &DramConfig, target: LineAddr) -> LineAddr {
+    let conflicts = |candidate: &LineAddr| {
+        let mut channel = Dram::new(dram.clone());
+        let mut answers = Vec::new();
+        for (token, line) in [target, *candidate].into_iter().enumerate() {
+            let mut now = Time::from_fs(token as u64 * 1_000_000_000);
+            channel.submit(now, line, Kind::Read, token as u32);
+            while let Some(next) = channel.advance(now, &mut answers) {
+                now = next;
+            }
+        }
+        answers.last().is_some_and(|answer| answer.outcome == RowOutcome::Conflict)
+    };
+    let rows = (1..).map(|row| LineAddr(target.0.wrapping_sub(row * dram.organisation.lines_per_row)));
+    rows.take(1 << 12).find(conflicts).unwrap_or(target)
+}

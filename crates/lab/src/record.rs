@@ -1,0 +1,127 @@
+//! The result record: one for each run, complete enough to do the run again.
+
+use crate::chip::LlcCounters;
+use crate::feed::FeedCounters;
+use machine::dram::DramCounters;
+use machine::node::NodeCounters;
+use machine::observer::ObserverCounters;
+use protection::metadata::CacheCounters;
+use protection::verbs::Fault;
+use protection::ways::TimedCounters;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use systems::{Design, Machine};
+use workload::Origin;
+
+/// The version of this record's form.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that decides a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Configuration {
+    /// Casemate's version.
+    pub version: String,
+    /// The machine, with every value.
+    pub machine: Machine,
+    /// The design, with every value.
+    pub design: Design,
+    /// Seeds keys and page placement.
+    pub seed: u64,
+    /// The most instructions to run.
+    pub budget: u64,
+    /// The program.
+    pub workload: Origin,
+}
+
+impl Configuration {
+    /// SHA-256 of the configuration as JSON, in hexadecimal: equal configurations, equal hash. How the program finished
+    /// is not part of it.
+    pub fn hash(&self) -> String {
+        let mut frozen = self.clone();
+        frozen.workload.finish = workload::Finish::Running;
+        let text = serde_json::to_vec(&frozen).unwrap_or_default();
+        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Where metadata lies and what it costs in memory.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Footprint {
+    /// Physical memory in use by the program, in bytes.
+    pub program_bytes: u64,
+    /// Metadata in percent of protected memory, by the layout.
+    pub metadata_percent: f64,
+    /// Metadata caches on the chip, in bytes.
+    pub metadata_cache_bytes: u64,
+}
+
+/// The built-in check of a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Checks {
+    /// Every line that came up from memory against what had gone down.
+    pub lines: ObserverCounters,
+    /// Tampering that was reported, though nobody tampered.
+    pub false_alarm: Option<Fault>,
+    /// Whether any pad hid two texts; absent if the ledger was off.
+    pub pad_reused: Option<bool>,
+    /// Whether everything above is as it must be, and something was compared at all.
+    pub passed: bool,
+}
+
+/// What depends on the computer that simulated, and so is not part of the result.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Host {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Simulated instructions per wall-clock second.
+    pub instructions_per_second: f64,
+    /// Bytes that memory, shadow and observer took.
+    pub simulated_memory_bytes: u64,
+}
+
+/// One run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Everything that decided the run.
+    pub configuration: Configuration,
+    /// [`Configuration::hash`].
+    pub configuration_hash: String,
+    /// Simulated instructions.
+    pub instructions: u64,
+    /// Core cycles.
+    pub cycles: u64,
+    /// Simulated time in femtoseconds.
+    pub time_fs: u64,
+    /// Instructions per cycle.
+    pub ipc: f64,
+    /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
+    pub read_latency_ns: f64,
+    /// All DRAM reads and writes, in bytes.
+    pub dram_bytes: u64,
+    /// The program's events.
+    pub feed: FeedCounters,
+    /// The core and its private caches.
+    pub node: NodeCounters,
+    /// The last-level cache.
+    pub llc: LlcCounters,
+    /// What protection did.
+    pub protection: TimedCounters,
+    /// The counter, tag and node caches.
+    pub metadata_caches: [CacheCounters; 3],
+    /// The memory channel.
+    pub dram: DramCounters,
+    /// What it takes in memory.
+    pub footprint: Footprint,
+    /// The built-in check.
+    pub checks: Checks,
+    /// Events on the simulated clock.
+    pub events: u64,
+    /// Condenses all events: two runs are the same if it is the same. In hexadecimal.
+    pub event_hash: String,
+    /// Weak choices of the design.
+    pub weaknesses: Vec<&'static str>,
+    /// How long the simulation itself took.
+    pub host: Host,
+}

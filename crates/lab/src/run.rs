@@ -1,0 +1,209 @@
+//! One run: assembles the chip, lets time pass, and writes down the result.
+
+use crate::chip::Chip;
+use crate::core_task::{CoreTask, End};
+use crate::feed::{FeedError, Program};
+use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA};
+use crate::uncore::Uncore;
+use machine::channel::Channel;
+use machine::paging::PageTable;
+use machine::sparse::Sparse;
+use protection::scheme::Scheme;
+use protection::ways::TimedMemory;
+use sim::Executor;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+use systems::{Design, Machine};
+use thiserror::Error;
+use units::{LINE_BYTES, Time};
+use workload::Source;
+
+/// Events between two looks at the progress.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The machine.
+    pub machine: Machine,
+    /// What protects its memory.
+    pub design: Design,
+    /// Seeds keys and page placement.
+    pub seed: u64,
+    /// The most instructions to run.
+    pub budget: u64,
+    /// Whether every pad is written down and compared: exact, and costly in memory.
+    pub ledger: bool,
+}
+
+/// What whoever watches a run wants of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// To go on.
+    GoOn,
+    /// To stop now, without a result.
+    Stop,
+}
+
+/// Why a run has no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The program, or its place in memory.
+    #[error(transparent)]
+    Feed(#[from] FeedError),
+    /// The composition of the design.
+    #[error("design {design}: {rule}")]
+    Design {
+        /// Its name.
+        design: String,
+        /// The rule that it breaks.
+        rule: String,
+    },
+    /// Nothing was executed.
+    #[error("'{0}' executed no instruction that could be simulated")]
+    Nothing(String),
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// A bug: all tasks wait for each other.
+    #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
+    StandsStill(Time),
+}
+
+/// Runs a program on a machine under a design. `watch` is told the number of instructions so far, now and then.
+///
+/// # Errors
+/// See [`RunError`]. Tampering and wrong lines are results, in [`Record::checks`].
+pub fn run<S: Source + 'static>(
+    options: &RunOptions,
+    source: S,
+    mut watch: impl FnMut(u64) -> Control,
+) -> Result<Record, RunError> {
+    let started = Instant::now();
+    let mut bench = Bench::assemble(options, source)?;
+    let mut looked_at = 0;
+    let mut stop = false;
+    let (clock, chip, end) = (bench.executor.clock().clone(), bench.chip.clone(), bench.end.clone());
+    let ended = bench.executor.run_until(|| {
+        if clock.event_count() >= looked_at {
+            looked_at = clock.event_count() + EVENTS_BETWEEN_LOOKS;
+            stop = watch(chip.node.borrow().instructions()) == Control::Stop;
+        }
+        stop || chip.fault_reported().is_some() || end.borrow().is_some()
+    });
+    if stop {
+        return Err(RunError::Stopped);
+    }
+    if !ended {
+        return Err(RunError::StandsStill(clock.now()));
+    }
+    if let Some(End::Failed(error)) = bench.end.take() {
+        return Err(error.into());
+    }
+    bench.record(options, started)
+}
+
+/// Everything on the bench: one machine with one program.
+struct Bench<S> {
+    executor: Executor,
+    chip: Rc<Chip>,
+    scheme: Rc<Scheme>,
+    memory: Rc<TimedMemory<Rc<Chip>>>,
+    channel: Rc<Channel>,
+    program: Rc<RefCell<Program<S>>>,
+    end: Rc<RefCell<Option<End>>>,
+}
+
+impl<S: Source + 'static> Bench<S> {
+    fn assemble(options: &RunOptions, source: S) -> Result<Bench<S>, RunError> {
+        let RunOptions { machine, design, seed, budget, ledger } = options;
+        let executor = Executor::new();
+        let clock = executor.clock();
+        let lines = machine.memory.size.0 / LINE_BYTES as u64;
+        let refused = |rule| RunError::Design { design: design.name.clone(), rule };
+        let scheme = Rc::new(design.parts.build(lines, *seed).map_err(refused)?);
+        let shadow = Rc::new(RefCell::new(Sparse::new(lines)));
+        let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed);
+        let program = Rc::new(RefCell::new(Program::new(source, *budget, pages, shadow.clone())));
+        let chip = Chip::new(clock, machine, shadow);
+        let channel = Channel::start(clock, machine.dram.clone());
+        let slots = scheme.layout().total_lines();
+        let memory =
+            Rc::new(TimedMemory::new(clock, channel.clone(), slots, &machine.engines, *ledger, chip.clone()));
+        let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
+        let end = Rc::new(RefCell::new(None));
+        CoreTask::start(clock, chip.clone(), uncore, memory.clone(), program.clone(), end.clone());
+        Ok(Bench { executor, chip, scheme, memory, channel, program, end })
+    }
+
+    fn record(&self, options: &RunOptions, started: Instant) -> Result<Record, RunError> {
+        let program = self.program.borrow();
+        let node = self.chip.node.borrow().counters();
+        let origin = program.origin().clone();
+        if node.instructions == 0 {
+            return Err(RunError::Nothing(origin.program.join(" ")));
+        }
+        let configuration = Configuration {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: options.machine.clone(),
+            design: options.design.clone(),
+            seed: options.seed,
+            budget: options.budget,
+            workload: origin,
+        };
+        let llc = self.chip.counters();
+        let protection = self.memory.counters();
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Record {
+            schema: SCHEMA,
+            configuration_hash: configuration.hash(),
+            instructions: node.instructions,
+            cycles: node.cycles,
+            time_fs: self.chip.node.borrow().retired_at().as_fs(),
+            ipc: node.instructions as f64 / node.cycles.max(1) as f64,
+            read_latency_ns: llc.miss_latency_fs as f64 / 1e6 / llc.misses.max(1) as f64,
+            dram_bytes: (protection.fetched.total() + protection.stored.total()) * LINE_BYTES as u64,
+            feed: program.counters(),
+            node,
+            llc,
+            protection,
+            metadata_caches: self.scheme.cache_counters(),
+            dram: self.channel.counters(),
+            footprint: self.footprint(options, program.footprint_bytes()),
+            checks: self.checks(),
+            events: self.executor.clock().event_count(),
+            event_hash: format!("{:016x}", self.executor.clock().event_hash()),
+            weaknesses: options.design.parts.weaknesses(),
+            host: Host {
+                seconds,
+                instructions_per_second: node.instructions as f64 / seconds,
+                simulated_memory_bytes: self.memory.media().borrow().footprint_bytes() + self.chip.footprint_bytes(),
+            },
+            configuration,
+        })
+    }
+
+    fn footprint(&self, options: &RunOptions, program_bytes: u64) -> Footprint {
+        let caches = &options.design.parts.caches;
+        let layout = self.scheme.layout();
+        let kept = [
+            (layout.counters().is_some(), caches.counters),
+            (layout.tags().is_some(), caches.tags),
+            (!layout.levels().is_empty(), caches.nodes),
+        ];
+        Footprint {
+            program_bytes,
+            metadata_percent: layout.overhead_percent(),
+            metadata_cache_bytes: kept.iter().filter(|(used, _)| *used).map(|(_, size)| size.0).sum(),
+        }
+    }
+
+    fn checks(&self) -> Checks {
+        let lines = self.chip.observed();
+        let false_alarm = self.chip.fault_reported();
+        let pad_reused = self.memory.ledger_is_on().then(|| self.memory.pad_reuse().is_some());
+        let passed = lines.lines_wrong == 0 && lines.lines_checked > 0 && false_alarm.is_none() && pad_reused != Some(true);
+        Checks { lines, false_alarm, pad_reused, passed }
+    }
+}

@@ -1,0 +1,236 @@
+//! A set-associative array of tags: which keys are held, how recently each was used, and which are dirty.
+//!
+//! Tags only. The bytes are the scheme's business, the timing is the owner's, so one part serves private caches, the
+//! last-level cache, metadata caches, TLBs and branch target buffers. Each place has a stable [`Slot`] number, so that an
+//! owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own beside it.
+//!
+//! Replacement is exact least-recently-used, by stamps. Each set remembers the way used last and tries it first: most
+//! accesses repeat, and such a hit reads one tag and writes nothing.
+
+/// A key that is never stored: marks an empty way.
+const EMPTY: u64 = u64::MAX;
+
+/// The place of one entry, stable for as long as the entry is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot(u32);
+
+impl Slot {
+    /// The place as an index below [`TagArray::slots`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What had to leave so that something else could enter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evicted {
+    /// Its key.
+    pub key: u64,
+    /// Whether it had been written to since it entered.
+    pub dirty: bool,
+}
+
+/// The tags of one set-associative array. Keys are any `u64` but `u64::MAX`; the low bits choose the set.
+#[derive(Clone, Debug)]
+pub struct TagArray {
+    ways: usize,
+    set_mask: u64,
+    tags: Box<[u64]>,
+    stamps: Box<[u64]>,
+    dirty: Box<[bool]>,
+    last_used: Box<[u16]>,
+    uses: u64,
+}
+
+impl TagArray {
+    /// An empty array.
+    ///
+    /// # Panics
+    /// If `sets` is not a power of two, or `ways` is zero or above 65535.
+    pub fn new(sets: usize, ways: usize) -> TagArray {
+        assert!(sets.is_power_of_two(), "{sets} sets: not a power of two");
+        assert!((1..=usize::from(u16::MAX)).contains(&ways), "{ways} ways: not between 1 and 65535");
+        let slots = sets * ways;
+        TagArray {
+            ways,
+            set_mask: sets as u64 - 1,
+            tags: vec![EMPTY; slots].into(),
+            stamps: vec![0; slots].into(),
+            dirty: vec![false; slots].into(),
+            last_used: vec![0; sets].into(),
+            uses: 0,
+        }
+    }
+
+    /// How many entries there is room for.
+    pub fn slots(&self) -> usize {
+        self.tags.len()
+    }
+
+    /// Where `key` is, without counting as a use.
+    pub fn probe(&self, key: u64) -> Option<Slot> {
+        let base = self.set(key) * self.ways;
+        let way = self.tags[base..base + self.ways].iter().position(|&tag| tag == key)?;
+        Some(Slot((base + way) as u32))
+    }
+
+    /// Where `key` is; makes it the most recently used of its set.
+    #[inline]
+    pub fn lookup(&mut self, key: u64) -> Option<Slot> {
+        let set = self.set(key);
+        let likely = set * self.ways + usize::from(self.last_used[set]);
+        if self.tags[likely] == key {
+            return Some(Slot(likely as u32));
+        }
+        let slot = self.probe(key)?;
+        self.touch(set, slot.index());
+        Some(slot)
+    }
+
+    /// Enters `key` as the most recently used of its set, in place of the least recently used.
+    ///
+    /// The key must not be held already: look it up first.
+    pub fn insert(&mut self, key: u64, dirty: bool) -> (Slot, Option<Evicted>) {
+        debug_assert!(key != EMPTY && self.probe(key).is_none(), "key {key:#x} cannot enter");
+        let set = self.set(key);
+        let base = set * self.ways;
+        let mut index = base;
+        for way in base + 1..base + self.ways {
+            if self.stamps[way] < self.stamps[index] {
+                index = way;
+            }
+        }
+        let evicted = Evicted { key: self.tags[index], dirty: self.dirty[index] };
+        self.tags[index] = key;
+        self.dirty[index] = dirty;
+        self.touch(set, index);
+        (Slot(index as u32), (evicted.key != EMPTY).then_some(evicted))
+    }
+
+    /// Notes that the entry was written to.
+    #[inline]
+    pub fn mark_dirty(&mut self, slot: Slot) {
+        self.dirty[slot.index()] = true;
+    }
+
+    /// Notes that the entry was written back and stays.
+    pub fn mark_clean(&mut self, slot: Slot) {
+        self.dirty[slot.index()] = false;
+    }
+
+    /// Whether the entry was written to since it entered or was last marked clean.
+    pub fn is_dirty(&self, slot: Slot) -> bool {
+        self.dirty[slot.index()]
+    }
+
+    /// Drops `key`; tells whether it was dirty, or nothing if it was not held.
+    pub fn invalidate(&mut self, key: u64) -> Option<bool> {
+        let index = self.probe(key)?.index();
+        self.tags[index] = EMPTY;
+        self.stamps[index] = 0;
+        Some(std::mem::take(&mut self.dirty[index]))
+    }
+
+    /// The keys of all entries, in the order of their places.
+    pub fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        self.tags.iter().copied().filter(|&tag| tag != EMPTY)
+    }
+
+    /// The keys of all dirty entries, in the order of their places.
+    pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
+        self.tags.iter().zip(&self.dirty).filter(|(_, dirty)| **dirty).map(|(tag, _)| *tag)
+    }
+
+    #[inline]
+    fn set(&self, key: u64) -> usize {
+        (key & self.set_mask) as usize
+    }
+
+    fn touch(&mut self, set: usize, index: usize) {
+        self.uses += 1;
+        self.stamps[index] = self.uses;
+        self.last_used[set] = (index - set * self.ways) as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The obvious thing: each set a list, most recent first.
+    struct Naive {
+        ways: usize,
+        sets: Vec<Vec<(u64, bool)>>,
+    }
+
+    impl Naive {
+        fn set(&mut self, key: u64) -> &mut Vec<(u64, bool)> {
+            let sets = self.sets.len() as u64;
+            &mut self.sets[(key % sets) as usize]
+        }
+
+        fn access(&mut self, key: u64, write: bool) -> (bool, Option<Evicted>) {
+            let ways = self.ways;
+            let set = self.set(key);
+            if let Some(at) = set.iter().position(|entry| entry.0 == key) {
+                let (key, dirty) = set.remove(at);
+                set.insert(0, (key, dirty || write));
+                return (true, None);
+            }
+            set.insert(0, (key, write));
+            let victim = (set.len() > ways).then(|| set.pop().unwrap());
+            (false, victim.map(|(key, dirty)| Evicted { key, dirty }))
+        }
+
+        fn invalidate(&mut self, key: u64) -> Option<bool> {
+            let set = self.set(key);
+            let at = set.iter().position(|entry| entry.0 == key)?;
+            Some(set.remove(at).1)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn replacement_is_least_recently_used(
+            sets in 0..3u32, ways in 1..5usize,
+            script in proptest::collection::vec((0..40u64, 0..8u8), 1..400),
+        ) {
+            let sets = 1usize << sets;
+            let mut array = TagArray::new(sets, ways);
+            let mut naive = Naive { ways, sets: vec![Vec::new(); sets] };
+            for (key, action) in script {
+                if action == 0 {
+                    prop_assert_eq!(array.invalidate(key), naive.invalidate(key));
+                    continue;
+                }
+                let write = action == 1;
+                let found = array.lookup(key);
+                let evicted = match found {
+                    Some(slot) => {
+                        if write {
+                            array.mark_dirty(slot);
+                        }
+                        None
+                    }
+                    None => array.insert(key, write).1,
+                };
+                prop_assert_eq!((found.is_some(), evicted), naive.access(key, write));
+            }
+            let mut dirty: Vec<u64> = array.dirty_keys().collect();
+            let mut expected: Vec<u64> = naive.sets.iter().flatten().filter(|e| e.1).map(|e| e.0).collect();
+            dirty.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(dirty, expected);
+        }
+    }
+
+    #[test]
+    fn a_probe_does_not_count_as_a_use() {
+        let mut array = TagArray::new(1, 2);
+        array.insert(1, false);
+        array.insert(2, false);
+        assert!(array.probe(1).is_some());
+        assert_eq!(array.insert(3, false).1, Some(Evicted { key: 1, dirty: false }));
+    }
+}

@@ -1,0 +1,227 @@
+//! Where tasks meet memory: waiting for room, for data, and for nothing else.
+//!
+//! [`Dram`] is a state machine that wants to be called when something can change. One task of the simulation does that;
+//! the tasks that read and write only see a future that is ready when their data is.
+
+use crate::dram::{Completion, Dram, DramConfig, DramCounters, Kind};
+use sim::{Clock, TaskId};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::Poll;
+use units::{LineAddr, Time};
+
+/// A read under way: who waits, and the answer once it is known.
+struct Pending {
+    task: TaskId,
+    answer: Option<Completion>,
+}
+
+struct State {
+    dram: Dram,
+    answers: Vec<Completion>,
+    pending: Vec<Option<Pending>>,
+    free: Vec<u32>,
+    /// Tasks that wait for room, first come first served, by kind.
+    waiting: [VecDeque<(u64, TaskId)>; 2],
+    tickets: u64,
+    driver: Option<TaskId>,
+    /// When the driver is to call the channel again.
+    due: Time,
+}
+
+/// One memory channel on a simulated clock.
+pub struct Channel {
+    clock: Clock,
+    state: RefCell<State>,
+}
+
+impl Channel {
+    /// A channel at power-on; starts the task that drives it.
+    pub fn start(clock: &Clock, config: DramConfig) -> Rc<Channel> {
+        let state = State {
+            dram: Dram::new(config),
+            answers: Vec::new(),
+            pending: Vec::new(),
+            free: Vec::new(),
+            waiting: [VecDeque::new(), VecDeque::new()],
+            tickets: 0,
+            driver: None,
+            due: Time::NEVER,
+        };
+        let channel = Rc::new(Channel { clock: clock.clone(), state: RefCell::new(state) });
+        let driven = channel.clone();
+        clock.spawn(poll_fn(move |_| {
+            driven.drive();
+            Poll::Pending
+        }));
+        channel
+    }
+
+    /// Reads a line; ready when the last of its data has arrived.
+    pub async fn read(&self, line: LineAddr) -> Completion {
+        self.room(Kind::Read).await;
+        let token = self.enter(line);
+        poll_fn(|_| {
+            let mut state = self.state.borrow_mut();
+            let entry = &mut state.pending[token as usize];
+            let answer = entry.as_ref().and_then(|pending| pending.answer).filter(|answer| answer.at <= self.clock.now());
+            match answer {
+                Some(answer) => {
+                    *entry = None;
+                    state.free.push(token);
+                    Poll::Ready(answer)
+                }
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Writes a line; ready when the write queue has taken it.
+    pub async fn write(&self, line: LineAddr) {
+        self.room(Kind::Write).await;
+        self.submit(line, Kind::Write, 0);
+    }
+
+    /// What the channel has done so far.
+    pub fn counters(&self) -> DramCounters {
+        self.state.borrow().dram.counters().clone()
+    }
+
+    /// Waits until the queue for this kind has room and it is this task's turn.
+    fn room(&self, kind: Kind) -> impl Future<Output = ()> + '_ {
+        let mut ticket = None;
+        poll_fn(move |_| {
+            let mut state = self.state.borrow_mut();
+            let first = state.waiting[kind as usize].front().map(|waiter| waiter.0);
+            if state.dram.has_room(kind) && (first.is_none() || first == ticket) {
+                if first.is_some() {
+                    state.waiting[kind as usize].pop_front();
+                }
+                return Poll::Ready(());
+            }
+            if ticket.is_none() {
+                let number = state.tickets;
+                state.tickets += 1;
+                ticket = Some(number);
+                let waiter = (number, self.clock.current_task());
+                state.waiting[kind as usize].push_back(waiter);
+            }
+            Poll::Pending
+        })
+    }
+
+    fn enter(&self, line: LineAddr) -> u32 {
+        let mut state = self.state.borrow_mut();
+        let pending = Pending { task: self.clock.current_task(), answer: None };
+        let token = match state.free.pop() {
+            Some(token) => token,
+            None => {
+                state.pending.push(None);
+                state.pending.len() as u32 - 1
+            }
+        };
+        state.pending[token as usize] = Some(pending);
+        drop(state);
+        self.submit(line, Kind::Read, token);
+        token
+    }
+
+    fn submit(&self, line: LineAddr, kind: Kind, token: u32) {
+        let now = self.clock.now();
+        let mut state = self.state.borrow_mut();
+        state.dram.submit(now, line, kind, token);
+        if state.due > now {
+            self.advance(&mut state);
+        }
+    }
+
+    /// Called by the driver's task: when it is due, or once at the start.
+    fn drive(&self) {
+        let mut state = self.state.borrow_mut();
+        let first = state.driver.replace(self.clock.current_task()).is_none();
+        // Later calls may find that a submission has moved the appointment; then this is not the time.
+        if first || self.clock.now() >= state.due {
+            state.due = Time::NEVER;
+            self.advance(&mut state);
+        }
+    }
+
+    /// Lets the channel do what it can now, passes its answers on, and arranges for the next call.
+    fn advance(&self, state: &mut State) {
+        let mut answers = std::mem::take(&mut state.answers);
+        let next = state.dram.advance(self.clock.now(), &mut answers);
+        for answer in answers.drain(..) {
+            if let Some(pending) = &mut state.pending[answer.token as usize] {
+                pending.answer = Some(answer);
+                self.clock.wake_at(pending.task, answer.at);
+            }
+        }
+        state.answers = answers;
+        for kind in [Kind::Read, Kind::Write] {
+            if let Some((_, task)) = state.waiting[kind as usize].front()
+                && state.dram.has_room(kind)
+            {
+                self.clock.wake(*task);
+            }
+        }
+        let appointed = std::mem::replace(&mut state.due, next.unwrap_or(Time::NEVER));
+        if let (Some(next), Some(driver)) = (next, state.driver)
+            && next != appointed
+        {
+            self.clock.wake_at(driver, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::Executor;
+    use std::cell::Cell;
+
+    fn time_of_reads(lines: Vec<u64>) -> Vec<u64> {
+        let mut executor = Executor::new();
+        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+        let done = Rc::new(RefCell::new(vec![0; lines.len()]));
+        for (index, line) in lines.into_iter().enumerate() {
+            let (channel, done, clock) = (channel.clone(), done.clone(), executor.clock().clone());
+            executor.clock().spawn(async move {
+                channel.read(LineAddr(line)).await;
+                done.borrow_mut()[index] = clock.now().as_fs() / 625_000;
+            });
+        }
+        executor.run();
+        let times = done.borrow().clone();
+        times
+    }
+
+    #[test]
+    fn a_lone_read_of_a_closed_row_takes_48_clocks() {
+        assert_eq!(time_of_reads(vec![0]), [48]);
+    }
+
+    #[test]
+    fn more_reads_than_the_queue_holds_all_complete() {
+        let times = time_of_reads((0..500).map(|n| n * 7919).collect());
+        assert!(times.iter().all(|time| *time >= 48));
+    }
+
+    #[test]
+    fn writes_wait_for_room_and_then_go_through() {
+        let mut executor = Executor::new();
+        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+        let taken = Rc::new(Cell::new(0));
+        let (writer, seen) = (channel.clone(), taken.clone());
+        executor.clock().spawn(async move {
+            for line in 0..200 {
+                writer.write(LineAddr(line * 128)).await;
+                seen.set(seen.get() + 1);
+            }
+        });
+        executor.run_until(|| taken.get() == 200);
+        assert_eq!((taken.get(), channel.counters().writes), (200, 200));
+    }
+}

@@ -1,0 +1,287 @@
+//! The memory controller, in clocks: it goes from command to command, never from clock to clock.
+//!
+//! Nothing about the next command changes before a request arrives or a command issues. The controller therefore
+//! decides once, remembers the decision with its clock, and sleeps until then. At equal clocks, rows already being
+//! opened go first, then the queues, then refreshes (whose rank accepts nothing from the queues once they are due), then
+//! idle rows. A request leaves its queue as soon as its row is being opened; its place goes to the next one.
+
+mod commands;
+
+use super::Kind;
+use super::address_map::Place;
+use super::config::{DramConfig, PagePolicy};
+use super::counters::DramCounters;
+use super::device::{CLOSED, Device};
+use super::drain::Drain;
+use super::queue::{Pool, Queue, Request, Waiting};
+use super::refresh::Refresh;
+use super::scheduler::{BankLoad, Candidate, Policy};
+use super::timing::Timing;
+use super::wait::{Stopwatch, WaitCause, Waits};
+use std::cmp::Ordering;
+use units::Time;
+
+/// What the controller does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Action {
+    /// Uses the row that was opened for the request at this position of the opening list.
+    UseOpened(usize),
+    /// Gives the next command for the candidate of this kind and bank.
+    Advance(Kind, usize),
+    /// Closes all banks of a rank for its refresh.
+    PrechargeAll(usize),
+    /// Refreshes a rank.
+    Refresh(usize),
+    /// Closes a row that nobody has used for long.
+    CloseIdle(usize),
+}
+
+/// An action and its clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Decision {
+    at: u64,
+    action: Action,
+}
+
+/// A read whose column command has issued.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Served {
+    /// The clock of the command.
+    pub issued: u64,
+    /// The request.
+    pub request: Request,
+    /// Why it waited.
+    pub waited_for: WaitCause,
+}
+
+/// Queues, banks and the state between them.
+#[derive(Clone, Debug)]
+pub(super) struct Controller {
+    device: Device,
+    policy: Policy,
+    page_timeout: Option<u64>,
+    timing: Timing,
+    /// What waits for a row, indexed by [`Kind`].
+    queues: [Queue; 2],
+    /// For each kind, the candidate of every bank.
+    candidates: [Vec<Candidate>; 2],
+    /// Requests whose row is being opened, oldest first.
+    opening: Vec<Waiting>,
+    load: Vec<BankLoad>,
+    pool: Pool,
+    drain: Drain,
+    /// Which kind has its turn.
+    turn: Kind,
+    drain_clock: Stopwatch,
+    refreshes: Vec<Refresh>,
+    arrivals: u64,
+    /// No command may issue before this clock: the command bus is taken, or the past is past.
+    floor: u64,
+    next: Option<Decision>,
+    /// Reads served since they were last collected.
+    pub served: Vec<Served>,
+    /// What has happened so far.
+    pub counters: DramCounters,
+}
+
+impl Controller {
+    /// A controller for a checked configuration.
+    pub fn new(config: &DramConfig) -> Controller {
+        let device = Device::new(config);
+        let banks = device.banks.len();
+        let page_timeout = match config.page_policy {
+            PagePolicy::Open => None,
+            PagePolicy::OpenWithTimeout { idle_clocks } => Some(idle_clocks),
+        };
+        Controller {
+            policy: Policy::new(config.scheduler),
+            page_timeout,
+            timing: config.timing,
+            queues: [Queue::new(banks, config.read_queue), Queue::new(banks, config.write_queue)],
+            candidates: [vec![Candidate::NONE; banks], vec![Candidate::NONE; banks]],
+            opening: Vec::with_capacity(banks),
+            load: vec![BankLoad::default(); banks],
+            pool: Pool::default(),
+            drain: Drain::new(config),
+            turn: Kind::Read,
+            drain_clock: Stopwatch::default(),
+            refreshes: (0..config.organisation.ranks).map(|rank| Refresh::new(config, rank)).collect(),
+            arrivals: 0,
+            device,
+            floor: 0,
+            next: None,
+            served: Vec::new(),
+            counters: DramCounters::default(),
+        }
+    }
+
+    /// Whether one more request of this kind fits.
+    pub fn has_room(&self, kind: Kind) -> bool {
+        self.queues[kind as usize].has_room()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.opening.is_empty() && self.queues.iter().all(|queue| queue.len() == 0)
+    }
+
+    /// Whether a write to this cell still waits.
+    pub fn holds_write(&self, place: Place) -> bool {
+        let is_write = |opened: &Waiting| self.pool.get(opened.ticket).kind == Kind::Write;
+        self.queues[Kind::Write as usize].of_bank(usize::from(place.bank)).iter().any(|waiting| waiting.place == place)
+            || self.opening.iter().any(|opened| opened.place == place && is_write(opened))
+    }
+
+    /// Puts a request into its queue at the clock `now`; everything before `now` must have been done.
+    pub fn enqueue(&mut self, now: u64, place: Place, kind: Kind, token: u32, arrived: Time) {
+        self.floor = self.floor.max(now);
+        let number = usize::from(place.bank);
+        let bank = &self.device.banks[number];
+        let bank_free = match bank.open_row {
+            row if row == place.row => bank.column_ready,
+            CLOSED => bank.activate_ready,
+            _ => bank.precharge_ready,
+        };
+        let refresh = self.refreshes[bank.rank].clock(now);
+        let waits = Waits { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
+        let ticket = self.pool.insert(Request { token, kind, arrived, outcome: None, waits });
+        self.queues[kind as usize].push(Waiting { age: self.arrivals, place, ticket });
+        self.arrivals += 1;
+        let changed = self.reconsider(number, kind);
+        self.revise_decision(number, kind, changed);
+    }
+
+    /// Adapts the decision to a new request of this bank and kind, the youngest of all. It matters if it turns the
+    /// drain, if it wants a row that was to be closed, or if it changed its bank's candidate, which may then be served
+    /// earlier than anything else.
+    fn revise_decision(&mut self, number: usize, kind: Kind, changed: bool) {
+        let turn = self.turn;
+        self.update_turn();
+        let Some(decision) = self.next else { return };
+        let own = [Action::CloseIdle(number), Action::Advance(kind, number)];
+        if turn != self.turn || decision.action == own[0] || changed && decision.action == own[1] {
+            self.next = None;
+        } else if changed && kind == turn {
+            let candidate = &self.candidates[kind as usize][number];
+            let at = candidate.before_refresh(&self.device, &self.refreshes, self.floor).unwrap_or(u64::MAX);
+            self.next = match at.cmp(&decision.at) {
+                Ordering::Greater => Some(decision),
+                Ordering::Less if self.policy.is_local() => Some(Decision { at, action: own[1] }),
+                _ => None,
+            };
+        }
+    }
+
+    /// Decides whose turn it is after the queues have changed.
+    fn update_turn(&mut self) {
+        let [reads, writes] = [self.queues[0].len(), self.queues[1].len()];
+        self.drain.update(reads, writes);
+        self.drain_clock.set(self.drain.writing() && writes > 0, self.floor);
+        self.turn = if self.drain.writing() { Kind::Write } else { Kind::Read };
+    }
+
+    /// Finds the candidate of a bank anew and says whether it is another one now.
+    fn reconsider(&mut self, bank: usize, kind: Kind) -> bool {
+        let queue = &self.queues[kind as usize];
+        let candidate = self.policy.candidate(queue, kind, &self.device, &self.load[bank], bank);
+        std::mem::replace(&mut self.candidates[kind as usize][bank], candidate) != candidate
+    }
+
+    /// Finds the candidates of a bank anew after a command.
+    fn reconsider_bank(&mut self, bank: usize) {
+        self.reconsider(bank, Kind::Read);
+        self.reconsider(bank, Kind::Write);
+    }
+
+    /// Finds the candidates of a rank's banks anew after a command to all of them.
+    fn reconsider_rank(&mut self, rank: usize) {
+        for bank in self.device.banks_of(rank) {
+            self.reconsider_bank(bank);
+        }
+    }
+
+    /// Issues every command that issues before the clock `end`.
+    pub fn run_before(&mut self, end: u64) {
+        loop {
+            if self.is_idle() {
+                self.refresh_while_idle(end);
+            }
+            let decision = self.next_decision();
+            if decision.at >= end {
+                return;
+            }
+            self.perform(decision);
+        }
+    }
+
+    /// Every command so far.
+    #[cfg(test)]
+    pub fn log(&self) -> &[super::oracle::Issued] {
+        &self.device.log
+    }
+
+    /// The clock of the next command.
+    pub fn next_command(&mut self) -> u64 {
+        self.next_decision().at
+    }
+
+    fn next_decision(&mut self) -> Decision {
+        let decision = self.next.unwrap_or_else(|| self.decide());
+        debug_assert_eq!(decision, self.decide(), "a remembered decision has become stale");
+        self.next = Some(decision);
+        decision
+    }
+
+    /// The first thing to do; each kind of work is preferred to the following ones at equal clocks.
+    fn decide(&self) -> Decision {
+        let kind = self.turn;
+        let mut best = Decision { at: u64::MAX, action: Action::Refresh(0) };
+        for (position, opened) in self.opening.iter().enumerate() {
+            let kind = self.pool.get(opened.ticket).kind;
+            let at = self.device.column_at(opened.bank(), kind).max(self.floor);
+            best = earlier(best, at, Action::UseOpened(position));
+        }
+        if best.at > self.floor {
+            let candidates = &self.candidates[kind as usize];
+            if let Some(pick) = self.policy.pick(candidates, &self.device, &self.refreshes, self.floor) {
+                best = earlier(best, pick.at, Action::Advance(kind, pick.bank));
+            }
+        }
+        for rank in 0..self.refreshes.len() {
+            best = self.decide_refresh(best, rank);
+        }
+        match self.page_timeout {
+            Some(idle_clocks) => self.decide_timeout(best, idle_clocks),
+            None => best,
+        }
+    }
+
+    /// A refresh comes no earlier than due, after the rows being opened have been used and all banks are closed.
+    fn decide_refresh(&self, best: Decision, rank: usize) -> Decision {
+        let due = self.refreshes[rank].due.max(self.floor);
+        if due >= best.at || self.opening.iter().any(|opened| self.device.banks[opened.bank()].rank == rank) {
+            return best;
+        }
+        match self.device.precharge_all_at(rank) {
+            Some(at) => earlier(best, at.max(due), Action::PrechargeAll(rank)),
+            None => earlier(best, self.device.refresh_at(rank).max(due), Action::Refresh(rank)),
+        }
+    }
+
+    /// An open row that no request wants is closed once it has rested long enough.
+    fn decide_timeout(&self, mut best: Decision, idle_clocks: u64) -> Decision {
+        for (number, bank) in self.device.banks.iter().enumerate() {
+            let wanted = |queue: &Queue| queue.of_bank(number).iter().any(|w| w.place.row == bank.open_row);
+            if bank.open_row != CLOSED && !self.load[number].opening && !self.queues.iter().any(wanted) {
+                let at = bank.precharge_ready.max(bank.last_used + idle_clocks).max(self.floor);
+                best = earlier(best, at, Action::CloseIdle(number));
+            }
+        }
+        best
+    }
+}
+
+/// The better of two: the first unless the second is earlier.
+fn earlier(best: Decision, at: u64, action: Action) -> Decision {
+    if at < best.at { Decision { at, action } } else { best }
+}

@@ -1,0 +1,136 @@
+//! What the controller does when a decision's clock has come: the commands, and what they mean for the requests.
+
+use super::{Action, Controller, Decision, Served};
+use crate::dram::device::CLOSED;
+use crate::dram::queue::Waiting;
+use crate::dram::refresh::Refresh;
+use crate::dram::scheduler::BankLoad;
+use crate::dram::{Kind, RowOutcome};
+
+impl Controller {
+    /// Does what was decided.
+    pub(super) fn perform(&mut self, Decision { at, action }: Decision) {
+        self.next = None;
+        self.floor = at + 1;
+        match action {
+            Action::UseOpened(position) => {
+                let opened = self.opening.remove(position);
+                self.load[opened.bank()].opening = false;
+                self.column(opened, at);
+                self.reconsider_bank(opened.bank());
+            }
+            Action::Advance(kind, bank) => {
+                self.advance_candidate(kind, bank, at);
+                self.reconsider_bank(bank);
+            }
+            Action::CloseIdle(bank) => {
+                self.precharge(bank, at);
+                self.reconsider_bank(bank);
+            }
+            Action::PrechargeAll(rank) => {
+                self.device.precharge_all(rank, at);
+                self.counters.precharges += 1;
+                self.reconsider_rank(rank);
+            }
+            Action::Refresh(rank) => {
+                self.device.refresh(rank, at);
+                self.refreshes[rank].issued(at);
+                self.counters.refreshes += 1;
+                self.reconsider_rank(rank);
+            }
+        }
+        self.update_turn();
+    }
+
+    /// Gives the next command for a candidate: its column command, an activate or a precharge.
+    fn advance_candidate(&mut self, kind: Kind, bank: usize, at: u64) {
+        let position = self.candidates[kind as usize][bank].position;
+        let requests = self.queues[kind as usize].of_bank(bank);
+        let waiting = requests[position];
+        let open_row = self.device.banks[bank].open_row;
+        if open_row == waiting.place.row {
+            self.load[bank].overtaken += u32::from(position > 0);
+            self.note_outcome(waiting, RowOutcome::Hit);
+            self.leave_queue(kind, bank, position);
+            self.column(waiting, at);
+        } else if open_row == CLOSED {
+            self.note_outcome(waiting, RowOutcome::Closed);
+            self.leave_queue(kind, bank, position);
+            self.device.activate(bank, waiting.place.row, at);
+            self.counters.activates += 1;
+            self.load[bank] = BankLoad { opening: true, overtaken: 0 };
+            self.opening.push(waiting);
+        } else {
+            self.note_outcome(waiting, RowOutcome::Conflict);
+            self.precharge(bank, at);
+        }
+    }
+
+    /// How a request finds its bank is settled by its first command.
+    fn note_outcome(&mut self, waiting: Waiting, outcome: RowOutcome) {
+        let request = self.pool.get_mut(waiting.ticket);
+        if request.outcome.is_none() {
+            request.outcome = Some(outcome);
+            self.counters.count_outcome(outcome);
+        }
+    }
+
+    fn leave_queue(&mut self, kind: Kind, bank: usize, position: usize) {
+        self.queues[kind as usize].remove(bank, position);
+        match kind {
+            Kind::Read => self.drain.read_served(),
+            Kind::Write => self.drain.write_served(),
+        }
+    }
+
+    fn precharge(&mut self, bank: usize, at: u64) {
+        self.device.precharge(bank, at);
+        self.counters.precharges += 1;
+    }
+
+    /// Moves a line and ends its request.
+    fn column(&mut self, waiting: Waiting, at: u64) {
+        let number = waiting.bank();
+        let request = self.pool.remove(waiting.ticket);
+        self.device.column(number, request.kind, at);
+        self.counters.data_bus_busy_clocks += self.timing.burst_clocks;
+        if request.kind == Kind::Write {
+            return;
+        }
+        let needed = match request.outcome {
+            Some(RowOutcome::Conflict) => self.timing.trp + self.timing.trcd,
+            Some(RowOutcome::Closed) => self.timing.trcd,
+            Some(RowOutcome::Hit) | None => 0,
+        };
+        let refresh = self.refreshes[self.device.banks[number].rank].clock(at);
+        let waited_for = request.waits.cause(at, needed, refresh, self.drain_clock.at(at));
+        self.served.push(Served { issued: at, request, waited_for });
+    }
+
+    /// Refreshes of an idle channel whose banks are closed happen exactly when due, so all of them before `end` are
+    /// done at once.
+    pub(super) fn refresh_while_idle(&mut self, end: u64) {
+        if self.refreshes.iter().all(|refresh| refresh.due >= end) {
+            return;
+        }
+        let (device, floor) = (&self.device, self.floor);
+        let punctual = |(rank, refresh): (usize, &Refresh)| {
+            let ready = device.refresh_at(rank).max(floor);
+            device.precharge_all_at(rank).is_none() && ready <= refresh.due
+        };
+        if !self.refreshes.iter().enumerate().all(punctual) {
+            return;
+        }
+        self.next = None;
+        for (rank, refresh) in self.refreshes.iter_mut().enumerate() {
+            if let Some((count, last)) = refresh.issued_while_idle(end) {
+                self.device.refresh(rank, last);
+                self.counters.refreshes += count;
+                self.floor = self.floor.max(last + 1);
+            }
+        }
+        for rank in 0..self.refreshes.len() {
+            self.reconsider_rank(rank);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a channel has done.
+
+use super::RowOutcome;
+use serde::Serialize;
+use units::Duration;
+
+/// Totals since power-on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct DramCounters {
+    /// Reads submitted.
+    pub reads: u64,
+    /// Writes submitted.
+    pub writes: u64,
+    /// Reads answered from the write queue.
+    pub forwarded: u64,
+    /// Writes that replaced a waiting write of the same line.
+    pub merged: u64,
+    /// Activate commands.
+    pub activates: u64,
+    /// Precharge commands; closing all banks of a rank is one.
+    pub precharges: u64,
+    /// Refresh commands.
+    pub refreshes: u64,
+    /// Requests that found their row open.
+    pub row_hits: u64,
+    /// Requests that found their bank closed.
+    pub row_closed: u64,
+    /// Requests that found another row open.
+    pub row_conflicts: u64,
+    /// The sum over all reads of the time from submission to the last data.
+    pub read_latency: Duration,
+    /// Memory clocks in which the data bus moved data.
+    pub data_bus_busy_clocks: u64,
+}
+
+impl DramCounters {
+    /// Counts how a request found its bank.
+    pub(super) fn count_outcome(&mut self, outcome: RowOutcome) {
+        match outcome {
+            RowOutcome::Hit => self.row_hits += 1,
+            RowOutcome::Closed => self.row_closed += 1,
+            RowOutcome::Conflict => self.row_conflicts += 1,
+        }
+    }
+}

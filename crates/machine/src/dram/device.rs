@@ -1,0 +1,259 @@
+//! What the DRAM devices permit: for every command the earliest clock at which it may issue.
+//!
+//! A constraint lives where the standard puts it: in a bank (tRCD, tRAS, tRC, tRP, tRTP, tWR), between banks of one
+//! group (the long forms of tCCD, tRRD, tWTR), between groups of one rank (the short forms, tFAW) or between ranks
+//! (the data bus). Instead of asking four levels before each command, issuing a command pushes its consequences down
+//! to the groups, so that the scheduler, which asks far more often than it issues, compares two numbers per request.
+//!
+//! This file knows no requests and no policy.
+
+use super::Kind;
+use super::config::DramConfig;
+use super::timing::Timing;
+use std::ops::Range;
+
+/// The open row of a bank that has none.
+pub(super) const CLOSED: u32 = u32::MAX;
+
+/// One bank: its row buffer and what its own last commands still forbid.
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    /// The row in the row buffer, or [`CLOSED`].
+    pub open_row: u32,
+    /// The bank's group, counted over the channel.
+    pub group: usize,
+    /// The bank's rank.
+    pub rank: usize,
+    /// When the open row may be read or written (tRCD).
+    pub column_ready: u64,
+    /// When the open row may be closed (tRAS, tRTP, tWR).
+    pub precharge_ready: u64,
+    /// When a row may be opened (tRC, tRP, tRFC).
+    pub activate_ready: u64,
+    /// When the open row was last used.
+    pub last_used: u64,
+}
+
+/// What a command must pass beside its own bank: the constraints that the commands of other banks put on its group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gate {
+    /// For reads: tCCD, tWTR and the data bus.
+    Read,
+    /// For writes: tCCD and the data bus.
+    Write,
+    /// For activates: tRRD and tFAW.
+    Activate,
+    /// For precharges, which only their own bank restrains.
+    Free,
+}
+
+impl Gate {
+    /// The gate of a column command.
+    pub fn of_column(kind: Kind) -> Gate {
+        match kind {
+            Kind::Read => Gate::Read,
+            Kind::Write => Gate::Write,
+        }
+    }
+}
+
+/// The four latest activates of a rank, as the times at which tFAW lets go of them, in a ring.
+#[derive(Clone, Debug, Default)]
+struct FourActivates {
+    released: [u64; 4],
+    oldest: usize,
+}
+
+/// How far apart two column commands must be: by the first's kind, the second's kind and how near their banks are.
+#[derive(Clone, Debug)]
+struct ColumnSpacing([[[u64; 3]; 2]; 2]);
+
+const SAME_GROUP: usize = 0;
+const SAME_RANK: usize = 1;
+const OTHER_RANK: usize = 2;
+
+impl ColumnSpacing {
+    fn new(t: &Timing) -> ColumnSpacing {
+        let burst = t.burst_clocks;
+        let read_to_write = t.cl + burst + t.trtrs - t.cwl;
+        let write_to_read = t.cwl + burst;
+        ColumnSpacing([
+            [[t.tccd_l, t.tccd_s, burst + t.trtrs], [read_to_write; 3]],
+            [
+                [write_to_read + t.twtr_l, write_to_read + t.twtr_s, (write_to_read + t.trtrs).saturating_sub(t.cl)],
+                [t.tccd_l, t.tccd_s, burst + t.trtrs],
+            ],
+        ])
+    }
+}
+
+/// All banks of a channel.
+#[derive(Clone, Debug)]
+pub(super) struct Device {
+    timing: Timing,
+    spacing: ColumnSpacing,
+    banks_per_rank: usize,
+    /// The banks: rank, then group, then bank in the group.
+    pub banks: Vec<Bank>,
+    /// For each group (rank, then group) when its gates open, indexed by [`Gate`].
+    pub gates: Vec<[u64; 4]>,
+    groups_per_rank: usize,
+    activates: Vec<FourActivates>,
+    /// Every command so far, for the tests that judge them.
+    #[cfg(test)]
+    pub log: Vec<super::oracle::Issued>,
+}
+
+/// Raises a time to a later one.
+fn push(ready: &mut u64, later: u64) {
+    *ready = (*ready).max(later);
+}
+
+impl Device {
+    /// The devices of a checked configuration, all banks closed and free.
+    pub fn new(config: &DramConfig) -> Device {
+        let organisation = &config.organisation;
+        let in_group = organisation.banks_per_group as usize;
+        let in_rank = in_group * organisation.bank_groups as usize;
+        let bank = |number: usize| Bank {
+            open_row: CLOSED,
+            group: number / in_group,
+            rank: number / in_rank,
+            column_ready: 0,
+            precharge_ready: 0,
+            activate_ready: 0,
+            last_used: 0,
+        };
+        let groups = (organisation.ranks * organisation.bank_groups) as usize;
+        Device {
+            timing: config.timing,
+            spacing: ColumnSpacing::new(&config.timing),
+            banks_per_rank: in_rank,
+            banks: (0..organisation.banks() as usize).map(bank).collect(),
+            gates: vec![[0; 4]; groups],
+            groups_per_rank: organisation.bank_groups as usize,
+            activates: vec![FourActivates::default(); organisation.ranks as usize],
+            #[cfg(test)]
+            log: Vec::new(),
+        }
+    }
+
+    /// The earliest read or write of the bank's open row.
+    pub fn column_at(&self, bank: usize, kind: Kind) -> u64 {
+        let bank = &self.banks[bank];
+        bank.column_ready.max(self.gates[bank.group][Gate::of_column(kind) as usize])
+    }
+
+    /// The earliest activate of the bank, which must be closed.
+    pub fn activate_at(&self, bank: usize) -> u64 {
+        let bank = &self.banks[bank];
+        bank.activate_ready.max(self.gates[bank.group][Gate::Activate as usize])
+    }
+
+    /// The earliest precharge of all open banks of a rank; nothing if none is open.
+    pub fn precharge_all_at(&self, rank: usize) -> Option<u64> {
+        self.rank(rank).iter().filter(|bank| bank.open_row != CLOSED).map(|bank| bank.precharge_ready).max()
+    }
+
+    /// The earliest refresh of a rank, whose banks must all be closed.
+    pub fn refresh_at(&self, rank: usize) -> u64 {
+        self.rank(rank).iter().map(|bank| bank.activate_ready).max().unwrap_or(0)
+    }
+
+    /// Reads or writes a line of the open row.
+    pub fn column(&mut self, bank: usize, kind: Kind, at: u64) {
+        debug_assert!(self.banks[bank].open_row != CLOSED, "{kind:?} of a closed bank");
+        debug_assert!(at >= self.column_at(bank, kind), "{kind:?} at {at} is too early");
+        #[cfg(test)]
+        self.log.push(super::oracle::Issued::column(at, bank, kind));
+        let t = &self.timing;
+        let Bank { group, rank, .. } = self.banks[bank];
+        let spacing = &self.spacing.0[kind as usize];
+        for (number, gates) in self.gates.iter_mut().enumerate() {
+            let near = match (number == group, number / self.groups_per_rank == rank) {
+                (true, _) => SAME_GROUP,
+                (false, true) => SAME_RANK,
+                (false, false) => OTHER_RANK,
+            };
+            push(&mut gates[Gate::Read as usize], at + spacing[Kind::Read as usize][near]);
+            push(&mut gates[Gate::Write as usize], at + spacing[Kind::Write as usize][near]);
+        }
+        let recovery = match kind {
+            Kind::Read => t.trtp,
+            Kind::Write => t.cwl + t.burst_clocks + t.twr,
+        };
+        let bank = &mut self.banks[bank];
+        push(&mut bank.precharge_ready, at + recovery);
+        bank.last_used = at;
+    }
+
+    /// Opens a row of a closed bank.
+    pub fn activate(&mut self, bank: usize, row: u32, at: u64) {
+        debug_assert!(self.banks[bank].open_row == CLOSED, "activate of an open bank");
+        debug_assert!(at >= self.activate_at(bank), "activate at {at} is too early");
+        #[cfg(test)]
+        self.log.push(super::oracle::Issued::activate(at, bank));
+        let t = &self.timing;
+        let Bank { group, rank, .. } = self.banks[bank];
+        let four = &mut self.activates[rank];
+        four.released[four.oldest] = at + t.tfaw;
+        four.oldest = (four.oldest + 1) % four.released.len();
+        let window = four.released[four.oldest];
+        let first = rank * self.groups_per_rank;
+        for (number, gates) in (first..).zip(&mut self.gates[first..first + self.groups_per_rank]) {
+            let spacing = if number == group { t.trrd_l } else { t.trrd_s };
+            push(&mut gates[Gate::Activate as usize], window.max(at + spacing));
+        }
+        let bank = &mut self.banks[bank];
+        bank.open_row = row;
+        bank.column_ready = at + t.trcd;
+        bank.precharge_ready = at + t.tras;
+        bank.activate_ready = at + t.trc;
+        bank.last_used = at;
+    }
+
+    /// Closes an open bank.
+    pub fn precharge(&mut self, bank: usize, at: u64) {
+        #[cfg(test)]
+        self.log.push(super::oracle::Issued::precharge(at, bank));
+        let bank = &mut self.banks[bank];
+        debug_assert!(bank.open_row != CLOSED, "precharge of a closed bank");
+        debug_assert!(at >= bank.precharge_ready, "precharge at {at} is too early");
+        bank.open_row = CLOSED;
+        push(&mut bank.activate_ready, at + self.timing.trp);
+    }
+
+    /// Closes all banks of a rank.
+    pub fn precharge_all(&mut self, rank: usize, at: u64) {
+        for bank in self.banks_of(rank) {
+            if self.banks[bank].open_row != CLOSED {
+                self.precharge(bank, at);
+            }
+        }
+    }
+
+    /// Refreshes a rank, whose banks are all closed.
+    pub fn refresh(&mut self, rank: usize, at: u64) {
+        debug_assert!(self.precharge_all_at(rank).is_none(), "refresh of open banks");
+        debug_assert!(at >= self.refresh_at(rank), "refresh at {at} is too early");
+        #[cfg(test)]
+        self.log.push(super::oracle::Issued::refresh(at, rank));
+        let banks = self.banks_of(rank);
+        for bank in &mut self.banks[banks] {
+            bank.activate_ready = at + self.timing.trfc;
+        }
+    }
+
+    /// The numbers of a rank's banks.
+    pub fn banks_of(&self, rank: usize) -> Range<usize> {
+        let first = rank * self.banks_per_rank;
+        first..first + self.banks_per_rank
+    }
+
+    fn rank(&self, rank: usize) -> &[Bank] {
+        &self.banks[self.banks_of(rank)]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Whether reads or writes have their turn.
+//!
+//! Turning the data bus around is expensive, so writes wait until many have come together, or until no read waits,
+//! and are then drained in one go down to a low mark. The marks alone would let a stream that writes as fast as the
+//! channel drains shut all reads out; therefore a drain during which reads wait ends after one full queue of writes,
+//! and the reads that waited then are served before the next drain.
+
+use super::config::DramConfig;
+
+/// The state of the write drain.
+#[derive(Clone, Debug)]
+pub(super) struct Drain {
+    start: usize,
+    stop: usize,
+    patience: usize,
+    writing: bool,
+    written_before_reads: usize,
+    reads_owed: usize,
+}
+
+impl Drain {
+    /// Reads first.
+    pub fn new(config: &DramConfig) -> Drain {
+        Drain {
+            start: config.drain_start,
+            stop: config.drain_stop,
+            patience: config.write_queue,
+            writing: false,
+            written_before_reads: 0,
+            reads_owed: 0,
+        }
+    }
+
+    /// Whether writes have their turn.
+    pub fn writing(&self) -> bool {
+        self.writing
+    }
+
+    /// Decides whose turn it is, given how many reads and writes wait.
+    pub fn update(&mut self, reads: usize, writes: usize) {
+        if reads == 0 {
+            self.reads_owed = 0;
+            self.written_before_reads = 0;
+        }
+        if !self.writing {
+            self.writing = reads == 0 || (writes >= self.start && self.reads_owed == 0);
+            self.written_before_reads = 0;
+        } else if reads > 0 {
+            let exhausted = self.written_before_reads >= self.patience;
+            self.writing = writes > self.stop && !exhausted;
+            self.reads_owed = if exhausted { reads } else { 0 };
+        }
+    }
+
+    /// A read has left the queue.
+    pub fn read_served(&mut self) {
+        self.reads_owed = self.reads_owed.saturating_sub(1);
+    }
+
+    /// A write has left the queue.
+    pub fn write_served(&mut self) {
+        self.written_before_reads += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain() -> Drain {
+        let mut drain = Drain::new(&DramConfig::ddr4_3200());
+        drain.update(1, 0);
+        drain
+    }
+
+    #[test]
+    fn writes_wait_for_the_high_mark_and_drain_to_the_low_mark() {
+        let mut drain = drain();
+        for (reads, writes, writing) in [(5, 25, false), (5, 26, true), (5, 7, true), (5, 6, false), (5, 25, false)] {
+            drain.update(reads, writes);
+            assert_eq!(drain.writing(), writing, "{reads} reads, {writes} writes");
+        }
+    }
+
+    #[test]
+    fn writes_use_the_time_when_no_read_waits() {
+        let mut drain = drain();
+        drain.update(0, 1);
+        assert!(drain.writing());
+        drain.update(1, 1);
+        assert!(!drain.writing());
+    }
+
+    #[test]
+    fn an_endless_stream_of_writes_lets_the_waiting_reads_through() {
+        let mut drain = drain();
+        for _ in 0..32 {
+            drain.update(3, 32);
+            assert!(drain.writing());
+            drain.write_served();
+        }
+        for reads in [3, 2, 1] {
+            drain.update(reads + 1, 32);
+            assert!(!drain.writing());
+            drain.read_served();
+        }
+        drain.read_served();
+        drain.update(1, 32);
+        assert!(drain.writing());
+    }
+}

@@ -1,0 +1,183 @@
+//! One channel of DDR4 memory and its controller.
+//!
+//! ```text
+//!   submit --> queues --> scheduler --> commands --> devices --> completions
+//!              reads       drain         one per      banks, groups,
+//!              writes      refresh       clock        ranks, data bus
+//! ```
+//!
+//! The model is an explicit state machine that knows neither tasks nor programs: it is given requests and times, and
+//! says when it wants to be called again. Every command of the standard is issued at its own clock under all timing
+//! constraints, yet no clock is ever ticked: between two commands nothing can change, so the model jumps from one to
+//! the next, and an idle channel costs nothing, refreshes included.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config`, `timing` | the values of a channel and the rules they keep |
+//! | `address_map` | which cell a line is |
+//! | `device` | the earliest legal clock of every command |
+//! | `scheduler` | which request goes next |
+//! | `drain`, `refresh` | when writes and refreshes have their turn |
+//! | `controller` | the event loop over these, and the commands it issues |
+//! | `wait` | why a read waited |
+//! | `stream` | seeded request streams and what a channel makes of them |
+
+mod address_map;
+mod config;
+mod controller;
+mod counters;
+mod device;
+mod drain;
+#[cfg(test)]
+mod oracle;
+mod queue;
+mod refresh;
+mod scheduler;
+pub mod stream;
+mod timing;
+mod wait;
+
+pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler};
+pub use counters::DramCounters;
+pub use timing::Timing;
+pub use wait::WaitCause;
+
+use address_map::Mapper;
+use controller::{Controller, Served};
+use serde::Serialize;
+use units::{Clock, Cycles, LineAddr, Time};
+
+/// What a request wants.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A line from memory.
+    Read,
+    /// A line to memory, posted: nobody waits for it.
+    Write,
+}
+
+/// How a request found its bank.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowOutcome {
+    /// Its row was open.
+    Hit,
+    /// No row was open.
+    Closed,
+    /// Another row was open.
+    Conflict,
+}
+
+/// The answer to a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// What the sender called the read.
+    pub token: u32,
+    /// When the last of its data arrives.
+    pub at: Time,
+    /// When it was submitted.
+    pub arrived: Time,
+    /// How it found its bank; a read answered from the write queue counts as a hit.
+    pub outcome: RowOutcome,
+    /// What delayed it the most.
+    pub waited_for: WaitCause,
+}
+
+/// One channel of memory.
+#[derive(Clone, Debug)]
+pub struct Dram {
+    clock: Clock,
+    mapper: Mapper,
+    read_latency: u64,
+    controller: Controller,
+    answered: Vec<Completion>,
+}
+
+impl Dram {
+    /// An empty channel at power-on, all rows closed.
+    ///
+    /// # Panics
+    /// If the configuration does not pass [`DramConfig::check`].
+    pub fn new(config: DramConfig) -> Dram {
+        if let Err(broken) = config.check() {
+            panic!("the DRAM configuration is impossible: {broken}");
+        }
+        Dram {
+            clock: Clock::from_mhz(config.clock_mhz),
+            mapper: Mapper::new(config.address_map, &config.organisation),
+            read_latency: config.timing.read_latency(),
+            controller: Controller::new(&config),
+            answered: Vec::new(),
+        }
+    }
+
+    /// Whether [`Dram::submit`] would accept one more request of this kind. Room appears when a command issues, hence
+    /// only in [`Dram::advance`].
+    pub fn has_room(&self, kind: Kind) -> bool {
+        self.controller.has_room(kind)
+    }
+
+    /// Accepts a request at `now`; it is seen at the next clock edge. Lines beyond the capacity wrap.
+    ///
+    /// A read of a line whose write still waits is answered from the write queue one clock later, and a write of such
+    /// a line replaces the waiting one: neither reaches the devices.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
+        let edge = self.clock.cycle_at_or_after(now).0;
+        self.controller.run_before(edge);
+        let place = self.mapper.place(line);
+        let held = self.controller.holds_write(place);
+        let counters = &mut self.controller.counters;
+        match kind {
+            Kind::Read => counters.reads += 1,
+            Kind::Write => counters.writes += 1,
+        }
+        match (kind, held) {
+            (Kind::Read, true) => {
+                counters.forwarded += 1;
+                let at = self.clock.start_of(Cycles(edge + 1));
+                counters.read_latency += at.since(now);
+                let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
+                self.answered.push(Completion { token, at, arrived: now, outcome, waited_for });
+            }
+            (Kind::Write, true) => counters.merged += 1,
+            (_, false) => {
+                assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
+                self.controller.enqueue(edge, place, kind, token, now);
+            }
+        }
+    }
+
+    /// Issues all commands that may issue at or before `now`, appends the reads they answer (whose `at` may lie in the
+    /// future), and returns when it should be called again; nothing when no request waits.
+    pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        self.controller.run_before(now.as_fs() / self.clock.period().as_fs() + 1);
+        completions.append(&mut self.answered);
+        for Served { issued, request, waited_for } in self.controller.served.drain(..) {
+            let at = self.clock.start_of(Cycles(issued + self.read_latency));
+            self.controller.counters.read_latency += at.since(request.arrived);
+            completions.push(Completion {
+                token: request.token,
+                at,
+                arrived: request.arrived,
+                outcome: request.outcome.unwrap_or(RowOutcome::Hit),
+                waited_for,
+            });
+        }
+        (!self.controller.is_idle()).then(|| self.clock.start_of(Cycles(self.controller.next_command())))
+    }
+
+    /// Every command so far.
+    #[cfg(test)]
+    fn log(&self) -> &[oracle::Issued] {
+        self.controller.log()
+    }
+
+    /// What the channel has done so far.
+    pub fn counters(&self) -> &DramCounters {
+        &self.controller.counters
+    }
+}

@@ -1,0 +1,192 @@
+//! A slow, plain judge of command sequences, for tests only.
+//!
+//! It knows the standard as a list of "after this command, that command must wait so long", compares every command
+//! with all recent ones, and shares no state with the devices it judges.
+
+use super::config::DramConfig;
+use super::{Dram, Kind};
+use proptest::prelude::*;
+use units::{Clock, Cycles, LineAddr, Time};
+
+/// What was issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Command {
+    Activate,
+    Precharge,
+    Column(Kind),
+    Refresh,
+}
+
+/// A command, its clock, and its bank (its rank, for a refresh).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Issued {
+    at: u64,
+    target: usize,
+    command: Command,
+}
+
+impl Issued {
+    pub fn activate(at: u64, target: usize) -> Issued {
+        Issued { at, target, command: Command::Activate }
+    }
+
+    pub fn precharge(at: u64, target: usize) -> Issued {
+        Issued { at, target, command: Command::Precharge }
+    }
+
+    pub fn column(at: u64, target: usize, kind: Kind) -> Issued {
+        Issued { at, target, command: Command::Column(kind) }
+    }
+
+    pub fn refresh(at: u64, target: usize) -> Issued {
+        Issued { at, target, command: Command::Refresh }
+    }
+}
+
+/// How long after `first` the standard lets `second` issue.
+fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
+    use Command::{Activate, Column, Precharge, Refresh};
+    use Kind::{Read, Write};
+    let (t, o) = (&config.timing, &config.organisation);
+    let in_group = o.banks_per_group as usize;
+    let in_rank = in_group * o.bank_groups as usize;
+    let rank = |issued: Issued| if issued.command == Refresh { issued.target } else { issued.target / in_rank };
+    let same_rank = rank(first) == rank(second);
+    let same_bank = first.target == second.target;
+    let same_group = first.target / in_group == second.target / in_group;
+    let near = |long: u64, short: u64, far: u64| match (same_group, same_rank) {
+        (true, _) => long,
+        (false, true) => short,
+        (false, false) => far,
+    };
+    let written = t.cwl + t.burst_clocks;
+    match (first.command, second.command) {
+        (Activate, Activate) if same_bank => t.trc,
+        (Activate, Activate) if same_rank => near(t.trrd_l, t.trrd_s, 0),
+        (Activate, Precharge) if same_bank => t.tras,
+        (Activate, Column(_)) if same_bank => t.trcd,
+        (Activate, Refresh) if same_rank => t.trc,
+        (Precharge, Activate) if same_bank => t.trp,
+        (Precharge, Refresh) if same_rank => t.trp,
+        (Column(Read), Precharge) if same_bank => t.trtp,
+        (Column(Write), Precharge) if same_bank => written + t.twr,
+        (Column(Read), Column(Read)) | (Column(Write), Column(Write)) => {
+            near(t.tccd_l, t.tccd_s, t.burst_clocks + t.trtrs)
+        }
+        (Column(Read), Column(Write)) => t.cl + t.burst_clocks + t.trtrs - t.cwl,
+        (Column(Write), Column(Read)) => {
+            near(written + t.twtr_l, written + t.twtr_s, (written + t.trtrs).saturating_sub(t.cl))
+        }
+        (Refresh, _) if same_rank => t.trfc,
+        _ => 0,
+    }
+}
+
+/// Panics at the first command that the standard forbids.
+fn judge(config: &DramConfig, log: &[Issued]) {
+    let in_rank = (config.organisation.bank_groups * config.organisation.banks_per_group) as usize;
+    let horizon = config.timing.trfc.max(200);
+    let mut log = log.to_vec();
+    log.sort_by_key(|issued| issued.at);
+    for (number, &second) in log.iter().enumerate() {
+        let mut activates = 0;
+        for &first in log[..number].iter().rev().take_while(|first| first.at + horizon > second.at) {
+            let wait = distance(config, first, second);
+            assert!(second.at >= first.at + wait, "{second:?} is less than {wait} clocks after {first:?}");
+            let one_command =
+                first.at < second.at || (first.command, second.command) == (Command::Precharge, Command::Precharge);
+            assert!(one_command, "{first:?} and {second:?} share the command bus");
+            let both_activate = (first.command, second.command) == (Command::Activate, Command::Activate);
+            if both_activate && first.target / in_rank == second.target / in_rank {
+                activates += 1;
+                assert!(
+                    activates < 4 || second.at >= first.at + config.timing.tfaw,
+                    "five activates in tFAW: {second:?}"
+                );
+            }
+        }
+    }
+}
+
+/// A request of a generated test: clocks since the one before, line, read or write.
+type Asked = (u64, u64, bool);
+
+fn requests() -> impl Strategy<Value = Vec<Asked>> {
+    let gap = prop_oneof![4 => 0..6u64, 2 => 0..200u64, 1 => 0..30_000u64];
+    let line = prop_oneof![3 => 0..64u64, 3 => (0..64u64).prop_map(|row| row << 9), 2 => 0..(1u64 << 28)];
+    proptest::collection::vec((gap, line, any::<bool>()), 1..400)
+}
+
+fn configs() -> impl Strategy<Value = DramConfig> {
+    use super::{AddressMap, PagePolicy, Scheduler};
+    let map =
+        prop_oneof![Just(AddressMap::RowBankGroupColumn), Just(AddressMap::BankGroupLow), Just(AddressMap::XorBanks)];
+    let scheduler =
+        prop_oneof![Just(Scheduler::FrFcfs), Just(Scheduler::FrFcfsCapped { cap: 2 }), Just(Scheduler::Fcfs)];
+    let page = prop_oneof![Just(PagePolicy::Open), Just(PagePolicy::OpenWithTimeout { idle_clocks: 150 })];
+    (map, scheduler, page, 0..2u32, 1..40usize).prop_map(|(address_map, scheduler, page_policy, ranks, queue)| {
+        let mut config = DramConfig { address_map, scheduler, page_policy, ..DramConfig::ddr4_3200() };
+        config.organisation.ranks = 1 << ranks;
+        (config.read_queue, config.write_queue) = (queue, queue);
+        (config.drain_start, config.drain_stop) = (queue.div_ceil(2), queue.div_ceil(2) / 2);
+        config
+    })
+}
+
+/// Runs requests to the end; returns the channel and, for each read, how often it was answered and how late.
+fn run(config: &DramConfig, asked: &[Asked]) -> (Dram, Vec<(u32, u64)>) {
+    let clock = Clock::from_mhz(config.clock_mhz);
+    let mut dram = Dram::new(config.clone());
+    let mut completions = Vec::new();
+    let mut now = Time::ZERO;
+    for (token, &(gap, line, write)) in asked.iter().enumerate() {
+        let kind = if write { Kind::Write } else { Kind::Read };
+        now += clock.span(Cycles(gap));
+        while !dram.has_room(kind) {
+            now = dram.advance(now, &mut completions).unwrap_or(now).max(now);
+        }
+        dram.submit(now, LineAddr(line), kind, token as u32);
+    }
+    while let Some(next) = dram.advance(now, &mut completions) {
+        now = next;
+    }
+    let mut answers = vec![(0, 0); asked.len()];
+    for completion in completions {
+        let answer = &mut answers[completion.token as usize];
+        answer.0 += 1;
+        answer.1 = completion.at.since(completion.arrived).as_fs() / clock.period().as_fs();
+    }
+    (dram, answers)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_requests_lead_to_legal_commands_only(config in configs(), asked in requests()) {
+        let (dram, _) = run(&config, &asked);
+        judge(&config, dram.log());
+    }
+
+    #[test]
+    fn every_read_completes_exactly_once_and_nothing_starves(config in configs(), asked in requests()) {
+        let (_, answers) = run(&config, &asked);
+        for (answer, &(_, _, write)) in answers.iter().zip(&asked) {
+            prop_assert_eq!(answer.0, u32::from(!write));
+            prop_assert!(answer.1 < 4 * config.timing.trefi, "a read took {} clocks", answer.1);
+        }
+    }
+
+    #[test]
+    fn the_same_requests_lead_to_the_same_commands(config in configs(), asked in requests()) {
+        let (first, second) = (run(&config, &asked), run(&config, &asked));
+        prop_assert_eq!(first.0.log(), second.0.log());
+        prop_assert_eq!(first.0.counters(), second.0.counters());
+    }
+}
+
+#[test]
+#[should_panic(expected = "is less than 22 clocks after")]
+fn the_judge_itself_finds_an_illegal_command() {
+    judge(&DramConfig::ddr4_3200(), &[Issued::activate(100, 3), Issued::column(121, 3, Kind::Read)]);
+}

@@ -1,0 +1,123 @@
+//! Requests that wait, by bank and in order of age.
+//!
+//! What the scheduler compares is kept apart from what only the end of a request needs: the former moves when a queue
+//! closes up, the latter stays in place in a pool, under a ticket.
+
+use super::address_map::Place;
+use super::wait::Waits;
+use super::{Kind, RowOutcome};
+use units::Time;
+
+/// A request as the scheduler sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// How many requests came before it.
+    pub age: u64,
+    /// Its cell.
+    pub place: Place,
+    /// Its entry in the [`Pool`].
+    pub ticket: u16,
+}
+
+impl Waiting {
+    /// The number of its bank.
+    pub fn bank(&self) -> usize {
+        usize::from(self.place.bank)
+    }
+}
+
+/// All waiting requests of one kind.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    banks: Vec<Vec<Waiting>>,
+    len: usize,
+    capacity: usize,
+}
+
+impl Queue {
+    /// An empty queue for so many requests.
+    pub fn new(banks: usize, capacity: usize) -> Queue {
+        Queue { banks: vec![Vec::new(); banks], len: 0, capacity }
+    }
+
+    /// How many requests wait.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether one more fits.
+    pub fn has_room(&self) -> bool {
+        self.len < self.capacity
+    }
+
+    /// The requests for one bank, oldest first.
+    pub fn of_bank(&self, bank: usize) -> &[Waiting] {
+        &self.banks[bank]
+    }
+
+    /// Adds the youngest request.
+    pub fn push(&mut self, waiting: Waiting) {
+        self.banks[waiting.bank()].push(waiting);
+        self.len += 1;
+    }
+
+    /// Takes out the request at this position of its bank.
+    pub fn remove(&mut self, bank: usize, position: usize) -> Waiting {
+        self.len -= 1;
+        self.banks[bank].remove(position)
+    }
+}
+
+/// The rest of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// What the sender calls it.
+    pub token: u32,
+    /// Read or write.
+    pub kind: Kind,
+    /// When it was submitted.
+    pub arrived: Time,
+    /// How it found its bank; nothing before its first command.
+    pub outcome: Option<RowOutcome>,
+    /// What it saw when it arrived, from which the cause of its wait follows.
+    pub waits: Waits,
+}
+
+/// All requests of the channel, in place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pool {
+    requests: Vec<Request>,
+    free: Vec<u16>,
+}
+
+impl Pool {
+    /// Puts a request in and names its ticket.
+    pub fn insert(&mut self, request: Request) -> u16 {
+        match self.free.pop() {
+            Some(ticket) => {
+                self.requests[usize::from(ticket)] = request;
+                ticket
+            }
+            None => {
+                self.requests.push(request);
+                (self.requests.len() - 1) as u16
+            }
+        }
+    }
+
+    /// The request with this ticket.
+    pub fn get(&self, ticket: u16) -> &Request {
+        &self.requests[usize::from(ticket)]
+    }
+
+    /// The request with this ticket.
+    pub fn get_mut(&mut self, ticket: u16) -> &mut Request {
+        &mut self.requests[usize::from(ticket)]
+    }
+
+    /// Gives the ticket back.
+    pub fn remove(&mut self, ticket: u16) -> Request {
+        self.free.push(ticket);
+        self.requests[usize::from(ticket)]
+    }
+}

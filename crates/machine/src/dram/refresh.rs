@@ -1,0 +1,89 @@
+//! When each rank must be refreshed.
+//!
+//! Refreshes fall due at fixed times, one tREFI apart, staggered over the ranks so that one rank works while another
+//! refreshes. From the moment a refresh is due its rank accepts no new work: rows being opened are still used, then
+//! all banks are closed and the refresh issues. A late refresh does not postpone the following ones.
+
+use super::config::DramConfig;
+
+/// The refresh schedule of one rank.
+#[derive(Clone, Debug)]
+pub(super) struct Refresh {
+    /// When the next refresh falls due.
+    pub due: u64,
+    interval: u64,
+    length: u64,
+    until: u64,
+    lost: u64,
+}
+
+impl Refresh {
+    /// The schedule of a rank.
+    pub fn new(config: &DramConfig, rank: u64) -> Refresh {
+        let interval = config.timing.trefi;
+        Refresh {
+            due: interval + interval * rank / config.organisation.ranks,
+            interval,
+            length: config.timing.trfc,
+            until: 0,
+            lost: 0,
+        }
+    }
+
+    /// A refresh issues at `at`.
+    pub fn issued(&mut self, at: u64) {
+        self.until = at + self.length;
+        self.lost += self.until - self.due;
+        self.due += self.interval;
+    }
+
+    /// Performs all refreshes that fall due before `end` while nothing else happens, and returns how many they are and
+    /// when the last one issues.
+    pub fn issued_while_idle(&mut self, end: u64) -> Option<(u64, u64)> {
+        let more = end.checked_sub(self.due + 1)? / self.interval;
+        self.lost += more * self.length;
+        self.due += more * self.interval;
+        let last = self.due;
+        self.issued(last);
+        Some((more + 1, last))
+    }
+
+    /// How long refreshes, pending or under way, have held the rank until `now`.
+    pub fn clock(&self, now: u64) -> u64 {
+        self.lost + now.saturating_sub(self.due) - self.until.saturating_sub(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_refreshes_are_the_same_one_by_one_and_at_once() {
+        let config = DramConfig::ddr4_3200();
+        let (mut steps, mut leap) = (Refresh::new(&config, 0), Refresh::new(&config, 0));
+        for _ in 0..10 {
+            steps.issued(steps.due);
+        }
+        assert_eq!(leap.issued_while_idle(10 * 12_480 + 1), Some((10, 10 * 12_480)));
+        assert_eq!(leap.issued_while_idle(11 * 12_480), None);
+        assert_eq!((steps.due, steps.until, steps.lost), (leap.due, leap.until, leap.lost));
+    }
+
+    #[test]
+    fn the_refresh_clock_runs_from_due_to_the_end_of_trfc() {
+        let mut refresh = Refresh::new(&DramConfig::ddr4_3200(), 0);
+        assert_eq!(refresh.clock(12_480 + 9), 9);
+        refresh.issued(12_480 + 30);
+        assert_eq!(refresh.clock(12_480 + 40), 40);
+        assert_eq!(refresh.clock(20_000), 590);
+    }
+
+    #[test]
+    fn ranks_take_turns() {
+        let mut config = DramConfig::ddr4_3200();
+        config.organisation.ranks = 2;
+        let due: Vec<u64> = (0..2).map(|rank| Refresh::new(&config, rank).due).collect();
+        assert_eq!(due, [12_480, 18_720]);
+    }
+}

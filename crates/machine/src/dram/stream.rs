@@ -1,0 +1,223 @@
+//! Seeded request streams, and what a channel makes of them.
+//!
+//! The streams are those with which public DRAM simulators were measured, reproduced draw for draw, so that latencies
+//! and bandwidths can be compared figure by figure. Requests are offered open loop, in order, at most one per clock; a
+//! refused one waits at the head of its source. Latency counts from acceptance to the last data.
+
+use super::{Completion, Dram, DramConfig, Kind};
+use serde::{Deserialize, Serialize};
+use units::{Clock, Cycles, LINE_BYTES, LineAddr, Time};
+
+/// Which lines a stream touches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Reads of lines drawn from 8 GB.
+    RandomReads,
+    /// Reads of one line after the other.
+    SequentialReads,
+    /// Random lines, two reads for each write on average.
+    RandomReadsAndWrites,
+    /// Reads of another row of the same bank each time, under the row-bank-group-column map.
+    RowConflicts,
+}
+
+/// The generator of Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators* (OOPSLA 2014).
+#[derive(Clone, Debug)]
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// A request of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offered {
+    /// The memory clock at which it is first offered.
+    pub arrival: u64,
+    /// Its line.
+    pub line: LineAddr,
+    /// Read or write.
+    pub kind: Kind,
+}
+
+/// An endless stream of requests.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    pattern: Pattern,
+    mean_gap: u64,
+    number: u64,
+    arrival: u64,
+    addresses: SplitMix64,
+    gaps: SplitMix64,
+    writes: SplitMix64,
+}
+
+impl Stream {
+    /// A stream whose requests arrive `mean_gap` clocks apart on average, uniformly spread from 0 to twice that.
+    pub fn new(pattern: Pattern, mean_gap: u64) -> Stream {
+        let [addresses, gaps, writes] = [SplitMix64(1), SplitMix64(2), SplitMix64(3)];
+        Stream { pattern, mean_gap, number: 0, arrival: 0, addresses, gaps, writes }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Offered;
+
+    /// Every request takes one draw from each generator, so patterns share their arrivals.
+    fn next(&mut self) -> Option<Offered> {
+        let number = self.number;
+        let [address, gap, write] = [self.addresses.draw(), self.gaps.draw(), self.writes.draw()];
+        self.number += 1;
+        self.arrival += gap % (2 * self.mean_gap + 1);
+        let line = match self.pattern {
+            Pattern::RandomReads | Pattern::RandomReadsAndWrites => address & ((1 << 27) - 1),
+            Pattern::SequentialReads => number,
+            Pattern::RowConflicts => ((number & 0xffff) << 11) | ((number >> 16) & 127),
+        };
+        let is_write = self.pattern == Pattern::RandomReadsAndWrites && write % 3 == 0;
+        let kind = if is_write { Kind::Write } else { Kind::Read };
+        Some(Offered { arrival: self.arrival, line: LineAddr(line), kind })
+    }
+}
+
+/// What a channel made of a stream. Latencies are in memory clocks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// Mean read latency.
+    pub mean: f64,
+    /// The latency that 99 % of the reads do not exceed.
+    pub p99: u64,
+    /// The longest read latency.
+    pub max: u64,
+    /// Achieved bandwidth in GB/s, reads and writes.
+    pub bandwidth: f64,
+    /// The part of the requests that needed no activate of their own.
+    pub row_hit_rate: f64,
+}
+
+/// Offers `requests` requests of a stream to a channel and measures it.
+///
+/// # Panics
+/// If the configuration does not pass [`DramConfig::check`].
+pub fn measure(config: &DramConfig, stream: Stream, requests: usize) -> Measured {
+    let clock = Clock::from_mhz(config.clock_mhz);
+    let edge = |clocks: u64| clock.start_of(Cycles(clocks));
+    let mut dram = Dram::new(config.clone());
+    let mut completions = Vec::new();
+    let mut latencies = Latencies::new(clock);
+    let mut now = 0;
+    for (token, offered) in stream.take(requests).enumerate() {
+        now = offered.arrival.max(now);
+        let mut next_command = dram.advance(edge(now.saturating_sub(1)), &mut completions);
+        while !dram.has_room(offered.kind)
+            && let Some(next) = next_command
+        {
+            next_command = dram.advance(next, &mut completions);
+            now = clock.cycle_at_or_after(next).0 + 1;
+        }
+        dram.submit(edge(now), offered.line, offered.kind, token as u32);
+        latencies.collect(&mut completions);
+        now += 1;
+    }
+    while let Some(next) = dram.advance(edge(now), &mut completions) {
+        now = clock.cycle_at_or_after(next).0;
+    }
+    latencies.collect(&mut completions);
+    let ns = edge(now).max(latencies.end).as_ns_f64();
+    Measured {
+        mean: latencies.mean(),
+        p99: latencies.percentile(99),
+        max: latencies.percentile(100),
+        bandwidth: (requests * LINE_BYTES) as f64 / ns,
+        row_hit_rate: 1.0 - dram.counters().activates as f64 / requests as f64,
+    }
+}
+
+/// How often each latency occurred, and when the last read was answered.
+struct Latencies {
+    clock: Clock,
+    occurred: Vec<u64>,
+    end: Time,
+}
+
+impl Latencies {
+    fn new(clock: Clock) -> Latencies {
+        Latencies { clock, occurred: Vec::new(), end: Time::ZERO }
+    }
+
+    fn collect(&mut self, completions: &mut Vec<Completion>) {
+        for Completion { at, arrived, .. } in completions.drain(..) {
+            let clocks = (at.since(arrived).as_fs() / self.clock.period().as_fs()) as usize;
+            if self.occurred.len() <= clocks {
+                self.occurred.resize(clocks + 1, 0);
+            }
+            self.occurred[clocks] += 1;
+            self.end = self.end.max(at);
+        }
+    }
+
+    fn mean(&self) -> f64 {
+        let sum: u64 = (0..).zip(&self.occurred).map(|(clocks, count)| clocks * count).sum();
+        sum as f64 / self.occurred.iter().sum::<u64>() as f64
+    }
+
+    /// The smallest latency that this percentage of the reads do not exceed.
+    fn percentile(&self, percentage: u64) -> u64 {
+        let mut left = (self.occurred.iter().sum::<u64>() * percentage).div_ceil(100);
+        let within = self.occurred.iter().position(|&count| {
+            left = left.saturating_sub(count);
+            left == 0
+        });
+        within.unwrap_or(0) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_streams_are_those_of_the_reference_draw_for_draw() {
+        let first: Vec<(u64, u64, Kind)> = Stream::new(Pattern::RandomReadsAndWrites, 20)
+            .take(3)
+            .map(|offered| (offered.arrival, offered.line.start().0, offered.kind))
+            .collect();
+        let expected = [(25, 1_083_650_112), (51, 5_968_173_504), (77, 3_432_339_328)];
+        assert_eq!(first, expected.map(|(arrival, address)| (arrival, address, Kind::Write)));
+    }
+
+    #[test]
+    fn the_first_thousand_requests_have_the_check_values_of_the_reference() {
+        for (pattern, check) in [
+            (Pattern::RandomReads, 0x11b0_b80a_b614_2f97),
+            (Pattern::SequentialReads, 0x38de_7f57_296b_5597),
+            (Pattern::RandomReadsAndWrites, 0xee82_2b4f_4987_ca57),
+            (Pattern::RowConflicts, 0xac95_4052_791d_2e97),
+        ] {
+            let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+            for Offered { arrival, line, kind } in Stream::new(pattern, 20).take(1000) {
+                for value in [arrival, line.start().0, kind as u64] {
+                    hash = (hash ^ value).wrapping_mul(0x100_0000_01b3);
+                }
+            }
+            assert_eq!(hash, check, "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn percentiles_count_reads_and_not_latencies() {
+        let mut latencies = Latencies::new(Clock::from_mhz(1600));
+        latencies.occurred = vec![0; 101];
+        latencies.occurred[10] = 99;
+        latencies.occurred[100] = 1;
+        assert_eq!((latencies.percentile(99), latencies.percentile(100)), (10, 100));
+        assert_eq!(latencies.mean(), 10.9);
+    }
+}

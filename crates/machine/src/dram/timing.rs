@@ -1,0 +1,114 @@
+//! The timing constraints of the DDR4 standard, in whole clocks of the memory clock.
+//!
+//! They have the standard's names, so that a data sheet can be copied as it stands. Times that follow from others (read
+//! to write, write to read) are derived where they are needed and cannot disagree with them.
+
+use super::config::rule;
+use serde::{Deserialize, Serialize};
+
+/// Timing constraints in clocks, under the names of the DDR4 standard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Read command to its first data.
+    pub cl: u64,
+    /// Write command to its first data.
+    pub cwl: u64,
+    /// Activate to a read or write of the row.
+    pub trcd: u64,
+    /// Precharge to activate.
+    pub trp: u64,
+    /// Activate to precharge.
+    pub tras: u64,
+    /// Activate to activate of the same bank.
+    pub trc: u64,
+    /// Last written data to precharge.
+    pub twr: u64,
+    /// Read command to precharge.
+    pub trtp: u64,
+    /// Column command to column command, other bank group.
+    pub tccd_s: u64,
+    /// Column command to column command, same bank group.
+    pub tccd_l: u64,
+    /// Activate to activate, other bank group.
+    pub trrd_s: u64,
+    /// Activate to activate, same bank group.
+    pub trrd_l: u64,
+    /// Last written data to read command, other bank group.
+    pub twtr_s: u64,
+    /// Last written data to read command, same bank group.
+    pub twtr_l: u64,
+    /// The window in which a rank accepts at most four activates.
+    pub tfaw: u64,
+    /// Refresh to the next command of the rank.
+    pub trfc: u64,
+    /// Mean time between two refreshes of a rank.
+    pub trefi: u64,
+    /// The data bus's rest when it changes rank, or from reading to writing.
+    pub trtrs: u64,
+    /// How long one line occupies the data bus.
+    pub burst_clocks: u64,
+}
+
+impl Timing {
+    /// DDR4-3200, speed bin 22-22-22, 8 Gb x8 devices with one-kilobyte pages.
+    pub const DDR4_3200: Timing = Timing {
+        cl: 22,
+        cwl: 16,
+        trcd: 22,
+        trp: 22,
+        tras: 52,
+        trc: 74,
+        twr: 24,
+        trtp: 12,
+        tccd_s: 4,
+        tccd_l: 8,
+        trrd_s: 4,
+        trrd_l: 8,
+        twtr_s: 4,
+        twtr_l: 12,
+        tfaw: 34,
+        trfc: 560,
+        trefi: 12_480,
+        trtrs: 2,
+        burst_clocks: 4,
+    };
+
+    /// Read command to the last of its data.
+    pub(super) fn read_latency(&self) -> u64 {
+        self.cl + self.burst_clocks
+    }
+
+    /// Checks that the times can hold together.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with the values that break it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let t = self;
+        for (name, clocks) in [
+            ("cl", t.cl),
+            ("cwl", t.cwl),
+            ("trcd", t.trcd),
+            ("trp", t.trp),
+            ("trtp", t.trtp),
+            ("trrd_s", t.trrd_s),
+            ("trfc", t.trfc),
+            ("burst_clocks", t.burst_clocks),
+        ] {
+            rule(clocks > 0, || format!("{name} must be positive, but is 0"))?;
+        }
+        for (long, value, short, bound) in [
+            ("tras", t.tras, "trcd", t.trcd),
+            ("trc", t.trc, "tras + trp", t.tras + t.trp),
+            ("tccd_s", t.tccd_s, "burst_clocks", t.burst_clocks),
+            ("tccd_l", t.tccd_l, "tccd_s", t.tccd_s),
+            ("trrd_l", t.trrd_l, "trrd_s", t.trrd_s),
+            ("twtr_l", t.twtr_l, "twtr_s", t.twtr_s),
+            ("trefi", t.trefi, "2 x (trfc + trc)", 2 * (t.trfc + t.trc)),
+            ("cl + burst_clocks + trtrs", t.cl + t.burst_clocks + t.trtrs, "cwl", t.cwl),
+        ] {
+            rule(value >= bound, || format!("{long} must be at least {short}, but {value} < {bound}"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,308 @@
+//! The private caches: L1I, L1D and the L2 behind both.
+//!
+//! Hits in either level are answered at once with the cycle of their data. Only what misses L2 leaves: it is appended to
+//! the requests, and whoever waits is remembered until the line is [filled](Caches::filled). Lines are written back and
+//! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
+//! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
+
+use super::config::{CacheConfig, NodeConfig};
+use super::counters::CacheCounters;
+use super::mshr::Mshrs;
+use super::timed::TimedTags;
+use super::waiting::{List, Lists};
+use super::{Request, RequestKind};
+use crate::cache::{Evicted, TagArray};
+use std::collections::VecDeque;
+use units::{Clock, Cycles, LineAddr};
+
+/// Who waits for a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waiter {
+    /// A load of the instruction of that number.
+    Load(u64),
+    /// The store of that number.
+    Store(u64),
+    /// The front end.
+    Fetch,
+}
+
+/// What became of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    /// Its data is there at this cycle.
+    At(u64),
+    /// The line was asked for; the waiter is told when it arrives.
+    Asked,
+    /// There is no register for the miss.
+    Stalled,
+}
+
+/// An access for which there was no register.
+#[derive(Clone, Copy, Debug)]
+struct Stalled {
+    line: LineAddr,
+    cycle: u64,
+    waiter: Waiter,
+}
+
+/// What is known of a line under way from beyond L2.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    for_data: bool,
+    for_code: bool,
+    written: bool,
+    waiters: List,
+}
+
+const NOT_WANTED: Outstanding = Outstanding { for_data: false, for_code: false, written: false, waiters: List::EMPTY };
+
+/// All private caches of one core.
+#[derive(Clone, Debug)]
+pub(super) struct Caches {
+    clock: Clock,
+    l1i: TimedTags,
+    l1d: TimedTags,
+    l2: TagArray,
+    l1i_latency: u64,
+    l1d_latency: u64,
+    l2_latency: u64,
+    l1d_mshrs: Mshrs,
+    l2_mshrs: Mshrs,
+    /// By the number of the L2 register.
+    outstanding: Box<[Outstanding]>,
+    waiters: Lists<Waiter>,
+    stalled: VecDeque<Stalled>,
+    /// The latest arrival: nothing is sent out before it.
+    latest_fill: u64,
+    pub(super) l1i_counters: CacheCounters,
+    pub(super) l1d_counters: CacheCounters,
+    pub(super) l2_counters: CacheCounters,
+}
+
+impl Caches {
+    pub(super) fn new(config: &NodeConfig) -> Caches {
+        let timed = |cache: &CacheConfig| TimedTags::new(cache.sets(), cache.ways);
+        Caches {
+            clock: Clock::from_mhz(config.clock_mhz),
+            l1i: timed(&config.l1i),
+            l1d: timed(&config.l1d),
+            l2: TagArray::new(config.l2.sets(), config.l2.ways),
+            l1i_latency: config.l1i.latency_cycles,
+            l1d_latency: config.l1d.latency_cycles,
+            l2_latency: config.l2.latency_cycles,
+            l1d_mshrs: Mshrs::new(config.l1d.mshrs),
+            l2_mshrs: Mshrs::new(config.l2.mshrs),
+            outstanding: vec![NOT_WANTED; config.l2.mshrs].into(),
+            waiters: Lists::new(),
+            stalled: VecDeque::new(),
+            latest_fill: 0,
+            l1i_counters: CacheCounters::default(),
+            l1d_counters: CacheCounters::default(),
+            l2_counters: CacheCounters::default(),
+        }
+    }
+
+    /// Looks `line` up for `waiter` at `cycle`. The data's cycle, or nothing if the waiter will be told.
+    #[inline]
+    pub(super) fn access(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Option<u64> {
+        match self.attempt(line, cycle, waiter, out) {
+            Answer::At(ready) => Some(ready),
+            Answer::Asked => None,
+            Answer::Stalled => {
+                self.stalled.push_back(Stalled { line, cycle, waiter });
+                None
+            }
+        }
+    }
+
+    /// Tries the access that has stalled for longest again, if there is one and it can go on.
+    pub(super) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
+        let first = *self.stalled.front()?;
+        match self.attempt(first.line, first.cycle.max(cycle), first.waiter, out) {
+            Answer::Stalled => None,
+            answer => {
+                self.stalled.pop_front();
+                Some((first.waiter, answer))
+            }
+        }
+    }
+
+    #[inline]
+    fn attempt(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        match waiter {
+            Waiter::Fetch => self.fetch(line, cycle, out),
+            Waiter::Load(_) => self.data(line, cycle, cycle + self.l1d_latency, waiter, out),
+            // A write that hits is done in the cycle in which it is written.
+            Waiter::Store(_) => self.data(line, cycle, cycle + 1, waiter, out),
+        }
+    }
+
+    #[inline]
+    fn data(&mut self, line: LineAddr, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        let Some(slot) = self.l1d.tags.lookup(line.0) else { return self.data_miss(line, cycle, waiter, out) };
+        if matches!(waiter, Waiter::Store(_)) {
+            self.l1d.tags.mark_dirty(slot);
+        }
+        self.l1d_counters.hits += 1;
+        Answer::At(self.l1d.ready(slot, looked_up, cycle + self.l1d_latency + self.l2_latency))
+    }
+
+    fn data_miss(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        let write = matches!(waiter, Waiter::Store(_));
+        if let Some(register) = self.l2_mshrs.find(line) {
+            return self.join(register, line, cycle, waiter);
+        }
+        let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
+        let looked_up = vacancy.start + self.l1d_latency + self.l2_latency;
+        if self.l2.lookup(line.0).is_some() {
+            self.l1d_mshrs.take(vacancy, looked_up);
+            self.l1d_counters.misses += 1;
+            self.l2_counters.hits += 1;
+            self.fill_l1d(line, looked_up, write, looked_up, out);
+            return Answer::At(looked_up);
+        }
+        let kind = if write { RequestKind::ReadForOwnership } else { RequestKind::Read };
+        let wanted = Outstanding { for_data: true, written: write, ..NOT_WANTED };
+        if !self.ask(line, looked_up, kind, wanted, waiter, out) {
+            return Answer::Stalled;
+        }
+        self.l1d_mshrs.take_for(vacancy, line);
+        self.l1d_counters.misses += 1;
+        Answer::Asked
+    }
+
+    /// Adds a data access to the line that L2's `register` already waits for.
+    fn join(&mut self, register: usize, line: LineAddr, cycle: u64, waiter: Waiter) -> Answer {
+        if !self.outstanding[register].for_data {
+            let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
+            self.l1d_mshrs.take_for(vacancy, line);
+            self.l2_counters.merged += 1;
+            self.l1d_counters.misses += 1;
+        } else {
+            self.l1d_counters.merged += 1;
+        }
+        let outstanding = &mut self.outstanding[register];
+        outstanding.for_data = true;
+        outstanding.written |= matches!(waiter, Waiter::Store(_));
+        self.waiters.push(&mut outstanding.waiters, waiter);
+        Answer::Asked
+    }
+
+    /// Fetch is in order: it waits for one line at a time, and a hit adds nothing to the depth of the front end.
+    fn fetch(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) -> Answer {
+        let looked_up = cycle + self.l1i_latency + self.l2_latency;
+        if let Some(slot) = self.l1i.tags.lookup(line.0) {
+            self.l1i_counters.hits += 1;
+            return Answer::At(self.l1i.ready(slot, cycle, looked_up));
+        }
+        if let Some(register) = self.l2_mshrs.find(line) {
+            self.l1i_counters.misses += 1;
+            self.l2_counters.merged += 1;
+            let outstanding = &mut self.outstanding[register];
+            outstanding.for_code = true;
+            self.waiters.push(&mut outstanding.waiters, Waiter::Fetch);
+            return Answer::Asked;
+        }
+        // Code that was just written may be in L1D alone.
+        if self.l2.lookup(line.0).is_some() || self.l1d.tags.probe(line.0).is_some() {
+            self.l1i_counters.misses += 1;
+            self.l2_counters.hits += 1;
+            self.l1i.fill(line.0, looked_up, false);
+            return Answer::At(looked_up);
+        }
+        let wanted = Outstanding { for_code: true, ..NOT_WANTED };
+        if !self.ask(line, looked_up, RequestKind::Instruction, wanted, Waiter::Fetch, out) {
+            return Answer::Stalled;
+        }
+        self.l1i_counters.misses += 1;
+        Answer::Asked
+    }
+
+    /// Asks for `line` from beyond L2, if there is a register for it.
+    fn ask(
+        &mut self,
+        line: LineAddr,
+        cycle: u64,
+        kind: RequestKind,
+        wanted: Outstanding,
+        waiter: Waiter,
+        out: &mut Vec<Request>,
+    ) -> bool {
+        let Some(vacancy) = self.l2_mshrs.vacancy(cycle) else { return false };
+        let register = self.l2_mshrs.take_for(vacancy, line);
+        self.outstanding[register] = wanted;
+        self.waiters.push(&mut self.outstanding[register].waiters, waiter);
+        self.l2_counters.misses += 1;
+        self.send(line, vacancy.start, kind, out);
+        true
+    }
+
+    /// Takes in a line that arrived, and hands over the list of those that waited.
+    pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) -> List {
+        self.latest_fill = self.latest_fill.max(cycle);
+        let Some(register) = self.l2_mshrs.arrived(line, cycle) else {
+            panic!("line {line} was filled but not asked for");
+        };
+        let wanted = self.outstanding[register];
+        self.fill_l2(line, false, cycle, out);
+        if wanted.for_data {
+            self.l1d_mshrs.arrived(line, cycle);
+            self.fill_l1d(line, cycle, wanted.written, cycle, out);
+        }
+        if wanted.for_code {
+            self.l1i.fill(line.0, cycle, false);
+        }
+        wanted.waiters
+    }
+
+    /// The next of those that waited.
+    pub(super) fn next_waiter(&mut self, list: &mut List) -> Option<Waiter> {
+        self.waiters.pop(list)
+    }
+
+    fn fill_l1d(&mut self, line: LineAddr, arrival: u64, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
+        if let Some(Evicted { key, dirty: true }) = self.l1d.fill(line.0, arrival, dirty) {
+            self.l1d_counters.writebacks += 1;
+            self.fill_l2(LineAddr(key), true, cycle, out);
+        }
+    }
+
+    fn fill_l2(&mut self, line: LineAddr, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
+        if let Some(slot) = self.l2.lookup(line.0) {
+            if dirty {
+                self.l2.mark_dirty(slot);
+            }
+            return;
+        }
+        if let (_, Some(Evicted { key, dirty: true })) = self.l2.insert(line.0, dirty) {
+            self.l2_counters.writebacks += 1;
+            self.send(LineAddr(key), cycle, RequestKind::WriteBack, out);
+        }
+    }
+
+    fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) {
+        let at = self.clock.start_of(Cycles(cycle.max(self.latest_fill)));
+        out.push(Request { at, line, kind });
+    }
+
+    /// Lines asked for that have not arrived.
+    pub(super) fn outstanding(&self) -> usize {
+        self.l2_mshrs.outstanding()
+    }
+
+    /// Drops `line` everywhere; whether a copy was dirty.
+    pub(super) fn invalidate(&mut self, line: LineAddr) -> bool {
+        self.l1i.tags.invalidate(line.0);
+        let in_l1d = self.l1d.tags.invalidate(line.0).unwrap_or(false);
+        let in_l2 = self.l2.invalidate(line.0).unwrap_or(false);
+        in_l1d || in_l2
+    }
+
+    /// Every dirty line, by address.
+    pub(super) fn dirty_lines(&self) -> Vec<LineAddr> {
+        let mut lines: Vec<LineAddr> = self.l1d.tags.dirty_keys().chain(self.l2.dirty_keys()).map(LineAddr).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether a core can be built as a machine file describes it.
+
+use super::config::{CacheConfig, NodeConfig};
+use units::{Bytes, LINE_BYTES};
+
+/// Why a core cannot be built as described.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NodeConfigError {
+    /// Something that there must be at least one of.
+    #[error("{key} is {found}: expected at least {least}")]
+    TooFew {
+        /// The key in the machine file.
+        key: String,
+        /// What it says.
+        found: u64,
+        /// The least that works.
+        least: u64,
+    },
+    /// A cache, a TLB or a predictor's table that does not divide into a power of two of sets.
+    #[error("{key}: {entries} entries in {ways} ways make {sets} sets; expected a power of two and nothing left over")]
+    Sets {
+        /// The key in the machine file.
+        key: &'static str,
+        /// Lines or translations in all.
+        entries: usize,
+        /// The associativity.
+        ways: usize,
+        /// The quotient, rounded down.
+        sets: usize,
+    },
+    /// A cache that is not made of whole lines.
+    #[error("{key}.size is {found}: expected a multiple of {LINE_BYTES} B")]
+    Lines {
+        /// The key in the machine file.
+        key: &'static str,
+        /// What it says.
+        found: Bytes,
+    },
+    /// A table that is indexed by a hash's low bits.
+    #[error("{key} is {found}: expected a power of two from {least}")]
+    TableSize {
+        /// The key in the machine file.
+        key: &'static str,
+        /// What it says.
+        found: usize,
+        /// The least that works.
+        least: usize,
+    },
+}
+
+impl NodeConfig {
+    /// Whether such a core can be built.
+    ///
+    /// # Errors
+    /// The first rule broken, with the values that break it.
+    pub fn check(&self) -> Result<(), NodeConfigError> {
+        self.check_counts()?;
+        self.check_units()?;
+        for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
+            if !cache.size.0.is_multiple_of(LINE_BYTES as u64) {
+                return Err(NodeConfigError::Lines { key, found: cache.size });
+            }
+        }
+        let lines = |cache: &CacheConfig| cache.size.0 as usize / LINE_BYTES;
+        let predictor = &self.predictor;
+        for (key, entries, ways) in [
+            ("l1i", lines(&self.l1i), self.l1i.ways),
+            ("l1d", lines(&self.l1d), self.l1d.ways),
+            ("l2", lines(&self.l2), self.l2.ways),
+            ("itlb", self.itlb.entries, self.itlb.ways),
+            ("dtlb", self.dtlb.entries, self.dtlb.ways),
+            ("stlb", self.stlb.entries, self.stlb.ways),
+            ("predictor.target_entries", predictor.target_entries, predictor.target_ways),
+        ] {
+            let sets = entries / ways.max(1);
+            if !sets.is_power_of_two() || sets * ways != entries || ways > usize::from(u16::MAX) {
+                return Err(NodeConfigError::Sets { key, entries, ways, sets });
+            }
+        }
+        let (found, least) = (predictor.direction_entries, 16);
+        if !found.is_power_of_two() || found < least {
+            return Err(NodeConfigError::TableSize { key: "predictor.direction_entries", found, least });
+        }
+        Ok(())
+    }
+
+    fn check_counts(&self) -> Result<(), NodeConfigError> {
+        for (key, found) in [
+            ("clock_mhz", self.clock_mhz),
+            ("dispatch_width", self.dispatch_width.into()),
+            ("retire_width", self.retire_width.into()),
+            ("rob", self.rob.into()),
+            ("load_queue", self.load_queue.into()),
+            ("store_queue", self.store_queue.into()),
+            ("load_ports", self.load_ports.into()),
+            ("store_ports", self.store_ports.into()),
+            ("predictor.return_stack_entries", self.predictor.return_stack_entries as u64),
+            ("l1i.mshrs", self.l1i.mshrs as u64),
+            ("l1d.mshrs", self.l1d.mshrs as u64),
+            ("l2.mshrs", self.l2.mshrs as u64),
+        ] {
+            at_least_one(found, || key.to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn check_units(&self) -> Result<(), NodeConfigError> {
+        let units = &self.units;
+        for (name, unit) in [
+            ("int_alu", &units.int_alu),
+            ("int_mul", &units.int_mul),
+            ("int_div", &units.int_div),
+            ("fp_add", &units.fp_add),
+            ("fp_mul", &units.fp_mul),
+            ("fp_div", &units.fp_div),
+            ("branch", &units.branch),
+        ] {
+            at_least_one(unit.count.into(), || format!("units.{name}.count"))?;
+            at_least_one(unit.latency_cycles, || format!("units.{name}.latency_cycles"))?;
+        }
+        Ok(())
+    }
+}
+
+fn at_least_one(found: u64, key: impl FnOnce() -> String) -> Result<(), NodeConfigError> {
+    if found == 0 { Err(NodeConfigError::TooFew { key: key(), found, least: 1 }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_modern_core_can_be_built() {
+        assert_eq!(NodeConfig::modern().check(), Ok(()));
+    }
+
+    #[test]
+    fn an_impossible_core_is_refused_with_the_key_and_the_values() {
+        let broken = |change: fn(&mut NodeConfig)| {
+            let mut config = NodeConfig::modern();
+            change(&mut config);
+            config.check().unwrap_err().to_string()
+        };
+        assert_eq!(broken(|c| c.dispatch_width = 0), "dispatch_width is 0: expected at least 1");
+        assert_eq!(broken(|c| c.l2.mshrs = 0), "l2.mshrs is 0: expected at least 1");
+        assert_eq!(broken(|c| c.units.fp_div.count = 0), "units.fp_div.count is 0: expected at least 1");
+        assert_eq!(broken(|c| c.l2.size = Bytes(1_000)), "l2.size is 1000 B: expected a multiple of 64 B");
+        assert!(broken(|c| c.l1d.ways = 0).starts_with("l1d: 768 entries in 0 ways"));
+        assert!(broken(|c| c.l1d.ways = 10).starts_with("l1d: 768 entries in 10 ways make 76 sets"));
+        assert!(broken(|c| c.stlb.entries = 1_536).starts_with("stlb: 1536 entries in 16 ways make 96 sets"));
+        assert!(broken(|c| c.predictor.direction_entries = 1_000).starts_with("predictor.direction_entries is 1000"));
+    }
+}

@@ -1,0 +1,207 @@
+//! What a core and its private caches are made of, as a machine file says it.
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, LINE_BYTES};
+
+/// A number of alike functional units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionalUnit {
+    /// How many there are.
+    pub count: u8,
+    /// Cycles from the start of the work to its result.
+    pub latency_cycles: u64,
+    /// Whether a unit starts something new in every cycle, or only when it is done.
+    pub pipelined: bool,
+}
+
+/// The functional units by the class of work (`workload::instruction::Class`).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionalUnits {
+    /// Integer additions, logic, moves between registers.
+    pub int_alu: FunctionalUnit,
+    /// Integer multiplication.
+    pub int_mul: FunctionalUnit,
+    /// Integer division.
+    pub int_div: FunctionalUnit,
+    /// Light floating-point and vector work.
+    pub fp_add: FunctionalUnit,
+    /// Floating-point and vector multiplication.
+    pub fp_mul: FunctionalUnit,
+    /// Floating-point division and square root.
+    pub fp_div: FunctionalUnit,
+    /// Resolution of branches.
+    pub branch: FunctionalUnit,
+}
+
+/// How the direction of conditional branches is predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirectionPredictor {
+    /// One two-bit counter per branch.
+    Bimodal,
+    /// Tagged tables over geometrically longer histories; also predicts indirect targets by the path that led there.
+    Tage,
+}
+
+/// The branch predictor.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PredictorConfig {
+    /// How directions are predicted.
+    pub direction: DirectionPredictor,
+    /// Counters in the (base) direction table; each tagged table of TAGE has a quarter as many entries.
+    pub direction_entries: usize,
+    /// Entries of the branch target buffer.
+    pub target_entries: usize,
+    /// Its associativity.
+    pub target_ways: usize,
+    /// Entries of the return address stack.
+    pub return_stack_entries: usize,
+    /// Cycles without new instructions after a branch was found to have gone elsewhere than predicted.
+    pub refill_penalty_cycles: u64,
+    /// Cycles without new instructions when only the target of a direct branch was unknown, which decoding corrects.
+    pub misfetch_penalty_cycles: u64,
+}
+
+/// One private cache.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheConfig {
+    /// Its capacity.
+    pub size: Bytes,
+    /// Its associativity.
+    pub ways: usize,
+    /// Cycles that a look-up adds to an access that comes here, hit or miss.
+    pub latency_cycles: u64,
+    /// Lines that may be under way into it at once (for the L1I, whose fetch is in order, one is all it uses).
+    pub mshrs: usize,
+}
+
+impl CacheConfig {
+    /// How many sets it has.
+    pub fn sets(&self) -> usize {
+        self.size.0 as usize / LINE_BYTES / self.ways.max(1)
+    }
+}
+
+/// One translation look-aside buffer. Pages of both sizes share its entries.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlbConfig {
+    /// How many translations it holds.
+    pub entries: usize,
+    /// Its associativity.
+    pub ways: usize,
+    /// Cycles that a look-up adds to an access; zero at the first level, where it overlaps the cache's own.
+    pub latency_cycles: u64,
+}
+
+/// A core with its private caches.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NodeConfig {
+    /// The clock of the core, its caches and its TLBs, in megahertz.
+    pub clock_mhz: u64,
+    /// Instructions that are fetched and enter the window per cycle.
+    pub dispatch_width: u8,
+    /// Instructions that retire per cycle.
+    pub retire_width: u8,
+    /// Instructions in the window (reorder buffer).
+    pub rob: u32,
+    /// Loads between dispatch and retirement.
+    pub load_queue: u32,
+    /// Stores between dispatch and the completion of their write into L1D.
+    pub store_queue: u32,
+    /// The functional units.
+    pub units: FunctionalUnits,
+    /// Loads that start per cycle.
+    pub load_ports: u8,
+    /// Stores whose address is generated, and stores that are written into L1D, per cycle.
+    pub store_ports: u8,
+    /// Cycles that a serialising instruction takes once everything before it is done.
+    pub serial_latency_cycles: u64,
+    /// Cycles from a store's data to a load that takes all its bytes from it.
+    pub forward_latency_cycles: u64,
+    /// Cycles more if the load needs bytes that the store does not have.
+    pub partial_forward_penalty_cycles: u64,
+    /// The branch predictor.
+    pub predictor: PredictorConfig,
+    /// The first-level instruction cache.
+    pub l1i: CacheConfig,
+    /// The first-level data cache.
+    pub l1d: CacheConfig,
+    /// The private second-level cache of both.
+    pub l2: CacheConfig,
+    /// First-level translations of instruction addresses.
+    pub itlb: TlbConfig,
+    /// First-level translations of data addresses.
+    pub dtlb: TlbConfig,
+    /// Second-level translations of both.
+    pub stlb: TlbConfig,
+    /// Cycles of a page-table walk.
+    pub walk_latency_cycles: u64,
+}
+
+impl Default for NodeConfig {
+    fn default() -> NodeConfig {
+        NodeConfig::modern()
+    }
+}
+
+impl NodeConfig {
+    /// A present-day server core, after Intel's Sunny Cove (Ice Lake).
+    ///
+    /// Widths, window, queues, caches and TLBs as WikiChip and Intel's optimization manual (248966) give them; latencies
+    /// of units as measured by uops.info and Agner Fog. The L2 is the 512 KB of the client part, ten cycles behind L1D.
+    pub fn modern() -> NodeConfig {
+        let pipelined = |count, latency_cycles| FunctionalUnit { count, latency_cycles, pipelined: true };
+        let unpipelined = |latency_cycles| FunctionalUnit { count: 1, latency_cycles, pipelined: false };
+        let cache = |kilobytes: u64, ways, latency_cycles, mshrs| CacheConfig {
+            size: Bytes(kilobytes << 10),
+            ways,
+            latency_cycles,
+            mshrs,
+        };
+        let tlb = |entries, ways, latency_cycles| TlbConfig { entries, ways, latency_cycles };
+        NodeConfig {
+            clock_mhz: 4_000,
+            dispatch_width: 6,
+            retire_width: 6,
+            rob: 352,
+            load_queue: 128,
+            store_queue: 72,
+            units: FunctionalUnits {
+                int_alu: pipelined(4, 1),
+                int_mul: pipelined(1, 3),
+                int_div: unpipelined(15),
+                fp_add: pipelined(2, 4),
+                fp_mul: pipelined(2, 4),
+                fp_div: unpipelined(13),
+                branch: pipelined(2, 1),
+            },
+            load_ports: 2,
+            store_ports: 2,
+            serial_latency_cycles: 20,
+            forward_latency_cycles: 5,
+            partial_forward_penalty_cycles: 12,
+            predictor: PredictorConfig {
+                direction: DirectionPredictor::Tage,
+                direction_entries: 16_384,
+                target_entries: 4_096,
+                target_ways: 8,
+                return_stack_entries: 32,
+                refill_penalty_cycles: 17,
+                misfetch_penalty_cycles: 8,
+            },
+            l1i: cache(32, 8, 4, 8),
+            l1d: cache(48, 12, 5, 12),
+            l2: cache(512, 8, 10, 48),
+            itlb: tlb(128, 8, 0),
+            dtlb: tlb(64, 4, 0),
+            stlb: tlb(2_048, 16, 7),
+            walk_latency_cycles: 30,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The out-of-order core: instructions enter the window, are scheduled once, and retire.
+//!
+//! There is no loop over cycles. An instruction's times follow from those of what it waits for, so they are worked out
+//! when it enters: the latest of its sources, a free slot of its unit, its completion, its place in the order of
+//! retirement. Only a load that missed beyond L2 has no known time; what depends on it waits on its list and is
+//! scheduled when the line arrives (`schedule.rs`).
+//!
+//! This file has the window and the registers; `front.rs` says when an instruction may enter.
+
+use super::caches::Caches;
+use super::config::NodeConfig;
+use super::counters::NodeCounters;
+use super::front::Front;
+use super::queue::{Pacer, Queue};
+use super::stores::{Forward, StoreQueue};
+use super::tlb::Tlbs;
+use super::units::Units;
+use super::waiting::{List, Lists};
+use super::{Request, Step, Touch, UNKNOWN};
+use workload::instruction::{Class, Instruction, Reg};
+
+/// Set in a register's entry if it holds the number of the instruction that makes it, not the cycle.
+pub(super) const PENDING: u64 = 1 << 63;
+
+/// The stack pointer, in x86's numbering. Pushes and pops change it at decoding (the stack engine), so the next one does
+/// not wait for their data.
+const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
+
+/// One place of the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// When the work is done.
+    pub(super) completed: u64,
+    /// Instructions that wait for that.
+    pub(super) waiters: List,
+    /// Places of the load queue to give back at retirement.
+    pub(super) loads: u32,
+    /// Stores to write after retirement.
+    pub(super) stores: u32,
+}
+
+const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0 };
+
+/// What is known so far of when an instruction can do what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) class: Class,
+    /// Nothing but a load or a store: no unit has work to do.
+    pub(super) plain: bool,
+    /// Registers of its addresses that have no known time.
+    pub(super) addresses_missing: u32,
+    /// Other registers and loads that have no known time.
+    pub(super) operands_missing: u32,
+    /// When its addresses are known, as far as is known.
+    pub(super) addresses: u64,
+    /// When its operands are there, as far as is known.
+    pub(super) operands: u64,
+    /// When its stores have their translated addresses.
+    pub(super) stores: u64,
+}
+
+/// An instruction that cannot be scheduled yet.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    pub(super) plan: Plan,
+    /// Its accesses, as long as they wait for addresses.
+    pub(super) touches: Vec<(Touch, Option<Forward>)>,
+}
+
+/// What an instruction waits for on the completion of another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dependent {
+    pub(super) number: u64,
+    pub(super) role: Role,
+    /// Cycles from that completion to the operand's arrival.
+    pub(super) delay: u64,
+}
+
+/// Which of a dependent's inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Address,
+    Operand,
+}
+
+/// One core.
+#[derive(Clone, Debug)]
+pub(super) struct Core {
+    pub(super) window: Queue,
+    pub(super) entries: Box<[Entry]>,
+    pub(super) pending: Box<[Pending]>,
+    pub(super) dependents: Lists<Dependent>,
+    /// Completed in this cascade, with dependents still to be told.
+    pub(super) resolved: Vec<u64>,
+    pub(super) loads: Queue,
+    pub(super) stores: StoreQueue,
+    pub(super) units: Units,
+    pub(super) tlbs: Tlbs,
+    pub(super) caches: Caches,
+    pub(super) retirement: Pacer,
+    pub(super) counters: NodeCounters,
+    pub(super) forward_latency: u64,
+    pub(super) partial_forward_penalty: u64,
+    registers: [u64; Reg::COUNT],
+    pub(super) front: Front,
+}
+
+impl Core {
+    pub(super) fn new(config: &NodeConfig) -> Core {
+        let places = config.rob.next_power_of_two() as usize;
+        let idle = Plan {
+            class: Class::Nop,
+            plain: false,
+            addresses_missing: 0,
+            operands_missing: 0,
+            addresses: 0,
+            operands: 0,
+            stores: 0,
+        };
+        Core {
+            window: Queue::new(config.rob),
+            entries: vec![FREE; places].into(),
+            pending: vec![Pending { plan: idle, touches: Vec::new() }; places].into(),
+            dependents: Lists::new(),
+            resolved: Vec::new(),
+            loads: Queue::new(config.load_queue),
+            stores: StoreQueue::new(config.store_queue, config.store_ports),
+            units: Units::new(config),
+            tlbs: Tlbs::new(config),
+            caches: Caches::new(config),
+            retirement: Pacer::new(config.retire_width),
+            counters: NodeCounters::default(),
+            forward_latency: config.forward_latency_cycles,
+            partial_forward_penalty: config.partial_forward_penalty_cycles,
+            registers: [0; Reg::COUNT],
+            front: Front::new(config),
+        }
+    }
+
+    /// Lets an instruction into the window and schedules it; tells whether that was possible. If not, it must be tried
+    /// again after a line has arrived.
+    pub(super) fn enter(&mut self, step: &Step<'_>, out: &mut Vec<Request>) -> bool {
+        let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
+        let loads = step.touches.len() as u32 - stores;
+        let Some(cycle) = self.admit(step, loads, stores, out) else { return false };
+        let number = self.window.enter();
+        let place = self.place(number);
+        self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores };
+        let plan = self.plan(number, step, cycle);
+        self.schedule(number, plan, step.touches, out);
+        self.write_registers(number, step);
+        self.follow(number, step, cycle);
+        self.counters.instructions += 1;
+        self.retire(out);
+        true
+    }
+
+    /// Collects what the instruction depends on.
+    #[inline]
+    fn plan(&mut self, number: u64, step: &Step<'_>, cycle: u64) -> Plan {
+        let instruction = step.instruction;
+        let mut plan = Plan {
+            class: instruction.class,
+            plain: is_plain(instruction, step.touches),
+            addresses_missing: 0,
+            operands_missing: 0,
+            addresses: cycle,
+            operands: cycle,
+            stores: 0,
+        };
+        for &register in &instruction.address_sources {
+            match self.source(register, number, Role::Address) {
+                Some(ready) => plan.addresses = plan.addresses.max(ready),
+                None => plan.addresses_missing += 1,
+            }
+        }
+        for &register in &instruction.sources {
+            match self.source(register, number, Role::Operand) {
+                Some(ready) => plan.operands = plan.operands.max(ready),
+                None => plan.operands_missing += 1,
+            }
+        }
+        plan
+    }
+
+    /// When the register is ready, or nothing if `number` will be told.
+    #[inline]
+    fn source(&mut self, register: Reg, number: u64, role: Role) -> Option<u64> {
+        let known = self.registers[usize::from(register.0)];
+        if known < PENDING {
+            return Some(known);
+        }
+        let maker = known & !PENDING;
+        let completed = self.completion(maker);
+        match completed {
+            Some(cycle) => self.registers[usize::from(register.0)] = cycle,
+            None => self.depend(number, maker, role, 0),
+        }
+        completed
+    }
+
+    /// Puts `number` on the list of those that wait for `maker`.
+    pub(super) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
+        let place = self.place(maker);
+        self.dependents.push(&mut self.entries[place].waiters, Dependent { number, role, delay });
+    }
+
+    fn write_registers(&mut self, number: u64, step: &Step<'_>) {
+        let completed = self.entries[self.place(number)].completed;
+        let value = if completed == UNKNOWN { PENDING | number } else { completed };
+        let instruction = step.instruction;
+        for &register in &instruction.destinations {
+            let by_stack_engine = register == STACK_POINTER
+                && !step.touches.is_empty()
+                && instruction.address_sources.contains(&STACK_POINTER);
+            if !by_stack_engine {
+                self.registers[usize::from(register.0)] = value;
+            }
+        }
+    }
+
+    /// When instruction `number` is done, if that is known. One that has left its place was done long ago.
+    #[inline]
+    pub(super) fn completion(&self, number: u64) -> Option<u64> {
+        if number + (self.entries.len() as u64) < self.window.entered() {
+            return Some(0);
+        }
+        Some(self.entries[self.place(number)].completed).filter(|cycle| *cycle != UNKNOWN)
+    }
+
+    #[inline]
+    pub(super) fn place(&self, number: u64) -> usize {
+        number as usize & (self.entries.len() - 1)
+    }
+}
+
+/// Whether an instruction only moves data from or to memory. Comparisons with memory write the flags; a move into part of
+/// a register has the rest of it as a source.
+#[inline]
+fn is_plain(instruction: &Instruction, touches: &[Touch]) -> bool {
+    instruction.class == Class::IntAlu
+        && !touches.is_empty()
+        && !instruction.destinations.contains(&Reg::FLAGS)
+        && (instruction.sources.is_empty() || touches.iter().all(|touch| touch.store))
+}

@@ -1,0 +1,77 @@
+//! What a core counted.
+
+use serde::Serialize;
+
+/// Accesses to a table that either has the thing or has not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct HitCounters {
+    /// Found.
+    pub hits: u64,
+    /// Not found.
+    pub misses: u64,
+}
+
+/// Accesses to one private cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct CacheCounters {
+    /// Found, or arriving within the latency of the next level.
+    pub hits: u64,
+    /// Not found, and the first to send for the line.
+    pub misses: u64,
+    /// Not found, and joined to an earlier miss of the same line.
+    pub merged: u64,
+    /// Dirty lines that left for the next level.
+    pub writebacks: u64,
+}
+
+/// Cycles by which the entry of instructions into the window was put off, by the last thing waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct LostCycles {
+    /// Instruction cache, instruction TLB.
+    pub fetch: u64,
+    /// Refill after branches gone wrong.
+    pub branch: u64,
+    /// The window was full.
+    pub window: u64,
+    /// The load queue was full.
+    pub load_queue: u64,
+    /// The store queue was full.
+    pub store_queue: u64,
+    /// Serialising instructions.
+    pub serial: u64,
+}
+
+/// Everything that a core counts; plain sums over the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct NodeCounters {
+    /// Instructions that entered the window.
+    pub instructions: u64,
+    /// Core cycles until the latest retirement.
+    pub cycles: u64,
+    /// Instructions that may change the flow of control.
+    pub branches: u64,
+    /// Of these, predicted wrongly and found so at execution.
+    pub mispredicts: u64,
+    /// Of these, with a direct target that was unknown until decoding.
+    pub misfetches: u64,
+    /// Lines read by instructions, once per instruction and line.
+    pub loads: u64,
+    /// Lines written by instructions, once per instruction and line.
+    pub stores: u64,
+    /// Loads that took their data from the store queue.
+    pub forwarded: u64,
+    /// The first-level instruction cache; one access per change of line.
+    pub l1i: CacheCounters,
+    /// The first-level data cache.
+    pub l1d: CacheCounters,
+    /// The second-level cache.
+    pub l2: CacheCounters,
+    /// The first-level instruction TLB.
+    pub itlb: HitCounters,
+    /// The first-level data TLB.
+    pub dtlb: HitCounters,
+    /// The second-level TLB.
+    pub stlb: HitCounters,
+    /// Where dispatch lost time.
+    pub lost_cycles: LostCycles,
+}

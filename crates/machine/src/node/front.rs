@@ -1,0 +1,180 @@
+//! The front end: when an instruction may enter the window, and why not yet.
+//!
+//! Code is looked up once per change of line and delivered at the width of dispatch; there is no fetching ahead of a full
+//! window, and nothing is fetched from a wrong path. An instruction waits for its code, for places in the queues, and for
+//! whatever holds up the front end: a branch gone wrong or a serialising instruction, whose completion may depend on memory.
+
+use super::branch::{Prediction, Predictor};
+use super::caches::Waiter;
+use super::config::NodeConfig;
+use super::core::Core;
+use super::queue::Pacer;
+use super::tlb::Side;
+use super::{Request, Step, Touch};
+use units::LineAddr;
+use workload::instruction::{Class, Flow};
+
+/// An instruction that nothing may follow until some cycles after its completion.
+#[derive(Clone, Copy, Debug)]
+struct Barrier {
+    number: u64,
+    delay: u64,
+    branch: bool,
+}
+
+/// The state of the front end.
+#[derive(Clone, Debug)]
+pub(super) struct Front {
+    predictor: Predictor,
+    dispatch: Pacer,
+    barrier: Option<Barrier>,
+    refill_penalty: u64,
+    misfetch_penalty: u64,
+    /// The line of code that it is in.
+    code: Option<LineAddr>,
+    /// Whether that line has not arrived.
+    fetching: bool,
+    /// When that line was there.
+    fetched_at: u64,
+    /// When it was last put on the right way again.
+    redirected_at: u64,
+    /// When the latest serialising instruction was done.
+    serial_until: u64,
+}
+
+impl Front {
+    pub(super) fn new(config: &NodeConfig) -> Front {
+        Front {
+            predictor: Predictor::new(config),
+            dispatch: Pacer::new(config.dispatch_width),
+            barrier: None,
+            refill_penalty: config.predictor.refill_penalty_cycles,
+            misfetch_penalty: config.predictor.misfetch_penalty_cycles,
+            code: None,
+            fetching: false,
+            fetched_at: 0,
+            redirected_at: 0,
+            serial_until: 0,
+        }
+    }
+}
+
+impl Core {
+    /// The cycle in which the latest instruction entered the window.
+    pub(super) fn now(&self) -> u64 {
+        self.front.dispatch.cycle()
+    }
+
+    /// The cycle in which the instruction enters the window, or nothing if that depends on what memory has not answered.
+    #[inline]
+    pub(super) fn admit(&mut self, step: &Step<'_>, loads: u32, stores: u32, out: &mut Vec<Request>) -> Option<u64> {
+        if self.front.barrier.is_some() {
+            self.pass_barrier()?;
+        }
+        if self.front.code != Some(step.code.line) {
+            self.fetch(&step.code, out);
+        }
+        if self.front.fetching {
+            return None;
+        }
+        let window = self.window.room(1)?;
+        let load_queue = self.loads.room(loads.into())?;
+        let store_queue = self.stores.queue.room(stores.into())?;
+        let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
+        self.loads.enter_many(loads.into());
+        self.counters.loads += u64::from(loads);
+        self.counters.stores += u64::from(stores);
+
+        let serial = serial.max(self.front.serial_until);
+        let earliest = window
+            .max(load_queue)
+            .max(store_queue)
+            .max(serial)
+            .max(self.front.redirected_at)
+            .max(self.front.fetched_at);
+        if earliest > self.front.dispatch.cycle() {
+            self.count_lost([self.front.redirected_at, self.front.fetched_at, window, load_queue, store_queue, serial]);
+        }
+        Some(self.front.dispatch.next(earliest))
+    }
+
+    /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches so far.
+    fn count_lost(&mut self, limits: [u64; 6]) {
+        let lost = &mut self.counters.lost_cycles;
+        let causes = [
+            &mut lost.branch,
+            &mut lost.fetch,
+            &mut lost.window,
+            &mut lost.load_queue,
+            &mut lost.store_queue,
+            &mut lost.serial,
+        ];
+        let mut reached = self.front.dispatch.cycle();
+        for (limit, cause) in limits.into_iter().zip(causes) {
+            let further = limit.saturating_sub(reached);
+            *cause += further;
+            reached += further;
+        }
+    }
+
+    /// Turns the barrier into a cycle, once its completion is known.
+    fn pass_barrier(&mut self) -> Option<()> {
+        let Barrier { number, delay, branch } = self.front.barrier?;
+        let end = self.completion(number)? + delay;
+        let until = if branch { &mut self.front.redirected_at } else { &mut self.front.serial_until };
+        *until = end.max(*until);
+        self.front.barrier = None;
+        Some(())
+    }
+
+    /// Sends the front end to another line of code.
+    fn fetch(&mut self, code: &Touch, out: &mut Vec<Request>) {
+        self.front.code = Some(code.line);
+        let start = self
+            .front
+            .dispatch
+            .cycle()
+            .max(self.front.redirected_at)
+            .max(self.front.serial_until)
+            .max(self.front.fetched_at);
+        let translated = self.tlbs.translate(Side::Code, code.page, start);
+        match self.caches.access(code.line, translated, Waiter::Fetch, out) {
+            Some(ready) => self.front.fetched_at = ready,
+            None => self.front.fetching = true,
+        }
+    }
+
+    /// The line of code arrived.
+    pub(super) fn fetched(&mut self, cycle: u64) {
+        self.front.fetching = false;
+        self.front.fetched_at = self.front.fetched_at.max(cycle);
+    }
+
+    /// When everything so far has retired and been written.
+    fn quiet_from(&self) -> Option<u64> {
+        Some(self.window.empty_from()?.max(self.stores.queue.empty_from()?))
+    }
+
+    /// Holds up the front end behind an instruction that serialises or that the predictor gets wrong.
+    pub(super) fn follow(&mut self, number: u64, step: &Step<'_>, cycle: u64) {
+        if step.instruction.class == Class::Serial {
+            self.front.barrier = Some(Barrier { number, delay: 0, branch: false });
+        }
+        if step.instruction.flow == Flow::Next {
+            return;
+        }
+        self.counters.branches += 1;
+        let Some(next) = step.next else { return };
+        match self.front.predictor.predict(step.instruction, next) {
+            Prediction::Right => {}
+            Prediction::Misfetched => {
+                self.counters.misfetches += 1;
+                self.front.redirected_at = self.front.redirected_at.max(cycle + self.front.misfetch_penalty);
+            }
+            Prediction::Wrong => {
+                self.counters.mispredicts += 1;
+                self.front.barrier = Some(Barrier { number, delay: self.front.refill_penalty, branch: true });
+            }
+        }
+    }
+}

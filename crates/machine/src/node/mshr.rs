@@ -1,0 +1,78 @@
+//! Miss-status holding registers: how many lines may be under way into a cache at once.
+
+use super::UNKNOWN;
+use units::LineAddr;
+
+/// In place of a line's number, of a register that waits for none.
+const NO_LINE: u64 = u64::MAX;
+
+/// The registers of one cache. Each is taken until a known cycle, or until its line arrives.
+#[derive(Clone, Debug)]
+pub(super) struct Mshrs {
+    free_from: Box<[u64]>,
+    lines: Box<[u64]>,
+    outstanding: usize,
+}
+
+/// A register that may be taken from `start` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vacancy {
+    register: usize,
+    pub(super) start: u64,
+}
+
+impl Mshrs {
+    pub(super) fn new(count: usize) -> Mshrs {
+        Mshrs { free_from: vec![0; count].into(), lines: vec![NO_LINE; count].into(), outstanding: 0 }
+    }
+
+    /// The register to take at `cycle` or as soon after it as is known, or nothing if all wait for their lines.
+    pub(super) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
+        let mut register = 0;
+        for (other, &free) in self.free_from.iter().enumerate() {
+            if free <= cycle {
+                return Some(Vacancy { register: other, start: cycle });
+            }
+            if free < self.free_from[register] {
+                register = other;
+            }
+        }
+        let start = self.free_from[register];
+        (start != UNKNOWN).then_some(Vacancy { register, start })
+    }
+
+    /// Takes a register until `end`.
+    pub(super) fn take(&mut self, vacancy: Vacancy, end: u64) {
+        self.free_from[vacancy.register] = end;
+    }
+
+    /// Takes a register until `line` arrives; tells its number.
+    pub(super) fn take_for(&mut self, vacancy: Vacancy, line: LineAddr) -> usize {
+        self.free_from[vacancy.register] = UNKNOWN;
+        self.lines[vacancy.register] = line.0;
+        self.outstanding += 1;
+        vacancy.register
+    }
+
+    /// The register that waits for `line`.
+    pub(super) fn find(&self, line: LineAddr) -> Option<usize> {
+        if self.outstanding == 0 {
+            return None;
+        }
+        self.lines.iter().position(|&held| held == line.0)
+    }
+
+    /// Frees the register that waits for `line`, which arrived at `cycle`; tells its number.
+    pub(super) fn arrived(&mut self, line: LineAddr, cycle: u64) -> Option<usize> {
+        let register = self.find(line)?;
+        self.lines[register] = NO_LINE;
+        self.free_from[register] = cycle;
+        self.outstanding -= 1;
+        Some(register)
+    }
+
+    /// How many wait for their lines.
+    pub(super) fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+}

@@ -1,0 +1,155 @@
+//! What bounds the flow of instructions: widths and queues.
+//!
+//! The window, the load queue and the store queue are all the same thing: entries enter in order and leave in order, and
+//! a new one waits until the one that many places before it has left. Only the times of the latest departures matter.
+
+/// At most so many events in one cycle, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Pacer {
+    width: u64,
+    cycle: u64,
+    used: u64,
+}
+
+impl Pacer {
+    pub(super) fn new(width: u8) -> Pacer {
+        Pacer { width: u64::from(width), cycle: 0, used: 0 }
+    }
+
+    /// The cycle of the latest event.
+    #[inline]
+    pub(super) fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// The cycle of the next event, which may not be before `earliest`.
+    #[inline]
+    pub(super) fn next(&mut self, earliest: u64) -> u64 {
+        if earliest > self.cycle {
+            self.cycle = earliest;
+            self.used = 1;
+        } else if self.used < self.width {
+            self.used += 1;
+        } else {
+            self.cycle += 1;
+            self.used = 1;
+        }
+        self.cycle
+    }
+}
+
+/// A first-in-first-out queue of bounded size, as seen by the clock.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    capacity: u64,
+    entered: u64,
+    left: u64,
+    departures: Box<[u64]>,
+}
+
+impl Queue {
+    pub(super) fn new(capacity: u32) -> Queue {
+        let kept = capacity.next_power_of_two() as usize;
+        Queue { capacity: u64::from(capacity), entered: 0, left: 0, departures: vec![0; kept].into() }
+    }
+
+    /// How many ever entered: the number of the next entry.
+    #[inline]
+    pub(super) fn entered(&self) -> u64 {
+        self.entered
+    }
+
+    /// How many ever left: the number of the oldest entry inside.
+    #[inline]
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// From when on there is room for `count` more, or nothing if that is not known yet. A group larger than the queue
+    /// waits until the queue is empty.
+    #[inline]
+    pub(super) fn room(&self, count: u64) -> Option<u64> {
+        let must_leave = (self.entered + count).saturating_sub(self.capacity).min(self.entered);
+        match must_leave {
+            0 => Some(0),
+            _ if count == 0 => Some(0),
+            _ if must_leave > self.left => None,
+            _ => Some(self.departures[self.place(must_leave - 1)]),
+        }
+    }
+
+    /// When everything that entered has left, or nothing if that is not known yet.
+    pub(super) fn empty_from(&self) -> Option<u64> {
+        (self.left == self.entered).then(|| self.last_departure())
+    }
+
+    /// When the latest entry that left did so.
+    pub(super) fn last_departure(&self) -> u64 {
+        self.left.checked_sub(1).map_or(0, |last| self.departures[self.place(last)])
+    }
+
+    /// Whether entry `number` is inside at `cycle`, as far as is known.
+    #[inline]
+    pub(super) fn holds(&self, number: u64, cycle: u64) -> bool {
+        let forgotten = number + (self.departures.len() as u64) < self.left;
+        number >= self.left || (!forgotten && self.departures[self.place(number)] > cycle)
+    }
+
+    #[inline]
+    pub(super) fn enter(&mut self) -> u64 {
+        self.entered += 1;
+        self.entered - 1
+    }
+
+    #[inline]
+    pub(super) fn enter_many(&mut self, count: u64) {
+        self.entered += count;
+    }
+
+    #[inline]
+    pub(super) fn leave(&mut self, cycle: u64) {
+        let place = self.place(self.left);
+        self.departures[place] = cycle;
+        self.left += 1;
+    }
+
+    #[inline]
+    fn place(&self, number: u64) -> usize {
+        number as usize & (self.departures.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_has_room_when_its_oldest_leaves() {
+        let mut queue = Queue::new(3);
+        for _ in 0..3 {
+            assert_eq!(queue.room(1), Some(0));
+            queue.enter();
+        }
+        assert_eq!(queue.room(1), None);
+        queue.leave(17);
+        assert_eq!((queue.room(1), queue.room(2)), (Some(17), None));
+        assert_eq!(queue.room(0), Some(0), "who needs no place waits for none");
+    }
+
+    #[test]
+    fn a_group_larger_than_the_queue_enters_when_it_is_empty() {
+        let mut queue = Queue::new(2);
+        assert_eq!(queue.room(9), Some(0));
+        queue.enter();
+        assert_eq!(queue.room(9), None);
+        queue.leave(5);
+        assert_eq!(queue.room(9), Some(5));
+    }
+
+    #[test]
+    fn a_pacer_counts_to_its_width() {
+        let mut pacer = Pacer::new(2);
+        let cycles: Vec<u64> = [0, 0, 0, 7, 3, 3].map(|earliest| pacer.next(earliest)).into();
+        assert_eq!(cycles, [0, 0, 1, 7, 7, 8]);
+    }
+}

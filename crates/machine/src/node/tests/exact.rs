@@ -1,0 +1,295 @@
+//! Times to the exact cycle, worked out by hand. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY` beyond.
+
+use super::*;
+
+const MISS: u64 = 5 + 10 + MEMORY;
+
+#[test]
+fn a_chain_of_alu_operations_takes_a_cycle_each() {
+    let mut bench = Bench::new(&small());
+    for length in 1..40 {
+        assert_eq!(bench.cycles(&vec![alu(&[1], &[1]); length]), length as u64);
+    }
+}
+
+#[test]
+fn independent_operations_are_bound_by_the_width() {
+    let mut bench = Bench::new(&small());
+    for count in 1..40u64 {
+        assert_eq!(bench.cycles(&vec![alu(&[1], &[]); count as usize]), count.div_ceil(4));
+    }
+}
+
+#[test]
+fn a_result_is_there_after_its_latency_and_not_before() {
+    let mut bench = Bench::new(&small());
+    let chain = |class| [op(class, &[1], &[]), alu(&[2], &[1])];
+    assert_eq!(bench.cycles(&chain(Class::IntDiv)), 15 + 1);
+    assert_eq!(bench.cycles(&chain(Class::IntMul)), 3 + 1);
+    assert_eq!(bench.cycles(&chain(Class::FpMul)), 4 + 1);
+}
+
+#[test]
+fn a_unit_is_shared_by_the_cycle_if_pipelined_and_whole_if_not() {
+    let mut bench = Bench::new(&small());
+    assert_eq!(bench.cycles(&vec![op(Class::IntMul, &[1], &[]); 3]), 3 + 2);
+    assert_eq!(bench.cycles(&vec![op(Class::IntDiv, &[1], &[]); 3]), 15 * 3);
+}
+
+#[test]
+fn an_older_operation_with_late_operands_leaves_its_unit_to_a_younger_one() {
+    let mut bench = Bench::new(&small());
+    let ops = [op(Class::IntDiv, &[1], &[]), op(Class::IntMul, &[2], &[1]), op(Class::IntMul, &[3], &[])];
+    assert_eq!(bench.cycles(&ops), 15 + 3);
+    let ops = [ops.as_slice(), &[op(Class::IntDiv, &[4], &[3])]].concat();
+    assert_eq!(bench.cycles(&ops), 15 + 15, "the second division starts when the first is done, at 15");
+}
+
+#[test]
+fn a_full_window_holds_up_the_next_instruction_until_its_head_retires() {
+    let mut config = small();
+    config.retire_width = 64;
+    let mut ops = vec![load(1, &[], 64, 0)];
+    ops.resize(17, op(Class::Nop, &[], &[]));
+    assert_eq!(Bench::new(&config).cycles(&ops), MISS + 1, "the seventeenth enters when the load retires");
+    config.rob = 17;
+    assert_eq!(Bench::new(&config).cycles(&ops), MISS);
+}
+
+#[test]
+fn a_full_load_queue_holds_up_the_next_load() {
+    let mut config = small();
+    config.load_queue = 1;
+    let mut bench = Bench::warm(&config, &[64]);
+    assert_eq!(bench.cycles(&[load(1, &[], 128, 0), load(2, &[], 64, 0)]), MISS + 5);
+}
+
+#[test]
+fn misses_overlap_as_far_as_there_are_registers() {
+    let mut bench = Bench::new(&small());
+    let loads: Vec<Op> = (0..5).map(|n| load(n, &[], 64 + u64::from(n), 0)).collect();
+    assert_eq!(bench.cycles(&loads[..4]), 1 + MISS, "two loads start per cycle");
+    let mut bench = Bench::new(&small());
+    assert_eq!(bench.cycles(&loads), MISS + MISS, "the fifth starts when the first line arrives");
+    let mut config = small();
+    (config.l1d.mshrs, config.l2.mshrs) = (8, 4);
+    let mut bench = Bench::new(&config);
+    assert_eq!(bench.cycles(&loads), MISS + MISS, "the same if it is L2 that lacks them");
+}
+
+#[test]
+fn hits_cost_their_level() {
+    let mut bench = Bench::warm(&small(), &[64]);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(1, &[1], 64, 0), alu(&[1], &[1])]), 5 + 5 + 1);
+    let mut bench = Bench::warm(&small(), &[64, 68, 72]);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5 + 10, "the third line displaced the first from L1D only");
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
+}
+
+#[test]
+fn a_hit_on_a_line_that_is_coming_from_l2_waits_for_it() {
+    let mut bench = Bench::warm(&small(), &[64, 68, 72]);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8), alu(&[2], &[2])]), 15 + 1);
+    assert_eq!(bench.node.counters().l1d.hits, 1);
+}
+
+#[test]
+fn a_load_does_not_wait_for_an_older_one_of_its_line_whose_address_comes_late() {
+    let mut bench = Bench::warm(&small(), &[64, 68, 72]);
+    let mut ops = vec![op(Class::IntDiv, &[1], &[]), load(2, &[1], 64, 0), load(3, &[], 64, 0)];
+    ops.resize(ops.len() + 6, op(Class::IntMul, &[3], &[3]));
+    assert_eq!(bench.cycles(&ops), 15 + 6 * 3, "the line is in L2 and comes in 15 cycles for whoever asks first");
+}
+
+#[test]
+fn misses_of_one_line_make_one_request() {
+    let mut bench = Bench::new(&small());
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8)]), MISS);
+    assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Read)), (1, 1));
+    assert_eq!(bench.node.counters().l1d.merged, 1);
+    let mut bench = Bench::new(&small());
+    assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 0)]), 1 + MISS, "it joins the store, a cycle later");
+    assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::ReadForOwnership)), (1, 1));
+    assert_eq!(bench.node.dirty_lines(), [LineAddr(64)]);
+}
+
+#[test]
+fn a_load_takes_its_data_from_the_store_queue_sooner_than_from_the_cache() {
+    let mut bench = Bench::warm(&small(), &[64]);
+    assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 8)]), 1 + 2);
+    assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 16)]), 5, "other bytes of the line");
+    assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 12)]), 1 + 2 + 12, "half of the bytes");
+    let ops = [op(Class::IntDiv, &[1], &[]), store(1, 64, 8), load(2, &[], 64, 8)];
+    assert_eq!(bench.cycles(&ops), 15 + 2, "the data comes from a division");
+    assert_eq!(bench.node.counters().forwarded, 3);
+}
+
+#[test]
+fn a_load_takes_its_data_from_the_youngest_store_before_it() {
+    let wide = |first: Op, second: Op| {
+        let mut both = load(3, &[], 64, 8);
+        both.touches[0].bytes = 16;
+        let mut bench = Bench::warm(&small(), &[64]);
+        bench.cycles(&[op(Class::IntDiv, &[1], &[]), first, second, both, alu(&[3], &[3])])
+    };
+    let partial = 2 + 12;
+    assert_eq!(wide(store(2, 64, 8), store(1, 64, 16)), 15 + partial + 1);
+    assert_eq!(wide(store(2, 64, 16), store(1, 64, 8)), 15 + partial + 1);
+}
+
+#[test]
+fn a_load_takes_its_data_from_a_store_that_itself_waits_for_memory() {
+    let mut bench = Bench::warm(&small(), &[64]);
+    let ops = [load(1, &[], 128, 0), store(1, 64, 8), load(2, &[], 64, 8), alu(&[2], &[2])];
+    assert_eq!(bench.cycles(&ops), MISS + 2 + 1);
+}
+
+#[test]
+fn a_store_that_misses_does_not_delay_retirement_unless_the_queue_is_full() {
+    let stores: Vec<Op> = (0..5).map(|n| store(1, 64 + n, 0)).collect();
+    let mut bench = Bench::new(&small());
+    assert_eq!(bench.cycles(&stores[..4]), 2, "two addresses per cycle");
+    assert_eq!(bench.requests.iter().filter(|r| r.kind == RequestKind::ReadForOwnership).count(), 4);
+    let mut bench = Bench::new(&small());
+    assert_eq!(bench.cycles(&stores), 1 + MISS + 1, "the fifth enters when the first was written");
+}
+
+#[test]
+fn a_wrong_prediction_costs_the_resolution_and_the_refill() {
+    let penalty = small().predictor.refill_penalty_cycles;
+    let (taken, not_taken) = (0x1100, 0x1004);
+    let cycles = |next, source: &[Op]| {
+        let mut bench = Bench::warm(&small(), &[64]);
+        bench.cycles(&[source, &[branch(Flow::Conditional, &[1], next), alu(&[2], &[])]].concat())
+    };
+    assert_eq!(cycles(not_taken, &[]), 1);
+    assert_eq!(cycles(taken, &[]), 1 + penalty + 1);
+    assert_eq!(cycles(taken, &[load(1, &[], 64, 0)]), 5 + 1 + penalty + 1);
+    assert_eq!(cycles(taken, &[load(1, &[], 128, 0)]), MISS + 1 + penalty + 1);
+}
+
+#[test]
+fn an_unknown_direct_target_costs_the_way_to_decoding() {
+    let mut bench = Bench::new(&small());
+    let ops = [branch(Flow::Jump, &[], 0x1100), alu(&[1], &[])];
+    assert_eq!(bench.cycles(&ops), small().predictor.misfetch_penalty_cycles + 1);
+    assert_eq!(bench.cycles(&ops), 1);
+}
+
+#[test]
+fn retirement_is_in_order() {
+    let mut bench = Bench::new(&small());
+    let mut ops = vec![op(Class::IntDiv, &[1], &[])];
+    ops.resize(9, alu(&[2], &[]));
+    assert_eq!(bench.cycles(&ops), 15 + 2, "nine retire four per cycle from when the division is done");
+}
+
+#[test]
+fn a_serialising_instruction_waits_for_all_before_it_and_holds_all_after_it() {
+    let latency = small().serial_latency_cycles;
+    let mut bench = Bench::warm(&small(), &[64]);
+    let ops = [op(Class::IntDiv, &[1], &[]), op(Class::Serial, &[], &[]), alu(&[2], &[])];
+    assert_eq!(bench.cycles(&ops), 15 + latency + 1);
+    let ops = [store(1, 128, 0), op(Class::Serial, &[], &[]), alu(&[2], &[])];
+    assert_eq!(bench.cycles(&ops), 1 + MISS + latency + 1, "stores are written first");
+}
+
+#[test]
+fn pushes_do_not_wait_for_each_other() {
+    let push = |data| {
+        let mut op = store(data, 64, data * 8);
+        op.instruction.address_sources = registers(&[4]);
+        op.instruction.destinations = registers(&[4]);
+        op
+    };
+    let mut bench = Bench::warm(&small(), &[64]);
+    assert_eq!(bench.cycles(&[op(Class::IntDiv, &[1], &[]), push(1), alu(&[2], &[4])]), 15);
+    assert_eq!(bench.cycles(&[push(0), push(1), push(2), push(3)]), 2, "two addresses per cycle");
+}
+
+#[test]
+fn a_load_that_also_computes_costs_the_operation_too() {
+    let mut bench = Bench::warm(&small(), &[64]);
+    let mut add = load(1, &[], 64, 0);
+    add.instruction.sources = registers(&[1]);
+    assert_eq!(bench.cycles(&[add]), 5 + 1);
+}
+
+#[test]
+fn code_that_misses_holds_up_the_front_end() {
+    let mut bench = Bench::new(&small());
+    bench.run(&[op(Class::Nop, &[], &[])]);
+    assert_eq!(bench.sent(CODE_LINE, RequestKind::Instruction), 1);
+    assert_eq!(bench.clock(), 4 + 10 + MEMORY + 1);
+    assert_eq!(bench.node.counters().lost_cycles.fetch, 4 + 10 + MEMORY);
+}
+
+#[test]
+fn a_translation_costs_its_level() {
+    let mut config = small();
+    (config.stlb.latency_cycles, config.walk_latency_cycles) = (7, 30);
+    config.dtlb = TlbConfig { entries: 1, ways: 1, latency_cycles: 0 };
+    let mut bench = Bench::warm(&config, &[64]);
+    let other_page = |destination| {
+        let mut op = load(destination, &[], 64, 0);
+        op.touches[0].page = PageKey(77);
+        op
+    };
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
+    let ops = [other_page(1), other_page(2), alu(&[2], &[2])];
+    assert_eq!(bench.cycles(&ops), 7 + 30 + 5 + 1, "the second waits for the same walk");
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 7 + 5);
+}
+
+#[test]
+fn a_dirty_line_is_written_back_exactly_once() {
+    let mut bench = Bench::new(&small());
+    bench.cycles(&[store(1, 64, 0)]);
+    assert_eq!(bench.node.dirty_lines(), [LineAddr(64)]);
+    let stream: Vec<Op> = (1..200).map(|n| load(2, &[2], 64 + n, 0)).collect();
+    bench.cycles(&stream);
+    assert_eq!(bench.sent(64, RequestKind::WriteBack), 1);
+    assert_eq!(bench.requests.iter().filter(|r| r.kind == RequestKind::WriteBack).count(), 1);
+    assert!(bench.node.dirty_lines().is_empty());
+}
+
+#[test]
+fn an_invalidated_line_is_gone_and_its_dirt_is_told() {
+    let mut bench = Bench::warm(&small(), &[64]);
+    bench.cycles(&[store(1, 64, 0)]);
+    assert!(bench.node.invalidate(LineAddr(64)));
+    assert!(!bench.node.invalidate(LineAddr(64)));
+    assert!(bench.node.dirty_lines().is_empty());
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
+}
+
+#[test]
+fn a_run_stops_at_the_time_given_and_goes_on_from_there() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let start = bench.node.retired_at();
+    let ops = vec![alu(&[1], &[1]); 400];
+    let mut feed = Script { ops: ops.iter() };
+    bench.node.finished = false;
+    let until = start + bench.node.clock.span(Cycles(50));
+    let mut out = Vec::new();
+    assert_eq!(bench.node.run(&mut feed, until, &mut out), Ok(Pause::Reached));
+    assert!(bench.node.now() > until && bench.node.now() < until + bench.node.clock.span(Cycles(10)));
+    assert_eq!(bench.node.run(&mut feed, Time::NEVER, &mut out), Ok(Pause::Finished));
+    assert_eq!(bench.node.retired_at(), start + bench.node.clock.span(Cycles(400)));
+}
+
+#[test]
+fn nothing_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let ops = [load(1, &[], 64, 0), load(2, &[], 65, 0)];
+    let mut out = Vec::new();
+    bench.node.finished = false;
+    assert_eq!(bench.node.run(&mut Script { ops: ops[..1].iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
+    let late = out[0].at + ::units::Duration::from_ns(500);
+    bench.node.filled(LineAddr(64), late, &mut out);
+    bench.node.finished = false;
+    assert_eq!(bench.node.run(&mut Script { ops: ops[1..].iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
+    assert_eq!(out[1].line, LineAddr(65));
+    assert!(out[1].at >= late);
+}

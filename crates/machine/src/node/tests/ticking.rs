@@ -1,0 +1,85 @@
+//! The model that never ticks against one that does nothing else: a core without memory, cycle by cycle, oldest first.
+
+use super::*;
+use proptest::prelude::*;
+
+/// What each instruction has come to.
+#[derive(Clone, Copy)]
+struct Progress {
+    started: bool,
+    done: u64,
+}
+
+/// The cycles that `ops` take, found by looking at everything in every cycle.
+fn ticking_cycles(config: &NodeConfig, ops: &[Op]) -> u64 {
+    let sources = sources_of(ops);
+    let mut progress = vec![Progress { started: false, done: u64::MAX }; ops.len()];
+    let (mut retired, mut entered) = (0, 0);
+    for cycle in 0.. {
+        let mut width = config.retire_width;
+        while width > 0 && retired < entered && progress[retired].done <= cycle {
+            retired += 1;
+            width -= 1;
+        }
+        if retired == ops.len() {
+            return cycle;
+        }
+        let room = (config.rob as usize).saturating_sub(entered - retired);
+        entered = ops.len().min(entered + room.min(config.dispatch_width.into()));
+        let mut free = [Class::IntAlu, Class::IntMul, Class::FpAdd].map(|class| unit(config, class).0);
+        for number in retired..entered {
+            let ready = sources[number].iter().all(|&source| progress[source].done <= cycle);
+            if progress[number].started || !ready {
+                continue;
+            }
+            let (_, latency, index) = unit(config, ops[number].instruction.class);
+            if let Some(free) = index.map(|index| &mut free[index]) {
+                if *free == 0 {
+                    continue;
+                }
+                *free -= 1;
+            }
+            progress[number] = Progress { started: true, done: cycle + latency };
+        }
+    }
+    unreachable!("cycles do not end")
+}
+
+/// How many units, their latency, and which they are.
+fn unit(config: &NodeConfig, class: Class) -> (u8, u64, Option<usize>) {
+    let (unit, index) = match class {
+        Class::IntAlu => (config.units.int_alu, 0),
+        Class::IntMul => (config.units.int_mul, 1),
+        Class::FpAdd => (config.units.fp_add, 2),
+        _ => return (u8::MAX, 1, None),
+    };
+    (unit.count, unit.latency_cycles, Some(index))
+}
+
+/// The latest maker of each source of each instruction.
+fn sources_of(ops: &[Op]) -> Vec<Vec<usize>> {
+    let maker = |number: usize, register: &Reg| {
+        ops[..number].iter().rposition(|earlier| earlier.instruction.destinations.contains(register))
+    };
+    let sources = |(number, op): (usize, &Op)| op.instruction.sources.iter().filter_map(|r| maker(number, r)).collect();
+    ops.iter().enumerate().map(sources).collect()
+}
+
+fn some_work() -> impl Strategy<Value = Op> {
+    let class = prop_oneof![Just(Class::IntAlu), Just(Class::IntMul), Just(Class::FpAdd), Just(Class::Nop)];
+    let list = || proptest::collection::vec(16..22u8, 0..3);
+    (class, list(), list()).prop_map(|(class, destinations, sources)| op(class, &destinations, &sources))
+}
+
+proptest! {
+    #[test]
+    fn scheduling_once_comes_to_the_same_cycle_as_ticking(
+        (dispatch, retire, rob, alus) in (1..7u8, 1..7u8, 1..50u32, 1..4u8),
+        ops in proptest::collection::vec(some_work(), 1..200),
+    ) {
+        let mut config = small();
+        (config.dispatch_width, config.retire_width, config.rob) = (dispatch, retire, rob);
+        config.units.int_alu.count = alus;
+        prop_assert_eq!(Bench::new(&config).cycles(&ops), ticking_cycles(&config, &ops));
+    }
+}

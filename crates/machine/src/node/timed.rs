@@ -1,0 +1,42 @@
+//! Tags whose entries may still be on their way.
+//!
+//! What is a hit for the tags may be data that arrives a few cycles from now. Keeping the arrival beside the tag merges
+//! such accesses without a look at any miss register.
+
+use crate::cache::{Evicted, Slot, TagArray};
+
+#[derive(Clone, Debug)]
+pub(super) struct TimedTags {
+    pub(super) tags: TagArray,
+    arrivals: Box<[u64]>,
+}
+
+impl TimedTags {
+    pub(super) fn new(sets: usize, ways: usize) -> TimedTags {
+        let tags = TagArray::new(sets, ways);
+        let arrivals = vec![0; tags.slots()].into();
+        TimedTags { tags, arrivals }
+    }
+
+    /// Enters `key`, which arrives at `arrival`.
+    pub(super) fn fill(&mut self, key: u64, arrival: u64, dirty: bool) -> Option<Evicted> {
+        let (slot, evicted) = self.tags.insert(key, dirty);
+        self.arrivals[slot.index()] = arrival;
+        evicted
+    }
+
+    /// When an access that is looked up by `looked_up` has its data, if going to where the entry comes from would take
+    /// until `longest`.
+    ///
+    /// Instructions are scheduled in program order: an older one with late operands may have sent for the entry at a
+    /// later time than this access. Then it is this one that sends for it.
+    #[inline]
+    pub(super) fn ready(&mut self, slot: Slot, looked_up: u64, longest: u64) -> u64 {
+        let arrival = &mut self.arrivals[slot.index()];
+        if *arrival <= looked_up {
+            return looked_up;
+        }
+        *arrival = (*arrival).min(longest);
+        looked_up.max(*arrival)
+    }
+}

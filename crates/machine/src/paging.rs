@@ -1,0 +1,139 @@
+//! Physical pages: where the operating system puts what programs touch.
+//!
+//! A page gets its frame when it is first touched. Frames are handed out in an order that is a permutation of all
+//! frames, drawn from the seed: as scattered as on a machine that has been up for a while, and the same in every run.
+
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+use units::{Bytes, PAGE_BYTES, PhysAddr, VirtAddr};
+
+/// Memory is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("the program needs more memory than the machine's {size}: all pages of {page} are in use")]
+pub struct OutOfMemory {
+    /// What the machine has.
+    pub size: Bytes,
+    /// The size of a page.
+    pub page: Bytes,
+}
+
+/// The page tables of all processes.
+pub struct PageTable {
+    page_bytes: u64,
+    frames: Permutation,
+    used: u64,
+    table: FxHashMap<u64, u64>,
+}
+
+/// A page number that is unique over all processes: the process above bit 40, the virtual page below.
+pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
+    let huge = u64::from(page_bytes > PAGE_BYTES as u64) << 63;
+    huge | u64::from(process) << 40 | addr.0 / page_bytes
+}
+
+impl PageTable {
+    /// A memory of `size` in pages of `page`, all free.
+    pub fn new(size: Bytes, page: Bytes, seed: u64) -> PageTable {
+        PageTable { page_bytes: page.0, frames: Permutation::new(size.0 / page.0, seed), used: 0, table: FxHashMap::default() }
+    }
+
+    /// The size of a page in bytes.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    /// The start of the frame of a page, which gets one if it has none.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if none is left.
+    pub fn frame(&mut self, key: u64) -> Result<PhysAddr, OutOfMemory> {
+        if let Some(frame) = self.table.get(&key) {
+            return Ok(PhysAddr(frame * self.page_bytes));
+        }
+        if self.used == self.frames.len {
+            return Err(OutOfMemory { size: Bytes(self.frames.len * self.page_bytes), page: Bytes(self.page_bytes) });
+        }
+        let frame = self.frames.at(self.used);
+        self.used += 1;
+        self.table.insert(key, frame);
+        Ok(PhysAddr(frame * self.page_bytes))
+    }
+
+    /// Memory in use.
+    pub fn used(&self) -> Bytes {
+        Bytes(self.used * self.page_bytes)
+    }
+}
+
+/// A seeded permutation of `0..len`: a four-round Feistel network over the next even power of two, walked until it lands
+/// inside.
+struct Permutation {
+    len: u64,
+    half_bits: u32,
+    keys: [u64; 4],
+}
+
+impl Permutation {
+    fn new(len: u64, seed: u64) -> Permutation {
+        let bits = (64 - len.saturating_sub(1).leading_zeros()).max(2);
+        let mut state = seed;
+        Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| splitmix64(&mut state)) }
+    }
+
+    fn at(&self, index: u64) -> u64 {
+        let mut value = self.round_trip(index);
+        while value >= self.len {
+            value = self.round_trip(value);
+        }
+        value
+    }
+
+    fn round_trip(&self, value: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (value >> self.half_bits, value & mask);
+        for key in self.keys {
+            let mut mixed = right ^ key;
+            (left, right) = (right, left ^ (splitmix64(&mut mixed) & mask));
+        }
+        left << self.half_bits | right
+    }
+}
+
+fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_frame_is_handed_out_once_and_then_memory_is_full() {
+        let mut table = PageTable::new(Bytes(1000 * 4096), Bytes(4096), 7);
+        let mut frames: Vec<u64> = (0..1000).map(|page| table.frame(page).unwrap().0 / 4096).collect();
+        assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
+        frames.sort_unstable();
+        assert_eq!(frames, (0..1000).collect::<Vec<_>>());
+        assert_eq!(table.frame(5), table.frame(5));
+        assert!(table.frame(1000).unwrap_err().to_string().contains("4000 KB"));
+    }
+
+    #[test]
+    fn another_seed_scatters_otherwise_and_the_same_seed_alike() {
+        let frames = |seed| {
+            let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), seed);
+            (0..100).map(|page| table.frame(page).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(frames(1), frames(1));
+        assert_ne!(frames(1), frames(2));
+    }
+
+    #[test]
+    fn pages_of_two_processes_are_different_pages() {
+        assert_ne!(page_key(1, VirtAddr(0x1000), 4096), page_key(2, VirtAddr(0x1000), 4096));
+    }
+}

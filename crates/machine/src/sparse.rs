@@ -1,0 +1,99 @@
+//! Something for every line of a memory, kept only where there is something.
+//!
+//! Two levels of directories over pages of 64 lines, so that a look-up is two indexings, a page costs its content and
+//! little more, and a memory of many gigabytes costs nothing until it is used.
+
+use units::{LINES_PER_PAGE, Line, ZERO_LINE};
+
+const PAGES_PER_DIRECTORY: usize = 1024;
+
+struct Page<T> {
+    /// One bit for each line that holds something.
+    held: u64,
+    items: [T; LINES_PER_PAGE],
+}
+
+type Directory<T> = [Option<Box<Page<T>>>; PAGES_PER_DIRECTORY];
+
+/// The bytes of one line; zeros to begin with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cells(pub Line);
+
+impl Default for Cells {
+    fn default() -> Cells {
+        Cells(ZERO_LINE)
+    }
+}
+
+/// A sparse array indexed by line.
+pub struct Sparse<T> {
+    directories: Vec<Option<Box<Directory<T>>>>,
+    pages: u64,
+}
+
+impl<T: Copy + Default> Sparse<T> {
+    /// An array of this many lines that holds nothing.
+    pub fn new(lines: u64) -> Sparse<T> {
+        let directories = lines.div_ceil((LINES_PER_PAGE * PAGES_PER_DIRECTORY) as u64);
+        Sparse { directories: (0..directories).map(|_| None).collect(), pages: 0 }
+    }
+
+    /// What a line holds, if it holds something.
+    pub fn get(&self, line: u64) -> Option<&T> {
+        let (directory, page, index) = split(line);
+        let page = self.directories[directory].as_ref()?[page].as_deref()?;
+        (page.held >> index & 1 == 1).then(|| &page.items[index])
+    }
+
+    /// What a line holds, for changing; from now on it holds something, the default to begin with.
+    pub fn entry(&mut self, line: u64) -> &mut T {
+        let (directory, page, index) = split(line);
+        let directory = self.directories[directory].get_or_insert_with(|| Box::new([const { None }; PAGES_PER_DIRECTORY]));
+        let page = directory[page].get_or_insert_with(|| {
+            self.pages += 1;
+            Box::new(Page { held: 0, items: [T::default(); LINES_PER_PAGE] })
+        });
+        page.held |= 1 << index;
+        &mut page.items[index]
+    }
+
+    /// Every line that holds something, in order, with what it holds.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> + '_ {
+        let directories = self.directories.iter().enumerate().filter_map(|(i, directory)| Some((i, directory.as_ref()?)));
+        let pages = directories.flat_map(|(i, directory)| {
+            let pages = directory.iter().enumerate();
+            pages.filter_map(move |(j, page)| Some((i * PAGES_PER_DIRECTORY + j, page.as_ref()?)))
+        });
+        pages.flat_map(|(number, page)| {
+            let held = (0..LINES_PER_PAGE).filter(|index| page.held >> index & 1 == 1);
+            held.map(move |index| ((number * LINES_PER_PAGE + index) as u64, &page.items[index]))
+        })
+    }
+
+    /// Bytes of this process that the content takes.
+    pub fn footprint_bytes(&self) -> u64 {
+        self.pages * size_of::<Page<T>>() as u64
+    }
+}
+
+fn split(line: u64) -> (usize, usize, usize) {
+    let page = line as usize / LINES_PER_PAGE;
+    (page / PAGES_PER_DIRECTORY, page % PAGES_PER_DIRECTORY, line as usize % LINES_PER_PAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_is_there_and_nothing_else() {
+        let mut array = Sparse::new(200_000);
+        for line in [0, 63, 64, 65_535, 65_536, 199_999] {
+            assert_eq!(array.get(line), None);
+            *array.entry(line) = line + 1;
+        }
+        let held: Vec<_> = array.iter().map(|(line, item)| (line, *item)).collect();
+        assert_eq!(held, [0, 63, 64, 65_535, 65_536, 199_999].map(|line| (line, line + 1)));
+        assert_eq!(array.get(1), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Does the memory controller choose as its configuration says?
+
+use casemate_machine::dram::{
+    AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, RowOutcome, Scheduler, Timing, WaitCause,
+};
+use units::{Clock, Cycles, LineAddr, Time};
+
+/// A row is 128 lines, a group 128 lines further on, a bank of the group 512, and the next row of the same bank 2048.
+const GROUP: u64 = 128;
+const BANK: u64 = 512;
+const ROW: u64 = 2048;
+
+fn at(clock: u64) -> Time {
+    Clock::from_mhz(1600).start_of(Cycles(clock))
+}
+
+fn channel(change: impl FnOnce(&mut DramConfig)) -> Dram {
+    let mut config = DramConfig::ddr4_3200();
+    change(&mut config);
+    Dram::new(config)
+}
+
+/// Runs until nothing waits.
+fn finish(dram: &mut Dram) -> Vec<Completion> {
+    let mut completions = Vec::new();
+    let mut next = Some(Time::ZERO);
+    while let Some(now) = next {
+        next = dram.advance(now, &mut completions);
+    }
+    completions
+}
+
+/// Submits reads at one clock, numbered in order, and returns their tokens in the order of their answers.
+fn order_of_answers(dram: &mut Dram, clock: u64, lines: &[u64]) -> Vec<u32> {
+    for (token, &line) in (0..).zip(lines) {
+        dram.submit(at(clock), LineAddr(line), Kind::Read, token);
+    }
+    finish(dram).iter().map(|completion| completion.token).collect()
+}
+
+/// A request of a scenario: its clock, its line and its kind.
+type Asked = (u64, u64, Kind);
+
+/// The clock at which the last read of a scenario has its data.
+fn last_data(timing: Timing, asked: &[Asked]) -> u64 {
+    let mut dram = channel(|config| config.timing = timing);
+    for &(clock, line, kind) in asked {
+        dram.submit(at(clock), LineAddr(line), kind, 0);
+    }
+    let data = finish(&mut dram).into_iter().map(|completion| completion.at.as_fs() / 625_000);
+    data.max().expect("a scenario holds a read")
+}
+
+#[test]
+fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
+    use Kind::{Read, Write};
+    type Field = fn(&mut Timing) -> &mut u64;
+    let scenarios: [(&str, Field, &[Asked], u64); 13] = [
+        ("tRCD", |t| &mut t.trcd, &[(0, 0, Read)], 22 + 26),
+        ("CL", |t| &mut t.cl, &[(0, 0, Read)], 22 + 26),
+        ("tCCD_L", |t| &mut t.tccd_l, &[(0, 0, Read), (0, 1, Read)], 22 + 8 + 26),
+        (
+            "tCCD_S",
+            |t| &mut t.tccd_s,
+            &[(0, 0, Read), (4, GROUP, Read), (99, 1, Read), (99, GROUP + 1, Read)],
+            103 + 26,
+        ),
+        ("tRRD_S", |t| &mut t.trrd_s, &[(0, 0, Read), (0, GROUP, Read)], 4 + 48),
+        ("tRRD_L", |t| &mut t.trrd_l, &[(0, 0, Read), (0, BANK, Read)], 8 + 48),
+        ("tRC", |t| &mut t.trc, &[(0, 0, Read), (0, ROW, Read)], 74 + 48),
+        ("tRTP", |t| &mut t.trtp, &[(0, 0, Read), (100, 1, Read), (101, ROW, Read)], 112 + 70),
+        ("tWR", |t| &mut t.twr, &[(0, 0, Write), (30, ROW, Read)], 22 + 16 + 4 + 24 + 70),
+        ("tWTR_L", |t| &mut t.twtr_l, &[(0, 0, Write), (30, 1, Read)], 22 + 16 + 4 + 12 + 26),
+        ("tWTR_S", |t| &mut t.twtr_s, &[(0, GROUP, Read), (100, 0, Write), (123, GROUP + 1, Read)], 122 + 24 + 26),
+        ("tRTRS", |t| &mut t.trtrs, &[(0, 0, Read), (99, 1, Read), (99, 2, Write), (120, 3, Read)], 99 + 12 + 32 + 26),
+        ("tRFC", |t| &mut t.trfc, &[(12_500, 0, Read)], 12_480 + 560 + 48),
+    ];
+    for (name, field, asked, clock) in scenarios {
+        let mut timing = Timing::DDR4_3200;
+        assert_eq!(last_data(timing, asked), clock, "{name}");
+        *field(&mut timing) += 1;
+        assert_eq!(last_data(timing, asked), clock + 1, "{name}, one clock longer");
+    }
+}
+
+#[test]
+fn a_fifth_row_waits_until_tfaw_lets_it_open() {
+    let banks = [0, GROUP, 2 * GROUP, 3 * GROUP, BANK].map(|line| (0, line, Kind::Read));
+    for tfaw in [36, 37] {
+        assert_eq!(last_data(Timing { tfaw, ..Timing::DDR4_3200 }, &banks), tfaw + 48);
+    }
+}
+
+#[test]
+fn a_conflict_at_rest_waits_for_trp() {
+    for trp in [22, 23] {
+        let timing = Timing { trp, trc: 75, ..Timing::DDR4_3200 };
+        assert_eq!(last_data(timing, &[(0, 0, Kind::Read), (500, ROW, Kind::Read)]), 500 + trp + 48);
+    }
+}
+
+#[test]
+fn a_request_of_the_open_row_overtakes_an_older_conflict() {
+    let mut dram = channel(|_| {});
+    assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, 2]), [0, 2, 3, 1]);
+}
+
+#[test]
+fn no_more_than_the_cap_overtake() {
+    let mut dram = channel(|config| config.scheduler = Scheduler::FrFcfsCapped { cap: 2 });
+    assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, 2, 3, 4]), [0, 2, 3, 1, 4, 5]);
+}
+
+#[test]
+fn first_come_first_served_keeps_the_order() {
+    let mut dram = channel(|config| config.scheduler = Scheduler::Fcfs);
+    assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, ROW + 1, GROUP]), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_row_at_rest_is_closed_after_its_time_and_not_before() {
+    let config = |config: &mut DramConfig| config.page_policy = PagePolicy::OpenWithTimeout { idle_clocks: 200 };
+    // The row is last used 22 clocks after its activate, and a closed bank needs tRP more before it opens again.
+    for (clock, outcome) in [(222, RowOutcome::Hit), (223, RowOutcome::Closed)] {
+        let mut dram = channel(config);
+        dram.submit(at(0), LineAddr(0), Kind::Read, 0);
+        finish(&mut dram);
+        dram.submit(at(clock), LineAddr(1), Kind::Read, 1);
+        assert_eq!(finish(&mut dram)[0].outcome, outcome, "at clock {clock}");
+    }
+}
+
+#[test]
+fn the_cause_of_a_wait_is_told() {
+    let mut dram = channel(|_| {});
+    for (token, line) in [(0, 0), (1, ROW), (2, 2 * ROW)] {
+        dram.submit(at(0), LineAddr(line), Kind::Read, token);
+    }
+    let causes: Vec<WaitCause> = finish(&mut dram).iter().map(|completion| completion.waited_for).collect();
+    assert_eq!(causes, [WaitCause::Nothing, WaitCause::Queue, WaitCause::Queue]);
+
+    let mut dram = channel(|_| {});
+    dram.submit(at(0), LineAddr(0), Kind::Read, 0);
+    dram.advance(at(10), &mut Vec::new());
+    dram.submit(at(10), LineAddr(ROW), Kind::Read, 1);
+    assert_eq!(finish(&mut dram)[1].waited_for, WaitCause::BankBusy);
+}
+
+#[test]
+fn a_read_behind_a_write_drain_says_so() {
+    let mut dram = channel(|_| {});
+    for number in 0..26 {
+        dram.submit(at(0), LineAddr(number * ROW), Kind::Write, 0);
+    }
+    dram.advance(at(0), &mut Vec::new());
+    dram.submit(at(1), LineAddr(GROUP), Kind::Read, 1);
+    assert_eq!(finish(&mut dram)[0].waited_for, WaitCause::WriteDrain);
+}
+
+#[test]
+fn an_endless_stream_of_writes_does_not_shut_a_read_out() {
+    let mut dram = channel(|config| config.address_map = AddressMap::BankGroupLow);
+    let mut completions = Vec::new();
+    let mut line = 0;
+    let mut clock = 0;
+    dram.submit(at(0), LineAddr(1 << 20), Kind::Read, 1);
+    while completions.is_empty() {
+        while dram.has_room(Kind::Write) {
+            dram.submit(at(clock), LineAddr(line), Kind::Write, 0);
+            line += 1;
+        }
+        clock += 1;
+        dram.advance(at(clock), &mut completions);
+        assert!(clock < 1_000, "the read still waits");
+    }
+}

@@ -1,0 +1,92 @@
+//! Authentication of data lines: which code, over what.
+//!
+//! # Contract
+//! A tag is a function of the ciphertext and of whatever [`Mac::new`] was told to cover. Tags lie eight to a line in a
+//! region of their own.
+
+use crate::counter::Counter;
+use crate::planted::{Bug, Planted};
+use crypto::{Cmac, Domain, Gmac, Key, Nonce};
+use units::{Line, LineAddr};
+
+/// Bytes that a tag takes in memory, whatever its length.
+pub const TAG_BYTES: usize = 8;
+/// Tags in one line.
+pub const TAGS_PER_LINE: u64 = (units::LINE_BYTES / TAG_BYTES) as u64;
+
+enum Code {
+    Gmac(Gmac),
+    Cmac(Cmac),
+}
+
+/// What a tag vouches for beside the ciphertext.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Coverage {
+    /// The line's place.
+    pub address: bool,
+    /// The line's version.
+    pub counter: bool,
+}
+
+/// The authentication part of a scheme.
+pub struct Mac {
+    code: Code,
+    bits: u32,
+    coverage: Coverage,
+    planted: Planted,
+}
+
+impl Mac {
+    /// GMAC: Carter-Wegman, masked by the encrypted nonce, which must therefore cover place and version.
+    pub fn gmac(key: &Key, bits: u32, planted: Planted) -> Mac {
+        Mac { code: Code::Gmac(Gmac::new(key)), bits, coverage: Coverage { address: true, counter: true }, planted }
+    }
+
+    /// AES-CMAC, which needs no nonce and so may cover less.
+    pub fn cmac(key: &Key, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
+        Mac { code: Code::Cmac(Cmac::new(key)), bits, coverage, planted }
+    }
+
+    /// The tag of a line.
+    pub fn tag(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> u64 {
+        let address = self.coverage.address && !self.planted.has(Bug::TagWithoutAddress);
+        let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
+        let line = if address { line } else { LineAddr(0) };
+        let counter = if version { counter } else { Counter::default() };
+        let nonce = Nonce::new(line, counter.major, counter.minor);
+        match &self.code {
+            Code::Gmac(gmac) => gmac.tag(&nonce, ciphertext, self.bits),
+            Code::Cmac(cmac) => cmac.tag(&nonce.block(Domain::TagMask, 0), ciphertext, self.bits),
+        }
+    }
+
+    /// Whether a stored tag fits. Compares all of it, unused bits included.
+    pub fn fits(&self, stored: u64, computed: u64) -> bool {
+        if self.planted.has(Bug::ShortComparison) {
+            return stored as u8 == computed as u8;
+        }
+        stored == computed
+    }
+
+    /// Length of a tag in bits.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+}
+
+/// The index of the line that holds a data line's tag, and the tag's position in it.
+pub fn place(line: LineAddr) -> (u64, usize) {
+    (line.0 / TAGS_PER_LINE, (line.0 % TAGS_PER_LINE) as usize)
+}
+
+/// A tag out of a line of tags; also how tree nodes hold the tags of their children.
+pub fn entry(tags: &Line, position: usize) -> u64 {
+    let mut bytes = [0; TAG_BYTES];
+    bytes.copy_from_slice(&tags[position * TAG_BYTES..(position + 1) * TAG_BYTES]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Puts a tag into a line of tags.
+pub fn set_entry(tags: &mut Line, position: usize, tag: u64) {
+    tags[position * TAG_BYTES..(position + 1) * TAG_BYTES].copy_from_slice(&tag.to_le_bytes());
+}

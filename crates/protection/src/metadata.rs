@@ -1,0 +1,199 @@
+//! Metadata on the chip: the caches of counters, tags and tree nodes, the root register, and what is on its way out.
+//!
+//! Whatever is here is trusted: it was verified when it came in, and nobody outside reaches it. A dirty line that must
+//! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
+//! memory has it.
+
+use crate::tree::ARITY;
+use crate::verbs::{Role, Slot};
+use machine::cache::TagArray;
+use serde::Serialize;
+use units::{LINE_BYTES, Line, ZERO_LINE};
+
+/// The size of one metadata cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Sets; a power of two.
+    pub sets: usize,
+    /// Lines in a set.
+    pub ways: usize,
+}
+
+impl Geometry {
+    /// Bytes of content.
+    pub fn bytes(&self) -> u64 {
+        (self.sets * self.ways * LINE_BYTES) as u64
+    }
+}
+
+/// Hits and misses of one cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct CacheCounters {
+    /// Look-ups that found the line on the chip.
+    pub hits: u64,
+    /// Look-ups that did not.
+    pub misses: u64,
+    /// Dirty lines that had to leave.
+    pub writebacks: u64,
+}
+
+/// One cache of metadata lines, with their content.
+struct MetadataCache {
+    tags: TagArray,
+    content: Box<[Line]>,
+    counters: CacheCounters,
+}
+
+impl MetadataCache {
+    fn new(geometry: Geometry) -> MetadataCache {
+        let tags = TagArray::new(geometry.sets, geometry.ways);
+        let content = vec![ZERO_LINE; tags.slots()].into();
+        MetadataCache { tags, content, counters: CacheCounters::default() }
+    }
+
+    fn get(&mut self, slot: Slot) -> Option<&Line> {
+        self.tags.lookup(slot.0).map(|place| &self.content[place.index()])
+    }
+
+    fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
+        let place = self.tags.lookup(slot.0)?;
+        self.tags.mark_dirty(place);
+        Some(&mut self.content[place.index()])
+    }
+
+    /// Enters a line; returns the dirty line that had to leave for it.
+    fn insert(&mut self, slot: Slot, content: &Line, dirty: bool) -> Option<(Slot, Line)> {
+        let (place, evicted) = self.tags.insert(slot.0, dirty);
+        let old = std::mem::replace(&mut self.content[place.index()], *content);
+        let victim = evicted.filter(|evicted| evicted.dirty).map(|evicted| (Slot(evicted.key), old));
+        self.counters.writebacks += u64::from(victim.is_some());
+        victim
+    }
+
+    fn take(&mut self, slot: Slot) -> Option<Line> {
+        let place = self.tags.probe(slot.0)?;
+        self.tags.invalidate(slot.0);
+        Some(self.content[place.index()])
+    }
+}
+
+/// A dirty line that has lost its place in the cache and is not yet in memory.
+struct Leaving {
+    slot: Slot,
+    content: Line,
+    /// Somebody is taking care of it.
+    claimed: bool,
+}
+
+/// The trusted state of one scheme.
+pub struct OnChip {
+    counters: MetadataCache,
+    tags: MetadataCache,
+    nodes: MetadataCache,
+    leaving: Vec<Leaving>,
+    /// The tags of the topmost stored nodes: the root of the tree.
+    pub root: [u64; ARITY as usize],
+}
+
+impl OnChip {
+    /// Empty caches of these sizes and a blank root.
+    pub fn new(counters: Geometry, tags: Geometry, nodes: Geometry) -> OnChip {
+        OnChip {
+            counters: MetadataCache::new(counters),
+            tags: MetadataCache::new(tags),
+            nodes: MetadataCache::new(nodes),
+            leaving: Vec::new(),
+            root: [0; ARITY as usize],
+        }
+    }
+
+    fn cache(&mut self, role: Role) -> &mut MetadataCache {
+        match role {
+            Role::Counter => &mut self.counters,
+            Role::Tag => &mut self.tags,
+            Role::Node(_) => &mut self.nodes,
+            Role::Data => unreachable!("data is not metadata"),
+        }
+    }
+
+    /// Whether a line is on the chip; if it was leaving, it stays after all. Counts a hit or a miss.
+    pub fn present(&mut self, role: Role, slot: Slot) -> bool {
+        let found = self.get(role, slot).is_some();
+        let counters = &mut self.cache(role).counters;
+        counters.hits += u64::from(found);
+        counters.misses += u64::from(!found);
+        found
+    }
+
+    /// The content of a line, if it is on the chip.
+    pub fn get(&mut self, role: Role, slot: Slot) -> Option<&Line> {
+        self.call_back(role, slot);
+        self.cache(role).get(slot)
+    }
+
+    /// The content of a line for changing, if it is on the chip.
+    pub fn edit(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
+        self.call_back(role, slot);
+        self.cache(role).edit(slot)
+    }
+
+    /// Enters a verified line. A dirty line that must make room starts leaving.
+    pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
+        if let Some((slot, content)) = self.cache(role).insert(slot, content, dirty) {
+            self.leaving.push(Leaving { slot, content, claimed: false });
+        }
+    }
+
+    /// Puts a leaving line back into its cache.
+    fn call_back(&mut self, role: Role, slot: Slot) {
+        if let Some(index) = self.leaving.iter().position(|leaving| leaving.slot == slot) {
+            let leaving = self.leaving.swap_remove(index);
+            self.admit(role, slot, &leaving.content, true);
+        }
+    }
+
+    /// A leaving line that nobody takes care of yet; the caller now does.
+    pub fn claim_leaving(&mut self) -> Option<Slot> {
+        let leaving = self.leaving.iter_mut().find(|leaving| !leaving.claimed)?;
+        leaving.claimed = true;
+        Some(leaving.slot)
+    }
+
+    /// The content of a line if it is leaving.
+    pub fn leaving(&self, slot: Slot) -> Option<Line> {
+        self.leaving.iter().find(|leaving| leaving.slot == slot).map(|leaving| leaving.content)
+    }
+
+    /// The line is in memory: it has left.
+    pub fn left(&mut self, slot: Slot) {
+        self.leaving.retain(|leaving| leaving.slot != slot);
+    }
+
+    /// Makes every dirty line for which `which` holds start leaving.
+    pub fn dismiss_dirty(&mut self, role: Role, which: impl Fn(Slot) -> bool) {
+        let cache = self.cache(role);
+        let slots: Vec<Slot> = cache.tags.dirty_keys().map(Slot).filter(|slot| which(*slot)).collect();
+        for slot in slots {
+            if let Some(content) = self.cache(role).take(slot) {
+                self.cache(role).counters.writebacks += 1;
+                self.leaving.push(Leaving { slot, content, claimed: false });
+            }
+        }
+    }
+
+    /// Forgets every clean line, so that memory must be asked again.
+    pub fn forget_clean(&mut self) {
+        for cache in [&mut self.counters, &mut self.tags, &mut self.nodes] {
+            let dirty: Vec<u64> = cache.tags.dirty_keys().collect();
+            let clean: Vec<u64> = cache.tags.keys().filter(|key| !dirty.contains(key)).collect();
+            clean.into_iter().for_each(|key| {
+                cache.tags.invalidate(key);
+            });
+        }
+    }
+
+    /// Hits and misses of the counter, tag and node caches.
+    pub fn counters(&self) -> [CacheCounters; 3] {
+        [self.counters.counters, self.tags.counters, self.nodes.counters]
+    }
+}

@@ -1,0 +1,84 @@
+//! Planted bugs: the weaknesses that implementations of memory protection really have, one at a time.
+//!
+//! A campaign that finds nothing proves nothing unless it would have found something. With the feature `planted-bugs`
+//! a scheme can be built with exactly one of these; the test of the tests is that each is caught. Without the feature
+//! they do not exist in the program.
+
+/// One deliberate weakness.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Bug {
+    /// The tag of a line does not say where the line belongs.
+    TagWithoutAddress,
+    /// The tag of a line does not say which version of the line it vouches for.
+    TagWithoutCounter,
+    /// Only eight bits of the tag are compared.
+    ShortComparison,
+    /// Data leaves the chip's checker before the verdict.
+    ReleaseBeforeVerdict,
+    /// The pad of a line does not depend on where the line is.
+    PadWithoutAddress,
+    /// A write does not advance the counter.
+    CounterStandsStill,
+    /// A minor counter wraps to zero without telling anybody.
+    MinorWraps,
+    /// Overflow clears the minor counters but keeps the major one.
+    MajorStandsStill,
+    /// Overflow advances the major counter but leaves the minor ones.
+    MinorsNotReset,
+    /// Re-encryption takes what it finds in memory without checking it.
+    ReencryptionTrustsMemory,
+    /// The walk trusts the last stored level below the root without checking it.
+    TreeStopsALevelEarly,
+    /// A fetched counter line is used without asking its parent.
+    CounterUnverified,
+    /// The tag of a tree node does not say where the node belongs.
+    NodeWithoutAddress,
+    /// A dirty line of metadata is written back without telling its parent.
+    ParentNotUpdated,
+    /// A dirty line of tags is dropped instead of written back.
+    TagsDropped,
+    /// The root register ignores what the last level tells it.
+    RootNotUpdated,
+}
+
+impl Bug {
+    /// Every planted bug.
+    pub const ALL: [Bug; 16] = [
+        Bug::TagWithoutAddress,
+        Bug::TagWithoutCounter,
+        Bug::ShortComparison,
+        Bug::ReleaseBeforeVerdict,
+        Bug::PadWithoutAddress,
+        Bug::CounterStandsStill,
+        Bug::MinorWraps,
+        Bug::MajorStandsStill,
+        Bug::MinorsNotReset,
+        Bug::ReencryptionTrustsMemory,
+        Bug::TreeStopsALevelEarly,
+        Bug::CounterUnverified,
+        Bug::NodeWithoutAddress,
+        Bug::ParentNotUpdated,
+        Bug::TagsDropped,
+        Bug::RootNotUpdated,
+    ];
+}
+
+/// The weakness built into one part, if any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Planted(Option<Bug>);
+
+impl Planted {
+    /// As designed.
+    pub const NONE: Planted = Planted(None);
+
+    /// With this weakness.
+    #[cfg(feature = "planted-bugs")]
+    pub const fn new(bug: Bug) -> Planted {
+        Planted(Some(bug))
+    }
+
+    /// Whether this weakness is built in. Without the feature, the compiler knows that it is not.
+    pub fn has(self, bug: Bug) -> bool {
+        cfg!(feature = "planted-bugs") && self.0 == Some(bug)
+    }
+}

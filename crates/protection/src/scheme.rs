@@ -1,0 +1,493 @@
+//! The one text: how a protected memory reads and writes a line.
+//!
+//! ```text
+//! read:   fetch ciphertext ─┐
+//!         counter ─ pad ────┼─ decrypt, compute tag, compare ─ release
+//!         stored tag ───────┘
+//! write:  counter + 1 ─ encrypt ─ tag ─ store both
+//! ```
+//! A counter comes from the chip or from memory; from memory it is checked against the tree, up to the first ancestor
+//! that is on the chip. The tree is updated lazily: a line of metadata tells its parent only when it leaves the chip.
+//!
+//! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
+//! designs are this one text with other parts.
+//!
+//! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
+//! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
+
+use crate::cipher::Cipher;
+use crate::counter::{Counter, Counters};
+use crate::layout::{LEVELS_MAX, Layout};
+use crate::mac::{self, Mac};
+use crate::media::Media;
+use crate::metadata::{CacheCounters, OnChip};
+use crate::planted::{Bug, Planted};
+use crate::tree::{Bonsai, Parent};
+use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use arrayvec::ArrayVec;
+use crypto::Nonce;
+use sim::lock::Mode;
+use sim::{join, join_all, join3};
+use std::cell::RefCell;
+use units::{Line, LineAddr};
+
+/// Lines that are re-encrypted at the same time after an overflow: those whose tags lie in one line.
+const REENCRYPTED_AT_ONCE: usize = mac::TAGS_PER_LINE as usize;
+
+/// A composition of parts, with its state on the chip.
+pub struct Scheme {
+    /// Encryption of data.
+    pub(crate) cipher: Cipher,
+    /// Versions of data.
+    pub(crate) counters: Counters,
+    /// Authentication of data.
+    pub(crate) mac: Option<Mac>,
+    /// Freshness of versions.
+    pub(crate) tree: Option<Bonsai>,
+    /// Where everything lies.
+    pub(crate) layout: Layout,
+    pub(crate) chip: RefCell<OnChip>,
+    pub(crate) planted: Planted,
+}
+
+/// A step of the walk up the tree: a line of metadata that is not on the chip, held while it is brought.
+struct Missing<G> {
+    slot: Slot,
+    role: Role,
+    parent: Parent,
+    _guard: G,
+}
+
+impl Scheme {
+    /// Where everything lies.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Hits and misses of the counter, tag and node caches.
+    pub fn cache_counters(&self) -> [CacheCounters; 3] {
+        self.chip.borrow().counters()
+    }
+
+    /// Reads a line: releases its plaintext, or reports why not.
+    pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        let outcome = self.try_read(verbs, line).await;
+        self.finish(verbs, outcome).await;
+    }
+
+    /// Writes a line.
+    pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) {
+        let outcome = self.try_write(verbs, line, plaintext).await;
+        self.finish(verbs, outcome).await;
+    }
+
+    /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
+    pub async fn flush<V: Verbs>(&self, verbs: &V) {
+        let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
+        // From the leaves up, since each level that leaves makes the one above dirty.
+        for role in [Role::Tag, Role::Counter].into_iter().chain(levels) {
+            self.on_chip(|chip| chip.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
+            self.finish(verbs, Ok(())).await;
+        }
+        self.on_chip(OnChip::forget_clean);
+    }
+
+    /// Puts a line that the machine started with into memory, under the counter that it has now. It takes no time: it is
+    /// the state that booting left behind, made when it is first needed. The line's locks must be held.
+    fn install(&self, media: &mut Media, line: LineAddr, plaintext: &Line) -> Option<Nonce> {
+        let counter = self.counter_without_asking(media, line);
+        let ciphertext = self.cipher.seal(line, counter, plaintext);
+        media.write(self.layout.data_slot(line), &ciphertext);
+        if let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) {
+            let tag = mac.tag(line, counter, &ciphertext);
+            let position = mac::place(line).1;
+            let mut stored = media.read(slot).examine();
+            mac::set_entry(&mut stored, position, tag);
+            media.write(slot, &stored);
+            if let Some(tags) = self.chip.borrow_mut().edit(Role::Tag, slot) {
+                mac::set_entry(tags, position, tag);
+            }
+        }
+        self.cipher.nonce(line, counter)
+    }
+
+    async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+        let _group = self.lock_group(verbs, line, Mode::Shared).await;
+        verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
+        let (stored, counter, tag) = join3(
+            verbs.fetch(self.layout.data_slot(line), Role::Data),
+            self.counter_and_pad(verbs, line),
+            self.stored_tag(verbs, line),
+        )
+        .await;
+        let (counter, tag) = (counter?, tag?);
+        self.check_and_open(verbs, line, counter, stored, tag).await.map(|plaintext| verbs.release(line, plaintext))
+    }
+
+    async fn try_write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
+        let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+        let (counter, _group) = self.next_version(verbs, line).await?;
+        self.seal_and_store(verbs, line, counter, plaintext).await
+    }
+
+    /// The counter of a line and, where the mode works ahead, the time to make its pad.
+    async fn counter_and_pad<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Counter, Fault> {
+        let counter = match self.counter_slot(line) {
+            Some(slot) => {
+                let counters = self.metadata(verbs, slot, Role::Counter).await?;
+                self.counters.read(&counters, self.counters.position(line))
+            }
+            None => Counter::default(),
+        };
+        if self.cipher.works_ahead() {
+            verbs.pad(self.cipher.blocks()).await;
+        }
+        Ok(counter)
+    }
+
+    async fn stored_tag<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<u64, Fault> {
+        match self.tag_slot(line) {
+            Some(slot) => {
+                let tags = self.metadata(verbs, slot, Role::Tag).await?;
+                Ok(mac::entry(&tags, mac::place(line).1))
+            }
+            None => Ok(0),
+        }
+    }
+
+    /// Verifies and decrypts what was fetched, both at once.
+    async fn check_and_open<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        counter: Counter,
+        stored: Untrusted,
+        tag: u64,
+    ) -> Result<Plaintext, Fault> {
+        let ciphertext = stored.examine();
+        let open = async {
+            if !self.cipher.works_ahead() && self.cipher.blocks() > 0 {
+                verbs.pad(self.cipher.blocks()).await;
+            }
+            Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
+        };
+        let check = async {
+            let Some(mac) = &self.mac else { return Ok(()) };
+            verbs.mac().await;
+            if mac.fits(tag, mac.tag(line, counter, &ciphertext)) { Ok(()) } else { Err(Fault::Tag(line)) }
+        };
+        let (plaintext, verdict) = join(open, check).await;
+        if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
+            verbs.release(line, plaintext);
+        }
+        verdict.map(|()| plaintext)
+    }
+
+    async fn seal_and_store<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        counter: Counter,
+        plaintext: &Line,
+    ) -> Result<(), Fault> {
+        if self.cipher.blocks() > 0 {
+            verbs.pad(self.cipher.blocks()).await;
+        }
+        if let Some(nonce) = self.cipher.nonce(line, counter) {
+            verbs.sealed(&nonce, plaintext);
+        }
+        let ciphertext = self.cipher.seal(line, counter, plaintext);
+        let store = verbs.store(self.layout.data_slot(line), Role::Data, Untrusted(Some(ciphertext)));
+        let (_, tagged) = join(store, self.put_tag(verbs, line, counter, &ciphertext)).await;
+        tagged
+    }
+
+    async fn put_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        counter: Counter,
+        ciphertext: &Line,
+    ) -> Result<(), Fault> {
+        let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) else { return Ok(()) };
+        verbs.mac().await;
+        let tag = mac.tag(line, counter, ciphertext);
+        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await
+    }
+
+    /// Moves the counter of a line on, and keeps its group from being re-encrypted until the new version is in memory.
+    async fn next_version<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        line: LineAddr,
+    ) -> Result<(Counter, Option<V::Guard<'a>>), Fault> {
+        let Some(slot) = self.counter_slot(line) else { return Ok((Counter::default(), None)) };
+        let position = self.counters.position(line);
+        let advance = |counters: &mut Line| self.counters.advance(counters, position);
+        let group = self.lock_group(verbs, line, Mode::Shared).await;
+        if let Ok(counter) = self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+            return Ok((counter, group));
+        }
+        drop(group);
+        let group = self.lock_group(verbs, line, Mode::Exclusive).await;
+        // Somebody else may have renewed the group while this access waited to have it alone.
+        if let Ok(counter) = self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+            return Ok((counter, group));
+        }
+        let counter = self.renew_group(verbs, slot, line).await?;
+        Ok((counter, group))
+    }
+
+    /// After an overflow: gives the whole group new counters and re-encrypts it, but for the line about to be written.
+    async fn renew_group<V: Verbs>(&self, verbs: &V, slot: Slot, written: LineAddr) -> Result<Counter, Fault> {
+        let old = self.metadata(verbs, slot, Role::Counter).await?;
+        let new = self.counters.renew(&old);
+        let version = |counters: &Line, line| self.counters.read(counters, self.counters.position(line));
+        let lines: ArrayVec<LineAddr, 128> = self
+            .counters
+            .lines(self.counters.group(written))
+            .filter(|line| *line != written && line.0 < self.layout.data_lines())
+            .collect();
+        for batch in lines.chunks(REENCRYPTED_AT_ONCE) {
+            let parts = batch.iter().map(|&line| self.reencrypt(verbs, line, version(&old, line), version(&new, line)));
+            join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
+        }
+        self.edit_metadata(verbs, slot, Role::Counter, |counters| *counters = new).await?;
+        Ok(version(&new, written))
+    }
+
+    /// Moves one line from its old version to its new one. What memory returns is checked first: otherwise a forgery
+    /// would get a valid tag.
+    async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: Counter, new: Counter) -> Result<(), Fault> {
+        let slot = self.layout.data_slot(line);
+        let (stored, tag) = join(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line)).await;
+        if stored.is_blank() {
+            // The traffic is real, the content is not there yet.
+            verbs.store(slot, Role::Data, stored).await;
+            return Ok(());
+        }
+        if self.cipher.works_ahead() {
+            verbs.pad(self.cipher.blocks()).await;
+        }
+        let plaintext = if self.planted.has(Bug::ReencryptionTrustsMemory) {
+            self.cipher.open(line, old, &stored.examine())
+        } else {
+            self.check_and_open(verbs, line, old, stored, tag?).await?.bytes
+        };
+        self.seal_and_store(verbs, line, new, &plaintext).await
+    }
+
+    /// The content of a line of metadata, on the chip and verified.
+    async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
+        loop {
+            self.bring(verbs, slot, role).await?;
+            if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
+                return Ok(content);
+            }
+        }
+    }
+
+    /// Changes a line of metadata on the chip.
+    async fn edit_metadata<V: Verbs, R>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        role: Role,
+        change: impl Fn(&mut Line) -> R,
+    ) -> Result<R, Fault> {
+        loop {
+            self.bring(verbs, slot, role).await?;
+            if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already.
+    async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<(), Fault> {
+        verbs.look_up(role).await;
+        if self.on_chip(|chip| chip.present(role, slot)) {
+            return Ok(());
+        }
+        let (path, anchor) = self.walk_up(verbs, slot, role).await;
+        let fetched = join_all(path.iter().map(|step| async {
+            let content = verbs.fetch(step.slot, step.role).await;
+            if step.parent != Parent::None {
+                verbs.hash().await;
+            }
+            content.examine()
+        }))
+        .await;
+        let mut expected = anchor;
+        for (step, content) in path.iter().zip(&fetched).rev() {
+            self.compare(step, content, expected)?;
+            self.on_chip(|chip| chip.admit(step.role, step.slot, content, false));
+            expected = self.child_tag_below(&path, step.slot, content);
+        }
+        Ok(())
+    }
+
+    /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached.
+    /// Returns them, leaf first, and the trusted tag of the last.
+    ///
+    /// The parent's tag of a line changes only when that line leaves the chip, which takes the line's lock. So what is
+    /// read here stays true while the locks are held, even if the parent leaves meanwhile.
+    async fn walk_up<'a, V: Verbs>(
+        &'a self,
+        verbs: &'a V,
+        slot: Slot,
+        role: Role,
+    ) -> (ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }>, u64) {
+        let mut path: ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }> = ArrayVec::new();
+        let (mut slot, mut role) = (slot, role);
+        loop {
+            let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
+            let looked_up_above = !path.is_empty();
+            let found = self.on_chip(|chip| match looked_up_above {
+                true if !chip.present(role, slot) => None,
+                _ => chip.get(role, slot).copied(),
+            });
+            if let Some(content) = found {
+                let below = path.last().map_or(Parent::None, |step| step.parent);
+                return (path, self.tag_in(below, &content));
+            }
+            let parent = self.tree.as_ref().map_or(Parent::None, |tree| tree.parent(&self.layout, slot));
+            path.push(Missing { slot, role, parent, _guard: guard });
+            match parent {
+                Parent::None => return (path, 0),
+                Parent::Root(position) => return (path, self.chip.borrow().root[position]),
+                Parent::Node(above, _) => (slot, role) = (above, self.layout.place(above).0),
+            }
+            verbs.look_up(role).await;
+        }
+    }
+
+    fn compare<G>(&self, step: &Missing<G>, content: &Line, expected: u64) -> Result<(), Fault> {
+        let skipped = match step.parent {
+            Parent::Root(_) => self.planted.has(Bug::TreeStopsALevelEarly),
+            _ => step.role == Role::Counter && self.planted.has(Bug::CounterUnverified),
+        };
+        match &self.tree {
+            Some(tree) if step.parent != Parent::None && !skipped && tree.tag(step.slot, content) != expected => {
+                Err(Fault::Tree(step.slot))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tag that a node just verified holds for the line below it on the path.
+    fn child_tag_below<G>(&self, path: &[Missing<G>], node: Slot, content: &Line) -> u64 {
+        let below = path.iter().map(|step| step.parent).find(|parent| matches!(parent, Parent::Node(slot, _) if *slot == node));
+        self.tag_in(below.unwrap_or(Parent::None), content)
+    }
+
+    fn tag_in(&self, parent: Parent, content: &Line) -> u64 {
+        match (parent, &self.tree) {
+            (Parent::Node(_, position), Some(tree)) => tree.child_tag(content, position),
+            _ => 0,
+        }
+    }
+
+    /// Ends an access: reports tampering, and writes back the metadata that had to make room.
+    async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
+        let mut outcome = outcome;
+        while outcome.is_ok()
+            && let Some(slot) = self.on_chip(OnChip::claim_leaving)
+        {
+            outcome = self.write_back(verbs, slot).await;
+        }
+        if let Err(fault) = outcome {
+            verbs.fault(fault);
+        }
+    }
+
+    /// Takes a leaving line to memory, after its parent has been told. If it is called back meanwhile, it stays.
+    async fn write_back<V: Verbs>(&self, verbs: &V, slot: Slot) -> Result<(), Fault> {
+        let role = self.layout.place(slot).0;
+        let _guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
+        while let Some(content) = self.on_chip(|chip| chip.leaving(slot)) {
+            if self.tell_parent(verbs, slot, &content).await? {
+                self.on_chip(|chip| chip.left(slot));
+                if role != Role::Tag || !self.planted.has(Bug::TagsDropped) {
+                    verbs.store(slot, role, Untrusted(Some(content))).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the tag of a leaving line into its parent; false if the line stopped leaving, or changed, before that.
+    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, content: &Line) -> Result<bool, Fault> {
+        let Some(tree) = &self.tree else { return Ok(self.on_chip(|chip| chip.leaving(slot) == Some(*content))) };
+        let parent = tree.parent(&self.layout, slot);
+        if parent != Parent::None {
+            verbs.hash().await;
+        }
+        let tag = tree.tag(slot, content);
+        loop {
+            if let Parent::Node(above, _) = parent {
+                self.bring(verbs, above, self.layout.place(above).0).await?;
+            }
+            let told = self.on_chip(|chip| {
+                if chip.leaving(slot) != Some(*content) {
+                    return Some(false);
+                }
+                self.set_tag_in(chip, parent, tag).then_some(true)
+            });
+            if let Some(told) = told {
+                return Ok(told);
+            }
+        }
+    }
+
+    /// Writes a child's tag into its parent; false if the parent is not on the chip.
+    fn set_tag_in(&self, chip: &mut OnChip, parent: Parent, tag: u64) -> bool {
+        let Some(tree) = &self.tree else { return true };
+        match parent {
+            Parent::None => true,
+            Parent::Root(_) if self.planted.has(Bug::RootNotUpdated) => true,
+            Parent::Root(position) => {
+                chip.root[position] = tag;
+                true
+            }
+            Parent::Node(_, _) if self.planted.has(Bug::ParentNotUpdated) => true,
+            Parent::Node(above, position) => {
+                let node = chip.edit(self.layout.place(above).0, above);
+                node.map(|node| tree.set_child_tag(node, position, tag)).is_some()
+            }
+        }
+    }
+
+    async fn lock_group<'a, V: Verbs>(&self, verbs: &'a V, line: LineAddr, mode: Mode) -> Option<V::Guard<'a>> {
+        if !self.counters.exist() {
+            return None;
+        }
+        Some(verbs.lock(LockName::Group(self.counters.group(line)), mode).await)
+    }
+
+    /// The slot of a line's counter, if there are counters.
+    pub fn counter_slot(&self, line: LineAddr) -> Option<Slot> {
+        self.layout.counters().map(|region| region.slot(self.counters.group(line)))
+    }
+
+    /// The slot of a line's tag, if there are tags.
+    pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
+        self.layout.tags().map(|region| region.slot(mac::place(line).0))
+    }
+
+    fn counter_without_asking(&self, media: &Media, line: LineAddr) -> Counter {
+        let Some(slot) = self.counter_slot(line) else { return Counter::default() };
+        let mut chip = self.chip.borrow_mut();
+        let counters = match chip.leaving(slot) {
+            Some(content) => content,
+            None => chip.get(Role::Counter, slot).copied().unwrap_or_else(|| media.read(slot).examine()),
+        };
+        self.counters.read(&counters, self.counters.position(line))
+    }
+
+    /// Looks at or changes the state on the chip, between two verbs.
+    fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
+        access(&mut self.chip.borrow_mut())
+    }
+}

@@ -1,0 +1,142 @@
+//! The verbs: all that a protection scheme can ask of the machine it runs on.
+//!
+//! The types here carry the trust. What memory returns is [`Untrusted`]; what the core may use is [`Plaintext`], which
+//! says whether anything vouches for it; a [`Fault`] is a result, not an error.
+
+use crate::media::Media;
+use crypto::Nonce;
+use serde::Serialize;
+use sim::lock::Mode;
+use std::fmt;
+use std::future::Future;
+use units::{Line, LineAddr, ZERO_LINE};
+
+/// A place in memory that holds one line: of data, or of metadata. Data lies at the bottom, so the slot of a data line
+/// has the line's own number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub struct Slot(pub u64);
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// What a slot is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The program's data, encrypted or not.
+    Data,
+    /// Encryption counters.
+    Counter,
+    /// Authentication tags of data lines.
+    Tag,
+    /// A node of the integrity tree; level 0 stands directly above the counters.
+    Node(u8),
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Role::Data => f.write_str("data"),
+            Role::Counter => f.write_str("counter"),
+            Role::Tag => f.write_str("tag"),
+            Role::Node(level) => write!(f, "tree level {level}"),
+        }
+    }
+}
+
+/// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Untrusted(pub(crate) Option<Line>);
+
+impl Untrusted {
+    /// The bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
+    pub fn examine(&self) -> Line {
+        self.0.unwrap_or(ZERO_LINE)
+    }
+
+    /// Whether nothing was ever written there.
+    pub fn is_blank(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// A line as the program knows it, on its way to the core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plaintext {
+    /// The bytes.
+    pub bytes: Line,
+    /// Whether a tag vouched for them.
+    pub verified: bool,
+}
+
+/// Evidence that memory was tampered with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// The tag of a data line does not fit.
+    Tag(LineAddr),
+    /// A counter line or a tree node does not fit its parent.
+    Tree(Slot),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Tag(line) => write!(f, "the tag of line {line} does not fit"),
+            Fault::Tree(slot) => write!(f, "slot {slot} does not fit its parent in the tree"),
+        }
+    }
+}
+
+/// What is locked. Locks are always taken upward in this order (a line, its group, then metadata from the leaf to the
+/// root), so no two accesses ever wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LockName {
+    /// One data line.
+    Line(LineAddr),
+    /// All lines that are re-encrypted together.
+    Group(u64),
+    /// One line of metadata.
+    Metadata(Slot),
+}
+
+/// What a scheme can ask for.
+///
+/// # Contract
+/// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.
+/// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves.
+/// * A scheme changes its on-chip state only between two verbs, never across one.
+/// * Plaintext leaves through `release` and by no other way.
+pub trait Verbs {
+    /// Keeps a lock until it is dropped.
+    type Guard<'a>
+    where
+        Self: 'a;
+
+    /// Reads a slot of memory.
+    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted>;
+    /// Writes a slot of memory; a blank stays blank.
+    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
+    /// Sends this many blocks through the AES engine.
+    fn pad(&self, blocks: u32) -> impl Future<Output = ()>;
+    /// Computes the authentication code of one line.
+    fn mac(&self) -> impl Future<Output = ()>;
+    /// Computes the hash of one line of metadata.
+    fn hash(&self) -> impl Future<Output = ()>;
+    /// Looks into the on-chip cache of this role.
+    fn look_up(&self, role: Role) -> impl Future<Output = ()>;
+    /// Takes a lock.
+    fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
+    /// Lets plaintext out to the core.
+    fn release(&self, line: LineAddr, plaintext: Plaintext);
+    /// Reports tampering; nothing is released.
+    fn fault(&self, fault: Fault);
+    /// If nothing was ever written to `line`, hands memory and the content that the machine started with to `install`,
+    /// which puts it there without taking time. Asked under the line's locks.
+    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>);
+    /// Notes that `plaintext` was encrypted under `nonce`, for the ledger of pads.
+    fn sealed(&self, nonce: &Nonce, plaintext: &Line);
+}

@@ -1,0 +1,162 @@
+//! Explained: a wrapper around any way to run, which keeps what was done and when.
+//!
+//! It is not a third implementation: it asks the way inside and writes down the answer. The operations prove that the
+//! ways agree; the spans are the timeline.
+
+use crate::media::Media;
+use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crypto::Nonce;
+use sim::lock::Mode;
+use sim::span::{Cause, Span};
+use std::cell::RefCell;
+use std::future::Future;
+use units::{Line, LineAddr, Time};
+
+/// What a way to run can tell about itself; without a clock, nothing.
+pub trait Watch {
+    /// The present instant.
+    fn now(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// What the verb that has just returned had to wait for, and a word on how it went.
+    fn last_wait(&self) -> (Option<Cause>, Option<&'static str>) {
+        (None, None)
+    }
+}
+
+/// One thing that a scheme did. Locks are not among them: they order the work and do none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Operation {
+    /// Read a slot.
+    Fetch(Role, Slot),
+    /// Wrote these bytes to a slot, or a blank.
+    Store(Role, Slot, Option<Line>),
+    /// Sent blocks through the AES engine.
+    Pad(u32),
+    /// Computed a line's authentication code.
+    Mac,
+    /// Computed the hash of a line of metadata.
+    Hash,
+    /// Looked into a cache.
+    LookUp(Role),
+    /// Let a line out, verified or not.
+    Release(LineAddr, Line, bool),
+    /// Reported tampering.
+    Fault(Fault),
+}
+
+/// A way to run that keeps a record.
+pub struct Explained<V> {
+    inside: V,
+    operations: RefCell<Vec<Operation>>,
+    spans: RefCell<Vec<Span>>,
+}
+
+impl<V: Verbs + Watch> Explained<V> {
+    /// Wraps a way to run.
+    pub fn new(inside: V) -> Explained<V> {
+        Explained { inside, operations: RefCell::default(), spans: RefCell::default() }
+    }
+
+    /// The way inside.
+    pub fn inside(&self) -> &V {
+        &self.inside
+    }
+
+    /// Everything done so far, in the order in which it was asked for; asking forgets it.
+    pub fn take_operations(&self) -> Vec<Operation> {
+        self.operations.take()
+    }
+
+    /// The timeline so far, in the order in which spans ended; asking forgets it.
+    pub fn take_spans(&self) -> Vec<Span> {
+        self.spans.take()
+    }
+
+    async fn record<T>(&self, verb: &'static str, what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
+        let start = self.inside.now();
+        let output = work.await;
+        let (waited_for, outcome) = self.inside.last_wait();
+        self.spans.borrow_mut().push(Span { verb, what: what(), start, end: self.inside.now(), waited_for, outcome });
+        output
+    }
+
+    fn note(&self, operation: Operation) {
+        self.operations.borrow_mut().push(operation);
+    }
+
+    fn mark(&self, verb: &'static str, what: String) {
+        let now = self.inside.now();
+        self.spans.borrow_mut().push(Span { verb, what, start: now, end: now, waited_for: None, outcome: None });
+    }
+}
+
+impl<V: Verbs + Watch> Verbs for Explained<V> {
+    type Guard<'a>
+        = V::Guard<'a>
+    where
+        V: 'a;
+
+    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+        self.note(Operation::Fetch(role, slot));
+        self.record("fetch", move || role.to_string(), self.inside.fetch(slot, role))
+    }
+
+    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.note(Operation::Store(role, slot, (!content.is_blank()).then(|| content.examine())));
+        self.record("store", move || role.to_string(), self.inside.store(slot, role, content))
+    }
+
+    fn pad(&self, blocks: u32) -> impl Future<Output = ()> {
+        self.note(Operation::Pad(blocks));
+        self.record("pad", move || format!("{blocks} AES blocks"), self.inside.pad(blocks))
+    }
+
+    fn mac(&self) -> impl Future<Output = ()> {
+        self.note(Operation::Mac);
+        self.record("mac", || "data".to_owned(), self.inside.mac())
+    }
+
+    fn hash(&self) -> impl Future<Output = ()> {
+        self.note(Operation::Hash);
+        self.record("hash", || "metadata".to_owned(), self.inside.hash())
+    }
+
+    fn look_up(&self, role: Role) -> impl Future<Output = ()> {
+        self.note(Operation::LookUp(role));
+        self.record("look up", move || format!("{role} cache"), self.inside.look_up(role))
+    }
+
+    async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {
+        let start = self.inside.now();
+        let guard = self.inside.lock(name, mode).await;
+        let end = self.inside.now();
+        if end > start {
+            let what = format!("{name:?}");
+            let waited_for = Some(Cause::Lock);
+            self.spans.borrow_mut().push(Span { verb: "lock", what, start, end, waited_for, outcome: None });
+        }
+        guard
+    }
+
+    fn release(&self, line: LineAddr, plaintext: Plaintext) {
+        self.note(Operation::Release(line, plaintext.bytes, plaintext.verified));
+        self.mark("release", if plaintext.verified { "verified" } else { "unverified" }.to_owned());
+        self.inside.release(line, plaintext);
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.note(Operation::Fault(fault));
+        self.mark("fault", fault.to_string());
+        self.inside.fault(fault);
+    }
+
+    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
+        self.inside.boot(line, install);
+    }
+
+    fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
+        self.inside.sealed(nonce, plaintext);
+    }
+}

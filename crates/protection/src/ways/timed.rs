@@ -1,0 +1,329 @@
+//! Timed: the verbs wait for real resources, and move the real bytes.
+//!
+//! Memory is the machine's channel; AES, tags and hashes go through pipelined units; each metadata cache has a port. The
+//! bytes are in [`Media`] all the time: what is timed is encrypted, stored, fetched and checked as well, so every timed
+//! run is also a test.
+
+use crate::ledger::{PadLedger, PadReuse};
+use crate::media::Media;
+use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::ways::Watch;
+use crypto::Nonce;
+use machine::channel::Channel;
+use machine::dram::{RowOutcome, WaitCause};
+use serde::{Deserialize, Serialize};
+use sim::Clock;
+use sim::lock::{Guard, LockTable, Mode};
+use sim::resource::Pipe;
+use sim::span::Cause;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr, Time};
+
+/// Identical pipelined units of one kind.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// How many.
+    pub units: usize,
+    /// From going in to coming out, in nanoseconds.
+    pub latency_ns: f64,
+    /// Between one item and the next into the same unit, in nanoseconds.
+    pub interval_ns: f64,
+}
+
+/// The hardware that the memory controller has for protection. Part of the machine, so that all designs share it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engines {
+    /// Takes one AES block.
+    pub aes: Engine,
+    /// Takes one data line and its tag.
+    pub mac: Engine,
+    /// Takes one line of metadata.
+    pub hash: Engine,
+    /// The port of each metadata cache: takes one look-up.
+    pub metadata_cache: Engine,
+}
+
+impl Engine {
+    /// Refuses what cannot be built.
+    ///
+    /// # Errors
+    /// The rule that is broken.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        match self {
+            Engine { units: 0, .. } => Err(format!("engines.{name}.units is 0: at least one unit is needed")),
+            engine if !(0.0..1e6).contains(&engine.latency_ns) => {
+                Err(format!("engines.{name}.latency_ns is {}: expected 0 to 1000000", engine.latency_ns))
+            }
+            engine if !(0.0..1e6).contains(&engine.interval_ns) => {
+                Err(format!("engines.{name}.interval_ns is {}: expected 0 to 1000000", engine.interval_ns))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn build(&self) -> Pipe {
+        Pipe::new(self.units, Duration::from_ns_f64(self.latency_ns), Duration::from_ns_f64(self.interval_ns))
+    }
+}
+
+/// Who is on the other side of a timed memory.
+pub trait Receiver {
+    /// A line has left the checker.
+    fn released(&self, line: LineAddr, plaintext: &Plaintext);
+    /// Tampering was reported.
+    fn fault(&self, fault: Fault);
+    /// What a line held when the machine started, or when it is first asked for.
+    fn start_up_content(&self, line: LineAddr) -> Line;
+}
+
+impl<R: Receiver> Receiver for Rc<R> {
+    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
+        (**self).released(line, plaintext);
+    }
+
+    fn fault(&self, fault: Fault) {
+        (**self).fault(fault);
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> Line {
+        (**self).start_up_content(line)
+    }
+}
+
+/// Lines moved, by role: data, counters, tags, nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Traffic {
+    /// Of data.
+    pub data: u64,
+    /// Of counters.
+    pub counters: u64,
+    /// Of tags.
+    pub tags: u64,
+    /// Of tree nodes.
+    pub nodes: u64,
+}
+
+impl Traffic {
+    fn count(&mut self, role: Role) {
+        match role {
+            Role::Data => self.data += 1,
+            Role::Counter => self.counters += 1,
+            Role::Tag => self.tags += 1,
+            Role::Node(_) => self.nodes += 1,
+        }
+    }
+
+    /// Of everything.
+    pub fn total(&self) -> u64 {
+        self.data + self.counters + self.tags + self.nodes
+    }
+}
+
+/// What a timed memory has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct TimedCounters {
+    /// Lines fetched from memory.
+    pub fetched: Traffic,
+    /// Lines stored to memory.
+    pub stored: Traffic,
+    /// AES blocks.
+    pub aes_blocks: u64,
+    /// Tags of data lines computed.
+    pub macs: u64,
+    /// Hashes of metadata computed.
+    pub hashes: u64,
+    /// Lines released without anything vouching for them.
+    pub released_unverified: u64,
+}
+
+/// The memory and the units that all accesses of one machine share.
+pub struct TimedMemory<R> {
+    clock: Clock,
+    channel: Rc<Channel>,
+    media: RefCell<Media>,
+    aes: Pipe,
+    mac: Pipe,
+    hash: Pipe,
+    ports: [Pipe; 3],
+    locks: LockTable<LockName>,
+    ledger: Option<RefCell<PadLedger>>,
+    counters: RefCell<TimedCounters>,
+    receiver: R,
+}
+
+impl<R: Receiver> TimedMemory<R> {
+    /// A blank memory of `slots` slots behind `channel`. With `ledger`, every pad is written down.
+    pub fn new(clock: &Clock, channel: Rc<Channel>, slots: u64, engines: &Engines, ledger: bool, receiver: R) -> Self {
+        TimedMemory {
+            clock: clock.clone(),
+            channel,
+            media: RefCell::new(Media::new(slots)),
+            aes: engines.aes.build(),
+            mac: engines.mac.build(),
+            hash: engines.hash.build(),
+            ports: std::array::from_fn(|_| engines.metadata_cache.build()),
+            locks: LockTable::new(clock),
+            ledger: ledger.then(RefCell::default),
+            counters: RefCell::default(),
+            receiver,
+        }
+    }
+
+    /// The memory chips.
+    pub fn media(&self) -> &RefCell<Media> {
+        &self.media
+    }
+
+    /// Who is on the other side.
+    pub fn receiver(&self) -> &R {
+        &self.receiver
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> TimedCounters {
+        let mut counters = *self.counters.borrow();
+        counters.aes_blocks = self.aes.items();
+        counters.macs = self.mac.items();
+        counters.hashes = self.hash.items();
+        counters
+    }
+
+    /// Whether pads are written down.
+    pub fn ledger_is_on(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// The first pad that hid two texts, if the ledger is on and one did.
+    pub fn pad_reuse(&self) -> Option<PadReuse> {
+        self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
+    }
+
+    fn note_pad(&self, nonce: &Nonce, plaintext: &Line) {
+        if let Some(ledger) = &self.ledger {
+            ledger.borrow_mut().note(nonce, plaintext);
+        }
+    }
+}
+
+/// The timed verbs, as one access sees them.
+pub struct Timed<R> {
+    memory: Rc<TimedMemory<R>>,
+    last_wait: Cell<(Option<Cause>, Option<&'static str>)>,
+}
+
+impl<R: Receiver> Timed<R> {
+    /// The verbs over a memory.
+    pub fn new(memory: &Rc<TimedMemory<R>>) -> Timed<R> {
+        Timed { memory: memory.clone(), last_wait: Cell::default() }
+    }
+
+    /// Sends items through a unit and waits until the last has come out.
+    async fn through(&self, unit: &Pipe, items: u32) {
+        let now = self.memory.clock.now();
+        let passage = unit.pass(now, items);
+        self.memory.clock.sleep_until(passage.done).await;
+        self.last_wait.set(((passage.start > now).then_some(Cause::Unit), None));
+    }
+}
+
+impl<R: Receiver> Watch for Timed<R> {
+    fn now(&self) -> Time {
+        self.memory.clock.now()
+    }
+
+    fn last_wait(&self) -> (Option<Cause>, Option<&'static str>) {
+        self.last_wait.get()
+    }
+}
+
+impl<R: Receiver> Verbs for Timed<R> {
+    type Guard<'a>
+        = Guard<'a, LockName>
+    where
+        R: 'a;
+
+    async fn fetch(&self, slot: Slot, role: Role) -> Untrusted {
+        self.memory.counters.borrow_mut().fetched.count(role);
+        let answer = self.memory.channel.read(LineAddr(slot.0)).await;
+        let outcome = match answer.outcome {
+            RowOutcome::Hit => "row hit",
+            RowOutcome::Closed => "row closed",
+            RowOutcome::Conflict => "row conflict",
+        };
+        self.last_wait.set((cause_of(answer.waited_for), Some(outcome)));
+        self.memory.media.borrow().read(slot)
+    }
+
+    async fn store(&self, slot: Slot, role: Role, content: Untrusted) {
+        self.memory.counters.borrow_mut().stored.count(role);
+        // The bytes count from now on: a read that comes while the write waits for the queue must see them.
+        if let Untrusted(Some(bytes)) = content {
+            self.memory.media.borrow_mut().write(slot, &bytes);
+        }
+        let asked = self.memory.clock.now();
+        self.memory.channel.write(LineAddr(slot.0)).await;
+        let waited = self.memory.clock.now() > asked;
+        self.last_wait.set((waited.then_some(Cause::Queue), None));
+    }
+
+    async fn pad(&self, blocks: u32) {
+        self.through(&self.memory.aes, blocks).await;
+    }
+
+    async fn mac(&self) {
+        self.through(&self.memory.mac, 1).await;
+    }
+
+    async fn hash(&self) {
+        self.through(&self.memory.hash, 1).await;
+    }
+
+    async fn look_up(&self, role: Role) {
+        let port = match role {
+            Role::Counter | Role::Data => 0,
+            Role::Tag => 1,
+            Role::Node(_) => 2,
+        };
+        self.through(&self.memory.ports[port], 1).await;
+    }
+
+    async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
+        self.memory.locks.lock(name, mode).await
+    }
+
+    fn release(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
+        self.memory.receiver.released(line, &plaintext);
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.memory.receiver.fault(fault);
+    }
+
+    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
+        let mut media = self.memory.media.borrow_mut();
+        if media.is_blank(Slot(line.0)) {
+            let plaintext = self.memory.receiver.start_up_content(line);
+            if let Some(nonce) = install(&mut media, &plaintext) {
+                self.memory.note_pad(&nonce, &plaintext);
+            }
+        }
+    }
+
+    fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
+        self.memory.note_pad(nonce, plaintext);
+    }
+}
+
+fn cause_of(wait: WaitCause) -> Option<Cause> {
+    match wait {
+        WaitCause::Nothing => None,
+        WaitCause::Refresh => Some(Cause::Refresh),
+        WaitCause::WriteDrain => Some(Cause::WriteDrain),
+        WaitCause::BankBusy => Some(Cause::Bank),
+        WaitCause::Queue => Some(Cause::Queue),
+    }
+}

@@ -1,0 +1,73 @@
+//! What is wrong with a design or a machine, in words for whoever wrote it.
+
+use std::io;
+use thiserror::Error;
+
+/// Why a design or a machine cannot be used.
+#[derive(Error, Debug)]
+pub enum ConfigError {
+    /// There is no such name.
+    #[error("unknown {kind} '{name}'{}; there are: {}", did_you_mean(.nearest), .known.join(", "))]
+    Unknown {
+        /// A design or a machine.
+        kind: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The most similar name, if any is similar.
+        nearest: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// The file cannot be read.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file does not say what such a file must say.
+    #[error("{file}:{line}: {message}{}", did_you_mean(.nearest))]
+    Syntax {
+        /// The file.
+        file: String,
+        /// The line, counted from one.
+        line: usize,
+        /// What was found and what was expected.
+        message: String,
+        /// The most similar right name, if any is similar.
+        nearest: Option<String>,
+    },
+    /// The values do not fit together.
+    #[error("{file}: {rule}")]
+    Rule {
+        /// The file.
+        file: String,
+        /// The key and the rule that is broken.
+        rule: String,
+    },
+}
+
+impl ConfigError {
+    /// What is wrong with the text of a file, at which line.
+    pub(crate) fn syntax(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let message = error.message().to_owned();
+        // The first quoted word is what was found, the others are what would have been right.
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let nearest = quoted.next().and_then(|found| nearest(found, quoted)).map(str::to_owned);
+        ConfigError::Syntax { file: file.to_owned(), line, message, nearest }
+    }
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or(String::new(), |name| format!(" (did you mean '{name}'?)"))
+}
+
+/// The name among `known` that `name` was most likely meant to be.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const SIMILAR: f64 = 0.7;
+    let scored = known.into_iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+    let (score, best) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (score >= SIMILAR).then_some(best)
+}

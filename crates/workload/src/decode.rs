@@ -1,0 +1,330 @@
+//! From the bytes of a block to what the machine needs to know of each instruction.
+
+use crate::instruction::{Class, Flow, Instruction, Reg};
+use crate::stream::{Block, BlockId};
+use arrayvec::ArrayVec;
+use iced_x86::{
+    Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register,
+};
+use units::VirtAddr;
+
+type Regs = ArrayVec<Reg, 4>;
+
+/// A decoder, kept because making one costs more than using it.
+pub struct BlockDecoder {
+    factory: InstructionInfoFactory,
+}
+
+impl Default for BlockDecoder {
+    fn default() -> BlockDecoder {
+        BlockDecoder { factory: InstructionInfoFactory::new() }
+    }
+}
+
+impl BlockDecoder {
+    /// The block at `pc` with this code, the lengths of its instructions given one by one.
+    pub fn block(&mut self, id: BlockId, pc: VirtAddr, lengths: &[u8], code: &[u8]) -> Block {
+        let mut at = 0;
+        let instructions = lengths.iter().map(|length| {
+            let end = (at + usize::from(*length)).min(code.len());
+            let instruction = self.instruction(VirtAddr(pc.0 + at as u64), &code[at..end]);
+            at = end;
+            instruction
+        });
+        Block { id, instructions: instructions.collect(), code: code.into() }
+    }
+
+    /// The one instruction that these bytes are. Bytes that are none wait for everything and need nothing.
+    pub fn instruction(&mut self, pc: VirtAddr, bytes: &[u8]) -> Instruction {
+        let decoded = Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE).decode();
+        let mut instruction = Instruction {
+            pc,
+            bytes: bytes.len() as u8,
+            class: Class::Serial,
+            flow: Flow::Next,
+            address_sources: Regs::new(),
+            sources: Regs::new(),
+            destinations: Regs::new(),
+        };
+        if decoded.is_invalid() {
+            return instruction;
+        }
+        instruction.class = class(&decoded);
+        instruction.flow = flow(&decoded);
+        self.operands(&decoded, &mut instruction);
+        instruction
+    }
+
+    fn operands(&mut self, decoded: &iced_x86::Instruction, out: &mut Instruction) {
+        let info = self.factory.info(decoded);
+        for memory in info.used_memory() {
+            add(&mut out.address_sources, memory.base());
+            add(&mut out.address_sources, memory.index());
+        }
+        let independent = is_zeroing_idiom(decoded);
+        for used in info.used_registers() {
+            let (reads, writes) = directions(used.access());
+            let partial = writes && is_partial(used.register());
+            if (reads || partial) && !independent {
+                add_source(out, used.register());
+            }
+            if writes {
+                add(&mut out.destinations, used.register());
+            }
+        }
+        if decoded.rflags_read() != 0 {
+            add_reg(&mut out.sources, Reg::FLAGS);
+        }
+        if decoded.rflags_modified() != 0 {
+            add_reg(&mut out.destinations, Reg::FLAGS);
+        }
+    }
+}
+
+/// Whether a register is read and whether it is written. A write that may not happen keeps the old value, so it reads it.
+fn directions(access: OpAccess) -> (bool, bool) {
+    match access {
+        OpAccess::Read | OpAccess::CondRead => (true, false),
+        OpAccess::Write => (false, true),
+        OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite => (true, true),
+        OpAccess::None | OpAccess::NoMemAccess => (false, false),
+    }
+}
+
+/// Whether writing this part leaves the rest of the full register as it was: 8 and 16 bits do, 32 bits clear the rest.
+fn is_partial(register: Register) -> bool {
+    register.is_gpr8() || register.is_gpr16()
+}
+
+/// `xor r, r` and its kin make a zero out of nothing.
+fn is_zeroing_idiom(decoded: &iced_x86::Instruction) -> bool {
+    use Mnemonic::*;
+    let same = |a, b| decoded.op_register(a) == decoded.op_register(b) && decoded.op_register(a) != Register::None;
+    match decoded.mnemonic() {
+        Xor | Sub => decoded.op_count() == 2 && same(0, 1) && !is_partial(decoded.op_register(0)),
+        Pxor | Xorps | Xorpd | Psubb | Psubw | Psubd | Psubq => decoded.op_count() == 2 && same(0, 1),
+        Vpxor | Vxorps | Vxorpd | Vpxord | Vpxorq => decoded.op_count() == 3 && same(1, 2),
+        _ => false,
+    }
+}
+
+/// Adds a register that is read, unless an address is made of it: that is waited for before the work anyway.
+fn add_source(out: &mut Instruction, register: Register) {
+    if let Some(reg) = name(register)
+        && !out.address_sources.contains(&reg)
+    {
+        add_reg(&mut out.sources, reg);
+    }
+}
+
+fn add(regs: &mut Regs, register: Register) {
+    if let Some(reg) = name(register) {
+        add_reg(regs, reg);
+    }
+}
+
+/// The first four are kept: an instruction with more (`xsave`, `cpuid`) waits for everything anyway.
+fn add_reg(regs: &mut Regs, reg: Reg) {
+    if !regs.contains(&reg) {
+        let _ = regs.try_push(reg);
+    }
+}
+
+/// The full register that this is a part of, if instructions can depend on it.
+fn name(register: Register) -> Option<Reg> {
+    let full = register.full_register();
+    if full.is_gpr() {
+        Some(Reg(Reg::GENERAL.0 + full.number() as u8))
+    } else if full.is_vector_register() {
+        Some(Reg(Reg::VECTOR.0 + full.number() as u8))
+    } else if full.is_st() || full.is_mm() {
+        Some(Reg::X87)
+    } else if full.is_k() {
+        Some(Reg(Reg::MASK.0 + full.number() as u8))
+    } else {
+        None
+    }
+}
+
+fn flow(decoded: &iced_x86::Instruction) -> Flow {
+    match decoded.flow_control() {
+        FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => Flow::Conditional,
+        FlowControl::UnconditionalBranch => Flow::Jump,
+        FlowControl::IndirectBranch => Flow::IndirectJump,
+        FlowControl::Call if decoded.code() != Code::Syscall => Flow::Call,
+        FlowControl::IndirectCall => Flow::IndirectCall,
+        FlowControl::Return if decoded.mnemonic() != Mnemonic::Iretq => Flow::Return,
+        _ => Flow::Next,
+    }
+}
+
+fn class(decoded: &iced_x86::Instruction) -> Class {
+    use Mnemonic::*;
+    if flow(decoded) != Flow::Next {
+        return Class::Branch;
+    }
+    if decoded.has_lock_prefix() || (decoded.mnemonic() == Xchg && decoded.memory_base() != Register::None) {
+        return Class::Serial;
+    }
+    match decoded.mnemonic() {
+        Nop | Endbr64 | Endbr32 | Pause | Prefetchnta | Prefetcht0 | Prefetcht1 | Prefetcht2 | Prefetchw => Class::Nop,
+        Syscall | Sysenter | Int | Int3 | Cpuid | Mfence | Lfence | Sfence | Xgetbv | Rdtsc | Rdtscp | Iretq | Hlt
+        | Ud2 | Xsave | Xsavec | Xsaveopt | Xrstor | Fxsave | Fxrstor | Wrfsbase | Clflush | Clflushopt | Clwb => {
+            Class::Serial
+        }
+        Mul | Imul | Mulx => Class::IntMul,
+        Div | Idiv => Class::IntDiv,
+        Divss | Divsd | Divps | Divpd | Vdivss | Vdivsd | Vdivps | Vdivpd | Sqrtss | Sqrtsd | Sqrtps | Sqrtpd
+        | Vsqrtss | Vsqrtsd | Vsqrtps | Vsqrtpd | Fdiv | Fdivp | Fdivr | Fdivrp | Fidiv | Fidivr | Fsqrt => {
+            Class::FpDiv
+        }
+        Fmul | Fmulp | Fimul => Class::FpMul,
+        _ if is_vector_or_float(decoded) => vector_class(decoded.mnemonic()),
+        _ => Class::IntAlu,
+    }
+}
+
+/// Whether a vector or x87 unit does the work; a plain move between memory and a vector register is a load or store.
+fn is_vector_or_float(decoded: &iced_x86::Instruction) -> bool {
+    use Mnemonic::*;
+    let plain_move = matches!(
+        decoded.mnemonic(),
+        Movups
+            | Movupd
+            | Movaps
+            | Movapd
+            | Movdqu
+            | Movdqa
+            | Vmovups
+            | Vmovupd
+            | Vmovaps
+            | Vmovapd
+            | Vmovdqu
+            | Vmovdqa
+            | Movss
+            | Movsd
+            | Vmovss
+            | Vmovsd
+            | Movq
+            | Movd
+            | Vmovq
+            | Vmovd
+            | Movhps
+            | Movlps
+            | Movntdq
+            | Vmovntdq
+    );
+    let unit = decoded.cpuid_features().iter().any(|feature| {
+        !matches!(
+            feature,
+            CpuidFeature::INTEL8086
+                | CpuidFeature::INTEL186
+                | CpuidFeature::INTEL286
+                | CpuidFeature::INTEL386
+                | CpuidFeature::INTEL486
+                | CpuidFeature::X64
+                | CpuidFeature::BMI1
+                | CpuidFeature::BMI2
+                | CpuidFeature::ADX
+                | CpuidFeature::LZCNT
+                | CpuidFeature::POPCNT
+                | CpuidFeature::MOVBE
+                | CpuidFeature::CMOV
+        )
+    });
+    unit && !plain_move
+}
+
+fn vector_class(mnemonic: Mnemonic) -> Class {
+    let name = format!("{mnemonic:?}");
+    let multiplies =
+        ["mul", "madd", "msub", "nmadd", "nmsub"].iter().any(|part| name.to_ascii_lowercase().contains(part));
+    if multiplies { Class::FpMul } else { Class::FpAdd }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RAX: Reg = Reg(0);
+    const RCX: Reg = Reg(1);
+    const RBX: Reg = Reg(3);
+    const RSP: Reg = Reg(4);
+
+    fn decode(bytes: &[u8]) -> Instruction {
+        BlockDecoder::default().instruction(VirtAddr(0x1000), bytes)
+    }
+
+    #[test]
+    fn the_registers_of_an_address_are_told_apart_from_the_others() {
+        let add = decode(&[0x48, 0x03, 0x44, 0x8b, 0x08]); // add rax, [rbx+rcx*4+8]
+        assert_eq!((add.class, add.flow), (Class::IntAlu, Flow::Next));
+        assert_eq!(add.address_sources.as_slice(), [RBX, RCX]);
+        assert_eq!(add.sources.as_slice(), [RAX]);
+        assert_eq!(add.destinations.as_slice(), [RAX, Reg::FLAGS]);
+    }
+
+    #[test]
+    fn a_zeroing_idiom_waits_for_nothing() {
+        for bytes in [&[0x31, 0xc0][..], &[0x66, 0x0f, 0xef, 0xc0], &[0xc5, 0xf9, 0xef, 0xc0]] {
+            let zero = decode(bytes); // xor eax, eax; pxor xmm0, xmm0; vpxor xmm0, xmm0, xmm0
+            assert!(zero.sources.is_empty(), "{zero:?}");
+            assert!(!zero.destinations.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_partial_or_conditional_write_needs_the_old_value() {
+        assert_eq!(decode(&[0xb0, 1]).sources.as_slice(), [RAX]); // mov al, 1
+        assert!(decode(&[0xb8, 1, 0, 0, 0]).sources.is_empty()); // mov eax, 1
+        assert!(decode(&[0x48, 0x0f, 0x44, 0xc3]).sources.contains(&RAX)); // cmove rax, rbx
+    }
+
+    #[test]
+    fn every_kind_of_flow_is_recognised() {
+        let cases: [(&[u8], Flow); 7] = [
+            (&[0x75, 0x10], Flow::Conditional),
+            (&[0xeb, 0x10], Flow::Jump),
+            (&[0xff, 0xe0], Flow::IndirectJump),
+            (&[0xe8, 0, 0, 0, 0], Flow::Call),
+            (&[0xff, 0xd0], Flow::IndirectCall),
+            (&[0xc3], Flow::Return),
+            (&[0x90], Flow::Next),
+        ];
+        for (bytes, flow) in cases {
+            assert_eq!(decode(bytes).flow, flow, "{bytes:x?}");
+        }
+        assert_eq!(decode(&[0xc3]).address_sources.as_slice(), [RSP]);
+    }
+
+    #[test]
+    fn work_goes_to_the_unit_that_does_it() {
+        let cases: [(&[u8], Class); 9] = [
+            (&[0x48, 0x0f, 0xaf, 0xc3], Class::IntMul),
+            (&[0x48, 0xf7, 0xf3], Class::IntDiv),
+            (&[0xf2, 0x0f, 0x58, 0xc1], Class::FpAdd),
+            (&[0xf2, 0x0f, 0x59, 0xc1], Class::FpMul),
+            (&[0xf2, 0x0f, 0x5e, 0xc1], Class::FpDiv),
+            (&[0x0f, 0x05], Class::Serial),
+            (&[0xf0, 0x48, 0xff, 0x00], Class::Serial),
+            (&[0xf3, 0x0f, 0x1e, 0xfa], Class::Nop),
+            (&[0x0f, 0x10, 0x00], Class::IntAlu),
+        ];
+        for (bytes, class) in cases {
+            assert_eq!(decode(bytes).class, class, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_waits_for_everything() {
+        let unknown = decode(&[0x06]);
+        assert_eq!((unknown.class, unknown.flow, unknown.bytes), (Class::Serial, Flow::Next, 1));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..16)) {
+            decode(&bytes);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What can go wrong between a program and the machine, in words for whoever started it.
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a program cannot be run, recorded or read back.
+#[derive(Error, Debug)]
+pub enum WorkloadError {
+    /// Nothing was given to run.
+    #[error("no program given: expected a program and its arguments")]
+    NoProgram,
+    /// The program does not exist.
+    #[error("program '{}' not found", .0.display())]
+    ProgramNotFound(PathBuf),
+    /// The program may not be executed.
+    #[error("'{}' is not executable", .0.display())]
+    NotExecutable(PathBuf),
+    /// The program is for another machine.
+    #[error("'{}' is a program for {machine}: only 64-bit x86 Linux programs can be recorded", .path.display())]
+    OtherMachine {
+        /// The program.
+        path: PathBuf,
+        /// Its machine.
+        machine: &'static str,
+    },
+    /// The file is no program.
+    #[error("'{}' is neither an ELF program nor a script with an interpreter line", .0.display())]
+    NotAProgram(PathBuf),
+    /// QEMU is not installed.
+    #[error("'{}' not found: recording needs QEMU's user mode; install the package 'qemu-user'", .0.display())]
+    QemuMissing(PathBuf),
+    /// QEMU is of a version that the recorder was not made for.
+    #[error("'{}' is {found}: recording needs QEMU 7 or 8, with plug-in interface version 1", .path.display())]
+    QemuVersion {
+        /// The QEMU that was tried.
+        path: PathBuf,
+        /// What it says it is.
+        found: String,
+    },
+    /// The recorder's shared object is missing.
+    #[error("the recorder '{}' is missing; set {} to the path of libcasemate_recorder.so", .0.display(), crate::live::RECORDER_VARIABLE)]
+    RecorderMissing(PathBuf),
+    /// QEMU ended before the recorder had started.
+    #[error("'{}' could not be recorded: QEMU ended with {status} before the program started: {said}", .program.display())]
+    NotRecorded {
+        /// The program.
+        program: PathBuf,
+        /// How QEMU ended.
+        status: String,
+        /// The end of what it wrote to its standard error.
+        said: String,
+    },
+    /// The program was ended by a signal.
+    #[error("'{}' was ended by signal {signal}", .program.display())]
+    Killed {
+        /// The program.
+        program: PathBuf,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// A word list that no recorder writes.
+    #[error("the recording of process {process}, thread {thread} is damaged: {found}")]
+    Damaged {
+        /// The process image.
+        process: u32,
+        /// The thread.
+        thread: u32,
+        /// What was found.
+        found: String,
+    },
+    /// The file is not a trace.
+    #[error("'{}' is not a Casemate trace", .0.display())]
+    NotATrace(PathBuf),
+    /// The trace is of another version.
+    #[error("'{}' is a trace of version {found}; this Casemate reads version {expected}", .path.display())]
+    TraceVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        expected: u32,
+    },
+    /// The trace stops early.
+    #[error("'{}' is truncated: it ends after {chunks} chunks without an end record", .path.display())]
+    TraceTruncated {
+        /// The file.
+        path: PathBuf,
+        /// How many chunks are whole.
+        chunks: u64,
+    },
+    /// The trace has changed since it was written.
+    #[error("'{}' is damaged at chunk {chunk}: {found}", .path.display())]
+    TraceDamaged {
+        /// The file.
+        path: PathBuf,
+        /// Which chunk, counted from zero.
+        chunk: u64,
+        /// What is wrong.
+        found: String,
+    },
+    /// The operating system refused.
+    #[error("{doing} '{}': {source}", .path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A built-in kernel cannot be had as asked for.
+    #[error(transparent)]
+    Kernel(#[from] crate::kernels::KernelError),
+    /// The thread that feeds several consumers died.
+    #[error("the thread that feeds this consumer has died")]
+    PumpDied,
+    /// Another consumer of the same source has met this error.
+    #[error("{0}")]
+    Shared(std::sync::Arc<WorkloadError>),
+}
+
+impl WorkloadError {
+    /// For `map_err`: the operating system refused this.
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> WorkloadError {
+        let path = path.into();
+        move |source| WorkloadError::Io { doing, path, source }
+    }
+}

@@ -1,0 +1,190 @@
+//! A kernel's memory: one stretch of virtual addresses, filled with real bytes.
+//!
+//! The kernels compute on these bytes and on nothing else, so every value in the stream is right by construction. The
+//! bytes are kept as 64-bit words, which is how the stream carries them; the host gives pages to an arena only as they
+//! are written, so a sparse one costs little.
+
+use super::random::mix;
+use std::marker::PhantomData;
+use std::ops::Range;
+use units::LINE_BYTES;
+
+const WORD_BYTES: u64 = 8;
+const WORDS_PER_LINE: usize = LINE_BYTES / WORD_BYTES as usize;
+/// Where anonymous mappings lie on 64-bit Linux, with room above for the largest arena.
+const MAPPINGS: u64 = 0x7e00_0000_0000;
+const LARGE_PAGE_BYTES: u64 = 2 << 20;
+
+/// A value that one access can carry.
+pub trait Scalar: Copy {
+    /// Log2 of its size in bytes.
+    const LOG2_BYTES: u8;
+    /// Its bytes, little-endian.
+    fn to_bits(self) -> u64;
+    /// The value of these bytes.
+    fn from_bits(bits: u64) -> Self;
+}
+
+impl Scalar for u32 {
+    const LOG2_BYTES: u8 = 2;
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+    fn from_bits(bits: u64) -> u32 {
+        bits as u32
+    }
+}
+
+impl Scalar for u64 {
+    const LOG2_BYTES: u8 = 3;
+    fn to_bits(self) -> u64 {
+        self
+    }
+    fn from_bits(bits: u64) -> u64 {
+        bits
+    }
+}
+
+impl Scalar for f64 {
+    const LOG2_BYTES: u8 = 3;
+    fn to_bits(self) -> u64 {
+        f64::to_bits(self)
+    }
+    fn from_bits(bits: u64) -> f64 {
+        f64::from_bits(bits)
+    }
+}
+
+/// The address of one value of a known type, aligned to its size.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<T> {
+    /// The virtual address.
+    pub addr: u64,
+    of: PhantomData<T>,
+}
+
+impl<T: Scalar> Place<T> {
+    /// The value at this address.
+    pub fn at(addr: u64) -> Place<T> {
+        Place { addr, of: PhantomData }
+    }
+}
+
+/// Equal values side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<T> {
+    start: u64,
+    of: PhantomData<T>,
+}
+
+impl<T: Scalar> Array<T> {
+    /// Where element `index` is.
+    pub fn at(self, index: u64) -> Place<T> {
+        Place::at(self.start + (index << T::LOG2_BYTES))
+    }
+}
+
+/// The memory.
+pub struct Arena {
+    base: u64,
+    words: Vec<u64>,
+    allocated: u64,
+}
+
+impl Arena {
+    /// Room for `bytes`, zeroed, at an address that the seed decides.
+    pub fn new(bytes: u64, seed: u64) -> Arena {
+        let lines = bytes.div_ceil(LINE_BYTES as u64) as usize;
+        let base = MAPPINGS + (mix(!seed) >> 48) * LARGE_PAGE_BYTES;
+        Arena { base, words: vec![0; lines * WORDS_PER_LINE], allocated: 0 }
+    }
+
+    /// All its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.base..self.base + self.words.len() as u64 * WORD_BYTES
+    }
+
+    /// The number of its lines.
+    pub fn lines(&self) -> usize {
+        self.words.len() / WORDS_PER_LINE
+    }
+
+    /// Takes `count` values, starting on a line of their own.
+    ///
+    /// # Panics
+    /// If the arena is used up: the kernel asked for too small a one.
+    pub fn array<T: Scalar>(&mut self, count: u64) -> Array<T> {
+        let start = self.base + self.allocated;
+        self.allocated += (count << T::LOG2_BYTES).next_multiple_of(LINE_BYTES as u64);
+        assert!(self.base + self.allocated <= self.range().end, "the kernel's arena is too small for its arrays");
+        Array { start, of: PhantomData }
+    }
+
+    /// The value at `place`.
+    pub fn read<T: Scalar>(&self, place: Place<T>) -> T {
+        let (word, shift) = self.position(place);
+        T::from_bits((self.words[word] >> shift) & mask::<T>())
+    }
+
+    /// Changes the value at `place`.
+    pub fn write<T: Scalar>(&mut self, place: Place<T>, value: T) {
+        let (word, shift) = self.position(place);
+        let kept = self.words[word] & !(mask::<T>() << shift);
+        self.words[word] = kept | value.to_bits() << shift;
+    }
+
+    /// Which of the arena's lines holds `addr`.
+    pub fn line_of(&self, addr: u64) -> usize {
+        (addr - self.base) as usize / LINE_BYTES
+    }
+
+    /// What line number `line` holds.
+    pub fn line(&self, line: usize) -> &[u64] {
+        &self.words[line * WORDS_PER_LINE..][..WORDS_PER_LINE]
+    }
+
+    fn position<T: Scalar>(&self, place: Place<T>) -> (usize, u64) {
+        let offset = place.addr.wrapping_sub(self.base);
+        debug_assert_eq!(offset % (1 << T::LOG2_BYTES), 0, "{:#x} is not aligned", place.addr);
+        // For a whole word this is the constant zero, and no shift is left.
+        let shift = (offset & (WORD_BYTES - (1 << T::LOG2_BYTES))) * 8;
+        ((offset / WORD_BYTES) as usize, shift)
+    }
+}
+
+fn mask<T: Scalar>() -> u64 {
+    u64::MAX >> (64 - (8 << T::LOG2_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_values_share_a_word_without_touching_each_other() {
+        let mut arena = Arena::new(64, 1);
+        let values = arena.array::<u32>(16);
+        for index in 0..16 {
+            arena.write(values.at(index), 0x1111_1111 * index as u32);
+        }
+        arena.write(values.at(3), 7);
+        let read: Vec<u32> = (0..16).map(|index| arena.read(values.at(index))).collect();
+        let expected: Vec<u32> = (0..16).map(|index| if index == 3 { 7 } else { 0x1111_1111 * index }).collect();
+        assert_eq!(read, expected);
+        assert_eq!(arena.line(0)[1], 0x0000_0007_2222_2222, "little-endian");
+    }
+
+    #[test]
+    fn the_seed_decides_where_an_arena_lies() {
+        let base = |seed| Arena::new(64, seed).range().start;
+        assert_eq!(base(1), base(1));
+        assert_ne!(base(1), base(2));
+        assert!((0..1000).all(|seed| base(seed) < 1 << 47 && base(seed) % LARGE_PAGE_BYTES == 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "too small")]
+    fn an_arena_does_not_give_more_than_it_has() {
+        Arena::new(128, 1).array::<u64>(17);
+    }
+}

@@ -1,0 +1,139 @@
+//! Lookups and inserts in a B+-tree, the index of a database in memory.
+//!
+//! Nodes have four lines: a header, up to 15 keys and 16 slots (children, or the values of a leaf). A full node is split
+//! on the way down, before it is entered, so an insert never has to come back up (Guibas and Sedgewick, 1978). Keys are
+//! the mixed numbers of their insertion: unique, random, and known again without being kept anywhere.
+
+mod code;
+mod tree;
+
+use super::KernelInfo;
+use super::emitter::{Emitter, Stopped};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::program::Program;
+use super::random::{Random, mix, scale_below};
+use code::Code;
+use tree::{MAX_KEYS, NODE_BYTES, Tree, UPPER_HALF};
+
+pub(super) const INFO: KernelInfo = KernelInfo {
+    name: "btree",
+    summary: "B+-tree lookups and inserts: dependent accesses from a hot root to cold leaves",
+    parameters: &[
+        Parameter {
+            name: "preload",
+            kind: Kind::Count { unit: "keys", min: 1, max: 100_000_000 },
+            default: "1_000_000",
+            summary: "keys in the tree when the recording begins; a million takes about 25 MB",
+        },
+        Parameter {
+            name: "operations",
+            kind: Kind::Count { unit: "operations", min: 1, max: 1_000_000_000 },
+            default: "20_000_000",
+            summary: "lookups and inserts together",
+        },
+        Parameter {
+            name: "inserts",
+            kind: Kind::Count { unit: "percent", min: 0, max: 100 },
+            default: "20",
+            summary: "share of the operations that insert a new key; the others look up one that is there",
+        },
+        LOAD_VALUES,
+    ],
+    prepare: |settings| Box::new(BTree::new(settings)),
+};
+
+struct BTree {
+    preload: u64,
+    operations: u64,
+    insert_percent: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operation {
+    Insert { number: u64 },
+    LookUp { number: u64 },
+}
+
+impl BTree {
+    fn new(settings: &Settings) -> BTree {
+        BTree {
+            preload: settings.number("preload"),
+            operations: settings.number("operations"),
+            insert_percent: settings.number("inserts"),
+        }
+    }
+
+    /// What to do next, when `keys` keys are in the tree.
+    fn choose(&self, keys: u64, random: &mut Random) -> Operation {
+        let word = random.word();
+        if scale_below(word, 100) < self.insert_percent {
+            Operation::Insert { number: keys }
+        } else {
+            Operation::LookUp { number: scale_below(mix(word), keys) }
+        }
+    }
+}
+
+impl Program for BTree {
+    fn arena_bytes(&self) -> u64 {
+        let inserts = if self.insert_percent == 0 { 0 } else { self.operations };
+        let leaves = (self.preload + inserts) / (MAX_KEYS - UPPER_HALF) + 1;
+        // Every inner node but the root has at least eight children; globals and the stack come on top.
+        NODE_BYTES * (leaves + leaves / (UPPER_HALF - 1) + 2) + 2 * 64
+    }
+
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+        let code = Code::declare(emit);
+        let mut tree = Tree::plant(emit, &code);
+        let salt = random.word();
+        let key = |number| mix(salt ^ number);
+        emit.silently(|emit| (0..self.preload).try_for_each(|number| tree.insert(emit, key(number), number)))?;
+
+        let (mut keys, mut sum) = (self.preload, 0u64);
+        for _ in 0..self.operations {
+            emit.block(code.choose)?;
+            match self.choose(keys, random) {
+                Operation::Insert { number } => {
+                    tree.insert(emit, key(number), number)?;
+                    keys += 1;
+                }
+                Operation::LookUp { number } => {
+                    sum = sum.wrapping_add(tree.look_up(emit, key(number))?.unwrap_or(u64::MAX));
+                }
+            }
+            emit.block(code.next)?;
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::run;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn plain(tree: &BTree, seed: u64) -> u64 {
+        let mut random = Random::new(seed);
+        let salt = random.word();
+        let mut map: BTreeMap<u64, u64> = (0..tree.preload).map(|number| (mix(salt ^ number), number)).collect();
+        let mut sum = 0;
+        for _ in 0..tree.operations {
+            match tree.choose(map.len() as u64, &mut random) {
+                Operation::Insert { number } => drop(map.insert(mix(salt ^ number), number)),
+                Operation::LookUp { number } => sum += map[&mix(salt ^ number)],
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn lookups_find_what_an_ordered_map_finds() {
+        for (preload, operations, insert_percent) in [(1, 3000, 60), (5000, 3000, 10), (300, 500, 0), (1, 500, 100)] {
+            let tree = BTree { preload, operations, insert_percent };
+            let texts = [preload, operations, insert_percent].map(|number| number.to_string());
+            let given = [("preload", &*texts[0]), ("operations", &*texts[1]), ("inserts", &*texts[2])];
+            assert_eq!(run(&INFO, &given, 17).answer, plain(&tree, 17), "{given:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The static code of the B+-tree, in the order in which it lies in memory.
+//!
+//! RSI is the node, RDI the key, RCX the rank or the index, R9 the number of keys, RBX the tree's globals, R12 the child
+//! and R13 the new node.
+
+use super::super::emitter::Emitter;
+use super::super::listing::{Listing, reg::*};
+use crate::instruction::Reg;
+use crate::stream::BlockId;
+
+pub struct Code {
+    pub choose: BlockId,
+    pub look_up: LookUp,
+    pub insert: Insert,
+    pub next: BlockId,
+    pub split: Split,
+}
+
+/// Counts the keys of a node that are not greater than the one sought.
+pub struct Descent {
+    pub node: BlockId,
+    pub compare: BlockId,
+    pub advance: BlockId,
+    pub kind: BlockId,
+}
+
+pub struct LookUp {
+    pub enter: BlockId,
+    pub descent: Descent,
+    pub descend: BlockId,
+    pub leaf: BlockId,
+    pub check: BlockId,
+    pub hit: BlockId,
+}
+
+pub struct Insert {
+    pub enter: BlockId,
+    pub grow: BlockId,
+    pub grown: BlockId,
+    pub descent: Descent,
+    pub child: BlockId,
+    pub full: BlockId,
+    pub choose_half: BlockId,
+    pub right_half: BlockId,
+    pub descend: BlockId,
+    pub leaf: BlockId,
+    pub shift: BlockId,
+    pub put: BlockId,
+}
+
+pub struct Split {
+    pub enter: BlockId,
+    pub copy_key: BlockId,
+    pub slots_enter: BlockId,
+    pub copy_slot: BlockId,
+    pub shift_enter: BlockId,
+    pub shift: BlockId,
+    pub place: BlockId,
+}
+
+impl Code {
+    pub fn declare(emit: &mut Emitter) -> Code {
+        Code {
+            choose: emit.declare(choose()),
+            look_up: LookUp::declare(emit),
+            insert: Insert::declare(emit),
+            next: emit.declare(Listing::new().alu(R15, &[R15]).branch()),
+            split: Split::declare(emit),
+        }
+    }
+}
+
+/// Draws a random word (RAX), decides by it, and makes the key (RDI): twice the rounds of SplitMix64.
+fn choose() -> Listing {
+    let mixed = |code: Listing, word: Reg| {
+        let round = |code: Listing| code.lea(RDX, &[word]).alu(RDX, &[RDX]).alu(word, &[word, RDX]);
+        round(round(round(code).mul(word, &[word, R10])).mul(word, &[word, R11]))
+    };
+    let drawn = mixed(Listing::new().alu(R14, &[R14]).lea(RAX, &[R14]), RAX);
+    let keyed = mixed(drawn.mul(RDI, &[RAX, R8]).alu(RDI, &[RDI, RBP]), RDI);
+    keyed.mul(RAX, &[RAX]).compare(&[RAX]).branch()
+}
+
+fn last(code: Listing) -> Listing {
+    code.alu(RCX, &[RCX]).compare(&[RCX, R9]).branch()
+}
+
+/// Moves one word from one node to another, or within one.
+fn moved(code: Listing, from: Reg, to: Reg) -> Listing {
+    code.load(8, RAX, &[from, RCX]).store(8, &[RAX], &[to, RCX])
+}
+
+/// Takes a node from the free memory: two accesses.
+fn allocate(code: Listing, node: Reg) -> Listing {
+    code.load(8, node, &[RBX]).lea(RAX, &[node]).store(8, &[RAX], &[RBX])
+}
+
+impl Descent {
+    fn declare(emit: &mut Emitter) -> Descent {
+        Descent {
+            node: emit.declare(Listing::new().load(8, R8, &[RSI]).lea(R9, &[R8]).alu(RCX, &[]).alu(R9, &[R9]).branch()),
+            compare: emit.declare(Listing::new().compare_load(8, &[RDI], &[RSI, RCX]).branch()),
+            advance: emit.declare(last(Listing::new())),
+            kind: emit.declare(Listing::new().compare(&[R8]).branch()),
+        }
+    }
+}
+
+impl LookUp {
+    fn declare(emit: &mut Emitter) -> LookUp {
+        LookUp {
+            enter: emit.declare(Listing::new().load(8, RSI, &[RBX])),
+            descent: Descent::declare(emit),
+            descend: emit.declare(Listing::new().load(8, RSI, &[RSI, RCX]).jump()),
+            leaf: emit.declare(Listing::new().compare(&[RCX]).branch()),
+            check: emit.declare(Listing::new().compare_load(8, &[RDI], &[RSI, RCX]).branch()),
+            hit: emit.declare(Listing::new().alu_load(8, RBP, &[RBP], &[RSI, RCX]).jump()),
+        }
+    }
+}
+
+impl Insert {
+    fn declare(emit: &mut Emitter) -> Insert {
+        let is_full = |code: Listing, node: Reg| code.load(8, R8, &[node]).alu(R8, &[R8]).compare(&[R8]).branch();
+        let grow = allocate(Listing::new(), RDX).store(8, &[], &[RDX]).store(8, &[RSI], &[RDX]);
+        let leaf = Listing::new().load(8, R8, &[RSI]).lea(R9, &[R8]).alu(R9, &[R9]).compare(&[RCX, R9]);
+        let put = Listing::new().store(8, &[RDI], &[RSI, RCX]).store(8, &[R14], &[RSI, RCX]);
+        Insert {
+            enter: emit.declare(is_full(Listing::new().load(8, RSI, &[RBX]), RSI)),
+            grow: emit.declare(grow.store(8, &[RDX], &[RBX]).call()),
+            grown: emit.declare(Listing::new().load(8, RSI, &[RBX])),
+            descent: Descent::declare(emit),
+            child: emit.declare(is_full(Listing::new().load(8, R12, &[RSI, RCX]), R12)),
+            full: emit.declare(Listing::new().lea(RDX, &[RSI]).call()),
+            choose_half: emit.declare(Listing::new().compare_load(8, &[RDI], &[RSI, RCX]).branch()),
+            right_half: emit.declare(Listing::new().load(8, R12, &[RSI, RCX])),
+            descend: emit.declare(Listing::new().lea(RSI, &[R12]).jump()),
+            leaf: emit.declare(leaf.branch()),
+            shift: emit.declare({
+                let code = moved(moved(Listing::new(), RSI, RSI), RSI, RSI);
+                code.alu(R9, &[R9]).compare(&[RCX, R9]).branch()
+            }),
+            put: emit.declare(put.lea(R8, &[R8]).store(8, &[R8], &[RSI])),
+        }
+    }
+}
+
+impl Split {
+    fn declare(emit: &mut Emitter) -> Split {
+        let enter = allocate(Listing::new().load(8, R8, &[R12]), R13).alu(R8, &[R8]).load(8, R10, &[R12, R8]);
+        let place = Listing::new().store(8, &[R10], &[RDX, RCX]).store(8, &[R13], &[RDX, RCX]).lea(R8, &[R8]);
+        Split {
+            enter: emit.declare(enter.store(8, &[R8], &[R12]).store(8, &[R8], &[R13]).alu(RCX, &[])),
+            copy_key: emit.declare(last(moved(Listing::new(), R12, R13))),
+            slots_enter: emit.declare(Listing::new().lea(R9, &[R8]).alu(RCX, &[])),
+            copy_slot: emit.declare(last(moved(Listing::new(), R12, R13))),
+            shift_enter: emit.declare(Listing::new().load(8, R8, &[RDX]).compare(&[R8]).branch()),
+            shift: emit.declare(last(moved(moved(Listing::new(), RDX, RDX), RDX, RDX))),
+            place: emit.declare(place.store(8, &[R8], &[RDX]).ret()),
+        }
+    }
+}

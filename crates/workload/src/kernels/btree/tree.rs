@@ -1,0 +1,207 @@
+//! The B+-tree itself: every step on its bytes is an access of the program.
+
+use super::super::arena::{Array, Place};
+use super::super::emitter::{Emitter, Stopped};
+use super::code::{Code, Descent};
+
+/// Bytes in a node: four lines.
+pub const NODE_BYTES: u64 = 256;
+/// Keys in a full node.
+pub const MAX_KEYS: u64 = 15;
+/// Where the upper half of a full node begins.
+pub const UPPER_HALF: u64 = 8;
+/// Set in a leaf's header; the rest of a header is the number of keys.
+const LEAF: u64 = 1 << 32;
+
+/// A node, by its address.
+#[derive(Clone, Copy)]
+struct Node(u64);
+
+impl Node {
+    fn header(self) -> Place<u64> {
+        Place::at(self.0)
+    }
+
+    fn key(self, index: u64) -> Place<u64> {
+        Place::at(self.0 + 8 + 8 * index)
+    }
+
+    fn slot(self, index: u64) -> Place<u64> {
+        Place::at(self.0 + 128 + 8 * index)
+    }
+}
+
+/// The tree, whose bytes are all in the arena.
+pub struct Tree<'a> {
+    code: &'a Code,
+    root: Place<u64>,
+    /// Where the next node will be.
+    free: Place<u64>,
+    /// The top of the stack.
+    stack: Place<u64>,
+}
+
+impl<'a> Tree<'a> {
+    /// A tree of one empty leaf, which takes the rest of the arena as it grows.
+    pub fn plant(emit: &mut Emitter, code: &'a Code) -> Tree<'a> {
+        let globals: Array<u64> = emit.array(8);
+        let stack: Array<u64> = emit.array(8);
+        let nodes: Array<u64> = emit.array(NODE_BYTES / 8);
+        let leaf = Node(nodes.at(0).addr);
+        emit.poke(globals.at(0), leaf.0);
+        emit.poke(globals.at(1), leaf.0 + NODE_BYTES);
+        emit.poke(leaf.header(), LEAF);
+        Tree { code, root: globals.at(0), free: globals.at(1), stack: stack.at(7) }
+    }
+
+    /// The value of a key.
+    pub fn look_up(&self, emit: &mut Emitter, key: u64) -> Result<Option<u64>, Stopped> {
+        let code = &self.code.look_up;
+        emit.block(code.enter)?;
+        let mut node = Node(emit.load(self.root));
+        loop {
+            let (rank, is_leaf) = self.rank(emit, &code.descent, node, key)?;
+            if is_leaf {
+                emit.block(code.leaf)?;
+                if rank == 0 {
+                    return Ok(None);
+                }
+                emit.block(code.check)?;
+                if emit.load(node.key(rank - 1)) != key {
+                    return Ok(None);
+                }
+                emit.block(code.hit)?;
+                return Ok(Some(emit.load(node.slot(rank - 1))));
+            }
+            emit.block(code.descend)?;
+            node = Node(emit.load(node.slot(rank)));
+        }
+    }
+
+    /// Inserts a key that is not in the tree yet.
+    pub fn insert(&mut self, emit: &mut Emitter, key: u64, value: u64) -> Result<(), Stopped> {
+        let code = &self.code.insert;
+        emit.block(code.enter)?;
+        let mut node = Node(emit.load(self.root));
+        if emit.load(node.header()) & MAX_KEYS == MAX_KEYS {
+            node = self.grow(emit, node)?;
+        }
+        loop {
+            let (rank, is_leaf) = self.rank(emit, &code.descent, node, key)?;
+            if is_leaf {
+                return self.put(emit, node, rank, key, value);
+            }
+            emit.block(code.child)?;
+            let mut child = Node(emit.load(node.slot(rank)));
+            if emit.load(child.header()) & MAX_KEYS == MAX_KEYS {
+                emit.block(code.full)?;
+                emit.store(self.stack, emit.end_of(code.full));
+                self.split(emit, node, child, rank)?;
+                emit.block(code.choose_half)?;
+                if emit.load(node.key(rank)) <= key {
+                    emit.block(code.right_half)?;
+                    child = Node(emit.load(node.slot(rank + 1)));
+                }
+            }
+            emit.block(code.descend)?;
+            node = child;
+        }
+    }
+
+    /// The number of keys of `node` that are not greater than `key`, and whether `node` is a leaf.
+    fn rank(&self, emit: &mut Emitter, code: &Descent, node: Node, key: u64) -> Result<(u64, bool), Stopped> {
+        emit.block(code.node)?;
+        let header = emit.load(node.header());
+        let count = header & MAX_KEYS;
+        let mut rank = 0;
+        while rank < count {
+            emit.block(code.compare)?;
+            if emit.load(node.key(rank)) > key {
+                break;
+            }
+            emit.block(code.advance)?;
+            rank += 1;
+        }
+        emit.block(code.kind)?;
+        Ok((rank, header & LEAF != 0))
+    }
+
+    /// Makes room in an ordered leaf and puts the key there.
+    fn put(&self, emit: &mut Emitter, leaf: Node, rank: u64, key: u64, value: u64) -> Result<(), Stopped> {
+        let code = &self.code.insert;
+        emit.block(code.leaf)?;
+        let header = emit.load(leaf.header());
+        for index in (rank..header & MAX_KEYS).rev() {
+            emit.block(code.shift)?;
+            for place in [Node::key, Node::slot] {
+                let moved = emit.load(place(leaf, index));
+                emit.store(place(leaf, index + 1), moved);
+            }
+        }
+        emit.block(code.put)?;
+        emit.store(leaf.key(rank), key);
+        emit.store(leaf.slot(rank), value);
+        emit.store(leaf.header(), header + 1);
+        Ok(())
+    }
+
+    /// Puts a new root above a full one; gives the new root.
+    fn grow(&mut self, emit: &mut Emitter, old: Node) -> Result<Node, Stopped> {
+        let code = &self.code.insert;
+        emit.block(code.grow)?;
+        let root = self.allocate(emit);
+        emit.store(root.header(), 0);
+        emit.store(root.slot(0), old.0);
+        emit.store(self.root, root.0);
+        emit.store(self.stack, emit.end_of(code.grow));
+        self.split(emit, root, old, 0)?;
+        emit.block(code.grown)?;
+        Ok(Node(emit.load(self.root)))
+    }
+
+    /// Moves the upper half of `child` into a new node and makes that the next child of `parent`, which has room.
+    fn split(&mut self, emit: &mut Emitter, parent: Node, child: Node, position: u64) -> Result<(), Stopped> {
+        let code = &self.code.split;
+        emit.block(code.enter)?;
+        let leaf = emit.load(child.header()) & LEAF;
+        let new = self.allocate(emit);
+        // A leaf keeps all its keys; an inner node gives its median away to its parent.
+        let (kept, slots) = if leaf != 0 { (UPPER_HALF, MAX_KEYS) } else { (UPPER_HALF - 1, MAX_KEYS + 1) };
+        let separator = emit.load(child.key(kept));
+        emit.store(child.header(), kept | leaf);
+        emit.store(new.header(), (MAX_KEYS - UPPER_HALF) | leaf);
+        for index in UPPER_HALF..MAX_KEYS {
+            emit.block(code.copy_key)?;
+            let key = emit.load(child.key(index));
+            emit.store(new.key(index - UPPER_HALF), key);
+        }
+        emit.block(code.slots_enter)?;
+        for index in UPPER_HALF..slots {
+            emit.block(code.copy_slot)?;
+            let slot = emit.load(child.slot(index));
+            emit.store(new.slot(index - UPPER_HALF), slot);
+        }
+        emit.block(code.shift_enter)?;
+        let count = emit.load(parent.header());
+        for index in (position..count).rev() {
+            emit.block(code.shift)?;
+            let key = emit.load(parent.key(index));
+            emit.store(parent.key(index + 1), key);
+            let slot = emit.load(parent.slot(index + 1));
+            emit.store(parent.slot(index + 2), slot);
+        }
+        emit.block(code.place)?;
+        emit.store(parent.key(position), separator);
+        emit.store(parent.slot(position + 1), new.0);
+        emit.store(parent.header(), count + 1);
+        emit.load(self.stack);
+        Ok(())
+    }
+
+    /// Takes the next free node; two accesses of the current block.
+    fn allocate(&mut self, emit: &mut Emitter) -> Node {
+        let node = emit.load(self.free);
+        emit.store(self.free, node + NODE_BYTES);
+        Node(node)
+    }
+}

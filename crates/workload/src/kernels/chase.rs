@@ -1,0 +1,148 @@
+//! Pointer chase: every load's address is the value of the one before.
+//!
+//! Each chain is one random cycle through all lines of its own part of memory, so no prefetcher helps, no line is met
+//! twice before all others, and the chains overlap without sharing anything. One chain measures latency; more chains
+//! measure how much latency overlaps.
+//!
+//! The host would suffer from the same latency. So the kernel keeps the order in which it laid each cycle and knows by it
+//! where the next load goes, without waiting for the pointer; that the two agree is checked in debug builds.
+
+use super::KernelInfo;
+use super::arena::{Array, Place};
+use super::emitter::{Emitter, Stopped};
+use super::listing::{Listing, reg::*};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::program::Program;
+use super::random::Random;
+use crate::instruction::Reg;
+use units::{Bytes, LINE_BYTES};
+
+/// One register per chain.
+const POINTERS: [Reg; 12] = [RAX, RDX, RBX, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13];
+const WORDS_PER_LINE: u64 = LINE_BYTES as u64 / 8;
+
+pub(super) const INFO: KernelInfo = KernelInfo {
+    name: "chase",
+    summary: "pointer chase through random cycles: bound by memory latency",
+    parameters: &[
+        Parameter {
+            name: "footprint",
+            kind: Kind::Size { min: Bytes(4 << 10), max: Bytes(64 << 30) },
+            default: "256 MB",
+            summary: "memory that all chains together walk through",
+        },
+        Parameter {
+            name: "chains",
+            kind: Kind::Count { unit: "chains", min: 1, max: POINTERS.len() as u64 },
+            default: "1",
+            summary: "independent chains, followed at the same time",
+        },
+        Parameter {
+            name: "steps",
+            kind: Kind::Count { unit: "steps", min: 1, max: u64::MAX },
+            default: "1_000_000_000",
+            summary: "loads of each chain",
+        },
+        LOAD_VALUES,
+    ],
+    prepare: |settings| Box::new(Chase::new(settings)),
+};
+
+struct Chase {
+    lines_per_chain: u64,
+    chains: u64,
+    steps: u64,
+}
+
+impl Chase {
+    fn new(settings: &Settings) -> Chase {
+        let chains = settings.number("chains");
+        let lines_per_chain = settings.number("footprint") / LINE_BYTES as u64 / chains;
+        Chase { lines_per_chain, chains, steps: settings.number("steps") }
+    }
+
+    /// Lays one cycle through all lines of `nodes`.
+    fn lay(&self, emit: &mut Emitter, nodes: Array<u64>, random: &mut Random) -> Cycle {
+        let cycle = Cycle { nodes, order: random_cycle(self.lines_per_chain, random) };
+        for step in 0..cycle.order.len() {
+            emit.poke(cycle.node(step), cycle.node(step + 1).addr);
+        }
+        cycle
+    }
+}
+
+/// A chain: its memory, and the order in which it visits the lines.
+struct Cycle {
+    nodes: Array<u64>,
+    order: Vec<u32>,
+}
+
+impl Cycle {
+    /// Where the pointer is that is loaded in step number `step`, counted within one round.
+    fn node(&self, step: usize) -> Place<u64> {
+        let line = self.order[if step == self.order.len() { 0 } else { step }];
+        self.nodes.at(u64::from(line) * WORDS_PER_LINE)
+    }
+}
+
+/// All of `count` lines in random order, but for line zero, which comes first.
+fn random_cycle(count: u64, random: &mut Random) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    random.shuffle(&mut order[1..]);
+    order
+}
+
+impl Program for Chase {
+    fn arena_bytes(&self) -> u64 {
+        self.chains * self.lines_per_chain * LINE_BYTES as u64
+    }
+
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+        let pointers = &POINTERS[..self.chains as usize];
+        let enter = pointers.iter().fold(Listing::new().lea(RCX, &[]), |code, pointer| code.lea(*pointer, &[]));
+        let enter = emit.declare(enter);
+        let step = pointers.iter().fold(Listing::new(), |code, pointer| code.load(8, *pointer, &[*pointer]));
+        let step = emit.declare(step.alu(RCX, &[RCX]).branch());
+
+        let mut cycles = Vec::new();
+        for _ in pointers {
+            let nodes = emit.array(self.lines_per_chain * WORDS_PER_LINE);
+            cycles.push(self.lay(emit, nodes, random));
+        }
+        let mut place = 0;
+        emit.block(enter)?;
+        for _ in 0..self.steps {
+            emit.block(step)?;
+            for cycle in &cycles {
+                let next = emit.load(cycle.node(place));
+                debug_assert_eq!(next, cycle.node(place + 1).addr);
+            }
+            place = if place + 1 == cycles[0].order.len() { 0 } else { place + 1 };
+        }
+        Ok(cycles.iter().map(|cycle| u64::from(cycle.order[place])).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Checked, run};
+    use super::*;
+
+    #[test]
+    fn the_chase_ends_where_the_permutation_says() {
+        let given = [("footprint", "60 KB"), ("chains", "3"), ("steps", "1000")];
+        let mut random = Random::new(5);
+        let plain = (0..3).map(|_| {
+            let order = random_cycle(320, &mut random);
+            let next = |line| order[(order.iter().position(|other| *other == line).unwrap() + 1) % 320];
+            (0..1000).fold(0, |line, _| next(line))
+        });
+        assert_eq!(run(&INFO, &given, 5).answer, plain.map(u64::from).sum::<u64>());
+    }
+
+    #[test]
+    fn one_round_touches_every_line_and_ends_at_its_start() {
+        let Checked { answer, lines, loads, .. } = run(&INFO, &[("footprint", "64 KB"), ("steps", "1024")], 9);
+        assert_eq!((answer, lines, loads), (0, 1024, 1024));
+    }
+}

@@ -1,0 +1,250 @@
+//! Turns a kernel at work into the stream of a recorded program.
+//!
+//! The kernel declares its basic blocks once, then says which block it enters and makes that block's accesses in order.
+//! The emitter knows from the listing which instruction makes the next access and how wide it is, so a kernel cannot
+//! attribute an access to the wrong instruction without being caught: debug builds check each one.
+//!
+//! As a recorder does, the emitter tells the content of a line just before the first access to it; from there on the
+//! stores keep every consumer's copy right.
+
+use super::arena::{Arena, Array, Place, Scalar};
+use super::listing::{Listing, Operand};
+use crate::stream::{AccessKind, Block, BlockId, Chunk, Strand};
+use crossbeam_channel::Sender;
+use std::sync::Arc;
+use thiserror::Error;
+use units::VirtAddr;
+use wire::word::{self, Birth, Control, LineCause};
+
+/// A chunk is sent as soon as it has this many words: large enough to make the hand-over cheap, small enough for the
+/// consumer's first-level cache not to matter and its second-level cache to hold a few.
+pub const CHUNK_WORDS: usize = 8 << 10;
+/// Words beyond [`CHUNK_WORDS`] that the last block of a chunk may need.
+const BLOCK_SLACK_WORDS: usize = 256;
+
+/// Nobody listens any more: the kernel is to return at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("the kernel's consumer is gone")]
+pub struct Stopped;
+
+/// What the emitter needs to know of a block at every entry.
+struct Entry {
+    word: u64,
+    first_operand: usize,
+    end: VirtAddr,
+}
+
+/// The stream being written, and the memory that it is about.
+pub struct Emitter {
+    arena: Arena,
+    /// One bit per line of the arena: its content is known to the consumer.
+    told: Vec<u64>,
+    entries: Vec<Entry>,
+    /// The accesses of all blocks, block after block, as stream words without their address.
+    operands: Vec<u64>,
+    /// The next access in `operands`.
+    cursor: usize,
+    /// The end of the current block's accesses in `operands`.
+    cursor_end: usize,
+    next_pc: VirtAddr,
+    new_blocks: Vec<Arc<Block>>,
+    words: Vec<u64>,
+    load_values: bool,
+    silent: bool,
+    chunks: Sender<Arc<Chunk>>,
+}
+
+impl Emitter {
+    /// An emitter for a program at `code` that works in `arena`; loads carry their values if `load_values` is set.
+    pub fn new(arena: Arena, code: VirtAddr, load_values: bool, chunks: Sender<Arc<Chunk>>) -> Emitter {
+        Emitter {
+            told: vec![0; arena.lines().div_ceil(64)],
+            arena,
+            entries: Vec::new(),
+            operands: Vec::new(),
+            cursor: 0,
+            cursor_end: 0,
+            next_pc: code,
+            new_blocks: Vec::new(),
+            words: first_words(),
+            load_values,
+            silent: false,
+            chunks,
+        }
+    }
+
+    /// Adds a block to the program, right behind the one declared before it.
+    pub fn declare(&mut self, listing: Listing) -> BlockId {
+        let id = BlockId(self.entries.len() as u32);
+        let (instructions, operands) = listing.place(self.next_pc);
+        let end = instructions.last().map_or(self.next_pc, |last| last.fall_through());
+        let word = word::block(id.0, instructions.len() as u16);
+        self.entries.push(Entry { word, first_operand: self.operands.len(), end });
+        self.operands.extend(operands.iter().map(|operand| operand_word(operand, self.load_values)));
+        self.next_pc = end;
+        self.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
+        id
+    }
+
+    /// The address behind `block`: where a call at its end returns to.
+    pub fn end_of(&self, block: BlockId) -> u64 {
+        self.entries[block.0 as usize].end.0
+    }
+
+    /// Takes `count` values of the arena.
+    pub fn array<T: Scalar>(&mut self, count: u64) -> Array<T> {
+        self.arena.array(count)
+    }
+
+    /// Enters a block. Its accesses must follow, in order, before the next block is entered.
+    ///
+    /// # Errors
+    /// [`Stopped`] if nobody listens any more.
+    #[inline]
+    pub fn block(&mut self, block: BlockId) -> Result<(), Stopped> {
+        debug_assert_eq!(self.cursor, self.cursor_end, "an access is missing before {block:?}");
+        let number = block.0 as usize;
+        let entry = &self.entries[number];
+        self.cursor = entry.first_operand;
+        if cfg!(debug_assertions) {
+            self.cursor_end = self.entries.get(number + 1).map_or(self.operands.len(), |next| next.first_operand);
+        }
+        if self.silent {
+            return Ok(());
+        }
+        let word = entry.word;
+        if self.words.len() >= CHUNK_WORDS {
+            self.send()?;
+        }
+        self.words.push(word);
+        Ok(())
+    }
+
+    /// Makes the current block's next access, a load.
+    ///
+    /// The value is read where it is used, and not at all by a kernel that does not look at it: a miss of the host's own
+    /// caches would cost more than everything else here.
+    #[inline(always)]
+    pub fn load<T: Scalar>(&mut self, place: Place<T>) -> T {
+        let operand = self.next_operand::<T>(AccessKind::Load);
+        if !self.silent {
+            self.tell_line_of(place.addr);
+            self.words.push(operand | place.addr);
+            if self.load_values {
+                self.words.push(self.arena.read(place).to_bits());
+            }
+        }
+        self.arena.read(place)
+    }
+
+    /// Makes the current block's next access, a store.
+    #[inline]
+    pub fn store<T: Scalar>(&mut self, place: Place<T>, value: T) {
+        let operand = self.next_operand::<T>(AccessKind::Store);
+        if !self.silent {
+            self.tell_line_of(place.addr);
+            self.words.push(operand | place.addr);
+            self.words.push(value.to_bits());
+        }
+        self.arena.write(place, value);
+    }
+
+    /// Makes the current block's next two accesses, an update in place; gives the new value.
+    #[inline]
+    pub fn update<T: Scalar>(&mut self, place: Place<T>, change: impl FnOnce(T) -> T) -> T {
+        let value = change(self.load(place));
+        self.store(place, value);
+        value
+    }
+
+    /// Reads memory behind the program's back.
+    pub fn peek<T: Scalar>(&self, place: Place<T>) -> T {
+        self.arena.read(place)
+    }
+
+    /// Writes memory behind the program's back: input that is there when the program starts.
+    pub fn poke<T: Scalar>(&mut self, place: Place<T>, value: T) {
+        debug_assert!(!self.is_told(place.addr), "the consumer already knows this line");
+        self.arena.write(place, value);
+    }
+
+    /// Does `work` without recording it: what the program did before the recording began.
+    ///
+    /// # Panics
+    /// If the recording has begun.
+    pub fn silently<R>(&mut self, work: impl FnOnce(&mut Emitter) -> R) -> R {
+        assert!(self.words == first_words() && !self.new_blocks.is_empty(), "the recording has begun");
+        self.silent = true;
+        let result = work(self);
+        self.silent = false;
+        result
+    }
+
+    /// Tells that the program has ended, and sends what is left.
+    ///
+    /// # Errors
+    /// [`Stopped`] if nobody listens any more.
+    pub fn finish(mut self) -> Result<(), Stopped> {
+        debug_assert_eq!(self.cursor, self.cursor_end, "an access of the last block is missing");
+        self.words.push(word::control(Control::Ended, 0, 0));
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<(), Stopped> {
+        let words = std::mem::replace(&mut self.words, empty_words());
+        let new_blocks = std::mem::take(&mut self.new_blocks);
+        self.chunks.send(Arc::new(Chunk { strand: Strand::default(), new_blocks, words })).map_err(|_| Stopped)
+    }
+
+    #[inline]
+    fn next_operand<T: Scalar>(&mut self, kind: AccessKind) -> u64 {
+        debug_assert_ne!(self.cursor, self.cursor_end, "the block has no further access");
+        let operand = self.operands[self.cursor];
+        debug_assert_eq!(
+            operand >> 59,
+            word::access(kind == AccessKind::Store, T::LOG2_BYTES, false, 0, 0) >> 59,
+            "not what the listing says"
+        );
+        self.cursor += 1;
+        operand
+    }
+
+    fn is_told(&self, addr: u64) -> bool {
+        let line = self.arena.line_of(addr);
+        self.told[line / 64] >> (line % 64) & 1 == 1
+    }
+
+    #[inline]
+    fn tell_line_of(&mut self, addr: u64) {
+        if !self.is_told(addr) {
+            self.tell_line(addr);
+        }
+    }
+
+    #[cold]
+    fn tell_line(&mut self, addr: u64) {
+        let line = self.arena.line_of(addr);
+        self.told[line / 64] |= 1 << (line % 64);
+        let start = VirtAddr(addr).line_start();
+        self.words.push(word::control(Control::Line, LineCause::FirstTouch as u8, start.0));
+        self.words.extend_from_slice(self.arena.line(line));
+    }
+}
+
+/// What comes before all instructions.
+fn first_words() -> Vec<u64> {
+    let mut words = empty_words();
+    words.push(word::control(Control::Process, Birth::First as u8, 0));
+    words.push(word::control(Control::Thread, 0, 0));
+    words
+}
+
+fn empty_words() -> Vec<u64> {
+    Vec::with_capacity(CHUNK_WORDS + BLOCK_SLACK_WORDS)
+}
+
+/// An access as the stream writes it, but for the address.
+fn operand_word(operand: &Operand, load_values: bool) -> u64 {
+    let store = operand.kind == AccessKind::Store;
+    word::access(store, operand.log2_bytes, load_values || store, operand.instruction as u16, 0)
+}

@@ -1,0 +1,208 @@
+//! A tiny assembler: a kernel's static code, written the way a compiler's listing reads.
+//!
+//! A [`Listing`] is one basic block. It says which registers each instruction needs and makes, which unit does the work
+//! and how wide its accesses are; what it computes is the kernel's business, in Rust. Encodings have the usual length
+//! of their kind on x86-64, so that the front end fetches a plausible number of bytes.
+
+use crate::instruction::{Class, Flow, Instruction, Reg};
+use crate::stream::AccessKind;
+use arrayvec::ArrayVec;
+use units::VirtAddr;
+
+/// The general-purpose registers by their usual names.
+pub mod reg {
+    use super::Reg;
+
+    macro_rules! general_purpose {
+        ($($name:ident $number:literal)*) => {$(pub const $name: Reg = Reg(Reg::GENERAL.0 + $number);)*};
+    }
+    general_purpose!(RAX 0 RCX 1 RDX 2 RBX 3 RSP 4 RBP 5 RSI 6 RDI 7 R8 8 R9 9 R10 10 R11 11 R12 12 R13 13 R14 14 R15 15);
+
+    /// Vector register `number`.
+    pub const fn xmm(number: u8) -> Reg {
+        Reg(Reg::VECTOR.0 + number)
+    }
+}
+
+/// One access of at most eight bytes that an instruction makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand {
+    /// Load or store.
+    pub kind: AccessKind,
+    /// Log2 of its size in bytes.
+    pub log2_bytes: u8,
+    /// The index of the instruction in its block.
+    pub instruction: usize,
+}
+
+/// A basic block being written.
+#[derive(Default)]
+pub struct Listing {
+    instructions: Vec<Instruction>,
+    operands: Vec<Operand>,
+}
+
+impl Listing {
+    /// An empty block.
+    pub fn new() -> Listing {
+        Listing::default()
+    }
+
+    /// Moves, shifts and address arithmetic that leave the flags alone: `to = f(from)`.
+    pub fn lea(self, to: Reg, from: &[Reg]) -> Listing {
+        self.plain(Class::IntAlu, 4, from, &[to])
+    }
+
+    /// Integer work that sets the flags: `to = f(from)`.
+    pub fn alu(self, to: Reg, from: &[Reg]) -> Listing {
+        self.plain(Class::IntAlu, 3, from, &[to, Reg::FLAGS])
+    }
+
+    /// An integer product: `to = product of from`.
+    pub fn mul(self, to: Reg, from: &[Reg]) -> Listing {
+        self.plain(Class::IntMul, 4, from, &[to, Reg::FLAGS])
+    }
+
+    /// Sets the flags only.
+    pub fn compare(self, from: &[Reg]) -> Listing {
+        self.plain(Class::IntAlu, 3, from, &[Reg::FLAGS])
+    }
+
+    /// A floating-point sum or a shuffle.
+    pub fn fp_add(self, to: Reg, from: &[Reg]) -> Listing {
+        self.plain(Class::FpAdd, 4, from, &[to])
+    }
+
+    /// A floating-point product.
+    pub fn fp_mul(self, to: Reg, from: &[Reg]) -> Listing {
+        self.plain(Class::FpMul, 4, from, &[to])
+    }
+
+    /// Loads `bytes` (4, 8 or 16) into `to`.
+    pub fn load(self, bytes: u8, to: Reg, address: &[Reg]) -> Listing {
+        self.memory(AccessKind::Load, bytes, address).plain(Class::IntAlu, 4, &[], &[to]).at_address(address)
+    }
+
+    /// Integer work on a loaded operand: `to = f(from, [address])`.
+    pub fn alu_load(self, bytes: u8, to: Reg, from: &[Reg], address: &[Reg]) -> Listing {
+        self.memory(AccessKind::Load, bytes, address).alu(to, from).at_address(address)
+    }
+
+    /// Sets the flags from registers and a loaded operand.
+    pub fn compare_load(self, bytes: u8, from: &[Reg], address: &[Reg]) -> Listing {
+        self.memory(AccessKind::Load, bytes, address).compare(from).at_address(address)
+    }
+
+    /// Adds a loaded operand: `to = from + [address]`.
+    pub fn fp_add_load(self, bytes: u8, to: Reg, from: &[Reg], address: &[Reg]) -> Listing {
+        self.memory(AccessKind::Load, bytes, address).fp_add(to, from).at_address(address)
+    }
+
+    /// Stores `bytes` (4, 8 or 16) of `from`, or a constant.
+    pub fn store(self, bytes: u8, from: &[Reg], address: &[Reg]) -> Listing {
+        self.memory(AccessKind::Store, bytes, address).plain(Class::IntAlu, 4, from, &[]).at_address(address)
+    }
+
+    /// Changes memory in place: `[address] = f([address], from)`.
+    pub fn update(self, bytes: u8, from: &[Reg], address: &[Reg]) -> Listing {
+        let listing = self.memory(AccessKind::Load, bytes, address).memory(AccessKind::Store, bytes, address);
+        listing.compare(from).at_address(address)
+    }
+
+    /// Leaves the block one way or the other, as the flags say.
+    pub fn branch(self) -> Listing {
+        self.leave(Flow::Conditional, 2, &[Reg::FLAGS])
+    }
+
+    /// Leaves the block for one fixed place.
+    pub fn jump(self) -> Listing {
+        self.leave(Flow::Jump, 5, &[])
+    }
+
+    /// Calls a function: pushes the return address.
+    pub fn call(self) -> Listing {
+        let listing = self.memory(AccessKind::Store, 8, &[reg::RSP]).leave(Flow::Call, 5, &[]);
+        listing.at_address(&[reg::RSP]).also_writes(reg::RSP)
+    }
+
+    /// Returns to the caller: pops the return address.
+    pub fn ret(self) -> Listing {
+        let listing = self.memory(AccessKind::Load, 8, &[reg::RSP]).leave(Flow::Return, 1, &[]);
+        listing.at_address(&[reg::RSP]).also_writes(reg::RSP)
+    }
+
+    /// The instructions, laid out from `start`, and the accesses that they make, in order.
+    pub fn place(mut self, start: VirtAddr) -> (Vec<Instruction>, Vec<Operand>) {
+        let mut pc = start;
+        for instruction in &mut self.instructions {
+            instruction.pc = pc;
+            pc = instruction.fall_through();
+        }
+        (self.instructions, self.operands)
+    }
+
+    fn plain(mut self, class: Class, bytes: u8, sources: &[Reg], destinations: &[Reg]) -> Listing {
+        self.instructions.push(Instruction {
+            pc: VirtAddr(0),
+            bytes,
+            class,
+            flow: Flow::Next,
+            address_sources: ArrayVec::new(),
+            sources: sources.iter().copied().collect(),
+            destinations: destinations.iter().copied().collect(),
+        });
+        self
+    }
+
+    fn leave(self, flow: Flow, bytes: u8, sources: &[Reg]) -> Listing {
+        let mut listing = self.plain(Class::Branch, bytes, sources, &[]);
+        listing.last().flow = flow;
+        listing
+    }
+
+    /// Notes the accesses of the instruction that is written next.
+    fn memory(mut self, kind: AccessKind, bytes: u8, address: &[Reg]) -> Listing {
+        debug_assert!(address.len() <= 2, "x86-64 addresses have a base and an index");
+        let instruction = self.instructions.len();
+        let log2_bytes = bytes.min(8).ilog2() as u8;
+        let accesses = usize::from(bytes.div_ceil(8));
+        self.operands.extend([Operand { kind, log2_bytes, instruction }].repeat(accesses));
+        self
+    }
+
+    fn at_address(mut self, address: &[Reg]) -> Listing {
+        self.last().address_sources = address.iter().copied().collect();
+        self
+    }
+
+    fn also_writes(mut self, register: Reg) -> Listing {
+        self.last().destinations.push(register);
+        self
+    }
+
+    fn last(&mut self) -> &mut Instruction {
+        self.instructions.last_mut().expect("called right after an instruction was written")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reg::*;
+    use super::*;
+
+    #[test]
+    fn instructions_follow_each_other_without_gaps() {
+        let (code, _) = Listing::new().load(8, RAX, &[RAX]).alu(RCX, &[RCX]).branch().place(VirtAddr(0x400));
+        assert_eq!(code[0].pc, VirtAddr(0x400));
+        assert!(code.windows(2).all(|pair| pair[0].fall_through() == pair[1].pc));
+    }
+
+    #[test]
+    fn a_wide_access_is_several_of_eight_bytes_and_an_update_reads_before_it_writes() {
+        let (_, operands) =
+            Listing::new().lea(RAX, &[]).load(16, xmm(0), &[RAX]).update(4, &[RCX], &[RAX]).place(VirtAddr(0));
+        let flat: Vec<_> = operands.iter().map(|o| (o.instruction, o.kind, 1 << o.log2_bytes)).collect();
+        use AccessKind::{Load, Store};
+        assert_eq!(flat, [(1, Load, 8), (1, Load, 8), (2, Load, 4), (2, Store, 4)]);
+    }
+}

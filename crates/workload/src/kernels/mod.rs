@@ -1,0 +1,193 @@
+//! Built-in workloads, for machines that cannot record a program.
+//!
+//! A kernel is a real algorithm on real data. While it computes, it emits the instruction stream that its compiled form
+//! would execute: instructions with their registers, addresses, values of stores, and lines at their first touch. What
+//! it lacks against a recording is everything around the algorithm: a C library, system calls, other threads.
+
+mod arena;
+mod bfs;
+mod btree;
+mod chase;
+mod emitter;
+mod gups;
+mod hashjoin;
+mod listing;
+mod parameters;
+mod program;
+mod random;
+mod resident;
+mod stream;
+#[cfg(test)]
+mod testing;
+
+pub use parameters::{KernelError, Kind, Parameter};
+
+use crate::{Source, WorkloadError};
+use parameters::Settings;
+use program::{KernelSource, Program};
+use std::collections::BTreeMap;
+
+/// A built-in workload.
+pub struct KernelInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does and what it is bound by, in one line.
+    pub summary: &'static str,
+    /// What can be set, with defaults and units.
+    pub parameters: &'static [Parameter],
+    prepare: fn(&Settings) -> Box<dyn Program>,
+}
+
+static KERNELS: [KernelInfo; 7] =
+    [chase::INFO, stream::INFO, gups::INFO, bfs::INFO, btree::INFO, hashjoin::INFO, resident::INFO];
+
+/// All built-in workloads.
+pub fn list() -> &'static [KernelInfo] {
+    &KERNELS
+}
+
+impl KernelInfo {
+    fn settings(&self, given: &BTreeMap<String, String>) -> Result<Settings, KernelError> {
+        Settings::resolve(self.name, self.parameters, given)
+    }
+}
+
+/// Starts the kernel `name`. Parameters that are not given have their defaults; the seed decides the data and where in
+/// the address space they lie. The kernel runs until it has finished or the source is dropped.
+///
+/// # Errors
+/// [`WorkloadError::Kernel`] if there is no such kernel or parameter, or if a parameter does not accept its value.
+pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
+    let kernel = KERNELS.iter().find(|kernel| kernel.name == name).ok_or_else(|| {
+        let known: Vec<_> = KERNELS.iter().map(|kernel| kernel.name).collect();
+        KernelError::UnknownKernel { name: name.to_owned(), nearest: parameters::nearest(name, &known), known }
+    })?;
+    let settings = kernel.settings(parameters)?;
+    Ok(Box::new(KernelSource::start(name, (kernel.prepare)(&settings), &settings, seed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{given, record, run};
+    use super::*;
+    use crate::Finish;
+    use crate::walker::{Event, Walker};
+    use wire::word;
+
+    /// Settings that make every kernel small enough to be run to its end.
+    const SMALL: [(&str, &[(&str, &str)]); 7] = [
+        ("chase", &[("footprint", "64 KB"), ("chains", "2"), ("steps", "20000")]),
+        ("stream", &[("footprint", "64 KB"), ("passes", "2")]),
+        ("gups", &[("footprint", "64 KB"), ("updates", "20000")]),
+        ("bfs", &[("scale", "9"), ("searches", "2"), ("record", "all")]),
+        ("btree", &[("preload", "1000"), ("operations", "2000")]),
+        ("hashjoin", &[("build", "16 KB"), ("probe", "64 KB")]),
+        ("resident", &[("rounds", "2")]),
+    ];
+
+    fn kernel(name: &str) -> &'static KernelInfo {
+        list().iter().find(|kernel| kernel.name == name).unwrap()
+    }
+
+    #[test]
+    fn every_kernel_has_small_settings_here() {
+        assert!(list().iter().map(|kernel| kernel.name).eq(SMALL.iter().map(|(name, _)| *name)));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_chunks_and_another_seed_others() {
+        for (name, settings) in SMALL {
+            let words = |seed| record(kernel(name), settings, seed, false);
+            assert!(words(1) == words(1), "{name}");
+            assert!(words(1).1.iter().zip(words(2).1).all(|(one, other)| one.words != other.words), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_source_gives_what_the_kernel_emits_and_then_nothing() {
+        for (name, settings) in SMALL {
+            let mut source = open(name, &given(settings), 3).unwrap();
+            let mut chunks = Vec::new();
+            while let Some(chunk) = source.next_chunk().unwrap() {
+                chunks.push(chunk);
+            }
+            assert!(chunks == record(kernel(name), settings, 3, false).1, "{name}");
+            assert_eq!(source.next_chunk().unwrap(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_step_leads_to_the_instruction_that_is_executed_next() {
+        for (name, settings) in SMALL {
+            let mut walker = Walker::new(open(name, &given(settings), 3).unwrap());
+            let (mut steps, mut announced) = (0, None);
+            while let Some(event) = walker.next().unwrap() {
+                if let Event::Instruction(step) = event {
+                    assert!(announced.is_none_or(|pc| pc == step.instruction.pc), "{name}, step {steps}");
+                    (steps, announced) = (steps + 1, step.next);
+                }
+            }
+            assert_eq!(steps, run(kernel(name), settings, 3).instructions, "{name}");
+            assert_eq!(walker.origin().finish, Finish::Exited(0), "{name}");
+        }
+    }
+
+    #[test]
+    fn load_values_are_there_only_if_asked_for() {
+        let loads_with_value = |load_values| {
+            let (_, chunks) = record(kernel("resident"), &[("rounds", "1")], 1, load_values);
+            // No told line and no stored value of this kernel looks like such a load: its numbers are in [0, 26).
+            let valued_load = word::access(false, 3, true, 0, 0) >> 58;
+            chunks.iter().flat_map(|chunk| &chunk.words).filter(|word| **word >> 58 == valued_load).count()
+        };
+        assert_eq!(loads_with_value(false), 0);
+        assert!(loads_with_value(true) > 26 * 26 * 26);
+    }
+
+    #[test]
+    fn dropping_a_source_ends_its_endless_kernel() {
+        let mut source = open("resident", &given(&[("rounds", "18446744073709551615")]), 1).unwrap();
+        assert!(source.next_chunk().unwrap().is_some());
+        drop(source);
+    }
+
+    fn refusal(name: &str, settings: &[(&str, &str)]) -> String {
+        open(name, &given(settings), 1).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn an_unknown_kernel_is_refused_with_the_nearest_name_and_the_list() {
+        let known = "there are chase, stream, gups, bfs, btree, hashjoin, resident";
+        let expected = format!("there is no built-in kernel 'steam' (did you mean stream?); {known}");
+        assert_eq!(refusal("steam", &[]), expected);
+        assert_eq!(refusal("xyz", &[]), format!("there is no built-in kernel 'xyz'; {known}"));
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_refused_with_the_nearest_name_and_the_list() {
+        assert_eq!(
+            refusal("chase", &[("foot-print", "1 MB")]),
+            "kernel chase has no parameter 'foot-print' (did you mean footprint?); it has footprint, chains, steps, \
+             load_values"
+        );
+    }
+
+    #[test]
+    fn a_bad_value_is_refused_with_what_was_expected() {
+        for (settings, expected) in [
+            (("footprint", "big"), "footprint = 'big' is not a size from 4 KB to 64 GB, as in \"64 MB\""),
+            (("footprint", "1 KB"), "footprint = '1 KB' is not a size from 4 KB to 64 GB, as in \"64 MB\""),
+            (("chains", "13"), "chains = '13' is not a whole number of chains from 1 to 12"),
+            (("load_values", "perhaps"), "load_values = 'perhaps' is not one of no, yes"),
+        ] {
+            assert_eq!(refusal("chase", &[settings]), format!("kernel chase: {expected}"));
+        }
+    }
+
+    #[test]
+    fn every_default_is_accepted() {
+        for kernel in list() {
+            assert!(kernel.settings(&BTreeMap::new()).is_ok(), "{}", kernel.name);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Runs a kernel and reads its stream as suspiciously as possible.
+
+use super::KernelInfo;
+use super::program::{Program, execute};
+use crate::instruction::{Flow, Instruction};
+use crate::stream::Chunk;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use wire::word::{Control, Word, parse, record_words};
+
+/// What a kernel's stream was found to contain, once nothing was found wrong with it.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub struct Checked {
+    /// The result of the computation.
+    pub answer: u64,
+    /// Accesses that read.
+    pub loads: u64,
+    /// Accesses that write.
+    pub stores: u64,
+    /// Lines told.
+    pub lines: u64,
+    /// Executed instructions.
+    pub instructions: u64,
+}
+
+/// The settings as `open` takes them.
+pub fn given(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
+    settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+/// The kernel's result and all that it sends.
+pub fn record(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64, load_values: bool) -> (u64, Vec<Arc<Chunk>>) {
+    let program = prepare(kernel, settings);
+    let (sender, chunks) = crossbeam_channel::unbounded();
+    let answer = execute(&*program, seed, load_values, sender).unwrap();
+    (answer, chunks.into_iter().collect())
+}
+
+fn prepare(kernel: &KernelInfo, settings: &[(&str, &str)]) -> Box<dyn Program> {
+    (kernel.prepare)(&kernel.settings(&given(settings)).unwrap())
+}
+
+/// Runs the kernel with load values and checks its stream against a naive shadow of memory.
+pub fn run(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64) -> Checked {
+    let arena = super::arena::Arena::new(prepare(kernel, settings).arena_bytes(), seed).range();
+    let (answer, chunks) = record(kernel, settings, seed, true);
+    let mut reader = Reader { arena, ..Reader::default() };
+    for chunk in chunks {
+        reader.chunk(&chunk);
+    }
+    assert!(reader.ended, "the end is told");
+    Checked { answer, ..reader.seen }
+}
+
+#[derive(Default)]
+struct Reader {
+    arena: Range<u64>,
+    blocks: Vec<Vec<Instruction>>,
+    shadow: BTreeMap<u64, [u8; 64]>,
+    current: Option<usize>,
+    /// Where each block that ends in a fixed change of flow has gone, but for falling through.
+    targets: BTreeMap<usize, u64>,
+    return_addresses: Vec<u64>,
+    ended: bool,
+    seen: Checked,
+}
+
+impl Reader {
+    fn chunk(&mut self, chunk: &Chunk) {
+        for block in &chunk.new_blocks {
+            assert_eq!(block.id.0 as usize, self.blocks.len(), "blocks are numbered in order");
+            self.blocks.push(block.instructions.clone());
+        }
+        assert!(!self.ended, "nothing follows the end");
+        let mut rest = &chunk.words[..];
+        while let Some(count) = record_words(rest) {
+            let (record, after) = rest.split_at(count);
+            rest = after;
+            match parse(record[0]) {
+                Word::Block { id, instructions } => self.enter(id as usize, instructions.into()),
+                Word::Control { which: Some(Control::Line), operand, .. } => self.line(operand, &record[1..]),
+                Word::Control { which: Some(Control::Process | Control::Thread), .. } => {
+                    assert_eq!(self.current, None, "the program begins before its first block");
+                }
+                Word::Control { which: Some(Control::Ended), .. } => self.ended = true,
+                Word::Access { store, log2_bytes, index, addr, .. } => {
+                    self.access(store, index.into(), addr..addr + (1 << log2_bytes), record[1]);
+                }
+                other => panic!("no kernel sends {other:?}"),
+            }
+        }
+        assert!(rest.is_empty(), "the last record is cut off");
+    }
+
+    fn enter(&mut self, number: usize, instructions: usize) {
+        assert_eq!(self.blocks[number].len(), instructions);
+        self.seen.instructions += instructions as u64;
+        if let Some(last) = self.current.replace(number) {
+            self.follow(last, number);
+        }
+    }
+
+    /// Checks that the instruction at the end of block `from` can have led to block `to`.
+    fn follow(&mut self, from: usize, to: usize) {
+        let last = self.blocks[from].last().unwrap();
+        let (end, target) = (last.fall_through().0, self.blocks[to][0].pc.0);
+        let fixed = |targets: &mut BTreeMap<usize, u64>| *targets.entry(from).or_insert(target);
+        let expected = match last.flow {
+            Flow::Next => end,
+            Flow::Conditional if target == end => end,
+            Flow::Conditional | Flow::Jump => fixed(&mut self.targets),
+            Flow::Call => {
+                self.return_addresses.push(end);
+                fixed(&mut self.targets)
+            }
+            Flow::Return => self.return_addresses.pop().unwrap(),
+            flow => panic!("no kernel uses {flow:?}"),
+        };
+        assert_eq!(target, expected, "block {from}, ending in {:?}, leads to block {to}", last.flow);
+    }
+
+    fn line(&mut self, start: u64, words: &[u64]) {
+        assert_eq!(start % 64, 0);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let told_before = self.shadow.insert(start, bytes.try_into().unwrap());
+        assert!(told_before.is_none(), "{start:#x} is told twice");
+        self.seen.lines += 1;
+    }
+
+    fn access(&mut self, store: bool, index: usize, at: Range<u64>, value: u64) {
+        assert!(self.arena.start <= at.start && at.end <= self.arena.end, "{at:#x?} is outside");
+        let instruction = &self.blocks[self.current.unwrap()][index];
+        assert!(!instruction.address_sources.is_empty(), "{instruction:?} has no address");
+        let line = self.shadow.get_mut(&(at.start & !63)).expect("a line is told before it is touched");
+        let bytes = &mut line[(at.start % 64) as usize..][..(at.end - at.start) as usize];
+        let value = &value.to_le_bytes()[..bytes.len()];
+        if store {
+            bytes.copy_from_slice(value);
+            self.seen.stores += 1;
+        } else {
+            assert_eq!(bytes, value, "a load of {at:#x?}");
+            self.seen.loads += 1;
+        }
+    }
+}

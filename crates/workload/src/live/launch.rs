@@ -1,0 +1,205 @@
+//! Starting a program under QEMU: everything is checked before anything runs, so that every mistake has its own words.
+
+use crate::error::WorkloadError;
+use crate::source::{Finish, Medium, Origin, Values};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use wire::launch;
+use wire::program::{self, Program};
+use wire::ring::{Ring, Settings};
+
+/// The environment variable that says where the recorder is.
+pub const RECORDER_VARIABLE: &str = "CASEMATE_RECORDER";
+const QEMU: &str = "qemu-x86_64";
+/// The major versions whose plug-in interface is version 1.
+const QEMU_MAJORS: std::ops::RangeInclusive<u32> = 7..=8;
+/// Python orders its sets by this; without it no two runs are the same.
+const HASH_SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
+
+/// Where the program's own output goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Output {
+    /// Nowhere.
+    #[default]
+    Discard,
+    /// Where ours goes.
+    Inherit,
+}
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct LiveOptions {
+    /// The program, looked up as a shell would, and its arguments.
+    pub program: Vec<OsString>,
+    /// Instructions to let pass before recording, counted over all processes; exact to a block.
+    pub skip: u64,
+    /// The most instructions to record, counted likewise; nothing for all. The program is ended there.
+    pub limit: Option<u64>,
+    /// Whether loads carry their values; needed only to check the recording itself.
+    pub load_values: bool,
+    /// Whether only what is between pairs of `xchg %rbx,%rbx` exists for `skip` and `limit`.
+    pub marked_region: bool,
+    /// The recorder, `libcasemate_recorder.so`.
+    pub recorder: PathBuf,
+    /// QEMU, if not the `qemu-x86_64` of the search path.
+    pub qemu: Option<PathBuf>,
+    /// Where the program's standard output and error go. Its standard input is empty.
+    pub output: Output,
+}
+
+impl LiveOptions {
+    /// All of a program, its output discarded.
+    pub fn new(program: impl IntoIterator<Item = impl Into<OsString>>, recorder: PathBuf) -> LiveOptions {
+        LiveOptions {
+            program: program.into_iter().map(Into::into).collect(),
+            skip: 0,
+            limit: None,
+            load_values: false,
+            marked_region: false,
+            recorder,
+            qemu: None,
+            output: Output::Discard,
+        }
+    }
+}
+
+/// The recorder that the environment names, if any.
+pub fn recorder_from_environment() -> Option<PathBuf> {
+    std::env::var_os(RECORDER_VARIABLE).map(PathBuf::from)
+}
+
+/// A program that was started.
+pub struct Started {
+    pub program: PathBuf,
+    pub origin: Origin,
+    pub ring: Ring,
+    pub child: Child,
+    pub complaints: Option<File>,
+}
+
+/// Starts it.
+pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
+    let name = options.program.first().ok_or(WorkloadError::NoProgram)?;
+    let asked = find(name).ok_or_else(|| WorkloadError::ProgramNotFound(name.into()))?;
+    let (program, called) = recordable(&asked, &options.program)?;
+    if !options.recorder.is_file() {
+        return Err(WorkloadError::RecorderMissing(options.recorder.clone()));
+    }
+    let recorder = options.recorder.canonicalize().map_err(WorkloadError::io("finding", &options.recorder))?;
+    let qemu = options.qemu.clone().unwrap_or_else(|| QEMU.into());
+    let version = qemu_version(&qemu)?;
+
+    let ring_name = unique_name();
+    let settings = Settings {
+        skip: options.skip,
+        limit: options.limit.unwrap_or(u64::MAX),
+        load_values: options.load_values,
+        marked_region: options.marked_region,
+    };
+    let ring = Ring::create(&ring_name, settings).map_err(WorkloadError::io("making the ring", &ring_name))?;
+    let mut command = Command::new(&qemu);
+    command
+        .args(launch::arguments(&recorder, OsStr::new(&ring_name), None, &program, &called))
+        .env(HASH_SEED.0, HASH_SEED.1)
+        .stdin(Stdio::null())
+        .process_group(0);
+    let complaints = redirect(&mut command, options.output)?;
+    let child = command.spawn().map_err(WorkloadError::io("starting", &qemu))?;
+    Ok(Started { program: asked, origin: origin(options, version), ring, child, complaints })
+}
+
+/// Sends the program's output where it should go. Errors go to a nameless file, to be quoted if QEMU refuses to start.
+fn redirect(command: &mut Command, output: Output) -> Result<Option<File>, WorkloadError> {
+    if output == Output::Inherit {
+        return Ok(None);
+    }
+    let path = std::env::temp_dir().join(unique_name().trim_start_matches('/'));
+    let file = File::options().read(true).write(true).create_new(true).open(&path);
+    let file = file.map_err(WorkloadError::io("making", &path))?;
+    std::fs::remove_file(&path).map_err(WorkloadError::io("removing the name of", &path))?;
+    let copy = file.try_clone().map_err(WorkloadError::io("sharing", &path))?;
+    command.stdout(Stdio::null()).stderr(copy);
+    Ok(Some(file))
+}
+
+fn origin(options: &LiveOptions, qemu_version: String) -> Origin {
+    let conditions = [
+        ("qemu", qemu_version.as_str()),
+        ("cpu", launch::CPU),
+        ("seed", launch::SEED),
+        HASH_SEED,
+        ("marked region only", if options.marked_region { "yes" } else { "no" }),
+    ];
+    Origin {
+        program: options.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        skip: options.skip,
+        limit: options.limit,
+        values: Values::Exact,
+        load_values: options.load_values,
+        medium: Medium::Live,
+        conditions: conditions.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+        finish: Finish::Running,
+    }
+}
+
+/// Looks a program up as a shell does.
+fn find(name: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.components().count() > 1 || name.as_encoded_bytes().contains(&b'/') {
+        return path.exists().then(|| path.to_owned());
+    }
+    let directories = std::env::var_os("PATH")?;
+    let all = std::env::split_paths(&directories).map(|directory| directory.join(path));
+    let mut present = all.filter(|path| path.is_file());
+    let first = present.next()?;
+    if is_executable(&first) {
+        return Some(first);
+    }
+    present.find(|path| is_executable(path)).or(Some(first))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// The file to load and how to call it, scripts replaced by their interpreters.
+fn recordable(path: &Path, called: &[OsString]) -> Result<(PathBuf, Vec<OsString>), WorkloadError> {
+    if !is_executable(path) {
+        return Err(WorkloadError::NotExecutable(path.to_owned()));
+    }
+    let (file, kind, called) = program::resolve(path, called).map_err(WorkloadError::io("reading", path))?;
+    match kind {
+        Program::X86_64 => Ok((file, called)),
+        Program::OtherMachine(machine) => Err(WorkloadError::OtherMachine { path: file, machine }),
+        Program::Script { .. } | Program::Unknown => Err(WorkloadError::NotAProgram(file)),
+    }
+}
+
+/// Asks QEMU for its version, and refuses one that the recorder was not made for.
+fn qemu_version(qemu: &Path) -> Result<String, WorkloadError> {
+    let said = match Command::new(qemu).arg("--version").output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(WorkloadError::QemuMissing(qemu.to_owned()));
+        }
+        other => other.map_err(WorkloadError::io("starting", qemu))?.stdout,
+    };
+    let said = String::from_utf8_lossy(&said);
+    let first = said.lines().next().unwrap_or_default();
+    let version = first.strip_prefix("qemu-x86_64 version ").and_then(|rest| rest.split_whitespace().next());
+    let major = version.and_then(|version| version.split('.').next()?.parse().ok());
+    match (version, major) {
+        (Some(version), Some(major)) if QEMU_MAJORS.contains(&major) => Ok(version.to_owned()),
+        _ => Err(WorkloadError::QemuVersion { path: qemu.to_owned(), found: format!("'{first}'") }),
+    }
+}
+
+/// A name that no other recording of this machine has.
+fn unique_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("/casemate-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}

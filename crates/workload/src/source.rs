@@ -1,0 +1,84 @@
+//! Where chunks come from.
+
+use crate::error::WorkloadError;
+use crate::stream::Chunk;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Something that executes: a live program, a stored trace, a built-in kernel.
+///
+/// **Contract.** Chunks of one strand come in the order of its execution. A block is among the `new_blocks` of a chunk of
+/// its process before or in the chunk that first names it. After `Ok(None)` or an error nothing more comes, and the
+/// same is returned again.
+pub trait Source: Send {
+    /// The next chunk, or nothing at the end.
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError>;
+
+    /// What this is. How it finished is known after the last chunk.
+    fn origin(&self) -> &Origin;
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        (**self).next_chunk()
+    }
+
+    fn origin(&self) -> &Origin {
+        (**self).origin()
+    }
+}
+
+/// What was executed, and under which conditions: all that is needed to do it again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The program and its arguments, or the name of a built-in kernel.
+    pub program: Vec<String>,
+    /// Instructions that were let pass first.
+    pub skip: u64,
+    /// The most instructions to record; nothing for all.
+    pub limit: Option<u64>,
+    /// Whose bytes the values are.
+    pub values: Values,
+    /// Whether the values of loads are there as well.
+    pub load_values: bool,
+    /// How it reaches the machine.
+    pub medium: Medium,
+    /// Everything else that decides what the program does, as name and value.
+    pub conditions: Vec<(String, String)>,
+    /// How it finished.
+    pub finish: Finish,
+}
+
+/// Whose bytes the values are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Values {
+    /// The program's own, at every access.
+    Exact,
+    /// Made up from a seed.
+    Seeded(u64),
+}
+
+/// How an execution reaches the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// As it happens.
+    Live,
+    /// From a file.
+    Stored,
+    /// It is made here.
+    BuiltIn,
+}
+
+/// How an execution finished.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// Not yet.
+    Running,
+    /// The program exited with this status.
+    Exited(i32),
+    /// As much as was asked for is recorded; the program was ended there.
+    LimitReached,
+}

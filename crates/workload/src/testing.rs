@@ -1,0 +1,58 @@
+//! Sources for tests.
+
+use crate::decode::BlockDecoder;
+use crate::error::WorkloadError;
+use crate::source::{Finish, Medium, Origin, Source, Values};
+use crate::stream::{Block, BlockId, Chunk};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::VirtAddr;
+
+/// A source that gives the chunks of a list.
+pub struct Listed {
+    chunks: VecDeque<Chunk>,
+    fails: bool,
+    origin: Origin,
+}
+
+impl Listed {
+    pub fn new(chunks: Vec<Chunk>) -> Listed {
+        Listed { chunks: chunks.into(), fails: false, origin: origin() }
+    }
+
+    pub fn failing_after(chunks: Vec<Chunk>) -> Listed {
+        Listed { fails: true, ..Listed::new(chunks) }
+    }
+}
+
+impl Source for Listed {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        match self.chunks.pop_front() {
+            None if self.fails => Err(WorkloadError::NoProgram),
+            chunk => Ok(chunk.map(Arc::new)),
+        }
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+pub fn origin() -> Origin {
+    Origin {
+        program: vec!["a test".into()],
+        skip: 0,
+        limit: None,
+        values: Values::Seeded(1),
+        load_values: true,
+        medium: Medium::BuiltIn,
+        conditions: Vec::new(),
+        finish: Finish::Exited(0),
+    }
+}
+
+/// A block of these instructions, each given by its bytes.
+pub fn block(id: u32, pc: u64, instructions: &[&[u8]]) -> Arc<Block> {
+    let lengths: Vec<u8> = instructions.iter().map(|bytes| bytes.len() as u8).collect();
+    Arc::new(BlockDecoder::default().block(BlockId(id), VirtAddr(pc), &lengths, &instructions.concat()))
+}

@@ -1,0 +1,68 @@
+//! Stored traces: an execution in a file, to be run anywhere without QEMU. The layout is in `docs/TRACE_FORMAT.md`.
+//!
+//! Words that can be predicted from what the same block did last time are only counted; the rest is written out, and
+//! everything goes through zstd. Code is stored as bytes, so that a better decoder can read an old trace.
+
+mod bytes;
+mod codec;
+mod predictor;
+mod reader;
+mod writer;
+
+pub use reader::TraceReader;
+pub use writer::{TraceWriter, record};
+
+use crate::source::Finish;
+use crate::stream::Chunk;
+use serde::{Deserialize, Serialize};
+use wire::word::{self, Control, Word};
+
+/// The first bytes of every trace.
+const MAGIC: [u8; 8] = *b"CASEMTRC";
+/// The version that is written and read.
+const VERSION: u32 = 1;
+/// What a record is.
+const KIND_CHUNK: u8 = 1;
+const KIND_END: u8 = 2;
+/// A record's own header: kind, stored bytes, plain bytes, checksum of the stored bytes.
+const RECORD_HEADER_BYTES: usize = 1 + 4 + 4 + 4;
+/// More than any chunk takes; what claims more is damaged.
+const PLAIN_BYTES_MAX: usize = 64 << 20;
+
+/// What a trace holds, as its end record says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Chunks.
+    pub chunks: u64,
+    /// Instructions of all blocks entered; iterations of repeated string instructions count one by one.
+    pub instructions: u64,
+    /// Loads of at most eight bytes.
+    pub loads: u64,
+    /// Stores of at most eight bytes.
+    pub stores: u64,
+    /// Lines told.
+    pub lines: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct End {
+    totals: Totals,
+    finish: Finish,
+}
+
+impl Totals {
+    fn add(&mut self, chunk: &Chunk) {
+        self.chunks += 1;
+        let mut at = 0;
+        while let Some(count) = word::record_words(&chunk.words[at..]) {
+            match word::parse(chunk.words[at]) {
+                Word::Access { store: true, .. } => self.stores += 1,
+                Word::Access { store: false, .. } => self.loads += 1,
+                Word::Block { instructions, .. } => self.instructions += u64::from(instructions),
+                Word::Control { which: Some(Control::Line), .. } => self.lines += 1,
+                Word::Control { .. } => {}
+            }
+            at += count;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Numbers as bytes: small ones short.
+
+/// Appends seven bits per byte, the lowest first, the top bit meaning that more follow.
+pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a number that is as likely negative as positive.
+pub fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put_varint(out, (value << 1 ^ value >> 63) as u64);
+}
+
+/// Reads what the functions above wrote; nothing where the bytes run out.
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    /// So many bytes as they are.
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(head)
+    }
+
+    /// One byte.
+    #[inline]
+    pub fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// A number.
+    #[inline]
+    pub fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A number with a sign.
+    #[inline]
+    pub fn signed(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// A number of at most eight bytes, little-endian.
+    pub fn little_endian(&mut self, count: usize) -> Option<u64> {
+        let mut value = [0; 8];
+        value.get_mut(..count)?.copy_from_slice(self.take(count)?);
+        Some(u64::from_le_bytes(value))
+    }
+
+    /// A part that says its own length first.
+    pub fn section(&mut self) -> Option<Bytes<'a>> {
+        let count = usize::try_from(self.varint()?).ok()?;
+        self.take(count).map(Bytes)
+    }
+}

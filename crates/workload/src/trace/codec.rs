@@ -1,0 +1,264 @@
+//! A chunk as bytes and back.
+//!
+//! Four sections: code, decisions, values, lines. The decisions are a list of "so many words as guessed, then this one".
+
+use super::bytes::{Bytes, put_signed, put_varint};
+use super::predictor::{ADDRESS, Predictor};
+use crate::decode::BlockDecoder;
+use crate::stream::{BlockId, Chunk, Strand};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use units::VirtAddr;
+use wire::word::{self, Control, LINE_BYTES, Word};
+
+/// How a word that was not guessed is written.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Miss {
+    /// The guessed access, but so far from the guessed address.
+    Elsewhere = 0,
+    /// A block by its number and how many of its instructions ran.
+    Block = 1,
+    /// An access unlike the guess: its upper 16 bits, and how far it is from the access before.
+    Access = 2,
+    /// A line: detail, and how far its address is from the access before.
+    Line = 3,
+    /// Any other word as it is.
+    Word = 4,
+    /// No more words.
+    End = 5,
+}
+
+/// Both directions learn alike, so each needs a state of its own.
+#[derive(Default)]
+pub struct Codec {
+    predictors: FxHashMap<Strand, Predictor>,
+    decoder: BlockDecoder,
+}
+
+#[derive(Default)]
+struct Sections {
+    code: Vec<u8>,
+    decisions: Vec<u8>,
+    values: Vec<u8>,
+    lines: Vec<u8>,
+}
+
+impl Codec {
+    /// The bytes of a chunk. Words after the last whole record are not kept: no recorder writes them.
+    pub fn encode(&mut self, chunk: &Chunk) -> Vec<u8> {
+        let mut sections = Sections::default();
+        put_varint(&mut sections.code, chunk.strand.process.into());
+        put_varint(&mut sections.code, chunk.strand.thread.into());
+        put_varint(&mut sections.code, chunk.new_blocks.len() as u64);
+        for block in &chunk.new_blocks {
+            let start = block.instructions.first().map_or(0, |first| first.pc.0);
+            put_varint(&mut sections.code, block.id.0.into());
+            put_varint(&mut sections.code, start);
+            put_varint(&mut sections.code, block.instructions.len() as u64);
+            sections.code.extend(block.instructions.iter().map(|instruction| instruction.bytes));
+            put_varint(&mut sections.code, block.code.len() as u64);
+            sections.code.extend(&*block.code);
+        }
+        let predictor = self.predictors.entry(chunk.strand).or_default();
+        encode_words(predictor, &chunk.words, &mut sections);
+        let mut out = Vec::new();
+        for section in [&sections.code, &sections.decisions, &sections.values, &sections.lines] {
+            put_varint(&mut out, section.len() as u64);
+            out.extend(section);
+        }
+        out
+    }
+
+    /// The chunk of these bytes, or nothing if they are none.
+    pub fn decode(&mut self, bytes: &[u8]) -> Option<Chunk> {
+        let mut bytes = Bytes(bytes);
+        let mut code = bytes.section()?;
+        let strand = Strand { process: code.varint()?.try_into().ok()?, thread: code.varint()?.try_into().ok()? };
+        let mut chunk = Chunk { strand, ..Chunk::default() };
+        for _ in 0..code.varint()? {
+            let id = BlockId(code.varint()?.try_into().ok()?);
+            let start = VirtAddr(code.varint()?);
+            let lengths = code.section()?.0;
+            let block = self.decoder.block(id, start, lengths, code.section()?.0);
+            chunk.new_blocks.push(Arc::new(block));
+        }
+        let (decisions, values, lines) = (bytes.section()?, bytes.section()?, bytes.section()?);
+        let predictor = self.predictors.entry(strand).or_default();
+        chunk.words = decode_words(predictor, decisions, values, lines)?;
+        Some(chunk)
+    }
+}
+
+fn encode_words(predictor: &mut Predictor, words: &[u64], out: &mut Sections) {
+    let (mut at, mut guessed) = (0, 0);
+    while let Some(count) = word::record_words(&words[at..]) {
+        let (first, payload) = (words[at], &words[at + 1..at + count]);
+        at += count;
+        let parsed = word::parse(first);
+        match parsed {
+            Word::Access { log2_bytes, .. } => {
+                payload.iter().for_each(|value| out.values.extend(&value.to_le_bytes()[..value_bytes(log2_bytes)]));
+            }
+            _ => payload.iter().for_each(|word| out.lines.extend(word.to_le_bytes())),
+        }
+        if predictor.guess() == Some(first) {
+            guessed += 1;
+        } else {
+            put_varint(&mut out.decisions, guessed);
+            guessed = 0;
+            encode_miss(predictor, first, parsed, &mut out.decisions);
+        }
+        if !is_line(parsed) {
+            predictor.learn(first);
+        }
+    }
+    put_varint(&mut out.decisions, guessed);
+    out.decisions.push(Miss::End as u8);
+}
+
+fn encode_miss(predictor: &Predictor, word: u64, parsed: Word, out: &mut Vec<u8>) {
+    let guess = predictor.guess().filter(|guess| guess & !ADDRESS == word & !ADDRESS);
+    match (parsed, guess) {
+        (Word::Access { addr, .. }, Some(guess)) => {
+            out.push(Miss::Elsewhere as u8);
+            put_signed(out, addr.wrapping_sub(guess & ADDRESS) as i64);
+        }
+        (Word::Access { addr, .. }, None) => {
+            out.push(Miss::Access as u8);
+            out.extend(((word >> 48) as u16).to_le_bytes());
+            put_signed(out, addr.wrapping_sub(predictor.last_address()) as i64);
+        }
+        (Word::Block { id, instructions }, _) => {
+            out.push(Miss::Block as u8);
+            put_varint(out, id.into());
+            put_varint(out, instructions.into());
+        }
+        (Word::Control { which: Some(Control::Line), detail, operand }, _) => {
+            out.extend([Miss::Line as u8, detail]);
+            put_signed(out, operand.wrapping_sub(predictor.last_address()) as i64);
+        }
+        (Word::Control { .. }, _) => {
+            out.push(Miss::Word as u8);
+            out.extend(word.to_le_bytes());
+        }
+    }
+}
+
+fn decode_words(
+    predictor: &mut Predictor,
+    mut decisions: Bytes<'_>,
+    mut values: Bytes<'_>,
+    mut lines: Bytes<'_>,
+) -> Option<Vec<u64>> {
+    let mut words = Vec::new();
+    loop {
+        for _ in 0..decisions.varint()? {
+            let word = predictor.guess()?;
+            put_record(predictor, word, &mut values, &mut lines, &mut words)?;
+        }
+        let Some(word) = decode_miss(predictor, &mut decisions)? else {
+            return Some(words);
+        };
+        put_record(predictor, word, &mut values, &mut lines, &mut words)?;
+    }
+}
+
+/// The next word that was not guessed, or `Some(None)` at the end.
+fn decode_miss(predictor: &Predictor, decisions: &mut Bytes<'_>) -> Option<Option<u64>> {
+    let near = |distance: i64| predictor.last_address().wrapping_add(distance as u64);
+    Some(Some(match decisions.byte()? {
+        tag if tag == Miss::Elsewhere as u8 => {
+            let guess = predictor.guess()?;
+            guess & !ADDRESS | guess.wrapping_add(decisions.signed()? as u64) & ADDRESS
+        }
+        tag if tag == Miss::Block as u8 => {
+            word::block(decisions.varint()?.try_into().ok()?, decisions.varint()?.try_into().ok()?)
+        }
+        tag if tag == Miss::Access as u8 => {
+            let upper = decisions.little_endian(2)? << 48;
+            upper | near(decisions.signed()?) & ADDRESS
+        }
+        tag if tag == Miss::Line as u8 => {
+            let detail = decisions.byte()?;
+            word::control(Control::Line, detail, near(decisions.signed()?))
+        }
+        tag if tag == Miss::Word as u8 => decisions.little_endian(8)?,
+        tag if tag == Miss::End as u8 => return Some(None),
+        _ => return None,
+    }))
+}
+
+fn put_record(
+    predictor: &mut Predictor,
+    first: u64,
+    values: &mut Bytes<'_>,
+    lines: &mut Bytes<'_>,
+    words: &mut Vec<u64>,
+) -> Option<()> {
+    words.push(first);
+    match word::parse(first) {
+        Word::Access { value: true, log2_bytes, .. } => words.push(values.little_endian(value_bytes(log2_bytes))?),
+        parsed if is_line(parsed) => {
+            for _ in 0..LINE_BYTES / 8 {
+                words.push(lines.little_endian(8)?);
+            }
+            return Some(());
+        }
+        _ => {}
+    }
+    predictor.learn(first);
+    Some(())
+}
+
+/// Lines come and go without regard to what the program repeats, so they teach nothing.
+fn is_line(parsed: Word) -> bool {
+    matches!(parsed, Word::Control { which: Some(Control::Line), .. })
+}
+
+fn value_bytes(log2_bytes: u8) -> usize {
+    1 << log2_bytes.min(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record() -> impl Strategy<Value = Vec<u64>> {
+        let addresses = prop_oneof![0x1000_u64..0x1100, 0..word::ADDRESS_END];
+        prop_oneof![
+            (any::<bool>(), 0..4_u8, 0..4_u16, addresses.clone(), any::<u64>()).prop_map(
+                |(store, size, index, addr, value)| {
+                    vec![word::access(store, size, true, index, addr), value & u64::MAX >> (64 - (8 << size))]
+                }
+            ),
+            (0..4_u8, 0..4_u16, addresses.clone())
+                .prop_map(|(size, index, addr)| vec![word::access(false, size, false, index, addr)]),
+            (0..5_u32, 1..4_u16).prop_map(|(id, ran)| vec![word::block(id, ran)]),
+            (addresses, any::<[u64; 8]>(), 0..2_u8).prop_map(|(addr, content, cause)| {
+                let mut line = vec![word::control(Control::Line, cause, addr & !63)];
+                line.extend(content);
+                line
+            }),
+            (0..500_u64).prop_map(|number| vec![word::control(Control::Syscall, 0, number)]),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunks_read_back_as_written(chunks in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
+            let (mut encoder, mut decoder) = (Codec::default(), Codec::default());
+            for (thread, records) in chunks {
+                let new_blocks = vec![crate::testing::block(thread, 0x4000, &[&[0x90], &[0x48, 0x87, 0xdb]])];
+                let chunk = Chunk { strand: Strand { process: 1, thread }, new_blocks, words: records.concat() };
+                prop_assert_eq!(decoder.decode(&encoder.encode(&chunk)), Some(chunk));
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Codec::default().decode(&bytes);
+        }
+    }
+}

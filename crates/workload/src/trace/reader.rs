@@ -1,0 +1,128 @@
+//! Reading a trace: every byte is covered by a checksum, and the end record must agree with what was read.
+
+use super::codec::Codec;
+use super::{End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION};
+use crate::error::WorkloadError;
+use crate::source::{Medium, Origin, Source};
+use crate::stream::Chunk;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const HEADER_BYTES: usize = MAGIC.len() + 3 * 4;
+/// More than any description of an origin takes.
+const ORIGIN_BYTES_MAX: usize = 16 << 20;
+
+/// A stored trace as a source.
+pub struct TraceReader {
+    path: PathBuf,
+    file: BufReader<File>,
+    origin: Origin,
+    codec: Codec,
+    totals: Totals,
+    ended: bool,
+}
+
+impl TraceReader {
+    /// Opens a trace and checks that it is one.
+    pub fn open(path: &Path) -> Result<TraceReader, WorkloadError> {
+        let file = File::open(path).map_err(WorkloadError::io("opening", path))?;
+        let mut file = BufReader::new(file);
+        let foreign = || WorkloadError::NotATrace(path.to_owned());
+        let head = read_up_to(&mut file, HEADER_BYTES, path)?;
+        let (magic, numbers) = head.split_at_checked(MAGIC.len()).ok_or_else(foreign)?;
+        if magic != MAGIC {
+            return Err(foreign());
+        }
+        let [version, origin_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(path, 0))?;
+        if version != VERSION {
+            return Err(WorkloadError::TraceVersion { path: path.to_owned(), found: version, expected: VERSION });
+        }
+        let origin = read_up_to(&mut file, (origin_bytes as usize).min(ORIGIN_BYTES_MAX), path)?;
+        if origin.len() < origin_bytes as usize {
+            return Err(truncated(path, 0));
+        }
+        let origin: Option<Origin> =
+            serde_json::from_slice(&origin).ok().filter(|_| crc32fast::hash(&origin) == checksum);
+        let origin = origin.ok_or_else(|| damaged(path, 0, "the description before it does not match its checksum"))?;
+        Ok(TraceReader {
+            path: path.to_owned(),
+            file,
+            origin: Origin { medium: Medium::Stored, ..origin },
+            codec: Codec::default(),
+            totals: Totals::default(),
+            ended: false,
+        })
+    }
+
+    /// The next record: its kind and its bytes as stored, and how many they are when unpacked.
+    fn read_record(&mut self) -> Result<(u8, Vec<u8>, usize), WorkloadError> {
+        let chunk = self.totals.chunks;
+        let head = read_up_to(&mut self.file, RECORD_HEADER_BYTES, &self.path)?;
+        let (kind, numbers) = head.split_first().ok_or_else(|| truncated(&self.path, chunk))?;
+        let [stored_bytes, plain_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(&self.path, chunk))?;
+        if !matches!(*kind, KIND_CHUNK | KIND_END) || stored_bytes.max(plain_bytes) as usize > PLAIN_BYTES_MAX {
+            return Err(damaged(&self.path, chunk, "no record begins here"));
+        }
+        let stored = read_up_to(&mut self.file, stored_bytes as usize, &self.path)?;
+        if stored.len() < stored_bytes as usize {
+            return Err(truncated(&self.path, chunk));
+        }
+        if crc32fast::hash(&stored) != checksum {
+            return Err(damaged(&self.path, chunk, "its checksum does not match"));
+        }
+        Ok((*kind, stored, plain_bytes as usize))
+    }
+
+    fn read_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        let (kind, stored, plain_bytes) = self.read_record()?;
+        let number = self.totals.chunks;
+        if kind == KIND_END {
+            let end: Option<End> = serde_json::from_slice(&stored).ok();
+            let end = end.filter(|end| end.totals == self.totals);
+            let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
+            self.origin.finish = end.finish;
+            self.ended = true;
+            return Ok(None);
+        }
+        let plain = zstd::bulk::decompress(&stored, plain_bytes).ok();
+        let chunk = plain.and_then(|plain| self.codec.decode(&plain));
+        let chunk = chunk.ok_or_else(|| damaged(&self.path, number, "its content is not a chunk"))?;
+        self.totals.add(&chunk);
+        Ok(Some(Arc::new(chunk)))
+    }
+}
+
+impl Source for TraceReader {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        if self.ended { Ok(None) } else { self.read_chunk() }
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+/// So many bytes, or fewer where the file ends.
+fn read_up_to(file: &mut impl Read, count: usize, path: &Path) -> Result<Vec<u8>, WorkloadError> {
+    let mut bytes = Vec::new();
+    match file.take(count as u64).read_to_end(&mut bytes) {
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => Err(WorkloadError::io("reading", path)(error)),
+        _ => Ok(bytes),
+    }
+}
+
+fn numbers_of(bytes: &[u8]) -> Option<[u32; 3]> {
+    let (numbers, rest) = bytes.as_chunks::<4>();
+    let numbers: [[u8; 4]; 3] = numbers.try_into().ok()?;
+    rest.is_empty().then(|| numbers.map(u32::from_le_bytes))
+}
+
+fn truncated(path: &Path, chunks: u64) -> WorkloadError {
+    WorkloadError::TraceTruncated { path: path.to_owned(), chunks }
+}
+
+fn damaged(path: &Path, chunk: u64, found: &str) -> WorkloadError {
+    WorkloadError::TraceDamaged { path: path.to_owned(), chunk, found: found.to_owned() }
+}

@@ -1,0 +1,104 @@
+//! Writing a trace. It bears its name only when it is whole.
+
+use super::codec::Codec;
+use super::{End, KIND_CHUNK, KIND_END, MAGIC, Totals, VERSION};
+use crate::error::WorkloadError;
+use crate::source::{Finish, Origin, Source};
+use crate::stream::Chunk;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// The effort of zstd: beyond this, size hardly falls and time rises steeply.
+const LEVEL: i32 = 9;
+
+/// A trace in the making, in a file of the same name with `.partial` at its end.
+pub struct TraceWriter {
+    path: PathBuf,
+    partial: PathBuf,
+    file: BufWriter<File>,
+    codec: Codec,
+    totals: Totals,
+    finished: bool,
+}
+
+/// Stores all of a source.
+pub fn record(mut source: impl Source, path: &Path) -> Result<Totals, WorkloadError> {
+    let mut writer = TraceWriter::create(path, source.origin())?;
+    while let Some(chunk) = source.next_chunk()? {
+        writer.write(&chunk)?;
+    }
+    writer.finish(source.origin().finish)
+}
+
+impl TraceWriter {
+    /// Begins a trace.
+    pub fn create(path: &Path, origin: &Origin) -> Result<TraceWriter, WorkloadError> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let partial = path.with_file_name(name);
+        let file = File::create(&partial).map_err(WorkloadError::io("creating", &partial))?;
+        let mut writer = TraceWriter {
+            path: path.to_owned(),
+            partial,
+            file: BufWriter::new(file),
+            codec: Codec::default(),
+            totals: Totals::default(),
+            finished: false,
+        };
+        let origin = to_json(origin);
+        let mut head = MAGIC.to_vec();
+        for number in [VERSION, origin.len() as u32, crc32fast::hash(&origin)] {
+            head.extend(number.to_le_bytes());
+        }
+        head.extend(origin);
+        writer.put(&head)?;
+        Ok(writer)
+    }
+
+    /// Adds a chunk.
+    pub fn write(&mut self, chunk: &Chunk) -> Result<(), WorkloadError> {
+        let plain = self.codec.encode(chunk);
+        let stored =
+            zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.partial))?;
+        self.totals.add(chunk);
+        self.put_record(KIND_CHUNK, &stored, plain.len())
+    }
+
+    /// Adds the end record and gives the file its name.
+    pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
+        let end = to_json(&End { totals: self.totals, finish });
+        self.put_record(KIND_END, &end, end.len())?;
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        synced.map_err(WorkloadError::io("writing", &self.partial))?;
+        std::fs::rename(&self.partial, &self.path).map_err(WorkloadError::io("naming", &self.path))?;
+        self.finished = true;
+        Ok(self.totals)
+    }
+
+    fn put_record(&mut self, kind: u8, stored: &[u8], plain_bytes: usize) -> Result<(), WorkloadError> {
+        let mut head = vec![kind];
+        for number in [stored.len() as u32, plain_bytes as u32, crc32fast::hash(stored)] {
+            head.extend(number.to_le_bytes());
+        }
+        self.put(&head)?;
+        self.put(stored)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), WorkloadError> {
+        self.file.write_all(bytes).map_err(WorkloadError::io("writing", &self.partial))
+    }
+}
+
+impl Drop for TraceWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Half a trace is of no use; if it cannot be removed, its name still says what it is.
+            let _ = std::fs::remove_file(&self.partial);
+        }
+    }
+}
+
+fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_else(|error| unreachable!("plain structures are always JSON: {error}"))
+}

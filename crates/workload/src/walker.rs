@@ -1,0 +1,390 @@
+//! From words to executed instructions: what the machine pulls.
+//!
+//! An instruction is handed out when the word after its accesses is known, because only that word says whether it ran at
+//! all (a fault cuts a block short) and where execution went next. Each strand therefore waits by itself, across its
+//! chunks, while other strands' chunks pass.
+//!
+//! QEMU runs a repeated string instruction (`rep movsb`) as a one-instruction block that leads back to itself once per
+//! iteration, and a last time to find that nothing is left. Those entries are one instruction. It is handed out in
+//! pieces of at most [`PIECE_ACCESSES`] accesses, each but the last leading to its own address, so that copying a
+//! megabyte neither becomes one instruction of many thousand accesses nor one instruction per byte.
+
+use crate::error::WorkloadError;
+use crate::instruction::Flow;
+use crate::source::{Origin, Source};
+use crate::stream::{Access, AccessKind, Birth, Block, Chunk, LineCause, Step, Strand};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use units::{Line, VirtAddr, ZERO_LINE};
+use wire::word::{self, Control, Word};
+
+/// The most accesses of one piece of a repeated string instruction: eight iterations of a copy.
+pub const PIECE_ACCESSES: usize = 16;
+
+/// More blocks than any program has: a number beyond it is damage, not a reason to reserve memory.
+const BLOCKS_MAX: usize = 1 << 24;
+
+/// Something that happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event<'a> {
+    /// An instruction was executed.
+    Instruction(Step<'a>),
+    /// What a line holds, told before the step that touches it. The bytes of a store that touches it are in it already.
+    Line {
+        /// Who touches it.
+        strand: Strand,
+        /// Its first byte.
+        addr: VirtAddr,
+        /// Its content.
+        content: &'a Line,
+        /// Why it is told.
+        cause: LineCause,
+    },
+    /// The region marker is about to be executed.
+    Marker {
+        /// By whom.
+        strand: Strand,
+    },
+    /// A system call is made by the instruction handed out next.
+    Syscall {
+        /// By whom.
+        strand: Strand,
+        /// Which, as Linux numbers them.
+        number: u32,
+    },
+    /// A process image begins.
+    ProcessStarted {
+        /// Its number.
+        process: u32,
+        /// The image that it was copied from or replaces, which is itself for the first.
+        parent: u32,
+        /// How it came to be.
+        birth: Birth,
+    },
+    /// A thread begins.
+    ThreadStarted {
+        /// Which.
+        strand: Strand,
+    },
+    /// A thread has ended.
+    StrandEnded {
+        /// Which.
+        strand: Strand,
+    },
+    /// A program that this one executed runs unrecorded.
+    Lost {
+        /// Who executed it.
+        strand: Strand,
+    },
+}
+
+/// Where one strand stands.
+#[derive(Default)]
+struct Position {
+    strand: Strand,
+    /// Which of the processes' tables its blocks are in.
+    process: usize,
+    /// The block that is being handed out, its length as far as it ran, and the instruction that is due.
+    block: u32,
+    ran: usize,
+    due: usize,
+    accesses: Vec<Access>,
+}
+
+/// What to hand out, found while the words are only read.
+enum Found {
+    Step {
+        next: Option<VirtAddr>,
+        piece: bool,
+    },
+    Line {
+        addr: u64,
+        cause: LineCause,
+    },
+    Plain(Control, u8, u64),
+    /// The chunk is used up.
+    Nothing,
+}
+
+/// Pulls a source apart.
+pub struct Walker<S> {
+    source: S,
+    chunk: Arc<Chunk>,
+    at: usize,
+    current: usize,
+    positions: Vec<Position>,
+    by_strand: FxHashMap<Strand, usize>,
+    /// The blocks of each process, by number.
+    processes: Vec<Vec<Option<Arc<Block>>>>,
+    by_process: FxHashMap<u32, usize>,
+    line: Line,
+    handed_out: bool,
+    drained: bool,
+}
+
+impl<S: Source> Walker<S> {
+    /// Begins at the beginning.
+    pub fn new(source: S) -> Walker<S> {
+        Walker {
+            source,
+            chunk: Arc::default(),
+            at: 0,
+            current: 0,
+            positions: vec![Position::default()],
+            by_strand: FxHashMap::default(),
+            processes: vec![Vec::new()],
+            by_process: FxHashMap::default(),
+            line: ZERO_LINE,
+            handed_out: false,
+            drained: false,
+        }
+    }
+
+    /// What is being executed.
+    pub fn origin(&self) -> &Origin {
+        self.source.origin()
+    }
+
+    /// What happens next, or nothing at the end.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Event<'_>>, WorkloadError> {
+        if std::mem::take(&mut self.handed_out) {
+            self.positions[self.current].accesses.clear();
+        }
+        loop {
+            match self.advance()? {
+                Found::Step { next, piece } => return Ok(Some(Event::Instruction(self.hand_out(next, piece)))),
+                Found::Line { addr, cause } => {
+                    let strand = self.chunk.strand;
+                    return Ok(Some(Event::Line { strand, addr: VirtAddr(addr), content: &self.line, cause }));
+                }
+                Found::Plain(which, detail, operand) => {
+                    if let Some(event) = self.plain(which, detail, operand) {
+                        return Ok(Some(event));
+                    }
+                }
+                Found::Nothing if self.drained => return Ok(self.last_words().map(Event::Instruction)),
+                Found::Nothing => self.next_chunk()?,
+            }
+        }
+    }
+
+    /// The next executed instruction, or nothing at the end; what happens before it is told to `other`.
+    #[inline]
+    pub fn next_step(&mut self, mut other: impl FnMut(Event<'_>)) -> Result<Option<Step<'_>>, WorkloadError> {
+        if std::mem::take(&mut self.handed_out) {
+            self.positions[self.current].accesses.clear();
+        }
+        loop {
+            match self.advance()? {
+                Found::Step { next, piece } => return Ok(Some(self.hand_out(next, piece))),
+                Found::Line { addr, cause } => {
+                    other(Event::Line { strand: self.chunk.strand, addr: VirtAddr(addr), content: &self.line, cause });
+                }
+                Found::Plain(which, detail, operand) => {
+                    if let Some(event) = self.plain(which, detail, operand) {
+                        other(event);
+                    }
+                }
+                Found::Nothing if self.drained => return Ok(self.last_words()),
+                Found::Nothing => self.next_chunk()?,
+            }
+        }
+    }
+
+    /// Reads words until something can be handed out.
+    #[inline]
+    fn advance(&mut self) -> Result<Found, WorkloadError> {
+        let chunk = &*self.chunk;
+        let position = &mut self.positions[self.current];
+        loop {
+            let Some(word) = chunk.words.get(self.at) else {
+                return Ok(Found::Nothing);
+            };
+            match word::parse(*word) {
+                Word::Access { store, log2_bytes, value, index, addr } => {
+                    let index = usize::from(index);
+                    if index < position.due || index >= position.ran {
+                        return Err(damaged(
+                            position.strand,
+                            format!("instruction {index} is not due, but accesses memory"),
+                        ));
+                    }
+                    if index > position.due {
+                        let next = following(&self.processes[position.process], position);
+                        return Ok(Found::Step { next, piece: false });
+                    }
+                    let kind = if store { AccessKind::Store } else { AccessKind::Load };
+                    let value = if value { chunk.words.get(self.at + 1).copied() } else { None };
+                    position.accesses.push(Access { addr: VirtAddr(addr), bytes: 1 << log2_bytes, kind, value });
+                    self.at += 1 + usize::from(value.is_some());
+                }
+                Word::Block { id, instructions } => {
+                    let blocks = &self.processes[position.process];
+                    let entered = blocks.get(id as usize).and_then(|block| block.as_deref());
+                    let Some((entered, first)) = entered.and_then(|block| Some((block, block.instructions.first()?)))
+                    else {
+                        return Err(damaged(position.strand, format!("block {id} was never told")));
+                    };
+                    if position.due < position.ran
+                        && let Some(found) = leave(blocks, position, entered, first.pc)
+                    {
+                        return Ok(found);
+                    }
+                    let ran = usize::from(instructions).min(entered.instructions.len());
+                    (position.block, position.ran, position.due) = (id, ran, 0);
+                    self.at += 1;
+                }
+                Word::Control { which: None, .. } => {
+                    return Err(damaged(position.strand, format!("the word {word:#018x} tells nothing known")));
+                }
+                Word::Control { which: Some(which), detail, operand } => {
+                    if position.due < must_run_before(which, operand, position.ran) {
+                        let next = following(&self.processes[position.process], position);
+                        return Ok(Found::Step { next, piece: false });
+                    }
+                    self.at += 1;
+                    if which != Control::Line {
+                        return Ok(Found::Plain(which, detail, operand));
+                    }
+                    let Some(content) = chunk.words.get(self.at..self.at + self.line.len() / 8) else {
+                        return Err(damaged(position.strand, "a line's content is cut off".into()));
+                    };
+                    for (to, word) in self.line.chunks_exact_mut(8).zip(content) {
+                        to.copy_from_slice(&word.to_le_bytes());
+                    }
+                    self.at += content.len();
+                    return Ok(Found::Line { addr: operand, cause: LineCause::from_detail(detail) });
+                }
+            }
+        }
+    }
+
+    fn hand_out(&mut self, next: Option<VirtAddr>, piece: bool) -> Step<'_> {
+        self.handed_out = true;
+        let position = &mut self.positions[self.current];
+        let block = self.processes[position.process][position.block as usize].as_ref();
+        let instruction = block.and_then(|block| block.instructions.get(position.due));
+        position.due += usize::from(!piece);
+        match instruction {
+            Some(instruction) => {
+                let strand = position.strand;
+                Step { strand, instruction, accesses: &position.accesses, next }
+            }
+            None => unreachable!("a step is found only within a block that is known"),
+        }
+    }
+
+    fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Option<Event<'static>> {
+        let position = &mut self.positions[self.current];
+        let strand = position.strand;
+        Some(match which {
+            Control::Process => {
+                let birth = Birth::from_detail(detail);
+                Event::ProcessStarted { process: strand.process, parent: operand as u32, birth }
+            }
+            Control::Thread => Event::ThreadStarted { strand },
+            Control::Ended => Event::StrandEnded { strand },
+            Control::Syscall => Event::Syscall { strand, number: operand as u32 },
+            Control::Marker => Event::Marker { strand },
+            Control::Lost => Event::Lost { strand },
+            Control::Cut => {
+                position.ran = position.ran.min(operand as usize).max(position.due);
+                return None;
+            }
+            Control::Line | Control::Code => return None,
+        })
+    }
+
+    /// Goes on to the next chunk and the strand that it is of.
+    fn next_chunk(&mut self) -> Result<(), WorkloadError> {
+        let Some(chunk) = self.source.next_chunk()? else {
+            self.drained = true;
+            return Ok(());
+        };
+        let strand = chunk.strand;
+        let process = *self.by_process.entry(strand.process).or_insert_with(|| {
+            self.processes.push(Vec::new());
+            self.processes.len() - 1
+        });
+        self.current = *self.by_strand.entry(strand).or_insert_with(|| {
+            self.positions.push(Position { strand, process, ..Position::default() });
+            self.positions.len() - 1
+        });
+        let blocks = &mut self.processes[process];
+        for block in &chunk.new_blocks {
+            let number = block.id.0 as usize;
+            if number >= BLOCKS_MAX {
+                return Err(damaged(strand, format!("block number {number} is beyond any program's")));
+            }
+            if blocks.len() <= number {
+                blocks.resize(number + 1, None);
+            }
+            blocks[number] = Some(Arc::clone(block));
+        }
+        (self.chunk, self.at) = (chunk, 0);
+        Ok(())
+    }
+
+    /// At the end, what was held back for want of a word after it.
+    fn last_words(&mut self) -> Option<Step<'_>> {
+        self.current = self.positions.iter().position(|position| position.due < position.ran)?;
+        let position = &self.positions[self.current];
+        let next = following(&self.processes[position.process], position);
+        Some(self.hand_out(next, false))
+    }
+}
+
+type Blocks = [Option<Arc<Block>>];
+
+fn current_block<'b>(blocks: &'b Blocks, position: &Position) -> Option<&'b Block> {
+    blocks.get(position.block as usize)?.as_deref()
+}
+
+/// The instruction after the one that is due, if both ran and are of one block.
+fn following(blocks: &Blocks, position: &Position) -> Option<VirtAddr> {
+    let index = position.due + 1;
+    let next = current_block(blocks, position)?.instructions.get(index)?;
+    (index < position.ran).then_some(next.pc)
+}
+
+/// Another block is entered while instructions of the current one are due: the next of them, unless this is only the
+/// next iteration of a repeated string instruction.
+#[inline]
+fn leave(blocks: &Blocks, position: &mut Position, entered: &Block, entry: VirtAddr) -> Option<Found> {
+    let instructions = &current_block(blocks, position)?.instructions;
+    let last = &instructions[position.ran - 1];
+    if last.flow == Flow::Next && last.fall_through() != entry {
+        if entry == last.pc && position.due + 1 == position.ran && entered.instructions.len() == 1 {
+            let full = position.accesses.len() >= PIECE_ACCESSES;
+            return full.then_some(Found::Step { next: Some(entry), piece: true });
+        }
+        // QEMU left the block before its end to execute one of its instructions in another way.
+        let rest = &instructions[position.due..position.ran];
+        if let Some(restarted) = rest.iter().position(|instruction| instruction.pc == entry)
+            && entry != last.pc
+        {
+            position.ran = position.due + restarted;
+        }
+    }
+    if position.due >= position.ran {
+        position.accesses.clear();
+        return None;
+    }
+    let next = following(blocks, position).unwrap_or(entry);
+    Some(Found::Step { next: Some(next), piece: false })
+}
+
+/// Up to which instruction of the current block everything ran before this was told.
+fn must_run_before(which: Control, operand: u64, ran: usize) -> usize {
+    match which {
+        Control::Marker => ran.min(operand as usize),
+        Control::Syscall => ran.saturating_sub(1),
+        Control::Ended => ran,
+        _ => 0,
+    }
+}
+
+fn damaged(strand: Strand, found: String) -> WorkloadError {
+    WorkloadError::Damaged { process: strand.process, thread: strand.thread, found }
+}

@@ -1,0 +1,73 @@
+//! What tests share. Not every test file uses all of it.
+#![allow(dead_code)]
+
+use casemate_workload::decode::BlockDecoder;
+use casemate_workload::live::recorder_from_environment;
+use casemate_workload::stream::{Block, BlockId, Chunk};
+use casemate_workload::{Finish, Medium, Origin, Source, Values, WorkloadError};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use units::VirtAddr;
+
+/// A source that gives the chunks of a list.
+pub struct Listed(VecDeque<Chunk>, Origin);
+
+impl Listed {
+    pub fn new(chunks: Vec<Chunk>) -> Listed {
+        Listed(chunks.into(), origin())
+    }
+}
+
+impl Source for Listed {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        Ok(self.0.pop_front().map(Arc::new))
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.1
+    }
+}
+
+pub fn origin() -> Origin {
+    Origin {
+        program: vec!["a test".into()],
+        skip: 0,
+        limit: None,
+        values: Values::Seeded(1),
+        load_values: false,
+        medium: Medium::BuiltIn,
+        conditions: Vec::new(),
+        finish: Finish::Exited(0),
+    }
+}
+
+/// A block of these instructions, each given by its bytes.
+pub fn block(id: u32, pc: u64, instructions: &[&[u8]]) -> Arc<Block> {
+    let lengths: Vec<u8> = instructions.iter().map(|bytes| bytes.len() as u8).collect();
+    Arc::new(BlockDecoder::default().block(BlockId(id), VirtAddr(pc), &lengths, &instructions.concat()))
+}
+
+/// The recorder to test with, built if need be, or nothing (and a message) where QEMU is not installed.
+pub fn recorder() -> Option<PathBuf> {
+    static RECORDER: OnceLock<PathBuf> = OnceLock::new();
+    if Command::new("qemu-x86_64").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: qemu-x86_64 is not installed (package qemu-user)");
+        return None;
+    }
+    Some(RECORDER.get_or_init(|| recorder_from_environment().unwrap_or_else(build_recorder)).clone())
+}
+
+fn build_recorder() -> PathBuf {
+    // This test is in <target>/<profile>/deps.
+    let profile_dir = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", "casemate-recorder", "--target-dir"]).arg(profile_dir.parent().unwrap());
+    if profile_dir.ends_with("release") {
+        cargo.arg("--release");
+    }
+    assert!(cargo.status().unwrap().success(), "the recorder does not build");
+    profile_dir.join("libcasemate_recorder.so")
+}

@@ -1,0 +1,117 @@
+//! Real programs under the recorder. Every test is skipped, with a message, where QEMU is not installed.
+
+mod common;
+
+use casemate_workload::live::{Live, LiveOptions};
+use casemate_workload::shadow::{Report, check_values};
+use casemate_workload::trace::{TraceReader, record};
+use casemate_workload::walker::{Event, Walker};
+use casemate_workload::{Finish, Source, WorkloadError};
+use common::recorder;
+use std::path::{Path, PathBuf};
+
+fn options(program: &[&str]) -> Option<LiveOptions> {
+    recorder().map(|recorder| LiveOptions::new(program, recorder))
+}
+
+fn checked(program: &[&str]) -> Option<Report> {
+    let options = LiveOptions { load_values: true, ..options(program)? };
+    Some(check_values(Live::start(options).unwrap()).unwrap())
+}
+
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("casemate-live-{name}-{}", std::process::id()))
+}
+
+fn finish_of(mut live: Live) -> Result<Finish, WorkloadError> {
+    while live.next_chunk()?.is_some() {}
+    Ok(live.origin().finish)
+}
+
+#[test]
+fn every_load_finds_the_value_that_the_recording_says() {
+    let script = "for n in 1 2 3; do echo $n; done | sort -r | gzip -c | gzip -dc | od -c; ls /";
+    let Some(report) = checked(&["sh", "-c", script]) else { return };
+    assert_eq!(report.wrong, 0, "{report:?}");
+    assert!(report.loads > 100_000 && report.processes > 5, "{report:?}");
+}
+
+#[test]
+fn two_recordings_of_a_program_are_the_same() {
+    let Some(options) = options(&["gzip", "-c", "/bin/true"]) else { return };
+    let pcs = || {
+        let mut walker = Walker::new(Live::start(options.clone()).unwrap());
+        let mut pcs = Vec::new();
+        while let Some(event) = walker.next().unwrap() {
+            if let Event::Instruction(step) = event {
+                pcs.push(step.instruction.pc);
+            }
+        }
+        pcs
+    };
+    assert!(pcs() == pcs());
+}
+
+#[test]
+fn a_window_is_recorded_to_the_block_and_the_program_is_ended_there() {
+    let Some(options) = options(&["gzip", "-9", "-c", "/dev/zero"]) else { return };
+    let live = Live::start(LiveOptions { skip: 300_000, limit: Some(200_000), ..options }).unwrap();
+    let path = scratch("window");
+    let totals = record(live, &path).unwrap();
+    assert!((200_000..201_000).contains(&totals.instructions), "{totals:?}");
+    let mut reader = TraceReader::open(&path).unwrap();
+    while reader.next_chunk().unwrap().is_some() {}
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(reader.origin().finish, Finish::LimitReached);
+}
+
+#[test]
+fn an_exit_status_is_told_and_a_deadly_signal_is_an_error() {
+    let Some(failing) = options(&["sh", "-c", "exit 7"]) else { return };
+    assert_eq!(finish_of(Live::start(failing).unwrap()).unwrap(), Finish::Exited(7));
+    let Some(dying) = options(&["sh", "-c", "kill -TERM $$"]) else { return };
+    let error = finish_of(Live::start(dying).unwrap()).unwrap_err();
+    assert!(matches!(error, WorkloadError::Killed { signal: 15, .. }), "{error}");
+}
+
+#[test]
+fn a_recording_that_is_dropped_leaves_nothing_behind() {
+    let Some(options) = options(&["sh", "-c", "while true; do :; done"]) else { return };
+    let mut live = Live::start(options).unwrap();
+    assert!(live.next_chunk().unwrap().is_some());
+    let id = live.id();
+    drop(live);
+    assert!(!Path::new(&format!("/proc/{id}")).exists());
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_in_words() {
+    let Some(options) = options(&["true"]) else { return };
+    let start = |program: &str, change: fn(&mut LiveOptions)| {
+        let mut options = LiveOptions { program: vec![program.into()], ..options.clone() };
+        change(&mut options);
+        Live::start(options).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let foreign = scratch("aarch64");
+    let head = [0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 183, 0];
+    std::fs::write(&foreign, head).unwrap();
+    assert!(start(foreign.to_str().unwrap(), |_| ()).contains("is not executable"));
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&foreign, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(start(foreign.to_str().unwrap(), |_| ()).contains("AArch64"));
+    std::fs::write(&foreign, "no program").unwrap();
+    assert!(start(foreign.to_str().unwrap(), |_| ()).contains("neither an ELF program nor a script"));
+    std::fs::remove_file(&foreign).unwrap();
+    assert!(start("no-such-program-here", |_| ()).contains("not found"));
+    assert!(start("true", |options| options.qemu = Some("/no/qemu".into())).contains("qemu-user"));
+    assert!(start("true", |options| options.qemu = Some("/bin/echo".into())).contains("recording needs QEMU 7 or 8"));
+    assert!(start("true", |options| options.recorder = "/no/recorder.so".into()).contains("CASEMATE_RECORDER"));
+}
+
+#[test]
+fn a_recorder_that_does_not_load_is_reported_with_what_qemu_said() {
+    let Some(options) = options(&["true"]) else { return };
+    let live = Live::start(LiveOptions { recorder: "/proc/self/exe".into(), ..options }).unwrap();
+    let error = finish_of(live).unwrap_err().to_string();
+    assert!(error.contains("could not be recorded") && error.contains("lugin"), "{error}");
+}

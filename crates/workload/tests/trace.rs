@@ -1,0 +1,95 @@
+//! Stored traces, whole and damaged.
+
+mod common;
+
+use casemate_workload::stream::Chunk;
+use casemate_workload::trace::{TraceReader, TraceWriter, record};
+use casemate_workload::{Finish, Source, WorkloadError};
+use common::{Listed, block, origin};
+use std::path::PathBuf;
+use wire::word;
+
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("casemate-trace-{name}-{}", std::process::id()))
+}
+
+fn chunks() -> Vec<Chunk> {
+    let first = vec![block(0, 0x100, &[&[0x48, 0x8b, 0x03], &[0xc3]])];
+    let words = |n: u64| vec![word::block(0, 2), word::access(false, 3, false, 0, 0x8000 + 64 * n)];
+    (0..3).map(|n| Chunk { new_blocks: if n == 0 { first.clone() } else { vec![] }, words: words(n), ..Chunk::default() }).collect()
+}
+
+fn read_all(path: &PathBuf) -> Result<(Vec<Chunk>, Finish), WorkloadError> {
+    let mut reader = TraceReader::open(path)?;
+    let mut chunks = Vec::new();
+    while let Some(chunk) = reader.next_chunk()? {
+        chunks.push((*chunk).clone());
+    }
+    Ok((chunks, reader.origin().finish))
+}
+
+/// What reading says of a trace of which this was done to the bytes.
+fn complaint(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
+    let path = scratch(name);
+    record(Listed::new(chunks()), &path).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    change(&mut bytes);
+    std::fs::write(&path, bytes).unwrap();
+    let error = read_all(&path).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.contains(path.to_str().unwrap()), "{error}");
+    error
+}
+
+#[test]
+fn a_trace_reads_back_as_written_with_its_origin() {
+    let path = scratch("whole");
+    let totals = record(Listed::new(chunks()), &path).unwrap();
+    assert_eq!((totals.chunks, totals.instructions, totals.loads), (3, 6, 3));
+    assert_eq!(read_all(&path).unwrap(), (chunks(), Finish::Exited(0)));
+    assert_eq!(TraceReader::open(&path).unwrap().origin().program, origin().program);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_trace_has_its_name_only_when_it_is_whole() {
+    let path = scratch("partial");
+    let mut writer = TraceWriter::create(&path, &origin()).unwrap();
+    writer.write(&chunks()[0]).unwrap();
+    assert!(!path.exists());
+    drop(writer);
+    assert!(!path.exists() && !path.with_extension("partial").exists());
+}
+
+#[test]
+fn a_truncated_trace_is_refused_with_its_file_name() {
+    for cut in [1, 40, 100] {
+        let said = complaint("truncated", |bytes| bytes.truncate(bytes.len() - cut));
+        assert!(said.contains("is truncated"), "{said}");
+    }
+}
+
+#[test]
+fn a_changed_byte_is_found_in_its_chunk() {
+    let mut end = 0;
+    // The end record is JSON, and the byte before its header is the last of chunk 2.
+    let said = complaint("changed", |bytes| {
+        end = bytes.windows(9).rposition(|part| part == b"{\"totals\"").unwrap();
+        bytes[end - 14] ^= 1;
+    });
+    assert!(said.contains("damaged at chunk 2: its checksum does not match"), "{said}");
+}
+
+#[test]
+fn a_foreign_file_and_another_version_are_refused() {
+    assert!(complaint("foreign", |bytes| bytes[0] = b'X').contains("is not a Casemate trace"));
+    let said = complaint("version", |bytes| bytes[8] = 9);
+    assert!(said.contains("version 9; this Casemate reads version 1"), "{said}");
+}
+
+#[test]
+fn the_trace_of_the_repository_is_whole() {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/gzip.trace"));
+    let (_, finish) = read_all(&path).unwrap();
+    assert_eq!(finish, Finish::LimitReached);
+}

@@ -1,0 +1,113 @@
+//! The walker against hand-written words.
+
+mod common;
+
+use casemate_workload::stream::{Block, Chunk, Strand};
+use casemate_workload::walker::{Event, PIECE_ACCESSES, Walker};
+use common::{Listed, block};
+use std::sync::Arc;
+use wire::word::{self, Control};
+
+const NOP: &[u8] = &[0x90];
+const LOAD: &[u8] = &[0x48, 0x8b, 0x03];
+const RETURN: &[u8] = &[0xc3];
+const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
+
+fn chunk(thread: u32, new_blocks: Vec<Arc<Block>>, words: Vec<u64>) -> Chunk {
+    Chunk { strand: Strand { process: 0, thread }, new_blocks, words }
+}
+
+fn load(index: u16, addr: u64) -> u64 {
+    word::access(false, 3, false, index, addr)
+}
+
+/// Each step as its thread, address, number of accesses, and where it led.
+fn steps(chunks: Vec<Chunk>) -> Vec<(u32, u64, usize, Option<u64>)> {
+    let mut walker = Walker::new(Listed::new(chunks));
+    let mut steps = Vec::new();
+    while let Some(event) = walker.next().unwrap() {
+        if let Event::Instruction(step) = event {
+            let next = step.next.map(|addr| addr.0);
+            steps.push((step.strand.thread, step.instruction.pc.0, step.accesses.len(), next));
+        }
+    }
+    steps
+}
+
+#[test]
+fn accesses_belong_to_their_instruction_and_every_step_knows_the_next() {
+    let blocks = vec![block(0, 0x100, &[NOP, LOAD, RETURN]), block(1, 0x200, &[NOP])];
+    let words = vec![word::block(0, 3), load(1, 0x8000), load(2, 0x9000), word::block(1, 1)];
+    assert_eq!(
+        steps(vec![chunk(0, blocks, words)]),
+        [(0, 0x100, 0, Some(0x101)), (0, 0x101, 1, Some(0x104)), (0, 0x104, 1, Some(0x200)), (0, 0x200, 0, None)]
+    );
+}
+
+#[test]
+fn a_step_waits_for_its_own_threads_next_chunk() {
+    let blocks = vec![block(0, 0x100, &[LOAD])];
+    let chunks = vec![
+        chunk(0, blocks, vec![word::block(0, 1)]),
+        chunk(1, vec![], vec![word::block(0, 1), load(0, 0x8000), word::block(0, 1)]),
+        chunk(0, vec![], vec![load(0, 0x9000), load(0, 0x9008), word::block(0, 1)]),
+    ];
+    let steps = steps(chunks);
+    assert_eq!(steps[0], (1, 0x100, 1, Some(0x100)));
+    assert_eq!(steps[1], (0, 0x100, 2, Some(0x100)));
+    assert_eq!(steps.len(), 4);
+}
+
+#[test]
+fn a_repeated_string_instruction_is_one_instruction_in_pieces() {
+    let blocks = vec![block(0, 0x100, &[NOP, REP_MOVSB]), block(1, 0x101, &[REP_MOVSB]), block(2, 0x103, &[NOP])];
+    let iterations = 20;
+    let mut words = vec![word::block(0, 2)];
+    for n in 0..iterations {
+        let index = u16::from(n == 0);
+        words.extend([load(index, 0x8000 + n), word::access(true, 0, true, index, 0x9000 + n), 0, word::block(1, 1)]);
+    }
+    words.push(word::block(2, 1));
+    let steps = steps(vec![chunk(0, blocks, words)]);
+    let pieces: Vec<_> = steps.iter().filter(|step| step.1 == 0x101).collect();
+    assert_eq!(pieces.iter().map(|step| step.2).sum::<usize>(), 2 * iterations as usize);
+    assert_eq!(pieces.len(), (2 * iterations as usize).div_ceil(PIECE_ACCESSES));
+    assert_eq!(pieces.last().unwrap().3, Some(0x103));
+    assert!(pieces[..pieces.len() - 1].iter().all(|step| step.3 == Some(0x101)));
+}
+
+#[test]
+fn a_block_cut_by_a_fault_ends_where_it_surely_ran() {
+    let blocks = vec![block(0, 0x100, &[LOAD, LOAD, RETURN]), block(1, 0x200, &[NOP])];
+    let words = vec![word::block(0, 3), load(0, 0x8000), word::control(Control::Cut, 0, 1), word::block(1, 1)];
+    let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
+    assert_eq!(pcs, [0x100, 0x200]);
+}
+
+#[test]
+fn a_block_left_for_one_of_its_own_instructions_ends_before_it() {
+    let blocks = vec![block(0, 0x100, &[NOP, LOAD, NOP]), block(1, 0x101, &[LOAD]), block(2, 0x104, &[NOP])];
+    let words = vec![word::block(0, 3), word::block(1, 1), load(0, 0x8000), word::block(2, 1)];
+    let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
+    assert_eq!(pcs, [0x100, 0x101, 0x104]);
+}
+
+#[test]
+fn a_system_call_is_told_before_the_instruction_that_makes_it() {
+    let blocks = vec![block(0, 0x100, &[NOP, &[0x0f, 0x05]])];
+    let words = vec![word::block(0, 2), word::control(Control::Syscall, 0, 231)];
+    let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks, words)]));
+    assert!(matches!(walker.next().unwrap(), Some(Event::Instruction(step)) if step.instruction.pc.0 == 0x100));
+    assert!(matches!(walker.next().unwrap(), Some(Event::Syscall { number: 231, .. })));
+    assert!(matches!(walker.next().unwrap(), Some(Event::Instruction(step)) if step.instruction.pc.0 == 0x101));
+    assert!(walker.next().unwrap().is_none());
+}
+
+#[test]
+fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
+    let blocks = || vec![block(0, 0x100, &[LOAD])];
+    for words in [vec![word::block(7, 1)], vec![load(0, 0x8000)], vec![word::block(0, 1), load(5, 0)], vec![3 << 62 | 63 << 56]] {
+        let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks(), words)]));
+        assert!(walker.next().unwrap_err().to_string().contains("damaged"));
+    }
+}
