@@ -1,1 +1,194 @@
-//! (being written)
+//! The recorder: a QEMU plug-in that tells a simulator what an unmodified program does.
+//!
+//! It runs inside QEMU, in every thread of every process of the program, and writes [words](wire::word) into a
+//! [ring](wire::ring) in shared memory. It decodes nothing and simulates nothing. What it promises is exactness: a copy
+//! of the program's memory made from the lines and stores that it tells has, at every load, the bytes that the program
+//! loaded.
+//!
+//! Callbacks never unwind into QEMU: a panic ends the process with a message.
+//!
+//! Known limits: memory shared between processes is not followed from one into the other; threads that race for a line
+//! are told in the order of their chunks; instructions that fault in the middle of a block, together with those since
+//! the block's last access to memory, are not told; code of the kernel and of the wrong path does not exist.
+
+mod blocks;
+mod exec;
+mod known;
+mod qemu;
+mod state;
+mod syscalls;
+mod thread;
+
+use libc::{c_char, c_int, c_uint, c_void};
+use qemu::{Id, Info, Tb};
+use state::Recorder;
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use thread::Place;
+use wire::launch::{FROM_OPTION, RING_OPTION};
+
+/// The version of the interface that this plug-in was made for, which QEMU looks up by name.
+#[unsafe(no_mangle)]
+pub static qemu_plugin_version: c_int = 1;
+
+static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
+/// `xchg %rbx,%rbx`, which compilers never emit: programs mark regions by it.
+const MARKER: [u8; 3] = [0x48, 0x87, 0xdb];
+/// The exit status of a process whose recorder failed.
+const FAILED: c_int = 125;
+
+fn recorder() -> &'static Recorder {
+    // SAFETY: callbacks are registered after it was set, and it is never freed.
+    unsafe { &*RECORDER.load(Relaxed) }
+}
+
+/// QEMU calls this once, before the program starts.
+///
+/// # Safety
+/// Only QEMU may call it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: Id,
+    info: *const Info,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    std::panic::set_hook(Box::new(|panic| fail(&panic.to_string())));
+    // SAFETY: QEMU passes its own description.
+    let info = unsafe { &*info };
+    // SAFETY: as above; the name is a C string.
+    if info.system_emulation || unsafe { CStr::from_ptr(info.target_name) } != c"x86_64" {
+        return complain("only qemu-x86_64 can be recorded");
+    }
+    // SAFETY: QEMU passes `argc` C strings.
+    let arguments = (0..argc as usize).map(|n| unsafe { CStr::from_ptr(*argv.add(n)) }.to_bytes());
+    let (mut ring, mut from) = (None, None);
+    for argument in arguments {
+        if let Some(name) = argument.strip_prefix(RING_OPTION.as_bytes()) {
+            ring = Some(OsStr::from_bytes(name).to_owned());
+        } else if let Some(image) = argument.strip_prefix(FROM_OPTION.as_bytes()) {
+            from = std::str::from_utf8(image).ok().and_then(|text| text.parse().ok());
+        }
+    }
+    match ring.map(|name| start(id, name, from)) {
+        Some(Ok(())) => 0,
+        Some(Err(error)) => complain(&error.to_string()),
+        None => complain("the option ring=NAME is missing"),
+    }
+}
+
+fn start(id: Id, ring: OsString, from: Option<u32>) -> std::io::Result<()> {
+    RECORDER.store(Box::into_raw(Box::new(Recorder::new(ring, from)?)), Release);
+    // SAFETY: `id` is ours, and the callbacks have the types that QEMU expects.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_init_cb(id, thread_made);
+        qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
+        qemu::qemu_plugin_register_vcpu_syscall_cb(id, syscall_entered);
+        qemu::qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_left);
+        qemu::qemu_plugin_register_atexit_cb(id, process_ended, std::ptr::null_mut());
+    }
+    Ok(())
+}
+
+extern "C" fn thread_made(_: Id, vcpu: c_uint) {
+    recorder().make_thread(vcpu);
+}
+
+extern "C" fn block_translated(_: Id, tb: *mut Tb) {
+    // SAFETY: QEMU passes the block that it is translating; its instructions and their bytes live until we return.
+    unsafe {
+        let insns = (0..qemu::qemu_plugin_tb_n_insns(tb)).map(|index| qemu::qemu_plugin_tb_get_insn(tb, index));
+        let insns: Vec<_> = insns.collect();
+        let bytes = |insn| {
+            std::slice::from_raw_parts(qemu::qemu_plugin_insn_data(insn).cast(), qemu::qemu_plugin_insn_size(insn))
+        };
+        let lengths: Vec<u8> = insns.iter().map(|insn| bytes(*insn).len() as u8).collect();
+        let code: Vec<u8> = insns.iter().flat_map(|insn| bytes(*insn)).copied().collect();
+        let block = recorder().blocks().find_or_add(qemu::qemu_plugin_tb_vaddr(tb), &lengths, &code);
+        for (index, insn) in insns.into_iter().enumerate() {
+            let place = Place { block: block.id, index: index as u16 }.pack();
+            if bytes(insn) == MARKER {
+                qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, marker_met, qemu::NO_REGISTERS, place);
+            }
+            qemu::qemu_plugin_register_vcpu_mem_cb(
+                insn,
+                memory_accessed,
+                qemu::NO_REGISTERS,
+                qemu::READS_AND_WRITES,
+                place,
+            );
+        }
+        let data = std::ptr::from_ref(block).cast_mut().cast();
+        qemu::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_entered, qemu::NO_REGISTERS, data);
+    }
+}
+
+extern "C" fn block_entered(vcpu: c_uint, block: *mut c_void) {
+    let recorder = recorder();
+    if let Some(thread) = recorder.thread(vcpu) {
+        // SAFETY: registered above with a block, and blocks are never freed.
+        recorder.enter_block(thread, unsafe { &*block.cast::<blocks::Block>() });
+    }
+}
+
+extern "C" fn memory_accessed(vcpu: c_uint, info: u32, address: u64, place: *mut c_void) {
+    let recorder = recorder();
+    let place = Place::unpack(place);
+    let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.is_at(place)) else {
+        return;
+    };
+    // SAFETY: these only take the number apart.
+    let (log2_bytes, store) = unsafe { (qemu::qemu_plugin_mem_size_shift(info), qemu::qemu_plugin_mem_is_store(info)) };
+    // Wider accesses arrive as accesses of eight bytes, except a few that come whole.
+    for part in 0..1 << log2_bytes.saturating_sub(3) {
+        recorder.access(thread, store, log2_bytes.min(3) as u8, address + 8 * part, place.index);
+    }
+}
+
+extern "C" fn marker_met(vcpu: c_uint, place: *mut c_void) {
+    let recorder = recorder();
+    if let Some(thread) = recorder.thread(vcpu) {
+        recorder.pass_marker(thread, Place::unpack(place).index);
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+extern "C" fn syscall_entered(
+    _: Id,
+    vcpu: c_uint,
+    n: i64,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+    e: u64,
+    f: u64,
+    _: u64,
+    _: u64,
+) {
+    let recorder = recorder();
+    if let Some(thread) = recorder.thread(vcpu) {
+        recorder.enter_syscall(thread, n, [a, b, c, d, e, f]);
+    }
+}
+
+extern "C" fn syscall_left(_: Id, vcpu: c_uint, number: i64, returned: i64) {
+    recorder().leave_syscall(vcpu, number, returned);
+}
+
+extern "C" fn process_ended(_: Id, _: *mut c_void) {
+    recorder().end();
+}
+
+fn complain(text: &str) -> c_int {
+    eprintln!("casemate recorder: {text}");
+    1
+}
+
+fn fail(text: &str) -> ! {
+    complain(text);
+    // SAFETY: ends the process without running anything of QEMU's or the program's.
+    unsafe { libc::_exit(FAILED) }
+}

@@ -9,6 +9,10 @@
 //! pieces of at most [`PIECE_ACCESSES`] accesses, each but the last leading to its own address, so that copying a
 //! megabyte neither becomes one instruction of many thousand accesses nor one instruction per byte.
 
+mod event;
+
+pub use event::Event;
+
 use crate::error::WorkloadError;
 use crate::instruction::Flow;
 use crate::source::{Origin, Source};
@@ -23,60 +27,6 @@ pub const PIECE_ACCESSES: usize = 16;
 
 /// More blocks than any program has: a number beyond it is damage, not a reason to reserve memory.
 const BLOCKS_MAX: usize = 1 << 24;
-
-/// Something that happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event<'a> {
-    /// An instruction was executed.
-    Instruction(Step<'a>),
-    /// What a line holds, told before the step that touches it. The bytes of a store that touches it are in it already.
-    Line {
-        /// Who touches it.
-        strand: Strand,
-        /// Its first byte.
-        addr: VirtAddr,
-        /// Its content.
-        content: &'a Line,
-        /// Why it is told.
-        cause: LineCause,
-    },
-    /// The region marker is about to be executed.
-    Marker {
-        /// By whom.
-        strand: Strand,
-    },
-    /// A system call is made by the instruction handed out next.
-    Syscall {
-        /// By whom.
-        strand: Strand,
-        /// Which, as Linux numbers them.
-        number: u32,
-    },
-    /// A process image begins.
-    ProcessStarted {
-        /// Its number.
-        process: u32,
-        /// The image that it was copied from or replaces, which is itself for the first.
-        parent: u32,
-        /// How it came to be.
-        birth: Birth,
-    },
-    /// A thread begins.
-    ThreadStarted {
-        /// Which.
-        strand: Strand,
-    },
-    /// A thread has ended.
-    StrandEnded {
-        /// Which.
-        strand: Strand,
-    },
-    /// A program that this one executed runs unrecorded.
-    Lost {
-        /// Who executed it.
-        strand: Strand,
-    },
-}
 
 /// Where one strand stands.
 #[derive(Default)]

@@ -115,3 +115,39 @@ fn a_recorder_that_does_not_load_is_reported_with_what_qemu_said() {
     let error = finish_of(live).unwrap_err().to_string();
     assert!(error.contains("could not be recorded") && error.contains("lugin"), "{error}");
 }
+
+/// A whole program in a few bytes: one segment at 4 MB that holds the headers and this code.
+fn tiny_program(code: &[u8]) -> Vec<u8> {
+    let bytes = 120 + code.len() as u64;
+    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 62, 0, 1, 0, 0, 0];
+    elf.extend([0x40_0078, 64, 0].iter().flat_map(|number: &u64| number.to_le_bytes()));
+    elf.extend([0, 0, 64, 56, 1, 0, 0, 0].iter().flat_map(|number: &u16| number.to_le_bytes()));
+    elf.extend([1, 0, 0, 0, 5, 0, 0, 0]);
+    elf.extend([0, 0x40_0000, 0x40_0000, bytes, bytes, 0x1000].iter().flat_map(|number: &u64| number.to_le_bytes()));
+    elf.extend(code);
+    elf
+}
+
+#[test]
+fn only_the_marked_region_is_recorded_from_the_block_after_its_first_marker() {
+    let Some(options) = options(&["true"]) else { return };
+    let marker = [0x48, 0x87, 0xdb];
+    let before = [0xb9, 0xa0, 0x86, 0x01, 0x00, 0xff, 0xc9, 0x75, 0xfc]; // 100 000 times round a loop
+    let jump = [0xeb, 0x00]; // ends the block of the first marker
+    let exit = [0xb8, 0xe7, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05];
+    let code = [&before[..], &marker, &jump, &[0x90; 20], &marker, &exit].concat();
+    let path = scratch("marked");
+    std::fs::write(&path, tiny_program(&code)).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let options = LiveOptions { program: vec![path.clone().into()], marked_region: true, ..options };
+    let mut walker = Walker::new(Live::start(options).unwrap());
+    let (mut steps, mut markers) = (0, 0);
+    while let Some(event) = walker.next().unwrap() {
+        steps += u32::from(matches!(event, Event::Instruction(_)));
+        markers += u32::from(matches!(event, Event::Marker { .. }));
+    }
+    std::fs::remove_file(&path).unwrap();
+    // 20 times nothing, the second marker, and the three instructions that end the program.
+    assert_eq!((steps, markers), (24, 1));
+}

@@ -6,7 +6,7 @@ use casemate_workload::stream::Chunk;
 use casemate_workload::trace::{TraceReader, TraceWriter, record};
 use casemate_workload::{Finish, Source, WorkloadError};
 use common::{Listed, block, origin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wire::word;
 
 fn scratch(name: &str) -> PathBuf {
@@ -16,10 +16,12 @@ fn scratch(name: &str) -> PathBuf {
 fn chunks() -> Vec<Chunk> {
     let first = vec![block(0, 0x100, &[&[0x48, 0x8b, 0x03], &[0xc3]])];
     let words = |n: u64| vec![word::block(0, 2), word::access(false, 3, false, 0, 0x8000 + 64 * n)];
-    (0..3).map(|n| Chunk { new_blocks: if n == 0 { first.clone() } else { vec![] }, words: words(n), ..Chunk::default() }).collect()
+    (0..3)
+        .map(|n| Chunk { new_blocks: if n == 0 { first.clone() } else { vec![] }, words: words(n), ..Chunk::default() })
+        .collect()
 }
 
-fn read_all(path: &PathBuf) -> Result<(Vec<Chunk>, Finish), WorkloadError> {
+fn read_all(path: &Path) -> Result<(Vec<Chunk>, Finish), WorkloadError> {
     let mut reader = TraceReader::open(path)?;
     let mut chunks = Vec::new();
     while let Some(chunk) = reader.next_chunk()? {

@@ -46,16 +46,16 @@ fn accesses_belong_to_their_instruction_and_every_step_knows_the_next() {
 
 #[test]
 fn a_step_waits_for_its_own_threads_next_chunk() {
-    let blocks = vec![block(0, 0x100, &[LOAD])];
+    let blocks = vec![block(0, 0x100, &[LOAD, RETURN])];
     let chunks = vec![
-        chunk(0, blocks, vec![word::block(0, 1)]),
-        chunk(1, vec![], vec![word::block(0, 1), load(0, 0x8000), word::block(0, 1)]),
-        chunk(0, vec![], vec![load(0, 0x9000), load(0, 0x9008), word::block(0, 1)]),
+        chunk(0, blocks, vec![word::block(0, 2)]),
+        chunk(1, vec![], vec![word::block(0, 2), load(0, 0x8000), word::block(0, 2)]),
+        chunk(0, vec![], vec![load(0, 0x9000), load(0, 0x9008), word::block(0, 2)]),
     ];
     let steps = steps(chunks);
-    assert_eq!(steps[0], (1, 0x100, 1, Some(0x100)));
-    assert_eq!(steps[1], (0, 0x100, 2, Some(0x100)));
-    assert_eq!(steps.len(), 4);
+    assert_eq!(steps[..2], [(1, 0x100, 1, Some(0x103)), (1, 0x103, 0, Some(0x100))]);
+    assert_eq!(steps[2..4], [(0, 0x100, 2, Some(0x103)), (0, 0x103, 0, Some(0x100))]);
+    assert_eq!(steps.len(), 8);
 }
 
 #[test]
@@ -106,7 +106,9 @@ fn a_system_call_is_told_before_the_instruction_that_makes_it() {
 #[test]
 fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
     let blocks = || vec![block(0, 0x100, &[LOAD])];
-    for words in [vec![word::block(7, 1)], vec![load(0, 0x8000)], vec![word::block(0, 1), load(5, 0)], vec![3 << 62 | 63 << 56]] {
+    for words in
+        [vec![word::block(7, 1)], vec![load(0, 0x8000)], vec![word::block(0, 1), load(5, 0)], vec![3 << 62 | 63 << 56]]
+    {
         let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks(), words)]));
         assert!(walker.next().unwrap_err().to_string().contains("damaged"));
     }

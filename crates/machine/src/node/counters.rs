@@ -24,7 +24,8 @@ pub struct CacheCounters {
     pub writebacks: u64,
 }
 
-/// Cycles by which the entry of instructions into the window was put off, by the last thing waited for.
+/// Cycles by which the entry of instructions into the window was put off, each charged to the first cause that reached so far: in
+/// the order branch, serial, fetch, window, load queue, store queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LostCycles {
     /// Instruction cache, instruction TLB.

@@ -93,7 +93,7 @@ impl Core {
             .max(self.front.redirected_at)
             .max(self.front.fetched_at);
         if earliest > self.front.dispatch.cycle() {
-            self.count_lost([self.front.redirected_at, self.front.fetched_at, window, load_queue, store_queue, serial]);
+            self.count_lost([self.front.redirected_at, serial, self.front.fetched_at, window, load_queue, store_queue]);
         }
         Some(self.front.dispatch.next(earliest))
     }
@@ -103,11 +103,11 @@ impl Core {
         let lost = &mut self.counters.lost_cycles;
         let causes = [
             &mut lost.branch,
+            &mut lost.serial,
             &mut lost.fetch,
             &mut lost.window,
             &mut lost.load_queue,
             &mut lost.store_queue,
-            &mut lost.serial,
         ];
         let mut reached = self.front.dispatch.cycle();
         for (limit, cause) in limits.into_iter().zip(causes) {
@@ -130,13 +130,8 @@ impl Core {
     /// Sends the front end to another line of code.
     fn fetch(&mut self, code: &Touch, out: &mut Vec<Request>) {
         self.front.code = Some(code.line);
-        let start = self
-            .front
-            .dispatch
-            .cycle()
-            .max(self.front.redirected_at)
-            .max(self.front.serial_until)
-            .max(self.front.fetched_at);
+        let front = &self.front;
+        let start = front.dispatch.cycle().max(front.redirected_at).max(front.serial_until).max(front.fetched_at);
         let translated = self.tlbs.translate(Side::Code, code.page, start);
         match self.caches.access(code.line, translated, Waiter::Fetch, out) {
             Some(ready) => self.front.fetched_at = ready,

@@ -64,7 +64,9 @@ fn build_recorder() -> PathBuf {
     // This test is in <target>/<profile>/deps.
     let profile_dir = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", "casemate-recorder", "--target-dir"]).arg(profile_dir.parent().unwrap());
+    cargo
+        .args(["build", "--quiet", "--package", "casemate-recorder", "--target-dir"])
+        .arg(profile_dir.parent().unwrap());
     if profile_dir.ends_with("release") {
         cargo.arg("--release");
     }

@@ -1,0 +1,119 @@
+//! Following `execve`: the new program is started under QEMU and the recorder again, in place of the old one.
+//!
+//! Left to itself, QEMU would hand an executable of the host's own kind to the kernel, and it would run unseen.
+
+use crate::qemu::{guest, guest_base, qemu_plugin_path_to_binary};
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use wire::launch;
+use wire::program::{self, Program};
+
+/// The most arguments that are followed; the kernel itself limits their bytes.
+const ARGUMENTS: usize = 1 << 20;
+
+/// A program that is about to replace this one.
+pub struct Replacement {
+    qemu: CString,
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+}
+
+/// What an `execve` will do.
+pub enum Outcome {
+    /// It fails, and the program goes on.
+    Fails,
+    /// It starts something that cannot be recorded.
+    Native,
+    /// It starts something that can.
+    Recorded(Replacement),
+}
+
+/// Looks at the arguments of an `execve`.
+pub fn examine(ring: &OsStr, from: u32, arguments: &[u64; 6]) -> Outcome {
+    let path = guest_path(arguments[0]);
+    let called: Vec<OsString> =
+        guest_strings(arguments[1]).into_iter().map(|text| OsString::from_vec(text.into_bytes())).collect();
+    let Ok((path, Program::X86_64, called)) = program::resolve(&path, &called) else {
+        return if path.exists() { Outcome::Native } else { Outcome::Fails };
+    };
+    if !is_executable(&path) {
+        return Outcome::Fails;
+    }
+    let (Ok(qemu), Some(recorder)) = (std::fs::read_link("/proc/self/exe"), own_path()) else {
+        return Outcome::Native;
+    };
+    let command = launch::arguments(&recorder, ring, Some(from), &path, &called);
+    let command = std::iter::once(qemu.as_os_str().to_owned()).chain(command);
+    let command: Result<Vec<CString>, _> = command.map(|word| CString::new(word.into_vec())).collect();
+    match (CString::new(qemu.into_os_string().into_vec()), command) {
+        (Ok(qemu), Ok(command)) => {
+            Outcome::Recorded(Replacement { qemu, arguments: command, environment: guest_strings(arguments[2]) })
+        }
+        _ => Outcome::Native,
+    }
+}
+
+impl Replacement {
+    /// Starts the new program; returns only if that failed.
+    pub fn start(&self) {
+        let pointers = |strings: &[CString]| -> Vec<*const libc::c_char> {
+            strings.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+        };
+        let (arguments, environment) = (pointers(&self.arguments), pointers(&self.environment));
+        // SAFETY: all pointers are to strings that live in `self`, and both lists end with a null pointer.
+        unsafe { libc::execve(self.qemu.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    }
+}
+
+fn guest_path(address: u64) -> PathBuf {
+    let path = guest_string(address);
+    if path.as_bytes() != b"/proc/self/exe" {
+        return PathBuf::from(OsString::from_vec(path.into_bytes()));
+    }
+    // To the program, this is itself, not QEMU.
+    // SAFETY: QEMU returns a string of its own or null.
+    let own = unsafe { qemu_plugin_path_to_binary() };
+    // SAFETY: not null, so it is that string.
+    let own = if own.is_null() { path } else { unsafe { CStr::from_ptr(own) }.to_owned() };
+    PathBuf::from(OsString::from_vec(own.into_bytes()))
+}
+
+fn guest_string(address: u64) -> CString {
+    if address == 0 {
+        return CString::default();
+    }
+    // SAFETY: the program passes this string to the kernel in the call that is under way.
+    unsafe { CStr::from_ptr((guest_base + address as usize) as *const libc::c_char) }.to_owned()
+}
+
+fn guest_strings(list: u64) -> Vec<CString> {
+    if list == 0 {
+        return Vec::new();
+    }
+    // SAFETY: the program passes this list, which ends with a null pointer, to the kernel in the call under way.
+    let pointers = (0..ARGUMENTS).map(|n| unsafe { guest::<u64>(list + 8 * n as u64) });
+    pointers.take_while(|address| *address != 0).map(guest_string).collect()
+}
+
+fn is_executable(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: `path` is a valid C string.
+    unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
+}
+
+/// The file that this code was loaded from.
+fn own_path() -> Option<PathBuf> {
+    // SAFETY: all-zero is a valid `Dl_info`.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for, and `info` is ours to write.
+    let found = unsafe { libc::dladdr(own_path as fn() -> Option<PathBuf> as *const libc::c_void, &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: `dladdr` found a name, which the dynamic linker keeps.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}

@@ -1,0 +1,82 @@
+//! QEMU's plug-in interface, version 1 (QEMU 4.2 to 8.x), as far as the recorder uses it.
+//!
+//! Declared by hand after `qemu-plugin.h`: it is small, and Debian ships no header.
+
+use libc::{c_char, c_int, c_uint, c_void};
+
+/// Opaque: a translation block during translation.
+#[repr(C)]
+pub struct Tb(c_void);
+/// Opaque: an instruction during translation.
+#[repr(C)]
+pub struct Insn(c_void);
+
+/// The plug-in's handle.
+pub type Id = u64;
+/// A callback on execution, with the pointer given at registration.
+pub type ExecCallback = extern "C" fn(vcpu: c_uint, data: *mut c_void);
+/// A callback after an access to memory.
+pub type MemoryCallback = extern "C" fn(vcpu: c_uint, info: u32, address: u64, data: *mut c_void);
+/// A callback before a system call.
+pub type SyscallCallback = extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+
+/// `QEMU_PLUGIN_CB_NO_REGS`: the callback looks at no registers.
+pub const NO_REGISTERS: c_int = 0;
+/// `QEMU_PLUGIN_MEM_RW`.
+pub const READS_AND_WRITES: c_int = 3;
+
+/// `qemu_info_t`, up to what is read of it.
+#[repr(C)]
+pub struct Info {
+    /// The guest's architecture, as in `x86_64`.
+    pub target_name: *const c_char,
+    /// The oldest interface version that this QEMU serves.
+    pub version_min: c_int,
+    /// The newest.
+    pub version_current: c_int,
+    /// Whether a whole machine is emulated.
+    pub system_emulation: bool,
+}
+
+unsafe extern "C" {
+    /// The host address of guest address zero.
+    pub static guest_base: usize;
+
+    pub fn qemu_plugin_register_vcpu_init_cb(id: Id, callback: extern "C" fn(Id, c_uint));
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, *mut Tb));
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(tb: *mut Tb, callback: ExecCallback, flags: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(
+        insn: *mut Insn,
+        callback: ExecCallback,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_mem_cb(
+        insn: *mut Insn,
+        callback: MemoryCallback,
+        flags: c_int,
+        accesses: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_syscall_cb(id: Id, callback: SyscallCallback);
+    pub fn qemu_plugin_register_vcpu_syscall_ret_cb(id: Id, callback: extern "C" fn(Id, c_uint, i64, i64));
+    pub fn qemu_plugin_register_atexit_cb(id: Id, callback: extern "C" fn(Id, *mut c_void), data: *mut c_void);
+    pub fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
+    pub fn qemu_plugin_tb_vaddr(tb: *const Tb) -> u64;
+    pub fn qemu_plugin_tb_get_insn(tb: *const Tb, index: usize) -> *mut Insn;
+    pub fn qemu_plugin_insn_data(insn: *const Insn) -> *const c_void;
+    pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+    pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
+    pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
+    pub fn qemu_plugin_path_to_binary() -> *const c_char;
+}
+
+/// Reads the program's memory.
+///
+/// # Safety
+/// All of `[address, address + size_of::<T>())` must be mapped, and any bytes must be a valid `T`.
+#[inline]
+pub unsafe fn guest<T: Copy>(address: u64) -> T {
+    // SAFETY: the caller vouches for the range; `guest_base` is fixed before any code runs.
+    unsafe { ((guest_base + address as usize) as *const T).read_unaligned() }
+}

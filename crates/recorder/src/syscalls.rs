@@ -1,0 +1,230 @@
+//! What the kernel writes into a program's memory, call by call.
+//!
+//! After a call, the lines that it may have written are no longer known and will be told again at their next touch. A
+//! call that is missing here costs time, never truth: everything is forgotten after it.
+
+use crate::known::KnownLines;
+use crate::qemu::guest;
+use libc::*;
+
+/// A part of memory that a call writes.
+#[derive(Clone, Copy)]
+enum Span {
+    /// So many bytes behind a pointer argument.
+    Fixed(usize, u64),
+    /// As many bytes as the call returned.
+    Returned(usize),
+    /// As many entries as the call returned, each of so many bytes.
+    Entries(usize, u64),
+    /// As many entries as another argument says, each of so many bytes.
+    Counted(usize, usize, u64),
+    /// The buffers of an `iovec` array, up to the count in the next argument.
+    Vectors(usize),
+    /// A length argument's worth of address space, which is other memory from now on.
+    Mapping(usize, usize),
+    /// As above, at the address that the call returned.
+    Mapped(usize),
+}
+use Span::*;
+
+/// Calls and what they write. Calls that write nothing have an empty list.
+const WRITES: &[(&[c_long], &[Span])] = &[
+    (&[SYS_read, SYS_pread64, SYS_getdents64, SYS_getdents, SYS_readlink], &[Returned(1)]),
+    (&[SYS_readv, SYS_preadv, SYS_preadv2], &[Vectors(1)]),
+    (&[SYS_readlinkat], &[Returned(2)]),
+    (&[SYS_getcwd, SYS_getrandom], &[Returned(0)]),
+    (&[SYS_recvfrom], &[Returned(1), Fixed(4, 128), Fixed(5, 4)]),
+    (&[SYS_stat, SYS_fstat, SYS_lstat, SYS_getrusage], &[Fixed(1, 144)]),
+    (&[SYS_newfstatat], &[Fixed(2, 144)]),
+    (&[SYS_statx], &[Fixed(4, 256)]),
+    (&[SYS_statfs, SYS_fstatfs], &[Fixed(1, 120)]),
+    (&[SYS_uname], &[Fixed(0, 390)]),
+    (&[SYS_sysinfo], &[Fixed(0, 128)]),
+    (&[SYS_times], &[Fixed(0, 32)]),
+    (&[SYS_time], &[Fixed(0, 8)]),
+    (&[SYS_gettimeofday], &[Fixed(0, 16), Fixed(1, 8)]),
+    (&[SYS_clock_gettime, SYS_clock_getres, SYS_getrlimit, SYS_nanosleep], &[Fixed(1, 16)]),
+    (&[SYS_clock_nanosleep, SYS_prlimit64], &[Fixed(3, 16)]),
+    (&[SYS_getitimer], &[Fixed(1, 32)]),
+    (&[SYS_setitimer], &[Fixed(2, 32)]),
+    (&[SYS_rt_sigaction, SYS_timerfd_settime], &[Fixed(2, 32), Fixed(3, 32)]),
+    (&[SYS_rt_sigprocmask], &[Fixed(2, 128)]),
+    (&[SYS_rt_sigpending], &[Fixed(0, 128)]),
+    (&[SYS_rt_sigtimedwait], &[Fixed(1, 128)]),
+    (&[SYS_sigaltstack], &[Fixed(1, 24)]),
+    (&[SYS_pipe, SYS_pipe2], &[Fixed(0, 8)]),
+    (&[SYS_socketpair], &[Fixed(3, 8)]),
+    (&[SYS_accept, SYS_accept4, SYS_getsockname, SYS_getpeername], &[Fixed(1, 128), Fixed(2, 4)]),
+    (&[SYS_getsockopt], &[Fixed(3, 256), Fixed(4, 4)]),
+    (&[SYS_sched_getaffinity], &[Counted(2, 1, 1)]),
+    (&[SYS_getgroups], &[Counted(1, 0, 4)]),
+    (&[SYS_getresuid, SYS_getresgid], &[Fixed(0, 4), Fixed(1, 4), Fixed(2, 4)]),
+    (&[SYS_getcpu], &[Fixed(0, 4), Fixed(1, 4)]),
+    (&[SYS_wait4], &[Fixed(1, 4), Fixed(3, 144)]),
+    (&[SYS_waitid], &[Fixed(2, 128), Fixed(4, 144)]),
+    (&[SYS_poll], &[Counted(0, 1, 8)]),
+    (&[SYS_ppoll], &[Counted(0, 1, 8), Fixed(2, 16)]),
+    (&[SYS_select, SYS_pselect6], &[Fixed(1, 128), Fixed(2, 128), Fixed(3, 128), Fixed(4, 16)]),
+    (&[SYS_epoll_wait, SYS_epoll_pwait], &[Entries(1, 12)]),
+    (&[SYS_futex], &[Fixed(0, 4), Fixed(4, 4)]),
+    (&[SYS_sendfile], &[Fixed(2, 8)]),
+    (&[SYS_copy_file_range], &[Fixed(1, 8), Fixed(3, 8)]),
+    (&[SYS_arch_prctl], &[Fixed(1, 8)]),
+    (&[SYS_prctl], &[Fixed(1, 64)]),
+    (&[SYS_fcntl], &[Fixed(2, 32)]),
+    (&[SYS_clone], &[Fixed(2, 4), Fixed(3, 4)]),
+    (&[SYS_mmap], &[Mapped(1)]),
+    (&[SYS_munmap], &[Mapping(0, 1)]),
+    (&[SYS_mremap], &[Mapping(0, 1), Mapped(2)]),
+    (&[SYS_madvise], &[Mapping(0, 1)]),
+    (NOTHING, &[]),
+];
+
+const NOTHING: &[c_long] = &[
+    SYS_write,
+    SYS_pwrite64,
+    SYS_writev,
+    SYS_pwritev,
+    SYS_close,
+    SYS_open,
+    SYS_openat,
+    SYS_creat,
+    SYS_lseek,
+    SYS_access,
+    SYS_faccessat,
+    SYS_faccessat2,
+    SYS_dup,
+    SYS_dup2,
+    SYS_dup3,
+    SYS_getpid,
+    SYS_gettid,
+    SYS_getuid,
+    SYS_geteuid,
+    SYS_getgid,
+    SYS_getegid,
+    SYS_getppid,
+    SYS_getpgrp,
+    SYS_getpgid,
+    SYS_setpgid,
+    SYS_getsid,
+    SYS_setsid,
+    SYS_umask,
+    SYS_chdir,
+    SYS_fchdir,
+    SYS_mkdir,
+    SYS_mkdirat,
+    SYS_rmdir,
+    SYS_unlink,
+    SYS_unlinkat,
+    SYS_rename,
+    SYS_renameat,
+    SYS_renameat2,
+    SYS_link,
+    SYS_linkat,
+    SYS_symlink,
+    SYS_symlinkat,
+    SYS_chmod,
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_chown,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_lchown,
+    SYS_truncate,
+    SYS_ftruncate,
+    SYS_fsync,
+    SYS_fdatasync,
+    SYS_fallocate,
+    SYS_fadvise64,
+    SYS_flock,
+    SYS_kill,
+    SYS_tkill,
+    SYS_tgkill,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_alarm,
+    SYS_pause,
+    SYS_sched_yield,
+    SYS_sched_setaffinity,
+    SYS_socket,
+    SYS_bind,
+    SYS_connect,
+    SYS_listen,
+    SYS_shutdown,
+    SYS_setsockopt,
+    SYS_sendto,
+    SYS_eventfd2,
+    SYS_epoll_create,
+    SYS_epoll_create1,
+    SYS_epoll_ctl,
+    SYS_timerfd_create,
+    SYS_mprotect,
+    SYS_rt_sigreturn,
+    SYS_rt_sigsuspend,
+    SYS_set_robust_list,
+    SYS_set_tid_address,
+    SYS_rseq,
+    SYS_membarrier,
+    SYS_mlock,
+    SYS_munlock,
+    SYS_msync,
+    SYS_utimensat,
+    SYS_futimesat,
+    SYS_setpriority,
+    SYS_getpriority,
+    SYS_personality,
+    SYS_sync,
+    SYS_setrlimit,
+    SYS_fork,
+    SYS_vfork,
+    SYS_execve,
+    SYS_execveat,
+    SYS_pidfd_open,
+    SYS_inotify_init1,
+    SYS_brk,
+];
+
+/// `ioctl` requests that write at most one small structure.
+const SMALL_IOCTLS: &[u64] =
+    &[TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGWINSZ, TIOCSWINSZ, TIOCGPGRP, TIOCSPGRP, FIONREAD, FIONBIO, FIOCLEX];
+const SMALL_IOCTL_BYTES: u64 = 64;
+/// More buffers than the kernel accepts in one call.
+const VECTORS: u64 = 1024;
+
+/// Forgets what the call may have written.
+pub fn forget_written(known: &KnownLines, number: i64, arguments: &[u64; 6], returned: i64) {
+    if number == SYS_ioctl {
+        return match SMALL_IOCTLS.contains(&arguments[1]) {
+            true => known.forget(arguments[2], SMALL_IOCTL_BYTES),
+            false => known.forget_all(),
+        };
+    }
+    let Some((_, spans)) = WRITES.iter().find(|(numbers, _)| numbers.contains(&number)) else {
+        return known.forget_all();
+    };
+    for span in *spans {
+        forget_span(known, *span, arguments, returned);
+    }
+}
+
+fn forget_span(known: &KnownLines, span: Span, arguments: &[u64; 6], returned: i64) {
+    // A failed call returns a small negative number.
+    let count = u64::try_from(returned).unwrap_or(0);
+    match span {
+        Fixed(at, bytes) => known.forget(arguments[at], bytes),
+        Returned(at) => known.forget(arguments[at], count),
+        Entries(at, bytes) => known.forget(arguments[at], count.saturating_mul(bytes)),
+        Counted(at, times, bytes) => known.forget(arguments[at], arguments[times].saturating_mul(bytes)),
+        Vectors(at) => {
+            // A successful call has read the array itself, so it is there to be read.
+            for n in 0..if returned > 0 { arguments[at + 1].min(VECTORS) } else { 0 } {
+                // SAFETY: entry `n` of the program's own `iovec` array, see above.
+                let [base, bytes] = unsafe { guest::<[u64; 2]>(arguments[at] + 16 * n) };
+                known.forget(base, bytes);
+            }
+        }
+        Mapping(at, length) => known.remap(arguments[at], arguments[length]),
+        Mapped(length) if returned > 0 => known.remap(count, arguments[length]),
+        Mapped(_) => {}
+    }
+}

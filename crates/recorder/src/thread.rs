@@ -1,0 +1,169 @@
+//! One thread of the program: its chunk in the making, and whether it is being recorded at the moment.
+//!
+//! Recording is switched on and off only where a block is entered, so that a block is recorded wholly or not at all.
+
+use crate::blocks::Block;
+use libc::c_void;
+use wire::ring::{CHUNK_WORDS, Phase, Ring};
+use wire::word::{self, Control};
+
+/// The exit status of a process that nobody wants any more.
+const UNWANTED: libc::c_int = 125;
+
+/// An instruction: which of which block. Small enough to be handed through QEMU in place of a pointer.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The block's number.
+    pub block: u32,
+    /// The index in the block.
+    pub index: u16,
+}
+
+impl Place {
+    /// As QEMU keeps it.
+    pub fn pack(self) -> *mut c_void {
+        ((self.block as usize) << 16 | usize::from(self.index)) as *mut c_void
+    }
+
+    /// As it was.
+    #[inline]
+    pub fn unpack(data: *mut c_void) -> Place {
+        Place { block: (data as usize >> 16) as u32, index: data as usize as u16 }
+    }
+}
+
+/// A thread's state. Only the thread itself touches it, and at the very end the one that ends the process.
+pub struct Thread {
+    /// Whether the current block is recorded.
+    pub recording: bool,
+    /// Whether a system call was made since the last block was entered.
+    pub after_syscall: bool,
+    /// The index, plus one, of the instruction that accessed memory last in the current block.
+    pub last_access: u16,
+    block: u32,
+    /// The number and arguments of the system call that is under way.
+    pub syscall: (i64, [u64; 6]),
+    process: u32,
+    number: u32,
+    phase: Phase,
+    /// Drawn instructions that are left; the last block may have overdrawn.
+    quota: i64,
+    told_blocks: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl Thread {
+    /// Thread `number` of image `process`.
+    pub fn new(process: u32, number: u32) -> Thread {
+        let mut thread = Thread {
+            recording: false,
+            after_syscall: false,
+            last_access: 0,
+            block: 0,
+            syscall: (0, [0; 6]),
+            process,
+            number,
+            phase: Phase::Outside,
+            quota: 0,
+            told_blocks: Vec::new(),
+            words: Vec::with_capacity(CHUNK_WORDS),
+        };
+        if number > 0 {
+            thread.words.push(word::control(Control::Thread, 0, 0));
+        }
+        thread
+    }
+
+    /// Whether all drawn instructions are executed.
+    #[inline]
+    pub fn must_draw(&self) -> bool {
+        self.quota <= 0
+    }
+
+    /// A block is entered: counts its instructions.
+    #[inline]
+    pub fn advance(&mut self, block: &Block) {
+        self.quota -= i64::from(block.instructions);
+        self.block = block.id;
+        self.last_access = 0;
+    }
+
+    /// Whether an access by this instruction is the program's, and recorded. When QEMU saves the registers for a signal
+    /// handler it may claim that some instruction executed earlier has stored them.
+    #[inline]
+    pub fn is_at(&self, place: Place) -> bool {
+        self.recording && place.block == self.block && place.index + 1 >= self.last_access
+    }
+
+    /// Draws instructions, and records them or not as the ring says. Returns whether recording begins here.
+    #[cold]
+    pub fn draw(&mut self, ring: &Ring) -> bool {
+        let (count, phase) = ring.draw();
+        if phase == Phase::Done {
+            self.publish(ring);
+            ring.reach_limit();
+        }
+        self.quota = if self.phase == phase { self.quota + count as i64 } else { count as i64 };
+        self.phase = phase;
+        let recorded_before = std::mem::replace(&mut self.recording, phase == Phase::Record);
+        self.recording && !recorded_before
+    }
+
+    /// Forgets what is drawn, so that the next block asks anew.
+    pub fn redraw(&mut self, ring: &Ring) {
+        if self.quota > 0 && matches!(self.phase, Phase::Pass | Phase::Record) {
+            ring.give_back(self.quota as u64);
+        }
+        self.quota = 0;
+    }
+
+    /// Whether the simulator was told of this block by this thread.
+    #[inline]
+    pub fn has_told(&self, block: &Block) -> bool {
+        let word = self.told_blocks.get(block.id as usize / 64);
+        word.is_some_and(|word| word >> (block.id % 64) & 1 != 0)
+    }
+
+    /// Tells the simulator of a block. Every thread does this for itself: another's chunk may be published later.
+    pub fn tell(&mut self, ring: &Ring, block: &Block) {
+        let word = block.id as usize / 64;
+        if self.told_blocks.len() <= word {
+            self.told_blocks.resize(2 * word + 64, 0);
+        }
+        self.told_blocks[word] |= 1 << (block.id % 64);
+        self.push(ring, block.record());
+    }
+
+    /// Adds one record.
+    #[inline]
+    pub fn push(&mut self, ring: &Ring, record: &[u64]) {
+        if self.words.len() + record.len() > CHUNK_WORDS {
+            self.publish(ring);
+        }
+        self.words.extend_from_slice(record);
+    }
+
+    /// Publishes what there is. If nothing more is wanted the process ends here: the simulator is about to kill it, or has
+    /// itself been killed.
+    #[cold]
+    pub fn publish(&mut self, ring: &Ring) {
+        let refused = !self.words.is_empty() && ring.publish(self.process, self.number, &self.words).is_err();
+        if refused || ring.is_stopped() {
+            // SAFETY: ends the process without running anything of QEMU's or the program's.
+            unsafe { libc::_exit(UNWANTED) };
+        }
+        self.words.clear();
+    }
+
+    /// The thread executes nothing more.
+    pub fn end(&mut self, ring: &Ring) {
+        self.redraw(ring);
+        if self.phase != Phase::Done {
+            self.push(ring, &[word::control(Control::Ended, 0, 0)]);
+        }
+        self.publish(ring);
+        self.recording = false;
+        self.phase = Phase::Done;
+        self.quota = i64::MAX;
+    }
+}

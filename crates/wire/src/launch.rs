@@ -1,0 +1,58 @@
+//! How QEMU is called: the same way for the first program and for every program that it executes in turn.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// The processor that programs see. It decides which variants of its functions a C library chooses, so it is part of
+/// what is reproducible.
+pub const CPU: &str = "max";
+/// The seed of the random bytes that the kernel would hand to a new program.
+pub const SEED: &str = "1";
+/// The recorder's option that names the ring.
+pub const RING_OPTION: &str = "ring=";
+/// The recorder's option that names the image that executed this program.
+pub const FROM_OPTION: &str = "from=";
+
+/// QEMU's arguments for running `program` under the recorder, called by the names in `called`.
+pub fn arguments(
+    recorder: &Path,
+    ring: &OsStr,
+    from: Option<u32>,
+    program: &Path,
+    called: &[OsString],
+) -> Vec<OsString> {
+    let mut plugin = escape_commas(recorder.as_os_str());
+    plugin.push(",");
+    plugin.push(RING_OPTION);
+    plugin.push(ring);
+    if let Some(image) = from {
+        plugin.push(format!(",{FROM_OPTION}{image}"));
+    }
+    let name = called.first().map_or(program.as_os_str(), OsString::as_os_str);
+    let fixed = ["-cpu", CPU, "-seed", SEED, "-plugin"].map(OsString::from);
+    fixed
+        .into_iter()
+        .chain([plugin, "-0".into(), name.to_owned(), program.as_os_str().to_owned()])
+        .chain(called.iter().skip(1).cloned())
+        .collect()
+}
+
+/// QEMU separates options by commas and reads a doubled one as itself.
+fn escape_commas(text: &OsStr) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let doubled = text.as_bytes().iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b',')));
+    OsString::from_vec(doubled.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_sees_the_name_it_was_called_by() {
+        let called: [OsString; 2] = ["ls".into(), "-l".into()];
+        let all = arguments(Path::new("/a,b.so"), OsStr::new("/r"), Some(3), Path::new("/bin/busybox"), &called);
+        let all: Vec<_> = all.iter().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(all[4..], ["-plugin", "/a,,b.so,ring=/r,from=3", "-0", "ls", "/bin/busybox", "-l"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a file is, as far as recording it goes.
+//!
+//! Both ends ask: the simulator before it starts a program, and the recorder when the program executes another one.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What can be executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Program {
+    /// A 64-bit x86 program for Linux: what the recorder records.
+    X86_64,
+    /// An ELF file of another machine, by its `e_machine`, or of 32 bits.
+    OtherMachine(&'static str),
+    /// A text whose first line names its interpreter, and perhaps one argument for it.
+    Script {
+        /// The interpreter.
+        interpreter: PathBuf,
+        /// The rest of the line.
+        argument: Option<OsString>,
+    },
+    /// None of these.
+    Unknown,
+}
+
+/// Scripts whose interpreters are scripts are followed this far, as the kernel does.
+const SCRIPT_DEPTH: usize = 4;
+const HEAD_BYTES: u64 = 256;
+
+/// Looks at the head of a file.
+pub fn identify(path: &Path) -> std::io::Result<Program> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(match head.as_slice() {
+        [0x7f, b'E', b'L', b'F', class, endian, ..] if head.len() >= 20 => identify_elf(*class, *endian, &head),
+        [b'#', b'!', rest @ ..] => identify_script(rest),
+        _ => Program::Unknown,
+    })
+}
+
+fn identify_elf(class: u8, endian: u8, head: &[u8]) -> Program {
+    let machine = if endian == 2 { [head[19], head[18]] } else { [head[18], head[19]] };
+    match (u16::from_le_bytes(machine), class) {
+        (62, 2) => Program::X86_64,
+        (62, _) => Program::OtherMachine("x32"),
+        (3, _) => Program::OtherMachine("32-bit x86"),
+        (40, _) => Program::OtherMachine("32-bit Arm"),
+        (183, _) => Program::OtherMachine("AArch64"),
+        (243, _) => Program::OtherMachine("RISC-V"),
+        (20 | 21, _) => Program::OtherMachine("PowerPC"),
+        (22, _) => Program::OtherMachine("s390"),
+        _ => Program::OtherMachine("an unknown machine"),
+    }
+}
+
+fn identify_script(rest: &[u8]) -> Program {
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let (interpreter, argument) = match line.iter().position(u8::is_ascii_whitespace) {
+        Some(end) => (&line[..end], Some(line[end..].trim_ascii())),
+        None => (line, None),
+    };
+    if interpreter.is_empty() {
+        return Program::Unknown;
+    }
+    Program::Script {
+        interpreter: PathBuf::from(OsStr::from_bytes(interpreter)),
+        argument: argument.map(|text| OsStr::from_bytes(text).to_owned()),
+    }
+}
+
+/// Replaces scripts by their interpreters until a file is reached that is no script.
+///
+/// Returns that file, what it is, and the arguments to call it with, the name of the program first.
+pub fn resolve(path: &Path, arguments: &[OsString]) -> std::io::Result<(PathBuf, Program, Vec<OsString>)> {
+    let mut path = path.to_owned();
+    let mut arguments = arguments.to_vec();
+    for _ in 0..SCRIPT_DEPTH {
+        let Program::Script { interpreter, argument } = identify(&path)? else {
+            break;
+        };
+        let mut called = vec![interpreter.clone().into_os_string()];
+        called.extend(argument);
+        called.push(path.into_os_string());
+        called.extend(arguments.into_iter().skip(1));
+        (path, arguments) = (interpreter, called);
+    }
+    let program = identify(&path)?;
+    Ok((path, program, arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_very_program_can_be_recorded_on_its_own_kind_of_machine() {
+        let found = identify(&std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(found == Program::X86_64, cfg!(target_arch = "x86_64"));
+    }
+
+    #[test]
+    fn a_script_is_called_through_its_interpreter() {
+        let path = std::env::temp_dir().join(format!("casemate-script-{}", std::process::id()));
+        std::fs::write(&path, "#! /bin/sh -e\nexit 0\n").unwrap();
+        let (program, _, arguments) = resolve(&path, &["s".into(), "one".into()]).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(program, Path::new("/bin/sh"));
+        let expected: [OsString; 4] = ["/bin/sh".into(), "-e".into(), path.into(), "one".into()];
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn a_machine_that_cannot_be_recorded_is_named() {
+        let mut head = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 183, 0];
+        assert_eq!(identify_elf(2, 1, &head), Program::OtherMachine("AArch64"));
+        head[18] = 62;
+        assert_eq!(identify_elf(2, 1, &head), Program::X86_64);
+    }
+}

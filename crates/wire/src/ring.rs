@@ -1,0 +1,239 @@
+//! The ring: a fixed number of chunks in shared memory, filled by every thread of every recorded process and emptied by
+//! one simulator.
+//!
+//! A producer fills a chunk of its own and then publishes it: it draws a ticket, waits until the slot of that ticket is
+//! free, copies, and marks the slot. Tickets are the order in which chunks are read. When all slots are full the program
+//! waits; that is the only brake there is. A slot's `turn` says whose it is: ticket `t` while it is free for `t`,
+//! `t + 1` once it holds that chunk, `t + slots` when it has been read.
+//!
+//! Sizes are in the header and checked on both sides, so that a recorder of another version is refused, not misread.
+
+mod consumer;
+mod producer;
+
+use crate::segment::Segment;
+use std::ffi::OsStr;
+use std::io;
+use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Instant;
+
+/// Words in one chunk: 64 KB with the slot's own header.
+pub const CHUNK_WORDS: usize = 8192 - 8;
+const SLOTS: usize = 64;
+const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
+const VERSION: u32 = 1;
+const PROCESSES: usize = 1024;
+
+/// What to record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    /// Instructions to let pass before recording.
+    pub skip: u64,
+    /// Instructions to record; `u64::MAX` for all.
+    pub limit: u64,
+    /// Whether the values of loads are recorded too.
+    pub load_values: bool,
+    /// Whether only the instructions between pairs of markers exist for `skip` and `limit`.
+    pub marked_region: bool,
+}
+
+/// What a thread is to do with the next instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Let them pass, uncounted: they are outside the marked region.
+    Outside,
+    /// Let them pass.
+    Pass,
+    /// Record them.
+    Record,
+    /// Nothing any more: all that was asked for is recorded.
+    Done,
+}
+
+#[repr(C, align(64))]
+struct Header {
+    magic: u64,
+    version: u32,
+    slots: u32,
+    chunk_words: u32,
+    consumer: u32,
+    skip: u64,
+    limit: u64,
+    load_values: u32,
+    marked_region: u32,
+    tail: Padded<AtomicU64>,
+    granted: Padded<AtomicU64>,
+    stop: AtomicU32,
+    limit_reached: AtomicU32,
+    inside_region: AtomicU32,
+    images: AtomicU32,
+    processes: [AtomicU32; PROCESSES],
+}
+
+#[repr(C, align(64))]
+struct Padded<T>(T);
+
+#[repr(C, align(64))]
+struct Slot {
+    turn: AtomicU64,
+    writer: AtomicU32,
+    process: AtomicU32,
+    thread: AtomicU32,
+    words: AtomicU32,
+    data: [AtomicU64; CHUNK_WORDS],
+}
+
+const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<Slot>();
+
+/// The end of the program asked for more room, but the simulator wants nothing more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped;
+
+/// A chunk as it was published.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawChunk {
+    /// The number of the process image.
+    pub process: u32,
+    /// The number of the thread within it.
+    pub thread: u32,
+    /// Whole records.
+    pub words: Vec<u64>,
+}
+
+/// One end of the ring.
+pub struct Ring {
+    segment: Segment,
+    /// The next ticket to read; the producers' ends do not use it.
+    head: u64,
+    waiting_since: Option<Instant>,
+}
+
+impl Ring {
+    /// Makes a ring that this process will read.
+    pub fn create(name: &str, settings: Settings) -> io::Result<Ring> {
+        let segment = Segment::create(name, RING_BYTES)?;
+        let header = segment.base().cast::<Header>().as_ptr();
+        // SAFETY: the segment is new, large enough, page-aligned and not yet known to anyone; zero is a valid state of
+        // all fields, and the magic number goes last.
+        unsafe {
+            (*header).version = VERSION;
+            (*header).slots = SLOTS as u32;
+            (*header).chunk_words = CHUNK_WORDS as u32;
+            (*header).consumer = std::process::id();
+            (*header).skip = settings.skip;
+            (*header).limit = settings.limit;
+            (*header).load_values = settings.load_values.into();
+            (*header).marked_region = settings.marked_region.into();
+            (*header).magic = MAGIC;
+        }
+        let ring = Ring { segment, head: 0, waiting_since: None };
+        for ticket in 0..SLOTS as u64 {
+            ring.slot(ticket).turn.store(ticket, Release);
+        }
+        Ok(ring)
+    }
+
+    /// Opens a ring to write to.
+    pub fn open(name: &OsStr) -> io::Result<Ring> {
+        let ring = Ring { segment: Segment::open(name)?, head: 0, waiting_since: None };
+        let refused = || io::Error::new(io::ErrorKind::InvalidData, "not a ring of this version of Casemate");
+        if ring.segment.bytes() != RING_BYTES {
+            return Err(refused());
+        }
+        let header = ring.header();
+        let sizes = (header.magic, header.version, header.slots as usize, header.chunk_words as usize);
+        if sizes == (MAGIC, VERSION, SLOTS, CHUNK_WORDS) { Ok(ring) } else { Err(refused()) }
+    }
+
+    /// What to record.
+    pub fn settings(&self) -> Settings {
+        let header = self.header();
+        Settings {
+            skip: header.skip,
+            limit: header.limit,
+            load_values: header.load_values != 0,
+            marked_region: header.marked_region != 0,
+        }
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: the segment is at least that large, aligned to a page, and lives as long as `self`; what changes in it
+        // is atomic.
+        unsafe { self.segment.base().cast::<Header>().as_ref() }
+    }
+
+    fn slot(&self, ticket: u64) -> &Slot {
+        let offset = size_of::<Header>() + (ticket as usize % SLOTS) * size_of::<Slot>();
+        // SAFETY: as for the header; the offset is within the segment by the choice of `RING_BYTES`.
+        unsafe { self.segment.base().add(offset).cast::<Slot>().as_ref() }
+    }
+}
+
+// One slot is 64 KB, its own header included.
+const _: () = assert!(size_of::<Slot>() == 65_536);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn ring(name: &str, settings: Settings) -> (Ring, Ring) {
+        let name = format!("/casemate-test-{name}-{}", std::process::id());
+        let reader = Ring::create(&name, settings).unwrap();
+        let writer = Ring::open(OsStr::new(&name)).unwrap();
+        (reader, writer)
+    }
+
+    #[test]
+    fn chunks_of_many_threads_arrive_whole_and_in_each_threads_order() {
+        let (mut reader, writer) = ring("order", Settings { limit: u64::MAX, ..Settings::default() });
+        let mut next = [0; 4];
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let writer = &writer;
+                scope.spawn(move || (0..100).for_each(|n| writer.publish(0, thread, &[n, n + 1]).unwrap()));
+            }
+            while next != [100; 4] {
+                let Some(chunk) = reader.take() else { continue };
+                let expected = &mut next[chunk.thread as usize];
+                assert_eq!(chunk.words, [*expected, *expected + 1]);
+                *expected += 1;
+            }
+        });
+        assert!(reader.take().is_none());
+    }
+
+    #[test]
+    fn a_stopped_ring_lets_a_waiting_producer_go() {
+        let (reader, writer) = ring("stop", Settings { limit: u64::MAX, ..Settings::default() });
+        std::thread::scope(|scope| {
+            let outcome = scope.spawn(|| (0..).find_map(|n| writer.publish(0, 0, &[n]).err()));
+            std::thread::sleep(Duration::from_millis(5));
+            reader.stop();
+            assert_eq!(outcome.join().unwrap(), Some(Stopped));
+        });
+    }
+
+    #[test]
+    fn the_window_is_drawn_exactly() {
+        let (_reader, writer) = ring("window", Settings { skip: 100_000, limit: 70_000, ..Settings::default() });
+        let mut drawn = [0, 0];
+        loop {
+            match writer.draw() {
+                (count, Phase::Pass) => drawn[0] += count,
+                (count, Phase::Record) => drawn[1] += count,
+                _ => break,
+            }
+        }
+        assert_eq!(drawn, [100_000, 70_000]);
+    }
+
+    #[test]
+    fn only_the_marked_region_counts_if_that_is_asked_for() {
+        let (_reader, writer) = ring("region", Settings { limit: 10, marked_region: true, ..Settings::default() });
+        assert_eq!(writer.draw().1, Phase::Outside);
+        writer.toggle_region();
+        assert_eq!(writer.draw(), (10, Phase::Record));
+    }
+}

@@ -1,0 +1,113 @@
+//! The recorder's end of the ring: publishing chunks and drawing instructions.
+
+use super::{CHUNK_WORDS, Phase, Ring, Stopped};
+use crate::process::is_alive;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::time::Duration;
+
+/// Instructions that a thread may draw at once, so that threads meet at the shared counter rarely.
+const GRANT: u64 = 1 << 16;
+/// How many naps a producer takes between two looks at whether the simulator still lives.
+const NAPS_PER_LOOK: u32 = 256;
+const NAP: Duration = Duration::from_micros(50);
+
+impl Ring {
+    /// Announces a process; returns the number of its image.
+    pub fn join(&self, pid: u32) -> u32 {
+        let header = self.header();
+        let mine = header.processes.iter().any(|entry| entry.load(Relaxed) == pid);
+        let free = |entry: &AtomicU32| {
+            let old = entry.load(Relaxed);
+            (old == 0 || !is_alive(old)) && entry.compare_exchange(old, pid, AcqRel, Relaxed).is_ok()
+        };
+        // More than a thousand processes at once are recorded like any other; only their end is not waited for.
+        let _ = mine || header.processes.iter().any(free);
+        header.images.fetch_add(1, AcqRel)
+    }
+
+    /// Publishes a chunk, waiting for room.
+    pub fn publish(&self, process: u32, thread: u32, words: &[u64]) -> Result<(), Stopped> {
+        debug_assert!(words.len() <= CHUNK_WORDS);
+        let header = self.header();
+        if self.is_stopped() {
+            return Err(Stopped);
+        }
+        let ticket = header.tail.0.fetch_add(1, AcqRel);
+        let slot = self.slot(ticket);
+        let mut naps = 0;
+        while slot.turn.load(Acquire) != ticket {
+            if self.is_stopped() {
+                return Err(Stopped);
+            }
+            naps += 1;
+            if naps % NAPS_PER_LOOK == 0 {
+                self.look_after_consumer();
+            }
+            std::thread::sleep(NAP);
+        }
+        slot.writer.store(std::process::id(), Relaxed);
+        slot.process.store(process, Relaxed);
+        slot.thread.store(thread, Relaxed);
+        slot.words.store(words.len() as u32, Relaxed);
+        for (to, word) in slot.data.iter().zip(words) {
+            to.store(*word, Relaxed);
+        }
+        slot.turn.store(ticket + 1, Release);
+        Ok(())
+    }
+
+    /// Draws instructions: how many, and what to do with them.
+    pub fn draw(&self) -> (u64, Phase) {
+        let header = self.header();
+        if self.is_stopped() {
+            return (GRANT, Phase::Done);
+        }
+        if header.marked_region != 0 && header.inside_region.load(Acquire) == 0 {
+            return (GRANT, Phase::Outside);
+        }
+        let end = header.skip.saturating_add(header.limit);
+        let mut granted = header.granted.0.load(Acquire);
+        loop {
+            let (boundary, phase) =
+                if granted < header.skip { (header.skip, Phase::Pass) } else { (end, Phase::Record) };
+            if granted >= end {
+                self.look_after_consumer();
+                return (GRANT, Phase::Done);
+            }
+            let count = GRANT.min(boundary - granted);
+            match header.granted.0.compare_exchange_weak(granted, granted + count, AcqRel, Acquire) {
+                Ok(_) => return (count, phase),
+                Err(now) => granted = now,
+            }
+        }
+    }
+
+    /// Gives back drawn instructions that were not executed.
+    pub fn give_back(&self, count: u64) {
+        self.header().granted.0.fetch_sub(count, AcqRel);
+    }
+
+    /// A marker was met: enters the region or leaves it.
+    pub fn toggle_region(&self) {
+        self.header().inside_region.fetch_xor(1, AcqRel);
+    }
+
+    /// Everything that was asked for has been published.
+    pub fn reach_limit(&self) {
+        self.header().limit_reached.store(1, Release);
+    }
+
+    /// Whether nothing more is wanted: the program is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.header().stop.load(Acquire) != 0
+    }
+
+    /// A simulator that was killed cannot say that it wants nothing more, nor clean up.
+    fn look_after_consumer(&self) {
+        if !is_alive(self.header().consumer) {
+            self.header().stop.store(1, Release);
+            self.segment.remove_name();
+        }
+    }
+}

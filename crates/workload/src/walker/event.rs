@@ -1,0 +1,58 @@
+//! What a walk meets.
+
+use crate::stream::{Birth, LineCause, Step, Strand};
+use units::{Line, VirtAddr};
+
+/// Something that happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event<'a> {
+    /// An instruction was executed.
+    Instruction(Step<'a>),
+    /// What a line holds, told before the step that touches it. The bytes of a store that touches it are in it already.
+    Line {
+        /// Who touches it.
+        strand: Strand,
+        /// Its first byte.
+        addr: VirtAddr,
+        /// Its content.
+        content: &'a Line,
+        /// Why it is told.
+        cause: LineCause,
+    },
+    /// The region marker is about to be executed.
+    Marker {
+        /// By whom.
+        strand: Strand,
+    },
+    /// A system call is made by the instruction handed out next.
+    Syscall {
+        /// By whom.
+        strand: Strand,
+        /// Which, as Linux numbers them.
+        number: u32,
+    },
+    /// A process image begins.
+    ProcessStarted {
+        /// Its number.
+        process: u32,
+        /// The image that it was copied from or replaces, which is itself for the first.
+        parent: u32,
+        /// How it came to be.
+        birth: Birth,
+    },
+    /// A thread begins.
+    ThreadStarted {
+        /// Which.
+        strand: Strand,
+    },
+    /// A thread has ended.
+    StrandEnded {
+        /// Which.
+        strand: Strand,
+    },
+    /// A program that this one executed runs unrecorded.
+    Lost {
+        /// Who executed it.
+        strand: Strand,
+    },
+}
