@@ -119,6 +119,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
             Row::Hit => drop(channel.read(LineAddr(target.0 ^ 1)).await),
             Row::Conflict => drop(channel.read(of_another_row(&dram, target)).await),
         }
+        // The bank comes to rest, so that nothing of the preparation is left but the row.
+        clock.sleep(Duration::from_ns(200)).await;
         let start = clock.now();
         seen.receiver().released.set(None);
         let explained = Explained::new(Timed::new(&seen));

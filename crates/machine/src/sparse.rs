@@ -7,13 +7,14 @@ use units::{LINES_PER_PAGE, Line, ZERO_LINE};
 
 const PAGES_PER_DIRECTORY: usize = 1024;
 
-struct Page<T> {
-    /// One bit for each line that holds something.
-    held: u64,
-    items: [T; LINES_PER_PAGE],
-}
+type Page<T> = [T; LINES_PER_PAGE];
 
-type Directory<T> = [Option<Box<Page<T>>>; PAGES_PER_DIRECTORY];
+struct Directory<T> {
+    /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
+    /// holds anything does not touch its page.
+    held: [u64; PAGES_PER_DIRECTORY],
+    pages: [Option<Box<Page<T>>>; PAGES_PER_DIRECTORY],
+}
 
 /// The bytes of one line; zeros to begin with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,35 +39,44 @@ impl<T: Copy + Default> Sparse<T> {
         Sparse { directories: (0..directories).map(|_| None).collect(), pages: 0 }
     }
 
+    /// Whether a line holds something.
+    pub fn holds(&self, line: u64) -> bool {
+        let (directory, page, index) = split(line);
+        self.directories[directory].as_ref().is_some_and(|directory| directory.held[page] >> index & 1 == 1)
+    }
+
     /// What a line holds, if it holds something.
     pub fn get(&self, line: u64) -> Option<&T> {
         let (directory, page, index) = split(line);
-        let page = self.directories[directory].as_ref()?[page].as_deref()?;
-        (page.held >> index & 1 == 1).then(|| &page.items[index])
+        let directory = self.directories[directory].as_ref()?;
+        let held = directory.held[page] >> index & 1 == 1;
+        directory.pages[page].as_ref().filter(|_| held).map(|page| &page[index])
     }
 
     /// What a line holds, for changing; from now on it holds something, the default to begin with.
     pub fn entry(&mut self, line: u64) -> &mut T {
         let (directory, page, index) = split(line);
-        let directory = self.directories[directory].get_or_insert_with(|| Box::new([const { None }; PAGES_PER_DIRECTORY]));
-        let page = directory[page].get_or_insert_with(|| {
-            self.pages += 1;
-            Box::new(Page { held: 0, items: [T::default(); LINES_PER_PAGE] })
+        let directory = self.directories[directory].get_or_insert_with(|| {
+            Box::new(Directory { held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] })
         });
-        page.held |= 1 << index;
-        &mut page.items[index]
+        directory.held[page] |= 1 << index;
+        let page = directory.pages[page].get_or_insert_with(|| {
+            self.pages += 1;
+            Box::new([T::default(); LINES_PER_PAGE])
+        });
+        &mut page[index]
     }
 
     /// Every line that holds something, in order, with what it holds.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> + '_ {
         let directories = self.directories.iter().enumerate().filter_map(|(i, directory)| Some((i, directory.as_ref()?)));
         let pages = directories.flat_map(|(i, directory)| {
-            let pages = directory.iter().enumerate();
-            pages.filter_map(move |(j, page)| Some((i * PAGES_PER_DIRECTORY + j, page.as_ref()?)))
+            let pages = directory.pages.iter().zip(directory.held).enumerate();
+            pages.filter_map(move |(j, (page, held))| Some((i * PAGES_PER_DIRECTORY + j, page.as_ref()?, held)))
         });
-        pages.flat_map(|(number, page)| {
-            let held = (0..LINES_PER_PAGE).filter(|index| page.held >> index & 1 == 1);
-            held.map(move |index| ((number * LINES_PER_PAGE + index) as u64, &page.items[index]))
+        pages.flat_map(|(number, page, held)| {
+            let indexes = (0..LINES_PER_PAGE).filter(move |index| held >> index & 1 == 1);
+            indexes.map(move |index| ((number * LINES_PER_PAGE + index) as u64, &page[index]))
         })
     }
 

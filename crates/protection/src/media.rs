@@ -25,7 +25,7 @@ impl Media {
 
     /// Whether nothing was ever written to a slot.
     pub fn is_blank(&self, slot: Slot) -> bool {
-        self.0.get(slot.0).is_none()
+        !self.0.holds(slot.0)
     }
 
     /// All slots that were written to, in order.

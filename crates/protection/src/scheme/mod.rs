@@ -6,8 +6,7 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! A counter comes from the chip or from memory; from memory it is checked against the tree, up to the first ancestor
-//! that is on the chip. The tree is updated lazily: a line of metadata tells its parent only when it leaves the chip.
+//! How metadata comes to the chip and leaves it is in [`walk`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -15,14 +14,16 @@
 //! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
+mod walk;
+
 use crate::cipher::Cipher;
 use crate::counter::{Counter, Counters};
-use crate::layout::{LEVELS_MAX, Layout};
+use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::media::Media;
 use crate::metadata::{CacheCounters, OnChip};
 use crate::planted::{Bug, Planted};
-use crate::tree::{Bonsai, Parent};
+use crate::tree::Bonsai;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use arrayvec::ArrayVec;
 use crypto::Nonce;
@@ -48,14 +49,6 @@ pub struct Scheme {
     pub(crate) layout: Layout,
     pub(crate) chip: RefCell<OnChip>,
     pub(crate) planted: Planted,
-}
-
-/// A step of the walk up the tree: a line of metadata that is not on the chip, held while it is brought.
-struct Missing<G> {
-    slot: Slot,
-    role: Role,
-    parent: Parent,
-    _guard: G,
 }
 
 impl Scheme {
@@ -240,9 +233,16 @@ impl Scheme {
     }
 
     /// After an overflow: gives the whole group new counters and re-encrypts it, but for the line about to be written.
+    ///
+    /// The counters move on first. If tampering stops the re-encryption half-way, the rest of the group is lost, but no
+    /// later attempt uses the new pads again.
     async fn renew_group<V: Verbs>(&self, verbs: &V, slot: Slot, written: LineAddr) -> Result<Counter, Fault> {
-        let old = self.metadata(verbs, slot, Role::Counter).await?;
-        let new = self.counters.renew(&old);
+        let renew = |counters: &mut Line| {
+            let old = *counters;
+            *counters = self.counters.renew(&old);
+            (old, *counters)
+        };
+        let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
         let version = |counters: &Line, line| self.counters.read(counters, self.counters.position(line));
         let lines: ArrayVec<LineAddr, 128> = self
             .counters
@@ -253,7 +253,6 @@ impl Scheme {
             let parts = batch.iter().map(|&line| self.reencrypt(verbs, line, version(&old, line), version(&new, line)));
             join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
         }
-        self.edit_metadata(verbs, slot, Role::Counter, |counters| *counters = new).await?;
         Ok(version(&new, written))
     }
 
@@ -276,187 +275,6 @@ impl Scheme {
             self.check_and_open(verbs, line, old, stored, tag?).await?.bytes
         };
         self.seal_and_store(verbs, line, new, &plaintext).await
-    }
-
-    /// The content of a line of metadata, on the chip and verified.
-    async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        loop {
-            self.bring(verbs, slot, role).await?;
-            if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
-                return Ok(content);
-            }
-        }
-    }
-
-    /// Changes a line of metadata on the chip.
-    async fn edit_metadata<V: Verbs, R>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        role: Role,
-        change: impl Fn(&mut Line) -> R,
-    ) -> Result<R, Fault> {
-        loop {
-            self.bring(verbs, slot, role).await?;
-            if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
-                return Ok(result);
-            }
-        }
-    }
-
-    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already.
-    async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<(), Fault> {
-        verbs.look_up(role).await;
-        if self.on_chip(|chip| chip.present(role, slot)) {
-            return Ok(());
-        }
-        let (path, anchor) = self.walk_up(verbs, slot, role).await;
-        let fetched = join_all(path.iter().map(|step| async {
-            let content = verbs.fetch(step.slot, step.role).await;
-            if step.parent != Parent::None {
-                verbs.hash().await;
-            }
-            content.examine()
-        }))
-        .await;
-        let mut expected = anchor;
-        for (step, content) in path.iter().zip(&fetched).rev() {
-            self.compare(step, content, expected)?;
-            self.on_chip(|chip| chip.admit(step.role, step.slot, content, false));
-            expected = self.child_tag_below(&path, step.slot, content);
-        }
-        Ok(())
-    }
-
-    /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached.
-    /// Returns them, leaf first, and the trusted tag of the last.
-    ///
-    /// The parent's tag of a line changes only when that line leaves the chip, which takes the line's lock. So what is
-    /// read here stays true while the locks are held, even if the parent leaves meanwhile.
-    async fn walk_up<'a, V: Verbs>(
-        &'a self,
-        verbs: &'a V,
-        slot: Slot,
-        role: Role,
-    ) -> (ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }>, u64) {
-        let mut path: ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }> = ArrayVec::new();
-        let (mut slot, mut role) = (slot, role);
-        loop {
-            let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-            let looked_up_above = !path.is_empty();
-            let found = self.on_chip(|chip| match looked_up_above {
-                true if !chip.present(role, slot) => None,
-                _ => chip.get(role, slot).copied(),
-            });
-            if let Some(content) = found {
-                let below = path.last().map_or(Parent::None, |step| step.parent);
-                return (path, self.tag_in(below, &content));
-            }
-            let parent = self.tree.as_ref().map_or(Parent::None, |tree| tree.parent(&self.layout, slot));
-            path.push(Missing { slot, role, parent, _guard: guard });
-            match parent {
-                Parent::None => return (path, 0),
-                Parent::Root(position) => return (path, self.chip.borrow().root[position]),
-                Parent::Node(above, _) => (slot, role) = (above, self.layout.place(above).0),
-            }
-            verbs.look_up(role).await;
-        }
-    }
-
-    fn compare<G>(&self, step: &Missing<G>, content: &Line, expected: u64) -> Result<(), Fault> {
-        let skipped = match step.parent {
-            Parent::Root(_) => self.planted.has(Bug::TreeStopsALevelEarly),
-            _ => step.role == Role::Counter && self.planted.has(Bug::CounterUnverified),
-        };
-        match &self.tree {
-            Some(tree) if step.parent != Parent::None && !skipped && tree.tag(step.slot, content) != expected => {
-                Err(Fault::Tree(step.slot))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The tag that a node just verified holds for the line below it on the path.
-    fn child_tag_below<G>(&self, path: &[Missing<G>], node: Slot, content: &Line) -> u64 {
-        let below = path.iter().map(|step| step.parent).find(|parent| matches!(parent, Parent::Node(slot, _) if *slot == node));
-        self.tag_in(below.unwrap_or(Parent::None), content)
-    }
-
-    fn tag_in(&self, parent: Parent, content: &Line) -> u64 {
-        match (parent, &self.tree) {
-            (Parent::Node(_, position), Some(tree)) => tree.child_tag(content, position),
-            _ => 0,
-        }
-    }
-
-    /// Ends an access: reports tampering, and writes back the metadata that had to make room.
-    async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
-        let mut outcome = outcome;
-        while outcome.is_ok()
-            && let Some(slot) = self.on_chip(OnChip::claim_leaving)
-        {
-            outcome = self.write_back(verbs, slot).await;
-        }
-        if let Err(fault) = outcome {
-            verbs.fault(fault);
-        }
-    }
-
-    /// Takes a leaving line to memory, after its parent has been told. If it is called back meanwhile, it stays.
-    async fn write_back<V: Verbs>(&self, verbs: &V, slot: Slot) -> Result<(), Fault> {
-        let role = self.layout.place(slot).0;
-        let _guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-        while let Some(content) = self.on_chip(|chip| chip.leaving(slot)) {
-            if self.tell_parent(verbs, slot, &content).await? {
-                self.on_chip(|chip| chip.left(slot));
-                if role != Role::Tag || !self.planted.has(Bug::TagsDropped) {
-                    verbs.store(slot, role, Untrusted(Some(content))).await;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts the tag of a leaving line into its parent; false if the line stopped leaving, or changed, before that.
-    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, content: &Line) -> Result<bool, Fault> {
-        let Some(tree) = &self.tree else { return Ok(self.on_chip(|chip| chip.leaving(slot) == Some(*content))) };
-        let parent = tree.parent(&self.layout, slot);
-        if parent != Parent::None {
-            verbs.hash().await;
-        }
-        let tag = tree.tag(slot, content);
-        loop {
-            if let Parent::Node(above, _) = parent {
-                self.bring(verbs, above, self.layout.place(above).0).await?;
-            }
-            let told = self.on_chip(|chip| {
-                if chip.leaving(slot) != Some(*content) {
-                    return Some(false);
-                }
-                self.set_tag_in(chip, parent, tag).then_some(true)
-            });
-            if let Some(told) = told {
-                return Ok(told);
-            }
-        }
-    }
-
-    /// Writes a child's tag into its parent; false if the parent is not on the chip.
-    fn set_tag_in(&self, chip: &mut OnChip, parent: Parent, tag: u64) -> bool {
-        let Some(tree) = &self.tree else { return true };
-        match parent {
-            Parent::None => true,
-            Parent::Root(_) if self.planted.has(Bug::RootNotUpdated) => true,
-            Parent::Root(position) => {
-                chip.root[position] = tag;
-                true
-            }
-            Parent::Node(_, _) if self.planted.has(Bug::ParentNotUpdated) => true,
-            Parent::Node(above, position) => {
-                let node = chip.edit(self.layout.place(above).0, above);
-                node.map(|node| tree.set_child_tag(node, position, tag)).is_some()
-            }
-        }
     }
 
     async fn lock_group<'a, V: Verbs>(&self, verbs: &'a V, line: LineAddr, mode: Mode) -> Option<V::Guard<'a>> {

@@ -1,0 +1,91 @@
+//! Does a whole run cost what it should, repeat exactly, and check itself?
+
+use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::{Control, Record, RunError, RunOptions, run};
+use std::collections::BTreeMap;
+use workload::kernels;
+
+fn options(design: &str, budget: u64) -> RunOptions {
+    let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
+    RunOptions { machine, design, seed: 7, budget, ledger: true }
+}
+
+fn kernel(name: &str, settings: &[(&str, &str)]) -> Box<dyn workload::Source> {
+    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    kernels::open(name, &settings, 1).unwrap()
+}
+
+fn gups(design: &str) -> Record {
+    let source = kernel("gups", &[("footprint", "32MB"), ("load_values", "yes")]);
+    run(&options(design, 150_000), source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_to_the_last_event() {
+    let (first, second) = (gups("sc64-bmt"), gups("sc64-bmt"));
+    assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
+    assert_eq!(Record { host: second.host.clone(), ..first }, second);
+}
+
+#[test]
+fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
+    for design in systems::designs() {
+        let record = gups(&design.name);
+        assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
+        assert!(record.checks.lines.lines_checked > 10_000, "{}", design.name);
+        assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 10_000), (0, true));
+    }
+}
+
+#[test]
+fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
+    let [none, ctr, bmt] = ["none", "ctr-only", "sc64-bmt"].map(gups);
+    assert!(none.cycles < ctr.cycles && ctr.cycles < bmt.cycles);
+    assert!(none.dram_bytes < ctr.dram_bytes && ctr.dram_bytes < bmt.dram_bytes);
+    assert_eq!(none.protection.fetched.total(), none.protection.fetched.data, "no protection, no metadata");
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_has_no_result() {
+    let stopped = run(&options("none", 10_000_000), kernel("gups", &[]), |_| Control::Stop);
+    assert!(matches!(stopped, Err(RunError::Stopped)));
+}
+
+#[test]
+fn a_program_larger_than_memory_is_refused_in_words() {
+    let mut options = options("none", 10_000_000);
+    options.machine.memory.size = units::Bytes(2 << 20);
+    let error = run(&options, kernel("gups", &[("footprint", "32MB")]), |_| Control::GoOn).unwrap_err().to_string();
+    assert!(error.contains("more memory than the machine's 2 MB"), "{error}");
+}
+
+/// A machine on which only DRAM and AES take time.
+fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
+    let mut machine = systems::machine("modern").unwrap();
+    for engine in [&mut machine.engines.mac, &mut machine.engines.hash, &mut machine.engines.metadata_cache] {
+        engine.latency_ns = 0.0;
+    }
+    let design = systems::design(design).unwrap();
+    explain(&machine, &design, Scenario { on_chip, row }).unwrap().latency_fs / 1_000
+}
+
+#[test]
+fn an_unprotected_read_takes_what_the_dram_row_takes() {
+    for (row, clocks) in [(Row::Hit, 26), (Row::Closed, 48), (Row::Conflict, 70)] {
+        assert_eq!(explained("none", OnChip::Nothing, row), clocks * 625, "{row:?}");
+    }
+}
+
+#[test]
+fn a_counter_on_the_chip_hides_the_cipher_behind_the_fetch() {
+    // The pad takes 14 ns from time zero, the fetch at least 16.25 ns: nothing is added.
+    assert_eq!(explained("ctr-only", OnChip::All, Row::Hit), 26 * 625);
+    // XTS can only start when the data is there: five blocks through four pipelines, the fifth a nanosecond later.
+    assert_eq!(explained("xts", OnChip::All, Row::Hit), 26 * 625 + 15_000);
+}
+
+#[test]
+fn a_longer_walk_takes_longer() {
+    let times = [OnChip::All, OnChip::Counter, OnChip::Nothing].map(|held| explained("sc64-bmt", held, Row::Closed));
+    assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
+}

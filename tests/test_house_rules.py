@@ -1,0 +1,106 @@
+"""House rules that are easier to check than to remember."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CRATES = ROOT / "crates"
+UNSAFE_ALLOWED = {"recorder", "wire"}
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 70
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def rust_files(folder: str) -> list[Path]:
+    return sorted((CRATES / folder / "src").rglob("*.rs"))
+
+
+def own_dependencies(crate: str, section: str = "dependencies") -> set[str]:
+    manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
+    known = {path.name for path in CRATES.iterdir()}
+    return {name.replace("casemate-", "") for name in manifest.get(section, {})} & known
+
+
+def test_a_crate_names_only_crates_above_it() -> None:
+    manifest = (ROOT / "Cargo.toml").read_text()
+    order = re.findall(r'^(\w+) = \{ package = "casemate-', manifest, flags=re.MULTILINE)
+    order += [crate for crate in ("recorder", "py") if crate not in order]
+    assert sorted(order) == sorted(path.name for path in CRATES.iterdir())
+    for position, crate in enumerate(order):
+        below = own_dependencies(crate) - set(order[:position])
+        assert not below, f"{crate} names {sorted(below)}, which stand below it in Cargo.toml"
+
+
+def test_a_way_of_running_names_no_part() -> None:
+    for path in rust_files("protection"):
+        if "ways" in path.parts:
+            named = re.findall(r"crate::(cipher|counter|mac|tree|scheme|design|layout|metadata)\b", path.read_text())
+            assert not named, f"{path.name} names {named}"
+
+
+def test_the_scheme_text_names_no_way_of_running() -> None:
+    for path in rust_files("protection"):
+        if "ways" not in path.parts and path.name != "lib.rs":
+            assert "crate::ways" not in path.read_text(), path.name
+
+
+def test_unsafe_lives_only_in_the_recorder_and_its_shared_memory() -> None:
+    for crate in sorted(path.name for path in CRATES.iterdir()):
+        if crate not in UNSAFE_ALLOWED:
+            for path in rust_files(crate):
+                code = re.sub(r"//.*", "", path.read_text())
+                assert not re.search(r"\bunsafe\b", code), path.relative_to(ROOT)
+
+
+def test_every_crate_keeps_the_workspace_lints() -> None:
+    for crate in CRATES.iterdir():
+        manifest = tomllib.loads((crate / "Cargo.toml").read_text())
+        assert manifest.get("lints") == {"workspace": True}, crate.name
+
+
+def test_every_rust_file_says_at_its_head_what_it_is() -> None:
+    for path in tracked("crates/**/*.rs"):
+        assert path.read_text().startswith("//!"), path.relative_to(ROOT)
+
+
+def test_no_source_file_outgrows_a_reader() -> None:
+    for path in tracked("crates/**/*.rs", "python/**/*.py", "scripts/*"):
+        lines = path.read_text().count("\n")
+        assert lines <= FILE_LINES_MAX, f"{path.relative_to(ROOT)} has {lines} lines"
+
+
+def test_functions_fit_a_screen() -> None:
+    for path in tracked("crates/*/src/**/*.rs"):
+        start, indent = None, ""
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            begun = re.match(r"(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn \w+", line)
+            if begun and start is None and not line.rstrip().endswith(";"):
+                start, indent = number, begun[1]
+            elif start is not None and line == indent + "}":
+                length = number - start + 1
+                assert length <= FUNCTION_LINES_MAX, f"{path.relative_to(ROOT)}:{start}: {length} lines"
+                start = None
+
+
+@pytest.mark.parametrize("phrase", ["TO" + "DO", "FIX" + "ME", "XX" + "X"])
+def test_nothing_is_left_to_do_in_the_code(phrase: str) -> None:
+    for path in tracked("crates/**", "python/**/*.py", "scripts/*", "designs/*", "machines/*"):
+        assert phrase not in path.read_text(errors="ignore"), path.relative_to(ROOT)
+
+
+def test_the_repository_names_no_path_of_a_workplace() -> None:
+    outside = re.compile(r"/wo" + r"rk/|\.\./sha" + r"red|/tm" + r"p/target|index\.crates\.io|pypi\.org|static\.crates")
+    for path in tracked("*"):
+        if path.suffix not in {".trace", ".lock"} and path != Path(__file__).resolve():
+            found = outside.search(path.read_text(errors="ignore"))
+            assert not found, f"{path.relative_to(ROOT)} names {found}"
