@@ -4,6 +4,10 @@
 //! twice before all others, and the chains overlap without sharing anything. One chain measures latency; more chains
 //! measure how much latency overlaps.
 //!
+//! Between two loads of a chain stands some `work`: the loaded values are folded into a checksum, one instruction after
+//! another. By default it fills a step of one chain up to twenty instructions, a usual amount in published chases; with
+//! `work=0` nothing but the chase is left.
+//!
 //! The host would suffer from the same latency. So the kernel keeps the order in which it laid each cycle and knows by it
 //! where the next load goes, without waiting for the pointer; that the two agree is checked in debug builds.
 
@@ -17,6 +21,8 @@ use super::random::Random;
 use crate::instruction::Reg;
 use units::{Bytes, LINE_BYTES};
 
+/// Holds the checksum.
+const CHECKSUM: Reg = R14;
 /// One register per chain.
 const POINTERS: [Reg; 12] = [RAX, RDX, RBX, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13];
 const WORDS_PER_LINE: u64 = LINE_BYTES as u64 / 8;
@@ -43,6 +49,12 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "1_000_000_000",
             summary: "loads of each chain",
         },
+        Parameter {
+            name: "work",
+            kind: Kind::Count { unit: "instructions", min: 0, max: 1000 },
+            default: "17",
+            summary: "instructions of a checksum in every step",
+        },
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Chase::new(settings)),
@@ -52,13 +64,14 @@ struct Chase {
     lines_per_chain: u64,
     chains: u64,
     steps: u64,
+    work: u64,
 }
 
 impl Chase {
     fn new(settings: &Settings) -> Chase {
         let chains = settings.number("chains");
         let lines_per_chain = settings.number("footprint") / LINE_BYTES as u64 / chains;
-        Chase { lines_per_chain, chains, steps: settings.number("steps") }
+        Chase { lines_per_chain, chains, steps: settings.number("steps"), work: settings.number("work") }
     }
 
     /// Lays one cycle through all lines of `nodes`.
@@ -102,6 +115,7 @@ impl Program for Chase {
         let enter = pointers.iter().fold(Listing::new().lea(RCX, &[]), |code, pointer| code.lea(*pointer, &[]));
         let enter = emit.declare(enter);
         let step = pointers.iter().fold(Listing::new(), |code, pointer| code.load(8, *pointer, &[*pointer]));
+        let step = (0..self.work).fold(step, |code, _| code.alu(CHECKSUM, &[CHECKSUM, pointers[0]]));
         let step = emit.declare(step.alu(RCX, &[RCX]).branch());
 
         let mut cycles = Vec::new();
@@ -109,18 +123,24 @@ impl Program for Chase {
             let nodes = emit.array(self.lines_per_chain * WORDS_PER_LINE);
             cycles.push(self.lay(emit, nodes, random));
         }
-        let mut place = 0;
+        let (mut place, mut checksum) = (0, 0);
         emit.block(enter)?;
         for _ in 0..self.steps {
             emit.block(step)?;
-            for cycle in &cycles {
+            for (chain, cycle) in cycles.iter().enumerate() {
                 let next = emit.load(cycle.node(place));
                 debug_assert_eq!(next, cycle.node(place + 1).addr);
+                checksum = if chain == 0 { fold(checksum, next, self.work) } else { checksum };
             }
             place = if place + 1 == cycles[0].order.len() { 0 } else { place + 1 };
         }
-        Ok(cycles.iter().map(|cycle| u64::from(cycle.order[place])).sum())
+        Ok(cycles.iter().map(|cycle| u64::from(cycle.order[place])).sum::<u64>() ^ checksum)
     }
+}
+
+/// Folds a value into the checksum by `work` instructions, exclusive or and addition in turn.
+fn fold(checksum: u64, value: u64, work: u64) -> u64 {
+    (0..work).fold(checksum, |sum, step| if step % 2 == 0 { sum ^ value } else { sum.wrapping_add(value) })
 }
 
 #[cfg(test)]
@@ -130,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_chase_ends_where_the_permutation_says() {
-        let given = [("footprint", "60 KB"), ("chains", "3"), ("steps", "1000")];
+        let given = [("footprint", "60 KB"), ("chains", "3"), ("steps", "1000"), ("work", "0")];
         let mut random = Random::new(5);
         let plain = (0..3).map(|_| {
             let order = random_cycle(320, &mut random);
@@ -142,7 +162,14 @@ mod tests {
 
     #[test]
     fn one_round_touches_every_line_and_ends_at_its_start() {
-        let Checked { answer, lines, loads, .. } = run(&INFO, &[("footprint", "64 KB"), ("steps", "1024")], 9);
+        let Checked { answer, lines, loads, .. } = run(&INFO, &[("footprint", "64 KB"), ("steps", "1024"), ("work", "0")], 9);
         assert_eq!((answer, lines, loads), (0, 1024, 1024));
+    }
+
+    #[test]
+    fn the_work_of_a_step_is_done_on_what_was_loaded() {
+        assert_eq!(fold(1, 6, 3), ((1 ^ 6) + 6) ^ 6);
+        let given = |work| [("footprint", "64 KB"), ("steps", "100"), ("work", work)];
+        assert_ne!(run(&INFO, &given("17"), 9).answer, run(&INFO, &given("16"), 9).answer);
     }
 }

@@ -56,6 +56,11 @@ impl TraceReader {
         })
     }
 
+    /// What was read so far; after the last chunk, what the trace holds.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
     /// The next record: its kind and its bytes as stored, and how many they are when unpacked.
     fn read_record(&mut self) -> Result<(u8, Vec<u8>, usize), WorkloadError> {
         let chunk = self.totals.chunks;

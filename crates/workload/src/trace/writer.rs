@@ -65,6 +65,11 @@ impl TraceWriter {
         self.put_record(KIND_CHUNK, &stored, plain.len())
     }
 
+    /// What it holds so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
     /// Adds the end record and gives the file its name.
     pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
         let end = to_json(&End { totals: self.totals, finish });
