@@ -8,10 +8,15 @@ fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?).join("../..");
     let mut code = String::new();
     for (folder, name) in [("designs", "DESIGNS"), ("machines", "MACHINES")] {
-        writeln!(code, "/// Every file of `{folder}/`: its path and its text.\npub static {name}: &[(&str, &str)] = &[").map_err(io::Error::other)?;
+        writeln!(
+            code,
+            "/// Every file of `{folder}/`: its path and its text.\npub static {name}: &[(&str, &str)] = &["
+        )
+        .map_err(io::Error::other)?;
         for path in toml_files(&root.join(folder))? {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
-            writeln!(code, "    (\"{folder}/{file}\", include_str!({:?})),", path.canonicalize()?).map_err(io::Error::other)?;
+            writeln!(code, "    (\"{folder}/{file}\", include_str!({:?})),", path.canonicalize()?)
+                .map_err(io::Error::other)?;
         }
         code += "];\n";
         println!("cargo::rerun-if-changed={}", root.join(folder).display());

@@ -1,1 +1,33 @@
-//! (being written)
+//! Campaigns: attacks on designs, what came of them, and whether that is what the designs claim.
+//!
+//! A campaign proves no security. It says: under this attacker, with these seeds, these attacks ran, and ended so. It is
+//! worth as much as its parts are independent of each other:
+//!
+//! * [`victim`]: a small memory under a design, with a past.
+//! * [`attacker`]: the attacks, written against [`bus`], which holds what an attacker can reach and nothing else.
+//! * [`oracle`]: what the memory should have said, from a plain list of versions.
+//! * [`campaign`]: many trials of each attack, compared with the design's claims.
+//! * [`mod@exhaustive`]: the flip of every single stored bit.
+//! * [`mod@honest`]: no attacker at all.
+//!
+//! With the feature `planted-bugs` schemes can be built with a deliberate weakness; each must be caught, or the campaigns
+//! are worth nothing.
+//!
+//! # What is not modelled
+//! Attacks in time (races on the bus, power cuts, use before verification), address patterns, analogue side channels,
+//! faults in the chip, and anything above memory.
+
+pub mod attacker;
+pub mod bus;
+pub mod campaign;
+pub mod exhaustive;
+pub mod honest;
+pub mod oracle;
+pub mod random;
+pub mod report;
+pub mod victim;
+
+pub use campaign::{Options, attack, attack_all, attack_design, attack_rows};
+pub use exhaustive::exhaustive;
+pub use honest::{Finding, honest, overflow, tamper_before_overflow};
+pub use report::{DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram, Outcome};

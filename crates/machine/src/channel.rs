@@ -66,7 +66,8 @@ impl Channel {
         poll_fn(|_| {
             let mut state = self.state.borrow_mut();
             let entry = &mut state.pending[token as usize];
-            let answer = entry.as_ref().and_then(|pending| pending.answer).filter(|answer| answer.at <= self.clock.now());
+            let answer =
+                entry.as_ref().and_then(|pending| pending.answer).filter(|answer| answer.at <= self.clock.now());
             match answer {
                 Some(answer) => {
                     *entry = None;
@@ -87,7 +88,7 @@ impl Channel {
 
     /// What the channel has done so far.
     pub fn counters(&self) -> DramCounters {
-        self.state.borrow().dram.counters().clone()
+        *self.state.borrow().dram.counters()
     }
 
     /// Waits until the queue for this kind has room and it is this task's turn.
@@ -194,8 +195,7 @@ mod tests {
             });
         }
         executor.run();
-        let times = done.borrow().clone();
-        times
+        done.take()
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Physical pages: where the operating system puts what programs touch.
 //!
-//! A page gets its frame when it is first touched. Frames are handed out in an order that is a permutation of all
-//! frames, drawn from the seed: as scattered as on a machine that has been up for a while, and the same in every run.
+//! A page gets its frame when it is first touched. As a buddy allocator does, memory is handed out block by block of 2 MB;
+//! which block is next, and the order of the 4 KB frames within it, are drawn from the seed. So neighbouring pages are
+//! scattered over banks and sets, yet what a program touches together lies in the same few megabytes, and every run is
+//! the same.
 
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -17,10 +19,15 @@ pub struct OutOfMemory {
     pub page: Bytes,
 }
 
+/// What the allocator hands out as a whole.
+const BLOCK_BYTES: u64 = 2 << 20;
+
 /// The page tables of all processes.
 pub struct PageTable {
     page_bytes: u64,
-    frames: Permutation,
+    frames: u64,
+    blocks: Permutation,
+    within_block: Permutation,
     used: u64,
     table: FxHashMap<u64, u64>,
 }
@@ -28,13 +35,20 @@ pub struct PageTable {
 /// A page number that is unique over all processes: the process above bit 40, the virtual page below.
 pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
     let huge = u64::from(page_bytes > PAGE_BYTES as u64) << 63;
-    huge | u64::from(process) << 40 | addr.0 / page_bytes
+    huge | (u64::from(process) << 40) | (addr.0 / page_bytes)
 }
 
 impl PageTable {
-    /// A memory of `size` in pages of `page`, all free.
+    /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
     pub fn new(size: Bytes, page: Bytes, seed: u64) -> PageTable {
-        PageTable { page_bytes: page.0, frames: Permutation::new(size.0 / page.0, seed), used: 0, table: FxHashMap::default() }
+        PageTable {
+            page_bytes: page.0,
+            frames: size.0 / page.0,
+            blocks: Permutation::new(size.0 / BLOCK_BYTES, seed),
+            within_block: Permutation::new(BLOCK_BYTES / page.0, !seed),
+            used: 0,
+            table: FxHashMap::default(),
+        }
     }
 
     /// The size of a page in bytes.
@@ -50,10 +64,11 @@ impl PageTable {
         if let Some(frame) = self.table.get(&key) {
             return Ok(PhysAddr(frame * self.page_bytes));
         }
-        if self.used == self.frames.len {
-            return Err(OutOfMemory { size: Bytes(self.frames.len * self.page_bytes), page: Bytes(self.page_bytes) });
+        if self.used == self.frames {
+            return Err(OutOfMemory { size: Bytes(self.frames * self.page_bytes), page: Bytes(self.page_bytes) });
         }
-        let frame = self.frames.at(self.used);
+        let per_block = self.within_block.len;
+        let frame = self.blocks.at(self.used / per_block) * per_block + self.within_block.at(self.used % per_block);
         self.used += 1;
         self.table.insert(key, frame);
         Ok(PhysAddr(frame * self.page_bytes))
@@ -95,16 +110,16 @@ impl Permutation {
             let mut mixed = right ^ key;
             (left, right) = (right, left ^ (splitmix64(&mut mixed) & mask));
         }
-        left << self.half_bits | right
+        (left << self.half_bits) | right
     }
 }
 
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -113,13 +128,14 @@ mod tests {
 
     #[test]
     fn every_frame_is_handed_out_once_and_then_memory_is_full() {
-        let mut table = PageTable::new(Bytes(1000 * 4096), Bytes(4096), 7);
-        let mut frames: Vec<u64> = (0..1000).map(|page| table.frame(page).unwrap().0 / 4096).collect();
+        let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), 7);
+        let mut frames: Vec<u64> = (0..1536).map(|page| table.frame(page).unwrap().0 / 4096).collect();
         assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
+        assert!(frames[..512].iter().all(|frame| frame / 512 == frames[0] / 512), "within one block of 2 MB");
         frames.sort_unstable();
-        assert_eq!(frames, (0..1000).collect::<Vec<_>>());
+        assert_eq!(frames, (0..1536).collect::<Vec<_>>());
         assert_eq!(table.frame(5), table.frame(5));
-        assert!(table.frame(1000).unwrap_err().to_string().contains("4000 KB"));
+        assert!(table.frame(1536).unwrap_err().to_string().contains("6 MB"));
     }
 
     #[test]

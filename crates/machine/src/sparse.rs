@@ -69,7 +69,8 @@ impl<T: Copy + Default> Sparse<T> {
 
     /// Every line that holds something, in order, with what it holds.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> + '_ {
-        let directories = self.directories.iter().enumerate().filter_map(|(i, directory)| Some((i, directory.as_ref()?)));
+        let directories =
+            self.directories.iter().enumerate().filter_map(|(i, directory)| Some((i, directory.as_ref()?)));
         let pages = directories.flat_map(|(i, directory)| {
             let pages = directory.pages.iter().zip(directory.held).enumerate();
             pages.filter_map(move |(j, (page, held))| Some((i * PAGES_PER_DIRECTORY + j, page.as_ref()?, held)))

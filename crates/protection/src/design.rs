@@ -203,8 +203,10 @@ impl Parts {
             },
             planted,
         );
-        let coverage =
-            Coverage { address: self.mac.covers.contains(&Covered::Address), counter: self.mac.covers.contains(&Covered::Counter) };
+        let coverage = Coverage {
+            address: self.mac.covers.contains(&Covered::Address),
+            counter: self.mac.covers.contains(&Covered::Counter),
+        };
         let mac = match self.mac.code {
             MacChoice::None => None,
             MacChoice::Gmac => Some(Mac::gmac(&key(Purpose::Authentication), self.mac.tag_bits, planted)),

@@ -59,10 +59,10 @@ pub struct Needs {
 impl Layout {
     /// Lays out `data_lines` and what the design needs for them.
     pub fn new(data_lines: u64, needs: Needs) -> Layout {
-        let mut layout =
-            Layout { regions: ArrayVec::new(), counters: None, tags: None, levels: ArrayVec::new() };
+        let mut layout = Layout { regions: ArrayVec::new(), counters: None, tags: None, levels: ArrayVec::new() };
         layout.append(Role::Data, data_lines);
-        layout.counters = needs.lines_per_counter_line.map(|lines| layout.append(Role::Counter, data_lines.div_ceil(lines)));
+        layout.counters =
+            needs.lines_per_counter_line.map(|lines| layout.append(Role::Counter, data_lines.div_ceil(lines)));
         layout.tags = needs.tags_per_line.map(|tags| layout.append(Role::Tag, data_lines.div_ceil(tags)));
         if let (Some(arity), Some(counters)) = (needs.tree_arity, layout.counters) {
             let mut below = counters.lines;
@@ -140,7 +140,13 @@ impl Layout {
         for region in &self.regions {
             let bytes = region.lines * LINE_BYTES as u64;
             let percent = region.lines as f64 * 100.0 / self.data_lines() as f64;
-            text += &format!("{:<14} {:>#14x} {:>16} B {:>9.4} %\n", region.role.to_string(), region.base * LINE_BYTES as u64, bytes, percent);
+            text += &format!(
+                "{:<14} {:>#14x} {:>16} B {:>9.4} %\n",
+                region.role.to_string(),
+                region.base * LINE_BYTES as u64,
+                bytes,
+                percent
+            );
         }
         text + &format!("overhead {:.4} %\n", self.overhead_percent())
     }

@@ -1,9 +1,11 @@
 //! Does the one text do what a plain memory does, in every way to run?
 
-use proptest::prelude::*;
-use casemate_protection::design::{CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeChoice};
+use casemate_protection::design::{
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeChoice,
+};
 use casemate_protection::scheme::Scheme;
 use casemate_protection::ways::{Functional, run_now};
+use proptest::prelude::*;
 use std::collections::HashMap;
 use units::{Bytes, LineAddr};
 

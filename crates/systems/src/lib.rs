@@ -22,7 +22,10 @@ mod embedded {
 /// # Panics
 /// If a built-in file is wrong, which a test rules out.
 pub fn designs() -> Vec<Design> {
-    embedded::DESIGNS.iter().map(|(path, text)| Design::parse(path, text).unwrap_or_else(|error| panic!("{error}"))).collect()
+    embedded::DESIGNS
+        .iter()
+        .map(|(path, text)| Design::parse(path, text).unwrap_or_else(|error| panic!("{error}")))
+        .collect()
 }
 
 /// All built-in machines, in the order of their names.
@@ -30,7 +33,10 @@ pub fn designs() -> Vec<Design> {
 /// # Panics
 /// If a built-in file is wrong, which a test rules out.
 pub fn machines() -> Vec<Machine> {
-    embedded::MACHINES.iter().map(|(path, text)| Machine::parse(path, text).unwrap_or_else(|error| panic!("{error}"))).collect()
+    embedded::MACHINES
+        .iter()
+        .map(|(path, text)| Machine::parse(path, text).unwrap_or_else(|error| panic!("{error}")))
+        .collect()
 }
 
 /// The design with this name, or in the file with this path (which must end in `.toml`).
@@ -101,6 +107,9 @@ mod tests {
     fn an_unknown_key_names_its_file_its_line_and_the_nearest_right_one() {
         let text = embedded::DESIGNS[0].1.replace("cipher =", "cypher =");
         let error = Design::parse("mine.toml", &text).unwrap_err().to_string();
-        assert!(error.starts_with("mine.toml:") && error.contains("cypher") && error.contains("did you mean 'cipher'?"), "{error}");
+        assert!(
+            error.starts_with("mine.toml:") && error.contains("cypher") && error.contains("did you mean 'cipher'?"),
+            "{error}"
+        );
     }
 }

@@ -77,17 +77,26 @@ impl Machine {
         self.node.check().map_err(|rule| rule.to_string())?;
         self.dram.check().map_err(|rule| format!("dram: {rule}"))?;
         let engines = &self.engines;
-        for (name, engine) in
-            [("aes", engines.aes), ("mac", engines.mac), ("hash", engines.hash), ("metadata_cache", engines.metadata_cache)]
-        {
+        for (name, engine) in [
+            ("aes", engines.aes),
+            ("mac", engines.mac),
+            ("hash", engines.hash),
+            ("metadata_cache", engines.metadata_cache),
+        ] {
             engine.check(name)?;
         }
         let llc = &self.llc;
         let rules = [
-            (llc.ways == 0 || !llc.sets().is_power_of_two(), "llc.size and llc.ways must give a power of two of sets".to_owned()),
+            (
+                llc.ways == 0 || !llc.sets().is_power_of_two(),
+                "llc.size and llc.ways must give a power of two of sets".to_owned(),
+            ),
             (llc.mshrs == 0, "llc.mshrs is 0: at least one miss must be possible".to_owned()),
             (llc.writeback_buffers == 0, "llc.writeback_buffers is 0: at least one is needed".to_owned()),
-            (!(0.0..1e6).contains(&llc.latency_ns), format!("llc.latency_ns is {}: expected 0 to 1000000", llc.latency_ns)),
+            (
+                !(0.0..1e6).contains(&llc.latency_ns),
+                format!("llc.latency_ns is {}: expected 0 to 1000000", llc.latency_ns),
+            ),
             (
                 !(0.0..1e6).contains(&self.memory.path_ns),
                 format!("memory.path_ns is {}: expected 0 to 1000000", self.memory.path_ns),
@@ -97,12 +106,16 @@ impl Machine {
                 format!("memory.page is \"{}\": expected \"4 KB\" or \"2 MB\"", self.memory.page),
             ),
             (
-                self.memory.size.0 == 0 || self.memory.size.0 % (2 << 20) != 0,
+                self.memory.size.0 == 0 || !self.memory.size.0.is_multiple_of(2 << 20),
                 format!("memory.size is \"{}\": expected a multiple of 2 MB", self.memory.size),
             ),
             (
                 self.memory.size.0 > self.dram.capacity(),
-                format!("memory.size is \"{}\", more than the {} that dram has", self.memory.size, Bytes(self.dram.capacity())),
+                format!(
+                    "memory.size is \"{}\", more than the {} that dram has",
+                    self.memory.size,
+                    Bytes(self.dram.capacity())
+                ),
             ),
         ];
         rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule))

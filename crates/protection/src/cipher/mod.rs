@@ -11,7 +11,7 @@ use units::{Line, LineAddr};
 
 enum Mode {
     Plain,
-    Counter(PadCipher),
+    Counter(Box<PadCipher>),
     Xts(Box<Xts>),
 }
 
@@ -29,7 +29,7 @@ impl Cipher {
 
     /// AES-128 in counter mode.
     pub fn counter_mode(key: &Key, planted: Planted) -> Cipher {
-        Cipher { mode: Mode::Counter(PadCipher::new(key)), planted }
+        Cipher { mode: Mode::Counter(Box::new(PadCipher::new(key))), planted }
     }
 
     /// XTS-AES-128.

@@ -128,7 +128,8 @@ impl Scheme {
 
     /// The tag that a node just verified holds for the line below it on the path.
     fn child_tag_below<G>(&self, path: &[Missing<G>], node: Slot, content: &Line) -> u64 {
-        let below = path.iter().map(|step| step.parent).find(|parent| matches!(parent, Parent::Node(slot, _) if *slot == node));
+        let below =
+            path.iter().map(|step| step.parent).find(|parent| matches!(parent, Parent::Node(slot, _) if *slot == node));
         self.tag_in(below.unwrap_or(Parent::None), content)
     }
 

@@ -1,0 +1,130 @@
+//! The attacks, each a short text over [`Bus`]: what somebody with a probe on the memory bus, a malicious module or a
+//! hypervisor's mapping can do to bytes at rest.
+//!
+//! Where a design lacks what an attack also moves (a tag, say), the attacker moves the rest. Where a design lacks what an
+//! attack is about, the attack does not apply.
+
+use crate::bus::{Bus, Recording, Structure};
+use crate::oracle::Wish;
+use crate::random::Random;
+use protection::verbs::Slot;
+use std::ops::Range;
+use systems::Attack;
+use units::LineAddr;
+
+/// What an attacker did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strike {
+    /// The line that it was about.
+    pub target: LineAddr,
+    /// The bit that was flipped, counted from the start of its slot.
+    pub bit: Option<usize>,
+    /// What was meant to come out of the target.
+    pub wish: Wish,
+}
+
+/// A slot, and the bytes in it that an attack is about.
+type Place = (Slot, Range<usize>);
+
+/// The data line itself and what vouches for it in memory, from the bottom up.
+const TUPLE: [Structure; 3] = [Structure::Data, Structure::Tag, Structure::Counter];
+
+/// Carries out an attack, with `level` for those that have one; nothing if the design has nothing of the kind.
+pub fn strike(attack: Attack, level: usize, bus: &mut Bus<'_>, random: &mut Random) -> Option<Strike> {
+    let target = random.pick(bus.lines())?;
+    let node = Structure::Node(random.below(bus.map().levels().max(1) as u64) as usize);
+    match attack {
+        Attack::SpoofData => spoof(bus, random, target, Structure::Data),
+        Attack::SpoofTag => spoof(bus, random, target, Structure::Tag),
+        Attack::SpoofCounter => spoof(bus, random, target, Structure::Counter),
+        Attack::SpoofNode => spoof(bus, random, target, node),
+        Attack::FlipData => flip(bus, random, target, Structure::Data),
+        Attack::FlipTag => flip(bus, random, target, Structure::Tag),
+        Attack::FlipCounter => flip(bus, random, target, Structure::Counter),
+        Attack::FlipNode => flip(bus, random, target, node),
+        Attack::SpliceData => splice(bus, random, target, &TUPLE[..1]),
+        Attack::SpliceDataTag => splice(bus, random, target, &TUPLE[..2]),
+        Attack::SpliceDataTagCounter => splice(bus, random, target, &TUPLE),
+        Attack::ReplayData => replay(bus, random, target, &TUPLE[..1]),
+        Attack::ReplayDataTag => replay(bus, random, target, &TUPLE[..2]),
+        Attack::ReplayDataTagCounter => replay(bus, random, target, &TUPLE),
+        Attack::ReplayBelowLevel => replay_below(bus, random, target, level),
+    }
+}
+
+/// The levels that an attack has to be tried at: for replay, from "no node" to "every node in memory".
+pub fn levels(attack: Attack, stored_levels: usize) -> Range<usize> {
+    match attack {
+        Attack::ReplayBelowLevel => 0..stored_levels + 1,
+        _ => 0..1,
+    }
+}
+
+fn spoof(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Structure) -> Option<Strike> {
+    let (slot, bytes) = bus.map().place(structure, target)?;
+    let forgery = random.line();
+    bus.write_bytes(slot, bytes.clone(), &forgery[bytes]);
+    let wish = if structure == Structure::Data { Wish::Bytes(forgery) } else { Wish::None };
+    Some(Strike { target, bit: None, wish })
+}
+
+fn flip(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Structure) -> Option<Strike> {
+    let (slot, bytes) = bus.map().place(structure, target)?;
+    let bit = bytes.start * 8 + random.below(bytes.len() as u64 * 8) as usize;
+    bus.flip(slot, bit);
+    let wish = if structure == Structure::Data { Wish::Flipped(bit) } else { Wish::None };
+    Some(Strike { target, bit: Some(bit), wish })
+}
+
+/// Copies what belongs to another line. Counters come by the line, so with them the donor must have the target's position
+/// in another group.
+fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Structure]) -> Option<Strike> {
+    let map = bus.map();
+    let counters_of = |line| map.place(Structure::Counter, line);
+    let with_counters = parts.contains(&Structure::Counter) && counters_of(target).is_some();
+    let fits = |donor: &LineAddr| {
+        let apart = counters_of(*donor) != counters_of(target) && map.position(*donor) == map.position(target);
+        *donor != target && (!with_counters || apart)
+    };
+    let donors: Vec<LineAddr> = bus.lines().iter().copied().filter(fits).collect();
+    let donor = random.pick(&donors)?;
+    for part in parts {
+        let (Some((from, source)), Some((to, bytes))) = (map.place(*part, donor), map.place(*part, target)) else {
+            continue;
+        };
+        let content = bus.read(from);
+        bus.write_bytes(to, bytes, &content[source]);
+    }
+    Some(Strike { target, bit: None, wish: Wish::ContentOf(donor) })
+}
+
+fn replay(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Structure]) -> Option<Strike> {
+    let recording = any_recording(bus, random)?;
+    for part in parts {
+        if let Some((slot, bytes)) = bus.map().place(*part, target) {
+            bring_back(bus, recording, (slot, bytes));
+        }
+    }
+    Some(Strike { target, bit: None, wish: Wish::None })
+}
+
+fn replay_below(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, level: usize) -> Option<Strike> {
+    let recording = any_recording(bus, random)?;
+    for (slot, content) in recording.slots() {
+        if !matches!(bus.map().structure(slot), Structure::Node(stored) if stored >= level) {
+            bus.write(slot, content);
+        }
+    }
+    Some(Strike { target, bit: None, wish: Wish::None })
+}
+
+fn any_recording<'a>(bus: &Bus<'a>, random: &mut Random) -> Option<&'a Recording> {
+    let recordings: Vec<&Recording> = bus.recordings().iter().collect();
+    random.pick(&recordings)
+}
+
+fn bring_back(bus: &mut Bus<'_>, recording: &Recording, (slot, bytes): Place) {
+    if let Some(content) = recording.get(slot) {
+        bus.write_bytes(slot, bytes.clone(), &content[bytes]);
+    }
+}

@@ -1,0 +1,220 @@
+//! What an attacker on the memory bus has: every byte in memory, the map of the memory, and recordings of earlier bytes.
+//!
+//! Nothing here reaches the chip: no key, no cache, no root. An attack is written against [`Bus`] alone, so it cannot
+//! cheat, even by mistake.
+
+use protection::layout::{Layout, Region};
+use protection::media::Media;
+use protection::verbs::Slot;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+use units::{LINE_BYTES, Line, LineAddr};
+
+/// Everything that was in memory at one moment.
+#[derive(Clone, Debug)]
+pub struct Recording(BTreeMap<Slot, Line>);
+
+impl Recording {
+    /// Records all slots that were ever written to.
+    pub fn of(media: &Media) -> Recording {
+        Recording(media.written_slots().map(|(slot, line)| (slot, *line)).collect())
+    }
+
+    /// What a slot held, if anything had been written to it.
+    pub fn get(&self, slot: Slot) -> Option<&Line> {
+        self.0.get(&slot)
+    }
+
+    /// All slots and what they held, in order.
+    pub fn slots(&self) -> impl Iterator<Item = (Slot, &Line)> {
+        self.0.iter().map(|(slot, line)| (*slot, line))
+    }
+}
+
+/// One kind of thing that lies in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Structure {
+    /// Lines of the program's data.
+    Data,
+    /// Tags of data lines.
+    Tag,
+    /// Lines of counters.
+    Counter,
+    /// Nodes of the tree at a level; level 0 stands directly above the counters.
+    Node(usize),
+}
+
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Structure::Data => f.write_str("data"),
+            Structure::Tag => f.write_str("tag"),
+            Structure::Counter => f.write_str("counter"),
+            Structure::Node(level) => write!(f, "tree level {level}"),
+        }
+    }
+}
+
+/// Where things lie, which everybody may know.
+///
+/// All memories here have a power of two of lines, so that every slot of a region serves the same number of data lines;
+/// the map follows from the sizes of the regions and shares no arithmetic with the schemes.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a>(&'a Layout);
+
+impl<'a> Map<'a> {
+    /// The map of a memory.
+    pub fn new(layout: &'a Layout) -> Map<'a> {
+        Map(layout)
+    }
+
+    /// How many levels of tree lie in memory.
+    pub fn levels(&self) -> usize {
+        self.0.levels().len()
+    }
+
+    /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can tell them apart:
+    /// the whole line of data, the line's own tag, all of a line of counters or of a node.
+    pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
+        let region = self.region(structure)?;
+        let served = self.served_by_each(region);
+        let bytes = match structure {
+            Structure::Tag => {
+                let width = LINE_BYTES / served as usize;
+                let start = (line.0 % served) as usize * width;
+                start..start + width
+            }
+            Structure::Data | Structure::Counter | Structure::Node(_) => 0..LINE_BYTES,
+        };
+        Some((region.slot(line.0 / served), bytes))
+    }
+
+    /// The position of a line among those that share its line of counters.
+    pub fn position(&self, line: LineAddr) -> u64 {
+        self.region(Structure::Counter).map_or(0, |region| line.0 % self.served_by_each(region))
+    }
+
+    /// The kind of thing in a slot.
+    ///
+    /// # Panics
+    /// If the slot lies outside the memory.
+    pub fn structure(&self, slot: Slot) -> Structure {
+        let nodes = (0..self.levels()).map(Structure::Node);
+        [Structure::Data, Structure::Tag, Structure::Counter]
+            .into_iter()
+            .chain(nodes)
+            .find(|structure| self.region(*structure).is_some_and(|region| contains(region, slot)))
+            .unwrap_or_else(|| panic!("slot {slot} lies outside the memory"))
+    }
+
+    /// The data lines whose reading depends on a slot.
+    pub fn lines_served(&self, slot: Slot) -> Range<u64> {
+        let Some(region) = self.region(self.structure(slot)) else { return 0..0 };
+        let served = self.served_by_each(region);
+        let first = (slot.0 - region.base) * served;
+        first..first + served
+    }
+
+    fn region(&self, structure: Structure) -> Option<Region> {
+        match structure {
+            Structure::Data => self.0.regions().first().copied(),
+            Structure::Tag => self.0.tags(),
+            Structure::Counter => self.0.counters(),
+            Structure::Node(level) => self.0.levels().get(level).copied(),
+        }
+    }
+
+    fn served_by_each(&self, region: Region) -> u64 {
+        self.0.data_lines() / region.lines
+    }
+}
+
+fn contains(region: Region, slot: Slot) -> bool {
+    (region.base..region.base + region.lines).contains(&slot.0)
+}
+
+/// The attacker's hands on the bus.
+pub struct Bus<'a> {
+    media: &'a mut Media,
+    map: Map<'a>,
+    lines: &'a [LineAddr],
+    recordings: &'a [Recording],
+    changed: BTreeSet<Slot>,
+}
+
+impl<'a> Bus<'a> {
+    /// Takes hold of a memory. `lines` are the data lines whose traffic was seen, `recordings` what was recorded of it.
+    pub fn new(media: &'a mut Media, map: Map<'a>, lines: &'a [LineAddr], recordings: &'a [Recording]) -> Bus<'a> {
+        Bus { media, map, lines, recordings, changed: BTreeSet::new() }
+    }
+
+    /// Where things lie.
+    pub fn map(&self) -> Map<'a> {
+        self.map
+    }
+
+    /// The data lines in use.
+    pub fn lines(&self) -> &'a [LineAddr] {
+        self.lines
+    }
+
+    /// Recordings from earlier moments, oldest first.
+    pub fn recordings(&self) -> &'a [Recording] {
+        self.recordings
+    }
+
+    /// The bytes in a slot.
+    pub fn read(&self, slot: Slot) -> Line {
+        self.media.read(slot).examine()
+    }
+
+    /// The bytes in the slot that serves a line, if the design has such a structure.
+    pub fn read_place(&self, structure: Structure, line: LineAddr) -> Option<Line> {
+        self.map.place(structure, line).map(|(slot, _)| self.read(slot))
+    }
+
+    /// Records everything that is in memory now.
+    pub fn record(&self) -> Recording {
+        Recording::of(self.media)
+    }
+
+    /// Replaces the bytes in a slot.
+    pub fn write(&mut self, slot: Slot, content: &Line) {
+        self.media.write(slot, content);
+        self.changed.insert(slot);
+    }
+
+    /// Replaces some bytes in a slot by those at the same places of `source`.
+    pub fn write_bytes(&mut self, slot: Slot, bytes: Range<usize>, source: &[u8]) {
+        let mut content = self.read(slot);
+        content[bytes].copy_from_slice(source);
+        self.write(slot, &content);
+    }
+
+    /// Flips one bit of a slot.
+    pub fn flip(&mut self, slot: Slot, bit: usize) {
+        let mut content = self.read(slot);
+        flip(&mut content, bit);
+        self.write(slot, &content);
+    }
+
+    /// Flips one bit of the slot that serves a line, if the design has such a structure.
+    pub fn flip_place(&mut self, structure: Structure, line: LineAddr, bit: usize) {
+        if let Some((slot, _)) = self.map.place(structure, line) {
+            self.flip(slot, bit);
+        }
+    }
+
+    /// All data lines in use whose reading depends on something that was changed.
+    pub fn affected_lines(&self) -> Vec<LineAddr> {
+        let served: Vec<Range<u64>> = self.changed.iter().map(|slot| self.map.lines_served(*slot)).collect();
+        let affected = |line: &LineAddr| served.iter().any(|range| range.contains(&line.0));
+        self.lines.iter().copied().filter(affected).collect()
+    }
+}
+
+/// Flips one bit of a line; bit 0 is the lowest of the first byte.
+pub fn flip(line: &mut Line, bit: usize) {
+    line[bit / 8] ^= 1 << (bit % 8);
+}

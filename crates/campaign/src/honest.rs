@@ -1,0 +1,159 @@
+//! Without an attacker: does a design return what was written, raise no alarm, and never use a pad twice?
+//!
+//! Much of what goes wrong in memory protection goes wrong here: a parent that was not told, a tag that was not written
+//! back, a counter that came back.
+
+use crate::bus::Structure;
+use crate::oracle::Wish;
+use crate::random::Random;
+use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
+use protection::design::Parts;
+use protection::planted::Planted;
+use protection::verbs::Fault;
+use serde::Serialize;
+use systems::Verdict;
+use units::{LINES_PER_PAGE, LineAddr};
+
+/// What went wrong although nobody attacked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// The tag of a data line was said not to fit.
+    FalseAlarmOfTag,
+    /// A line of counters was said not to fit its parent.
+    FalseAlarmOfCounter,
+    /// A node of the tree, at this level, was said not to fit its parent.
+    FalseAlarmOfNode(usize),
+    /// Something else came out than was written.
+    WrongValue,
+    /// One pad hid two texts.
+    PadReuse,
+}
+
+/// An honest run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HonestReport {
+    /// Reads, writes and flushes done.
+    pub accesses: u64,
+    /// The first thing that went wrong, if anything did.
+    pub finding: Option<Finding>,
+}
+
+/// Pages in use, and lines in use of each: few enough that counters overflow, far enough apart that caches do too.
+const PAGES_IN_USE: u64 = 16;
+const LINES_IN_USE: u64 = 6;
+
+/// Does random reads and writes, with a flush now and then, until `accesses` are done or something goes wrong. Every
+/// fourth access goes to one hot line. Runs with caches so small that metadata leaves the chip all the time.
+///
+/// # Errors
+/// The rule that the composition breaks.
+pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: Planted) -> Result<HonestReport, String> {
+    let mut victim = Victim::blank(&Parts { caches: TINY_CACHES, ..parts.clone() }, seed, planted)?;
+    let mut random = Random::new(seed);
+    for done in 1..=accesses {
+        if let Some(finding) = one_access(&mut victim, &mut random) {
+            return Ok(HonestReport { accesses: done, finding: Some(finding) });
+        }
+    }
+    Ok(HonestReport { accesses, finding: None })
+}
+
+fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
+    let stride = DATA_LINES / PAGES_IN_USE;
+    let line = match random.below(4) {
+        0 => LineAddr(0),
+        _ => LineAddr(random.below(PAGES_IN_USE) * stride + random.below(LINES_IN_USE) * 3),
+    };
+    let fault = match random.below(100) {
+        0 => victim.flush(),
+        1..50 => {
+            let content = random.line();
+            victim.write(line, &content)
+        }
+        // Only a machine that boots gives lines a content before their first write.
+        _ if victim.oracle().current(line).is_none() => None,
+        _ => {
+            let (answer, fault) = victim.read(line);
+            let verdict = victim.oracle().judge(line, &answer, None);
+            if fault.is_none() && verdict != Verdict::Harmless {
+                return Some(Finding::WrongValue);
+            }
+            fault
+        }
+    };
+    let reuse = victim.pad_reuse().map(|_| Finding::PadReuse);
+    fault.map(|fault| false_alarm(victim, fault)).or(reuse)
+}
+
+fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
+    match fault {
+        Fault::Tag(_) => Finding::FalseAlarmOfTag,
+        Fault::Tree(slot) => match victim.map().structure(slot) {
+            Structure::Node(level) => Finding::FalseAlarmOfNode(level),
+            _ => Finding::FalseAlarmOfCounter,
+        },
+    }
+}
+
+/// What happens to a page when one of its lines is written again and again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OverflowReport {
+    /// The writes of the hot line, counted from one, at which its neighbours got new ciphertext.
+    pub renewals: Vec<u64>,
+    /// The write at which a pad was first used for a second text.
+    pub pad_reuse: Option<u64>,
+    /// Whether every line of the page still read as written, without an alarm, at the end.
+    pub readable: bool,
+}
+
+/// The line that overflows, and one whose ciphertext shows when the page is re-encrypted.
+const HOT: LineAddr = LineAddr(5);
+const NEIGHBOUR: LineAddr = LineAddr(9);
+
+/// Fills a page, then writes one of its lines `writes` times.
+///
+/// # Errors
+/// The rule that the composition breaks.
+pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<OverflowReport, String> {
+    let mut random = Random::new(seed);
+    let mut victim = full_page(parts, seed, planted, &mut random)?;
+    let ciphertext = |victim: &Victim| victim.attacked(|bus| bus.read_place(Structure::Data, NEIGHBOUR));
+    let mut report = OverflowReport { renewals: Vec::new(), pad_reuse: None, readable: true };
+    for write in 1..=writes {
+        let before = ciphertext(&victim);
+        victim.write(HOT, &random.line());
+        if ciphertext(&victim) != before {
+            report.renewals.push(write);
+        }
+        report.pad_reuse = report.pad_reuse.or(victim.pad_reuse().map(|_| write));
+    }
+    let reads_right = |line| victim.oracle().judge(line, &victim.read(line).0, None) == Verdict::Harmless;
+    report.readable = victim.oracle().lines().into_iter().all(reads_right);
+    Ok(report)
+}
+
+/// Flips a bit of a line just before its page is re-encrypted: must not come out with a valid tag.
+///
+/// # Errors
+/// The rule that the composition breaks.
+pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<Verdict, String> {
+    const BIT: usize = 77;
+    let mut random = Random::new(seed);
+    let mut victim = full_page(parts, seed, planted, &mut random)?;
+    victim.attacked(|bus| bus.flip_place(Structure::Data, NEIGHBOUR, BIT));
+    for _ in 0..writes {
+        victim.write(HOT, &random.line());
+    }
+    let wished = victim.oracle().wished_bytes(NEIGHBOUR, Wish::Flipped(BIT));
+    Ok(victim.oracle().judge(NEIGHBOUR, &victim.read(NEIGHBOUR).0, wished))
+}
+
+fn full_page(parts: &Parts, seed: u64, planted: Planted, random: &mut Random) -> Result<Victim, String> {
+    let mut victim = Victim::blank(parts, seed, planted)?;
+    for line in 0..LINES_PER_PAGE as u64 {
+        victim.write(LineAddr(line), &random.line());
+    }
+    victim.flush();
+    Ok(victim)
+}

@@ -1,0 +1,108 @@
+//! The oracle: a plain list of every version of every line. It knows nothing of ciphers, counters or trees, so it cannot
+//! repeat their mistakes.
+
+use crate::bus::flip;
+use std::collections::BTreeMap;
+use systems::Verdict;
+use units::{Line, LineAddr};
+
+/// What the attacker wanted to come out of its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// Nothing in particular, or an old version: the oracle knows those.
+    None,
+    /// Exactly these bytes.
+    Bytes(Line),
+    /// The right bytes but for this bit.
+    Flipped(usize),
+    /// What another line holds.
+    ContentOf(LineAddr),
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The bytes that were released to the core, if any were.
+    pub released: Option<Line>,
+    /// Whether tampering was reported.
+    pub reported: bool,
+}
+
+/// All versions of all lines ever written, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    versions: BTreeMap<LineAddr, Vec<Line>>,
+}
+
+impl Oracle {
+    /// Notes a write.
+    pub fn note(&mut self, line: LineAddr, content: &Line) {
+        self.versions.entry(line).or_default().push(*content);
+    }
+
+    /// Every line ever written, in order.
+    pub fn lines(&self) -> Vec<LineAddr> {
+        self.versions.keys().copied().collect()
+    }
+
+    /// What a line holds now.
+    pub fn current(&self, line: LineAddr) -> Option<&Line> {
+        self.versions.get(&line)?.last()
+    }
+
+    /// The bytes that would fulfil the attacker's wish about `target`.
+    pub fn wished_bytes(&self, target: LineAddr, wish: Wish) -> Option<Line> {
+        match wish {
+            Wish::None => None,
+            Wish::Bytes(bytes) => Some(bytes),
+            Wish::Flipped(bit) => self.current(target).map(|content| {
+                let mut flipped = *content;
+                flip(&mut flipped, bit);
+                flipped
+            }),
+            Wish::ContentOf(other) => self.current(other).copied(),
+        }
+    }
+
+    /// Judges what a read of `line` gave. What came out decides; a report comes too late for bytes already released.
+    /// Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever and nobody knows why.
+    pub fn judge(&self, line: LineAddr, answer: &Answer, wished: Option<Line>) -> Verdict {
+        match answer.released {
+            None if answer.reported => Verdict::Detected,
+            None => Verdict::Garbled,
+            Some(bytes) if self.current(line) == Some(&bytes) && answer.reported => Verdict::Detected,
+            Some(bytes) if self.current(line) == Some(&bytes) => Verdict::Harmless,
+            Some(bytes) if wished == Some(bytes) => Verdict::Forged,
+            Some(bytes) if self.versions.get(&line).is_some_and(|versions| versions.contains(&bytes)) => Verdict::Stale,
+            Some(_) => Verdict::Garbled,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_outcome_gets_its_name() {
+        let (line, other) = (LineAddr(3), LineAddr(4));
+        let mut oracle = Oracle::default();
+        oracle.note(line, &[1; 64]);
+        oracle.note(line, &[2; 64]);
+        oracle.note(other, &[9; 64]);
+        let judge = |released, reported, wish| {
+            oracle.judge(line, &Answer { released, reported }, oracle.wished_bytes(line, wish))
+        };
+        let mut flipped = [2; 64];
+        flipped[1] = 3;
+        assert_eq!(judge(Some([2; 64]), false, Wish::None), Verdict::Harmless);
+        assert_eq!(judge(Some([1; 64]), false, Wish::None), Verdict::Stale);
+        assert_eq!(judge(Some([7; 64]), false, Wish::None), Verdict::Garbled);
+        assert_eq!(judge(Some([7; 64]), false, Wish::Bytes([7; 64])), Verdict::Forged);
+        assert_eq!(judge(Some([9; 64]), false, Wish::ContentOf(other)), Verdict::Forged);
+        assert_eq!(judge(Some(flipped), false, Wish::Flipped(8)), Verdict::Forged);
+        assert_eq!(judge(None, true, Wish::None), Verdict::Detected);
+        assert_eq!(judge(Some(flipped), true, Wish::Flipped(8)), Verdict::Forged, "the report came too late");
+        assert_eq!(judge(None, false, Wish::None), Verdict::Garbled, "silence is no answer");
+    }
+}

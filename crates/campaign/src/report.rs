@@ -1,0 +1,114 @@
+//! What campaigns report: plain data, for people, JSON and the Python binding.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use systems::{Attack, Verdict};
+
+/// How often each verdict came out.
+pub type Histogram = BTreeMap<Verdict, u64>;
+
+/// The first case of a verdict, with all that is needed to see it again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Example {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The seed of this one trial.
+    pub seed: u64,
+    /// The line that the attack was about, as a line number.
+    pub line: u64,
+    /// The bit that was flipped, counted from the start of its slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bit: Option<usize>,
+    /// The level of the tree below which everything was replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
+    /// The command that shows it again.
+    pub replay: String,
+}
+
+/// One row: an attack on a design.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Outcome {
+    /// What the attacker did.
+    pub attack: Attack,
+    /// How often each verdict came out. Attacks that are tried at several levels count once for each.
+    pub histogram: Histogram,
+    /// The worst verdict; not-applicable if there was nothing to attack.
+    pub worst: Verdict,
+    /// The worst verdict at each level, from the lowest; empty for attacks that have no levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub worst_by_level: Vec<Verdict>,
+    /// What the design claims; nothing if it says nothing.
+    pub claim: Option<Verdict>,
+    /// Whether the worst verdict, at every level, is exactly what is claimed: neither worse nor better.
+    pub agrees: bool,
+    /// The first case of each verdict.
+    pub examples: Vec<Example>,
+}
+
+impl Outcome {
+    /// What is wrong with this row in one line, with the command that shows it; nothing if it agrees with its claim.
+    pub fn complaint(&self, design: &str) -> Option<String> {
+        let claim = self.claim.map_or("nothing", Verdict::name);
+        let shown = self.examples.iter().max_by_key(|example| example.verdict);
+        let replay = shown.map_or_else(String::new, |example| format!(": {}", example.replay));
+        let stale = if self.claim.is_some_and(|claim| claim > self.worst) { " (better than claimed)" } else { "" };
+        (!self.agrees).then(|| format!("{design}: {} claims {claim}, ended {}{stale}{replay}", self.attack, self.worst))
+    }
+}
+
+/// All attacks on one design.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DesignReport {
+    /// The design's name.
+    pub design: String,
+    /// What it is, in a sentence.
+    pub summary: String,
+    /// Its class and where it comes from.
+    pub source: String,
+    /// What a reviewer would object to, in a word each.
+    pub weaknesses: Vec<&'static str>,
+    /// The seed of the first trial of each row; the others follow.
+    pub seed: u64,
+    /// Trials of each row.
+    pub trials: u64,
+    /// A row for every attack that was carried out, in the order of [`Attack::ALL`].
+    pub rows: Vec<Outcome>,
+    /// Whether all rows agree with their claims.
+    pub agrees: bool,
+}
+
+impl DesignReport {
+    /// What is wrong, a line for each row that does not agree with its claim.
+    pub fn complaints(&self) -> Vec<String> {
+        self.rows.iter().filter_map(|row| row.complaint(&self.design)).collect()
+    }
+}
+
+/// The flips of all bits of one kind of structure.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ExhaustiveRow {
+    /// Data, counter, tag, or a level of the tree.
+    pub structure: String,
+    /// Bits flipped, each by itself.
+    pub flips: u64,
+    /// How often each verdict came out.
+    pub histogram: Histogram,
+    /// The first case of the worst verdict: the slot and the bit in it.
+    pub worst_at: (u64, usize),
+}
+
+/// The flips of every stored bit of a small memory under one design.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ExhaustiveReport {
+    /// The design's name.
+    pub design: String,
+    /// The seed of the memory.
+    pub seed: u64,
+    /// Bits flipped, each by itself.
+    pub flips: u64,
+    /// A row for every kind of structure that the design stores.
+    pub rows: Vec<ExhaustiveRow>,
+    /// The worst verdict of all.
+    pub worst: Verdict,
+}

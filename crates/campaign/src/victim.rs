@@ -1,0 +1,126 @@
+//! The victim: a small functional memory under a design, in use for a while.
+//!
+//! A campaign's victim has a past: every line has had several versions, so counters stand above zero and old bytes exist
+//! for an attacker to have recorded. The lines are chosen so that each kind of neighbourhood occurs: the same line of
+//! tags, the same line of counters, and tree paths that part at every level.
+//!
+//! Before each recording and before the attack the metadata caches are emptied. That is fair: whoever shares the machine
+//! can fill them with something else. It is also the attacker's best moment, since what is on the chip it cannot reach.
+
+use crate::bus::{Bus, Map, Recording};
+use crate::oracle::{Answer, Oracle};
+use crate::random::Random;
+use protection::design::{CacheDesign, Parts};
+use protection::ledger::PadReuse;
+use protection::media::Media;
+use protection::planted::Planted;
+use protection::scheme::Scheme;
+use protection::verbs::Fault;
+use protection::ways::{Functional, run_now};
+use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
+
+/// Lines of data in every victim's memory: 4 MB, so that an 8-ary tree over pages of counters stores three levels.
+pub const DATA_LINES: u64 = 1 << 16;
+const PAGES: u64 = DATA_LINES / LINES_PER_PAGE as u64;
+
+/// Caches so small that everything leaves them all the time.
+pub const TINY_CACHES: CacheDesign = CacheDesign { counters: Bytes(256), tags: Bytes(256), nodes: Bytes(256), ways: 2 };
+
+/// Rounds of writing before the attack. The memory is recorded after each but the last.
+const ROUNDS: usize = 3;
+/// Distances between pages in use: neighbours below one node, and pages whose paths part at higher and higher nodes.
+const PAGE_DISTANCES: [u64; 4] = [0, 1, 1 << 3, 1 << 9];
+/// Distances between lines in use of a page: itself, one that shares the line of tags, one that does not.
+const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
+
+/// A memory in use.
+pub struct Victim {
+    scheme: Scheme,
+    memory: Functional,
+    oracle: Oracle,
+    recordings: Vec<Recording>,
+}
+
+impl Victim {
+    /// A blank memory under these parts, with keys drawn from `seed`.
+    ///
+    /// # Errors
+    /// The rule that the composition breaks.
+    pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
+        let scheme = parts.build_with(DATA_LINES, seed, planted)?;
+        let memory = Functional::new(scheme.layout().total_lines());
+        Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Vec::new() })
+    }
+
+    /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design.
+    ///
+    /// # Errors
+    /// The rule that the composition breaks.
+    pub fn with_past(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
+        let caches = if seed % 2 == 1 { TINY_CACHES } else { parts.caches };
+        let mut victim = Victim::blank(&Parts { caches, ..parts.clone() }, seed, planted)?;
+        let mut random = Random::new(seed);
+        let (page, line) = (random.below(PAGES), random.below(LINES_PER_PAGE as u64));
+        for round in 1..=ROUNDS {
+            for place in PAGE_DISTANCES.iter().flat_map(|page| LINE_DISTANCES.map(|line| (page, line))) {
+                let line = LineAddr((page ^ place.0) * LINES_PER_PAGE as u64 + (line ^ place.1));
+                // Once or twice, so that some lines share a counter and others do not.
+                for _ in 0..1 + random.below(2) {
+                    victim.write(line, &random.line());
+                }
+            }
+            victim.flush();
+            if round < ROUNDS {
+                let recording = Recording::of(&victim.memory.media.borrow());
+                victim.recordings.push(recording);
+            }
+        }
+        Ok(victim)
+    }
+
+    /// Writes a line; says what was reported, if anything was.
+    pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
+        run_now(self.scheme.write(&self.memory, line, content));
+        self.oracle.note(line, content);
+        self.memory.take_fault()
+    }
+
+    /// Reads a line; says what came out and what was reported.
+    pub fn read(&self, line: LineAddr) -> (Answer, Option<Fault>) {
+        run_now(self.scheme.read(&self.memory, line));
+        let fault = self.memory.take_fault();
+        let released = self.memory.take_released().map(|(released, plaintext)| {
+            assert_eq!(released, line, "another line was released than was asked for");
+            plaintext.bytes
+        });
+        (Answer { released, reported: fault.is_some() }, fault)
+    }
+
+    /// Empties the metadata caches; says what was reported, if anything was.
+    pub fn flush(&self) -> Option<Fault> {
+        run_now(self.scheme.flush(&self.memory));
+        self.memory.take_fault()
+    }
+
+    /// All that the victim ever wrote.
+    pub fn oracle(&self) -> &Oracle {
+        &self.oracle
+    }
+
+    /// Where things lie.
+    pub fn map(&self) -> Map<'_> {
+        Map::new(self.scheme.layout())
+    }
+
+    /// The first pad that hid two texts, if any did.
+    pub fn pad_reuse(&self) -> Option<PadReuse> {
+        self.memory.ledger().reuse()
+    }
+
+    /// Lets an attacker at the memory while nobody looks.
+    pub fn attacked<R>(&self, attack: impl FnOnce(&mut Bus<'_>) -> R) -> R {
+        let lines = self.oracle.lines();
+        let media: &mut Media = &mut self.memory.media.borrow_mut();
+        attack(&mut Bus::new(media, self.map(), &lines, &self.recordings))
+    }
+}

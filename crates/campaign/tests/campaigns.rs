@@ -1,0 +1,131 @@
+//! Do the designs withstand exactly what they claim to withstand?
+
+use casemate_campaign::bus::Structure;
+use casemate_campaign::random::Random;
+use casemate_campaign::victim::Victim;
+use casemate_campaign::{Options, attack_design, exhaustive, honest, tamper_before_overflow};
+use protection::design::CounterChoice;
+use protection::planted::Planted;
+use systems::{Attack, Verdict, designs};
+use units::LineAddr;
+
+#[test]
+fn every_design_ends_every_attack_as_it_claims() {
+    for design in designs() {
+        let report = attack_design(&design, &Options::default(), &mut |_, _| ());
+        assert_eq!(report.rows.len(), Attack::ALL.len());
+        assert!(report.agrees, "{}", report.complaints().join("\n"));
+    }
+}
+
+#[test]
+fn one_trial_run_alone_ends_as_it_did_among_others() {
+    let design = systems::design("ctr-only").unwrap();
+    let many = casemate_campaign::attack(&design, Attack::SpoofCounter, &Options::default());
+    for example in many.examples {
+        let alone = Options { trials: 1, seed: example.seed, ..Options::default() };
+        let outcome = casemate_campaign::attack(&design, Attack::SpoofCounter, &alone);
+        assert_eq!(outcome.examples, [example]);
+    }
+}
+
+#[test]
+fn no_flip_of_any_stored_bit_gets_past_the_design_with_a_tree() {
+    let design = systems::design("sc64-bmt").unwrap();
+    let report = exhaustive(&design, &mut |_, _| ());
+    assert_eq!(report.flips, 41_984, "65 lines of data, 9 of tags, 2 of counters and 6 nodes, of 512 bits each");
+    for row in &report.rows {
+        // The last line of tags holds one tag; its other seven places, of 64 bits each, serve nothing in use.
+        let unused = if row.structure == "tag" { 7 * 64 } else { 0 };
+        assert_eq!(row.histogram.get(&Verdict::Harmless).copied().unwrap_or(0), unused, "{row:?}");
+        assert_eq!(row.histogram.get(&Verdict::Detected), Some(&(row.flips - unused)), "{row:?}");
+    }
+}
+
+#[test]
+fn every_flip_of_every_other_design_ends_as_its_claims_say() {
+    for design in designs().into_iter().filter(|design| design.name != "sc64-bmt") {
+        let report = exhaustive(&design, &mut |_, _| ());
+        for row in &report.rows {
+            let attack = match row.structure.as_str() {
+                "data" => Attack::FlipData,
+                "tag" => Attack::FlipTag,
+                "counter" => Attack::FlipCounter,
+                _ => Attack::FlipNode,
+            };
+            let worst = row.histogram.keys().next_back().copied();
+            assert_eq!(worst, design.claims.about(attack), "{}: {row:?}", design.name);
+        }
+    }
+}
+
+#[test]
+fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
+    for design in designs() {
+        let report = honest(&design.parts, 100_000, 7, Planted::NONE).unwrap();
+        assert_eq!((report.accesses, report.finding), (100_000, None), "{}", design.name);
+    }
+}
+
+#[test]
+fn tampering_before_re_encryption_is_treated_like_any_other() {
+    for design in designs().into_iter().filter(|design| design.parts.counters != CounterChoice::None) {
+        let verdict = tamper_before_overflow(&design.parts, 200, 1, Planted::NONE).unwrap();
+        assert_eq!(Some(verdict), design.claims.about(Attack::FlipData), "{}", design.name);
+    }
+}
+
+#[test]
+fn reports_are_json_that_names_the_command_to_see_it_again() {
+    let design = systems::design("none").unwrap();
+    let report = attack_design(&design, &Options { trials: 1, ..Options::default() }, &mut |_, _| ());
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["rows"][0]["attack"], "spoof-data");
+    assert_eq!(json["rows"][0]["worst"], "forged");
+    assert_eq!(json["rows"][0]["examples"][0]["replay"], "casemate attack none --row spoof-data --seed 1 --trials 1");
+}
+
+#[test]
+fn a_broken_claim_and_a_stale_one_are_both_complained_about() {
+    let mut design = systems::design("ctr-only").unwrap();
+    design.claims = systems::design("sc64-bmt").unwrap().claims;
+    let options = Options { trials: 10, ..Options::default() };
+    let broken = casemate_campaign::attack(&design, Attack::FlipData, &options);
+    let complaint = broken.complaint("ctr-only").unwrap();
+    assert!(
+        complaint.contains("claims detected, ended forged: casemate attack ctr-only --row flip-data"),
+        "{complaint}"
+    );
+    design = systems::design("sc64-bmt").unwrap();
+    design.claims = systems::design("none").unwrap().claims;
+    let stale = casemate_campaign::attack(&design, Attack::FlipData, &options);
+    assert!(stale.complaint("sc64-bmt").unwrap().contains("(better than claimed)"));
+}
+
+/// The attacker makes a re-encryption fail half-way, puts everything back as it was, lets the victim write a line that
+/// had been re-encrypted, and lets the next overflow go through. If the counters had not moved on at the first attempt,
+/// that line would be hidden by the same pad twice, and the attacker has both ciphertexts.
+#[test]
+fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
+    let (hot, bait, page) = (LineAddr(5), LineAddr(0), 0..64);
+    let design = systems::design("sc64-bmt").unwrap();
+    let mut victim = Victim::blank(&design.parts, 1, Planted::NONE).unwrap();
+    let mut random = Random::new(1);
+    for line in page {
+        victim.write(LineAddr(line), &random.line());
+    }
+    for _ in 1..127 {
+        assert_eq!(victim.write(hot, &random.line()), None);
+    }
+    victim.flush();
+    let before = victim.attacked(|bus| bus.record());
+    victim.attacked(|bus| bus.flip_place(Structure::Data, LineAddr(40), 0));
+    assert!(victim.write(hot, &random.line()).is_some(), "the 128th write finds the flip");
+    victim.flush();
+    victim.attacked(|bus| before.slots().for_each(|(slot, content)| bus.write(slot, content)));
+    victim.write(bait, &random.line());
+    for _ in 0..200 {
+        victim.write(hot, &random.line());
+    }
+    assert_eq!(victim.pad_reuse(), None);
+}

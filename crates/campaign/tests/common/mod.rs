@@ -1,0 +1,70 @@
+//! What the tests of timed memories share: a machine around a scheme.
+
+use casemate_campaign::victim::TINY_CACHES;
+use machine::channel::Channel;
+use machine::dram::DramConfig;
+use proptest::prelude::ProptestConfig;
+use protection::design::{CacheDesign, Parts};
+use protection::scheme::Scheme;
+use protection::ways::{Engine, Engines, Receiver, TimedMemory};
+use sim::Executor;
+use std::rc::Rc;
+use units::{Bytes, Duration, Time};
+
+/// Lines of data: as many as the victims of campaigns have, so that a tree stores three levels.
+pub const DATA_LINES: u64 = casemate_campaign::victim::DATA_LINES;
+
+/// Caches of one line each: nothing that was brought stays for the next.
+const SINGLE_LINES: CacheDesign = CacheDesign { counters: Bytes(64), tags: Bytes(64), nodes: Bytes(64), ways: 1 };
+
+/// So many cases on every change; PROPTEST_CASES asks for more, by night.
+pub fn cases(usual: u32) -> ProptestConfig {
+    let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_some() { default } else { ProptestConfig { cases: usual, ..default } }
+}
+
+/// The parts of a design with its own caches, with tiny ones and with the tiniest.
+pub fn with_caches(parts: &Parts, which: u64) -> Parts {
+    let caches = [parts.caches, TINY_CACHES, SINGLE_LINES][which as usize % 3];
+    Parts { caches, ..parts.clone() }
+}
+
+/// A timed memory under a scheme.
+pub struct Machine<R> {
+    /// Its tasks.
+    pub executor: Executor,
+    /// Its memory.
+    pub memory: Rc<TimedMemory<R>>,
+    /// Its protection.
+    pub scheme: Rc<Scheme>,
+}
+
+impl<R: Receiver> Machine<R> {
+    /// Builds one, with the ledger of pads on.
+    pub fn new(parts: &Parts, seed: u64, receiver: R) -> Machine<R> {
+        let scheme = Rc::new(parts.build(DATA_LINES, seed).unwrap());
+        let executor = Executor::new();
+        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+        let slots = scheme.layout().total_lines();
+        let memory = TimedMemory::new(executor.clock(), channel, slots, &engines(), true, receiver);
+        Machine { executor, memory: Rc::new(memory), scheme }
+    }
+
+    /// Runs until `done`, for at most `limit` of simulated time; whether `done` was reached. DRAM refreshes for ever, so
+    /// a deadlock shows as time that passes and nothing that gets done.
+    pub fn run(&mut self, limit: Duration, done: impl Fn() -> bool) -> bool {
+        let clock = self.executor.clock().clone();
+        let end: Time = clock.now() + limit;
+        self.executor.run_until(|| done() || clock.now() > end) && done()
+    }
+}
+
+fn engines() -> Engines {
+    let engine = |units, latency_ns, interval_ns| Engine { units, latency_ns, interval_ns };
+    Engines {
+        aes: engine(2, 10.0, 0.5),
+        mac: engine(1, 7.5, 1.0),
+        hash: engine(1, 12.0, 2.0),
+        metadata_cache: engine(1, 1.0, 0.5),
+    }
+}

@@ -1,0 +1,208 @@
+//! Many accesses in flight at once: does every line still hold what was last written to it, and does everybody finish?
+//!
+//! The scene is as mean as it can be made: thirty-two tasks over few lines, so that they meet on lines, on groups that
+//! overflow and on tags; caches of one line, so that every look brings something in and throws something out; pages that
+//! were never written, which get their start-up content in the middle of it all; and a task that flushes now and then.
+//!
+//! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks for. So
+//! a read must give what was written by the last write of its line that was asked for before it.
+
+mod common;
+
+use casemate_campaign::bus::flip;
+use casemate_campaign::random::Random;
+use common::{Machine, cases, with_caches};
+use proptest::prelude::*;
+use protection::design::Parts;
+use protection::verbs::{Fault, Plaintext, Slot};
+use protection::ways::{Functional, Receiver, Timed, run_now};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use systems::designs;
+use units::{Duration, Line, LineAddr};
+
+const TASKS: u64 = 32;
+const ACCESSES: u64 = 60;
+const PAGES: [u64; 6] = [0, 1, 8, 64, 512, 1023];
+/// Two lines of different groups that are written so often that their counters overflow.
+const HOT: [LineAddr; 2] = [LineAddr(7), LineAddr(64 * 8 + 14)];
+
+/// The core: knows what each read must give, and in which order reads of a line end. Under attack an access may come to
+/// nothing, so that only this is known: what comes out was written to that line once.
+#[derive(Default)]
+struct Core {
+    under_attack: bool,
+    versions: RefCell<BTreeMap<LineAddr, Vec<Line>>>,
+    faults: Cell<u64>,
+    current: RefCell<BTreeMap<LineAddr, Line>>,
+    expected: RefCell<BTreeMap<LineAddr, VecDeque<Line>>>,
+    wrong: RefCell<Vec<String>>,
+    reads: Cell<u64>,
+}
+
+impl Core {
+    fn current(&self, line: LineAddr) -> Line {
+        self.current.borrow().get(&line).copied().unwrap_or_else(|| self.start_up_content(line))
+    }
+
+    fn writes(&self, line: LineAddr, content: &Line) {
+        self.versions.borrow_mut().entry(line).or_default().push(*content);
+        self.current.borrow_mut().insert(line, *content);
+    }
+
+    fn reads(&self, line: LineAddr) {
+        let current = self.current(line);
+        self.current.borrow_mut().insert(line, current);
+        self.expected.borrow_mut().entry(line).or_default().push_back(current);
+    }
+}
+
+impl Receiver for Core {
+    fn released(&self, line: LineAddr, text: &Plaintext) {
+        self.reads.set(self.reads.get() + 1);
+        let expected = self.expected.borrow_mut().get_mut(&line).and_then(VecDeque::pop_front);
+        let was_ever = || self.versions.borrow().get(&line).is_some_and(|versions| versions.contains(&text.bytes));
+        let known = || text.bytes == self.start_up_content(line) || was_ever();
+        if expected != Some(text.bytes) && !(self.under_attack && known()) {
+            self.wrong.borrow_mut().push(format!("line {line} gave another version than it should"));
+        }
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.faults.set(self.faults.get() + 1);
+        if !self.under_attack {
+            self.wrong.borrow_mut().push(format!("a false alarm: {fault}"));
+        }
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> Line {
+        Random::new(line.0).line()
+    }
+}
+
+fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>) {
+    for task in 0..TASKS {
+        let (memory, scheme, finished) = (machine.memory.clone(), machine.scheme.clone(), finished.clone());
+        let clock = machine.executor.clock().clone();
+        let mut random = Random::new(seed ^ task << 32);
+        machine.executor.clock().spawn(async move {
+            let verbs = Timed::new(&memory);
+            for _ in 0..ACCESSES {
+                let page = PAGES[random.below(PAGES.len() as u64) as usize];
+                let any = LineAddr(page * 64 + random.below(5) * 7);
+                match random.below(100) {
+                    0 => scheme.flush(&verbs).await,
+                    1..45 => {
+                        let line = if random.below(4) == 0 { any } else { HOT[task as usize % 2] };
+                        let content = random.line();
+                        memory.receiver().writes(line, &content);
+                        scheme.write(&verbs, line, &content).await;
+                    }
+                    45..55 => clock.sleep(Duration::from_ns(random.below(300))).await,
+                    _ => {
+                        let line = if random.below(4) == 0 { HOT[task as usize % 2] } else { any };
+                        memory.receiver().reads(line);
+                        scheme.read(&verbs, line).await;
+                    }
+                }
+            }
+            finished.set(finished.get() + 1);
+        });
+    }
+}
+
+/// Runs the crowd; returns the hash of all events.
+fn crowd(parts: &Parts, seed: u64) -> Result<u64, TestCaseError> {
+    let mut machine = Machine::new(parts, seed, Core::default());
+    let finished = Rc::new(Cell::new(0));
+    start_tasks(&machine, seed, &finished);
+    let all = machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS);
+    let core = machine.memory.receiver();
+    prop_assert_eq!(&*core.wrong.borrow(), &Vec::<String>::new());
+    prop_assert!(all, "only {} of {TASKS} tasks finished: a deadlock", finished.get());
+    prop_assert!(core.reads.get() > TASKS && core.expected.borrow().values().all(VecDeque::is_empty));
+    prop_assert_eq!(machine.memory.pad_reuse(), None);
+    read_again(&machine)?;
+    prop_assert!(HOT.into_iter().all(|line| has_overflowed(&machine, line)), "the crowd was not mean enough");
+    Ok(machine.executor.clock().event_hash())
+}
+
+/// Flips a bit of whatever lies in memory every now and then, and flips it back a little later.
+fn start_attacker(machine: &Machine<Core>, seed: u64) {
+    let (memory, clock, mut random) = (machine.memory.clone(), machine.executor.clock().clone(), Random::new(!seed));
+    let flip_bit = move |slot: Slot, bit: usize| {
+        let mut media = memory.media().borrow_mut();
+        let mut content = media.read(slot).examine();
+        flip(&mut content, bit);
+        media.write(slot, &content);
+    };
+    let memory = machine.memory.clone();
+    machine.executor.clock().spawn(async move {
+        loop {
+            clock.sleep(Duration::from_ns(random.below(500))).await;
+            let slots: Vec<Slot> = memory.media().borrow().written_slots().map(|(slot, _)| slot).collect();
+            let Some(slot) = random.pick(&slots) else { continue };
+            let bit = random.below(512) as usize;
+            flip_bit(slot, bit);
+            clock.sleep(Duration::from_ns(random.below(500))).await;
+            flip_bit(slot, bit);
+        }
+    });
+}
+
+/// Whether the group of a line was renewed: its major counter, the first eight bytes of an sc64 line, is above zero. All
+/// is well if there are no counters.
+fn has_overflowed(machine: &Machine<Core>, line: LineAddr) -> bool {
+    let Some(slot) = machine.scheme.counter_slot(line) else { return true };
+    machine.memory.media().borrow().read(slot).examine()[..8] != [0; 8]
+}
+
+/// Reads everything again without time, from the same memory chips.
+fn read_again(machine: &Machine<Core>) -> Result<(), TestCaseError> {
+    let functional = Functional::new(machine.scheme.layout().total_lines());
+    functional.media.swap(machine.memory.media());
+    run_now(machine.scheme.flush(&functional));
+    for (line, content) in machine.memory.receiver().current.borrow().iter() {
+        run_now(machine.scheme.read(&functional, *line));
+        prop_assert_eq!(functional.take_fault(), None);
+        prop_assert_eq!(functional.take_released().map(|(line, text)| (line, text.bytes)), Some((*line, *content)));
+    }
+    functional.media.swap(machine.memory.media());
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+    #[test]
+    fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
+        for design in designs() {
+            crowd(&with_caches(&design.parts, seed), seed)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+    #[test]
+    fn a_crowd_under_attack_gets_no_garbage_and_nobody_waits_for_ever(seed in any::<u64>()) {
+        // Small caches, so that memory is asked often enough to be caught lying.
+        let parts = with_caches(&systems::design("sc64-bmt").unwrap().parts, 1 + seed % 2);
+        let mut machine = Machine::new(&parts, seed, Core { under_attack: true, ..Core::default() });
+        let finished = Rc::new(Cell::new(0));
+        start_tasks(&machine, seed, &finished);
+        start_attacker(&machine, seed);
+        let all = machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS);
+        let core = machine.memory.receiver();
+        prop_assert_eq!(&*core.wrong.borrow(), &Vec::<String>::new());
+        prop_assert!(all, "only {} of {TASKS} tasks finished: a deadlock", finished.get());
+        prop_assert!(core.faults.get() > 0, "the attacker was not mean enough");
+    }
+}
+
+#[test]
+fn a_crowd_with_the_same_seed_gives_the_same_events() {
+    let parts = with_caches(&systems::design("sc64-bmt").unwrap().parts, 1);
+    assert_eq!(crowd(&parts, 5).unwrap(), crowd(&parts, 5).unwrap());
+    assert_ne!(crowd(&parts, 5).unwrap(), crowd(&parts, 6).unwrap());
+}

@@ -1,0 +1,241 @@
+//! The proof that there is one text: functional, timed and explained runs of the same requests do the same.
+//!
+//! With one request in flight, the ways to run must agree on everything but time: what comes out, what is reported, what
+//! lies in memory, and which operations each request took. Operations are compared as sorted lists, request by request:
+//! branches that are joined run one after the other without time and interleaved with it, so their order may differ;
+//! which operations there are may not.
+
+mod common;
+
+use casemate_campaign::bus::flip;
+use casemate_campaign::random::Random;
+use common::{DATA_LINES, Machine, cases, with_caches};
+use proptest::prelude::*;
+use protection::design::{Parts, TreeChoice};
+use protection::media::Media;
+use protection::scheme::Scheme;
+use protection::verbs::{Fault, Plaintext, Slot, Verbs};
+use protection::ways::{Explained, Functional, Operation, Receiver, Timed, run_now};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use systems::designs;
+use units::{Duration, Line, LineAddr, ZERO_LINE};
+
+/// One step of a run.
+#[derive(Clone, Copy, Debug)]
+enum Request {
+    Read(LineAddr),
+    Write(LineAddr, Line),
+    Flush,
+    /// Somebody flips this bit of the n-th slot that is not blank, between two requests.
+    Tamper(u64, usize),
+}
+
+/// What left the checker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Event {
+    Released(LineAddr, Line, bool),
+    Reported(Fault),
+}
+
+/// All that a run shows.
+#[derive(Debug, Default)]
+struct Run {
+    /// Of each request; a functional memory keeps the last of each kind.
+    events: Vec<Vec<Event>>,
+    /// Of each request, sorted; empty lists where nobody explained.
+    operations: Vec<Vec<Operation>>,
+    /// At the end.
+    image: Vec<(Slot, Line)>,
+    pad_reuse: bool,
+}
+
+impl Run {
+    /// The last release and the last report of each request.
+    fn last_events(&self) -> Vec<[Option<Event>; 2]> {
+        let last = |events: &Vec<Event>, released: bool| {
+            events.iter().rfind(|event| matches!(event, Event::Released(..)) == released).copied()
+        };
+        self.events.iter().map(|events| [last(events, true), last(events, false)]).collect()
+    }
+}
+
+/// Requests over a few pages. All lines are written first: only a timed machine boots with a content.
+fn requests(seed: u64, tampering: bool) -> Vec<Request> {
+    const PAGES: [u64; 5] = [0, 1, 8, 64, 1023];
+    let mut random = Random::new(seed);
+    let lines: Vec<LineAddr> =
+        PAGES.iter().flat_map(|page| [0, 1, 9, 63].map(|line| LineAddr(page * 64 + line))).collect();
+    let mut requests: Vec<Request> = lines.iter().map(|line| Request::Write(*line, random.line())).collect();
+    for _ in 0..600 {
+        let line = random.pick(&lines).unwrap_or(LineAddr(0));
+        requests.push(match random.below(40) {
+            0 => Request::Flush,
+            1 if tampering => Request::Tamper(random.bits(), random.below(512) as usize),
+            2..15 => Request::Read(line),
+            // Most writes go to one line: its counter overflows.
+            15..28 => Request::Write(LineAddr(9), random.line()),
+            _ => Request::Write(line, random.line()),
+        });
+    }
+    requests.push(Request::Flush);
+    requests
+}
+
+async fn perform<V: Verbs>(scheme: &Scheme, verbs: &V, request: Request) {
+    match request {
+        Request::Read(line) => scheme.read(verbs, line).await,
+        Request::Write(line, content) => scheme.write(verbs, line, &content).await,
+        Request::Flush => scheme.flush(verbs).await,
+        Request::Tamper(..) => unreachable!("no access does this"),
+    }
+}
+
+fn tamper(media: &mut Media, which: u64, bit: usize) {
+    let written = media.written_slots().count() as u64;
+    let Some((slot, line)) = media.written_slots().nth((which % written) as usize).map(|(slot, line)| (slot, *line))
+    else {
+        return;
+    };
+    let mut content = line;
+    flip(&mut content, bit);
+    media.write(slot, &content);
+}
+
+fn image(media: &Media) -> Vec<(Slot, Line)> {
+    media.written_slots().map(|(slot, line)| (slot, *line)).collect()
+}
+
+fn sorted(mut operations: Vec<Operation>) -> Vec<Operation> {
+    operations.sort_unstable();
+    operations
+}
+
+fn functional(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> Run {
+    let scheme = parts.build(DATA_LINES, seed).unwrap();
+    let plain = Functional::new(scheme.layout().total_lines());
+    let wrapped = Explained::new(plain);
+    let memory = wrapped.inside();
+    let mut run = Run::default();
+    for request in requests {
+        match *request {
+            Request::Tamper(which, bit) => tamper(&mut memory.media.borrow_mut(), which, bit),
+            request if explained => run_now(perform(&scheme, &wrapped, request)),
+            request => run_now(perform(&scheme, memory, request)),
+        }
+        let released = memory.take_released().map(|(line, text)| Event::Released(line, text.bytes, text.verified));
+        run.events.push(released.into_iter().chain(memory.take_fault().map(Event::Reported)).collect());
+        run.operations.push(sorted(wrapped.take_operations()));
+    }
+    run.image = image(&memory.media.borrow());
+    run.pad_reuse = memory.ledger().reuse().is_some();
+    run
+}
+
+/// A core that writes down what it gets.
+#[derive(Default)]
+struct Notes(RefCell<Vec<Event>>);
+
+impl Receiver for Notes {
+    fn released(&self, line: LineAddr, text: &Plaintext) {
+        self.0.borrow_mut().push(Event::Released(line, text.bytes, text.verified));
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.0.borrow_mut().push(Event::Reported(fault));
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+fn timed(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> (Run, u64) {
+    let mut machine = Machine::new(parts, seed, Notes::default());
+    let wrapped = Rc::new(Explained::new(Timed::new(&machine.memory)));
+    let mut run = Run::default();
+    for request in requests {
+        match *request {
+            Request::Tamper(which, bit) => tamper(&mut machine.memory.media().borrow_mut(), which, bit),
+            request => {
+                let done = Rc::new(Cell::new(false));
+                let (scheme, verbs, ended) = (machine.scheme.clone(), wrapped.clone(), done.clone());
+                machine.executor.clock().spawn(async move {
+                    if explained {
+                        perform(&scheme, &*verbs, request).await;
+                    } else {
+                        perform(&scheme, verbs.inside(), request).await;
+                    }
+                    ended.set(true);
+                });
+                assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "{request:?} does not end");
+            }
+        }
+        run.events.push(machine.memory.receiver().0.take());
+        run.operations.push(sorted(wrapped.take_operations()));
+    }
+    run.pad_reuse = machine.memory.pad_reuse().is_some();
+    run.image = image(&machine.memory.media().borrow());
+    (run, machine.executor.clock().event_hash())
+}
+
+fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestCaseError> {
+    let requests = requests(seed, tampering);
+    let reference = functional(parts, seed, &requests, true);
+    let (timed_run, _) = timed(parts, seed, &requests, true);
+    // Reports and releases are operations too, so this compares them all, beside those that are kept as events.
+    for (index, request) in requests.iter().enumerate() {
+        let (here, there) = (&reference.operations[index], &timed_run.operations[index]);
+        prop_assert_eq!(here, there, "request {}: {:?}", index, request);
+    }
+    let others = [functional(parts, seed, &requests, false), timed(parts, seed, &requests, false).0, timed_run];
+    for (name, other) in ["functional", "timed", "timed and explained"].into_iter().zip(others) {
+        prop_assert_eq!(reference.last_events(), other.last_events(), "{}", name);
+        prop_assert_eq!(&reference.image, &other.image, "{}", name);
+        prop_assert_eq!(reference.pad_reuse, other.pad_reuse, "{}", name);
+    }
+    // Who can put back counters can make a design without a tree reuse its pads; with one, nobody can.
+    let may_reuse = tampering && parts.tree == TreeChoice::None;
+    prop_assert!(may_reuse || !reference.pad_reuse, "a pad was reused");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+    #[test]
+    fn all_ways_to_run_do_the_same_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
+        for design in designs() {
+            all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
+        }
+    }
+}
+
+#[test]
+fn the_requests_of_this_test_do_overflow_and_do_get_caught_tampering() {
+    let parts = with_caches(&systems::design("sc64-bmt").unwrap().parts, 1);
+    let scheme = parts.build(DATA_LINES, 1).unwrap();
+    let honest = functional(&parts, 1, &requests(1, false), true);
+    let stores_of_neighbour = |operations: &Vec<Operation>| {
+        let neighbour = scheme.layout().data_slot(LineAddr(1));
+        operations.iter().any(|operation| matches!(operation, Operation::Store(_, slot, _) if *slot == neighbour))
+    };
+    let hot = |request: &Request| matches!(request, Request::Write(line, _) if line.0 == 9);
+    let renewals = requests(1, false)
+        .iter()
+        .zip(&honest.operations)
+        .filter(|(request, operations)| hot(request) && stores_of_neighbour(operations))
+        .count();
+    assert!(renewals > 0, "no write of the hot line re-encrypted its neighbour");
+    let reported = |run: &Run| run.events.iter().flatten().filter(|event| matches!(event, Event::Reported(_))).count();
+    assert_eq!(reported(&honest), 0);
+    assert!(reported(&functional(&parts, 1, &requests(1, true), true)) > 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_events_and_another_does_not() {
+    for design in designs() {
+        let hash = |seed| timed(&design.parts, seed, &requests(seed, false), false).1;
+        assert_eq!(hash(3), hash(3), "{}", design.name);
+        assert_ne!(hash(3), hash(4), "{}", design.name);
+    }
+}
