@@ -6,11 +6,11 @@
 
 use crate::bus::{Bus, Recording, Structure};
 use crate::oracle::Wish;
-use crate::random::Random;
 use protection::verbs::Slot;
 use std::ops::Range;
 use systems::Attack;
 use units::LineAddr;
+use units::random::Random;
 
 /// What an attacker did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,12 +9,12 @@
 //! Trial `i` of a row has the seed `seed + i` and depends on nothing else, so that any trial can be run alone.
 
 use crate::attacker::{self, Strike};
-use crate::random::Random;
 use crate::report::{DesignReport, Example, Histogram, Outcome};
 use crate::victim::Victim;
 use protection::planted::Planted;
 use systems::{Attack, Design, Verdict};
 use units::LineAddr;
+use units::random::Random;
 
 /// How a campaign is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

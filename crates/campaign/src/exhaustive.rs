@@ -6,13 +6,13 @@
 
 use crate::bus::{Recording, Structure};
 use crate::oracle::Wish;
-use crate::random::Random;
 use crate::report::{ExhaustiveReport, ExhaustiveRow, Histogram};
 use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
 use protection::design::Parts;
 use protection::planted::Planted;
 use protection::verbs::Slot;
 use systems::{Design, Verdict};
+use units::random::Random;
 use units::{LINE_BYTES, LINES_PER_PAGE, LineAddr};
 
 const SEED: u64 = 1;

@@ -5,13 +5,13 @@
 
 use crate::bus::Structure;
 use crate::oracle::Wish;
-use crate::random::Random;
 use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
 use protection::design::Parts;
 use protection::planted::Planted;
 use protection::verbs::Fault;
 use serde::Serialize;
 use systems::Verdict;
+use units::random::Random;
 use units::{LINES_PER_PAGE, LineAddr};
 
 /// What went wrong although nobody attacked.

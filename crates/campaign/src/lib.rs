@@ -23,7 +23,6 @@ pub mod campaign;
 pub mod exhaustive;
 pub mod honest;
 pub mod oracle;
-pub mod random;
 pub mod report;
 pub mod victim;
 

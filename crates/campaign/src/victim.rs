@@ -9,7 +9,6 @@
 
 use crate::bus::{Bus, Map, Recording};
 use crate::oracle::{Answer, Oracle};
-use crate::random::Random;
 use protection::design::{CacheDesign, Parts};
 use protection::ledger::PadReuse;
 use protection::media::Media;
@@ -17,6 +16,7 @@ use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::Fault;
 use protection::ways::{Functional, run_now};
+use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
 
 /// Lines of data in every victim's memory: 4 MB, so that an 8-ary tree over pages of counters stores three levels.

@@ -1,13 +1,13 @@
 //! Do the designs withstand exactly what they claim to withstand?
 
 use casemate_campaign::bus::Structure;
-use casemate_campaign::random::Random;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Options, attack_design, exhaustive, honest, tamper_before_overflow};
 use protection::design::CounterChoice;
 use protection::planted::Planted;
 use systems::{Attack, Verdict, designs};
 use units::LineAddr;
+use units::random::Random;
 
 #[test]
 fn every_design_ends_every_attack_as_it_claims() {

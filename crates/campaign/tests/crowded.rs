@@ -10,7 +10,6 @@
 mod common;
 
 use casemate_campaign::bus::flip;
-use casemate_campaign::random::Random;
 use common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::Parts;
@@ -20,6 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use systems::designs;
+use units::random::Random;
 use units::{Duration, Line, LineAddr};
 
 const TASKS: u64 = 32;

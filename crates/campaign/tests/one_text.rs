@@ -8,7 +8,6 @@
 mod common;
 
 use casemate_campaign::bus::flip;
-use casemate_campaign::random::Random;
 use common::{DATA_LINES, Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::{Parts, TreeChoice};
@@ -19,6 +18,7 @@ use protection::ways::{Explained, Functional, Operation, Receiver, Timed, run_no
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use systems::designs;
+use units::random::Random;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
 
 /// One step of a run.
@@ -71,7 +71,7 @@ fn requests(seed: u64, tampering: bool) -> Vec<Request> {
         let line = random.pick(&lines).unwrap_or(LineAddr(0));
         requests.push(match random.below(40) {
             0 => Request::Flush,
-            1 if tampering => Request::Tamper(random.bits(), random.below(512) as usize),
+            1 if tampering => Request::Tamper(random.word(), random.below(512) as usize),
             2..15 => Request::Read(line),
             // Most writes go to one line: its counter overflows.
             15..28 => Request::Write(LineAddr(9), random.line()),

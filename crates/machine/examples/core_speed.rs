@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
 use std::time::Instant;
+use units::random::Random;
 use units::{Duration, LineAddr, Time, VirtAddr};
 use workload::instruction::{Class, Flow, Instruction, Reg};
 
@@ -15,19 +16,6 @@ use workload::instruction::{Class, Flow, Instruction, Reg};
 const BODY: usize = 4096;
 /// What memory takes to answer.
 const MEMORY: Duration = Duration::from_ns(60);
-
-/// Sebastiano Vigna's splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % bound
-    }
-}
 
 /// A random program of the usual mix: a quarter loads, a tenth stores, a sixth branches.
 struct Program {
@@ -41,7 +29,7 @@ struct Program {
 
 impl Program {
     fn new(instructions: u64, lines: u64) -> Program {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let body = (0..BODY as u64).map(|index| Program::instruction(index, &mut random)).collect();
         Program { body, at: 0, left: instructions, random, lines, touch: [touch(0, false)] }
     }

@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use thiserror::Error;
+use units::random::{Random, mix};
 use units::{Bytes, PAGE_BYTES, PhysAddr, VirtAddr};
 
 /// Memory is full.
@@ -91,8 +92,8 @@ struct Permutation {
 impl Permutation {
     fn new(len: u64, seed: u64) -> Permutation {
         let bits = (64 - len.saturating_sub(1).leading_zeros()).max(2);
-        let mut state = seed;
-        Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| splitmix64(&mut state)) }
+        let mut random = Random::new(seed);
+        Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| random.word()) }
     }
 
     fn at(&self, index: u64) -> u64 {
@@ -107,19 +108,10 @@ impl Permutation {
         let mask = (1 << self.half_bits) - 1;
         let (mut left, mut right) = (value >> self.half_bits, value & mask);
         for key in self.keys {
-            let mut mixed = right ^ key;
-            (left, right) = (right, left ^ (splitmix64(&mut mixed) & mask));
+            (left, right) = (right, left ^ (mix(right ^ key) & mask));
         }
         (left << self.half_bits) | right
     }
-}
-
-fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::io;
 use thiserror::Error;
+use workload::nearest;
 
 /// Why a design or a machine cannot be used.
 #[derive(Error, Debug)]
@@ -62,12 +63,4 @@ impl ConfigError {
 
 fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" (did you mean '{name}'?)"))
-}
-
-/// The name among `known` that `name` was most likely meant to be.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const SIMILAR: f64 = 0.7;
-    let scored = known.into_iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
-    let (score, best) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (score >= SIMILAR).then_some(best)
 }

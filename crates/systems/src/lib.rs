@@ -10,8 +10,9 @@ mod machine_file;
 
 pub use claims::{Attack, Claims, Verdict};
 pub use design_file::Design;
-pub use error::{ConfigError, nearest};
+pub use error::ConfigError;
 pub use machine_file::{LlcConfig, Machine, Memory};
+use workload::nearest;
 
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));

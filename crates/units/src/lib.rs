@@ -5,6 +5,7 @@
 //! instant. No other crate of Casemate is named here.
 
 mod address;
+pub mod random;
 mod size;
 mod time;
 

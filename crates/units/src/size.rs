@@ -41,7 +41,8 @@ impl FromStr for Bytes {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, scale) = UNITS.into_iter().find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale)).unwrap_or(("B", 1));
+        let (name, scale) =
+            UNITS.into_iter().find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale)).unwrap_or(("B", 1));
         write!(f, "{} {name}", self.0 / scale)
     }
 }

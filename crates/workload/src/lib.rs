@@ -10,6 +10,7 @@ mod error;
 pub mod instruction;
 pub mod kernels;
 pub mod live;
+mod names;
 pub mod shadow;
 mod source;
 pub mod stream;
@@ -19,4 +20,5 @@ pub mod trace;
 pub mod walker;
 
 pub use error::WorkloadError;
+pub use names::nearest;
 pub use source::{Finish, Medium, Origin, Source, Values};

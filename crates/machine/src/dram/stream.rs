@@ -6,6 +6,7 @@
 
 use super::{Completion, Dram, DramConfig, Kind};
 use serde::{Deserialize, Serialize};
+use units::random::Random;
 use units::{Clock, Cycles, LINE_BYTES, LineAddr, Time};
 
 /// Which lines a stream touches.
@@ -20,20 +21,6 @@ pub enum Pattern {
     RandomReadsAndWrites,
     /// Reads of another row of the same bank each time, under the row-bank-group-column map.
     RowConflicts,
-}
-
-/// The generator of Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators* (OOPSLA 2014).
-#[derive(Clone, Debug)]
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
 }
 
 /// A request of a stream.
@@ -54,15 +41,15 @@ pub struct Stream {
     mean_gap: u64,
     number: u64,
     arrival: u64,
-    addresses: SplitMix64,
-    gaps: SplitMix64,
-    writes: SplitMix64,
+    addresses: Random,
+    gaps: Random,
+    writes: Random,
 }
 
 impl Stream {
     /// A stream whose requests arrive `mean_gap` clocks apart on average, uniformly spread from 0 to twice that.
     pub fn new(pattern: Pattern, mean_gap: u64) -> Stream {
-        let [addresses, gaps, writes] = [SplitMix64(1), SplitMix64(2), SplitMix64(3)];
+        let [addresses, gaps, writes] = [Random::new(1), Random::new(2), Random::new(3)];
         Stream { pattern, mean_gap, number: 0, arrival: 0, addresses, gaps, writes }
     }
 }
@@ -73,7 +60,7 @@ impl Iterator for Stream {
     /// Every request takes one draw from each generator, so patterns share their arrivals.
     fn next(&mut self) -> Option<Offered> {
         let number = self.number;
-        let [address, gap, write] = [self.addresses.draw(), self.gaps.draw(), self.writes.draw()];
+        let [address, gap, write] = [self.addresses.word(), self.gaps.word(), self.writes.word()];
         self.number += 1;
         self.arrival += gap % (2 * self.mean_gap + 1);
         let line = match self.pattern {

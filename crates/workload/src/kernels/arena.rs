@@ -4,10 +4,10 @@
 //! bytes are kept as 64-bit words, which is how the stream carries them; the host gives pages to an arena only as they
 //! are written, so a sparse one costs little.
 
-use super::random::mix;
 use std::marker::PhantomData;
 use std::ops::Range;
 use units::LINE_BYTES;
+use units::random::mix;
 
 const WORD_BYTES: u64 = 8;
 const WORDS_PER_LINE: usize = LINE_BYTES / WORD_BYTES as usize;

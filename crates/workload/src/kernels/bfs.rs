@@ -11,8 +11,8 @@ use super::arena::{Array, Place};
 use super::emitter::{Emitter, Stopped};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::Random;
 use code::Code;
+use units::random::Random;
 
 const UNREACHED: u32 = u32::MAX;
 

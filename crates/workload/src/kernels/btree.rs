@@ -11,9 +11,9 @@ use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::{Random, mix, scale_below};
 use code::Code;
 use tree::{MAX_KEYS, NODE_BYTES, Tree, UPPER_HALF};
+use units::random::{Random, mix, scale_below};
 
 pub(super) const INFO: KernelInfo = KernelInfo {
     name: "btree",

@@ -17,8 +17,8 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::Random;
 use crate::instruction::Reg;
+use units::random::Random;
 use units::{Bytes, LINE_BYTES};
 
 /// Holds the checksum.
@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn one_round_touches_every_line_and_ends_at_its_start() {
-        let Checked { answer, lines, loads, .. } = run(&INFO, &[("footprint", "64 KB"), ("steps", "1024"), ("work", "0")], 9);
+        let Checked { answer, lines, loads, .. } =
+            run(&INFO, &[("footprint", "64 KB"), ("steps", "1024"), ("work", "0")], 9);
         assert_eq!((answer, lines, loads), (0, 1024, 1024));
     }
 

@@ -8,8 +8,8 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::Random;
 use units::Bytes;
+use units::random::Random;
 
 const POLYNOMIAL: u64 = 7;
 

@@ -10,9 +10,9 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::Random;
 use crate::stream::BlockId;
 use units::Bytes;
+use units::random::Random;
 
 const TUPLE_BYTES: u64 = 8;
 /// Knuth's multiplicative hash: 2^32 divided by the golden ratio.

@@ -14,7 +14,6 @@ mod hashjoin;
 mod listing;
 mod parameters;
 mod program;
-mod random;
 mod resident;
 mod stream;
 #[cfg(test)]
@@ -22,6 +21,7 @@ mod testing;
 
 pub use parameters::{KernelError, Kind, Parameter};
 
+use crate::nearest;
 use crate::{Source, WorkloadError};
 use parameters::Settings;
 use program::{KernelSource, Program};
@@ -60,7 +60,7 @@ impl KernelInfo {
 pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
     let kernel = KERNELS.iter().find(|kernel| kernel.name == name).ok_or_else(|| {
         let known: Vec<_> = KERNELS.iter().map(|kernel| kernel.name).collect();
-        KernelError::UnknownKernel { name: name.to_owned(), nearest: parameters::nearest(name, &known), known }
+        KernelError::UnknownKernel { name: name.to_owned(), nearest: nearest(name, known.iter().copied()), known }
     })?;
     let settings = kernel.settings(parameters)?;
     Ok(Box::new(KernelSource::start(name, (kernel.prepare)(&settings), &settings, seed)))

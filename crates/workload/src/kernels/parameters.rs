@@ -3,6 +3,7 @@
 //! A parameter is a row of a table: name, what it accepts, default, meaning. Checking, help texts and errors all come
 //! from that row, so a kernel reads values that are already right.
 
+use crate::nearest;
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
@@ -121,14 +122,6 @@ fn hint(nearest: &Option<&str>) -> String {
     nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 }
 
-/// The name among `known` that `name` was most likely meant to be.
-pub fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    const SIMILAR: f64 = 0.7;
-    let similarity = |candidate: &str| strsim::jaro_winkler(name, candidate);
-    let best = known.iter().copied().max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
-    (similarity(best) >= SIMILAR).then_some(best)
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Value {
     Count(u64),
@@ -165,7 +158,7 @@ impl Settings {
             return Err(KernelError::UnknownParameter {
                 kernel,
                 name: name.clone(),
-                nearest: nearest(name, &known),
+                nearest: nearest(name, known.iter().copied()),
                 known,
             });
         }

@@ -7,7 +7,6 @@
 use super::arena::Arena;
 use super::emitter::{Emitter, Stopped};
 use super::parameters::Settings;
-use super::random::{Random, mix};
 use crate::stream::Chunk;
 use crate::{Finish, Medium, Origin, Source, Values, WorkloadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -15,6 +14,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use units::VirtAddr;
+use units::random::{Random, mix};
 
 /// Chunks that a kernel may be ahead of its consumer.
 const CHUNKS_AHEAD: usize = 4;

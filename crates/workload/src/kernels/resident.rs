@@ -10,10 +10,10 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::{Random, scale_below};
 use crate::instruction::Reg;
 use crate::stream::BlockId;
 use units::Bytes;
+use units::random::{Random, scale_below};
 
 /// The 64-bit FNV prime and offset basis (Fowler, Noll and Vo), used here on whole words.
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -10,10 +10,10 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
-use super::random::Random;
 use crate::instruction::Reg;
 use crate::stream::BlockId;
 use units::Bytes;
+use units::random::Random;
 
 const FACTOR: f64 = 0.4;
 /// Doubles in one vector register.

@@ -1,6 +1,8 @@
-//! The kernels' own randomness: SplitMix64, so that a seed means the same run on every machine and forever.
+//! The one source of randomness: SplitMix64, so that a seed means the same run on every machine and forever.
 //!
 //! Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+
+use crate::{LINE_BYTES, Line};
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -23,9 +25,14 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of this seed; seeds that differ in one bit give unrelated streams.
+    /// The published generator, begun at `seed`.
     pub fn new(seed: u64) -> Random {
-        Random { state: mix(seed ^ GOLDEN_GAMMA) }
+        Random { state: seed }
+    }
+
+    /// A stream of its own for each purpose under one seed: neighbouring purposes are unrelated.
+    pub fn for_purpose(seed: u64, purpose: u64) -> Random {
+        Random { state: mix(mix(seed ^ GOLDEN_GAMMA) ^ purpose) }
     }
 
     /// The next word.
@@ -34,7 +41,7 @@ impl Random {
         mix(self.state)
     }
 
-    /// The next number below `limit`.
+    /// The next number below `limit`, which must not be zero.
     pub fn below(&mut self, limit: u64) -> u64 {
         scale_below(self.word(), limit)
     }
@@ -42,6 +49,18 @@ impl Random {
     /// The next number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// One of `items`, or nothing if there are none.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
+        (!items.is_empty()).then(|| items[self.below(items.len() as u64) as usize])
+    }
+
+    /// A line of random bytes: different from every other one but with negligible probability.
+    pub fn line(&mut self) -> Line {
+        let mut line = [0; LINE_BYTES];
+        line.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&self.word().to_le_bytes()));
+        line
     }
 
     /// Puts `items` in random order (Fisher and Yates).
@@ -57,10 +76,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_finaliser_gives_the_published_sequence() {
-        // The reference implementation seeded with zero.
-        let words: Vec<u64> = (1..=3u64).map(|step| mix(step.wrapping_mul(GOLDEN_GAMMA))).collect();
-        assert_eq!(words, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    fn the_stream_is_the_published_one() {
+        let mut random = Random::new(1_234_567);
+        assert_eq!([random.word(), random.word()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }
 
     #[test]

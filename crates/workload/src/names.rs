@@ -1,0 +1,21 @@
+//! What a mistyped name was meant to be.
+
+/// The name among `known` that `name` was most likely meant to be, if any is similar.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const SIMILAR: f64 = 0.7;
+    let scored = known.into_iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+    let (score, best) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (score >= SIMILAR).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_is_understood_and_a_stranger_is_not() {
+        let known = ["sc64-bmt", "ctr-mac", "none"];
+        assert_eq!(nearest("sc64-btm", known), Some("sc64-bmt"));
+        assert_eq!(nearest("qqqq", known), None);
+    }
+}
