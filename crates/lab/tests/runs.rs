@@ -89,3 +89,14 @@ fn a_longer_walk_takes_longer() {
     let times = [OnChip::All, OnChip::Counter, OnChip::Nothing].map(|held| explained("sc64-bmt", held, Row::Closed));
     assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
 }
+
+#[test]
+fn the_pad_is_made_while_its_counter_is_still_being_verified() {
+    let (machine, design) = (systems::machine("modern").unwrap(), systems::design("sc64-bmt").unwrap());
+    let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed };
+    let spans = explain(&machine, &design, scenario).unwrap().spans;
+    let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
+    let verified = spans.iter().filter(|span| span.verb == "hash").map(|span| span.end).max().unwrap();
+    assert_eq!(span("pad", "4 AES").start, span("fetch", "counter").end);
+    assert!(span("pad", "4 AES").start < verified && span("release", "verified").start > verified);
+}

@@ -124,19 +124,17 @@ impl Scheme {
         self.seal_and_store(verbs, line, counter, plaintext).await
     }
 
-    /// The counter of a line and, where the mode works ahead, the time to make its pad.
+    /// The counter of a line and, where the mode works ahead, the time to make its pad: from when the counter is there,
+    /// while it is still being verified.
     async fn counter_and_pad<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Counter, Fault> {
-        let counter = match self.counter_slot(line) {
-            Some(slot) => {
-                let counters = self.metadata(verbs, slot, Role::Counter).await?;
-                self.counters.read(&counters, self.counters.position(line))
+        let Some(slot) = self.counter_slot(line) else { return Ok(Counter::default()) };
+        let make_pad = async || {
+            if self.cipher.works_ahead() {
+                verbs.pad(self.cipher.blocks()).await;
             }
-            None => Counter::default(),
         };
-        if self.cipher.works_ahead() {
-            verbs.pad(self.cipher.blocks()).await;
-        }
-        Ok(counter)
+        let counters = self.metadata_for(verbs, slot, Role::Counter, make_pad).await?;
+        Ok(self.counters.read(&counters, self.counters.position(line)))
     }
 
     async fn stored_tag<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<u64, Fault> {
