@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tomllib
+import sys
 from pathlib import Path
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 CRATES = ROOT / "crates"

@@ -131,7 +131,7 @@ impl<S: Source> Feed for Program<S> {
                 Ok((_, physical)) => {
                     let mut shadow = shadow.borrow_mut();
                     let line = physical.line();
-                    let known = shadow.get(line.0).is_some();
+                    let known = shadow.holds(line.0);
                     let cells = shadow.entry(line.0);
                     if known && cells.0 != *content {
                         foreign.push(line);
@@ -141,7 +141,9 @@ impl<S: Source> Feed for Program<S> {
                 }
                 Err(full) => trouble = Some(full),
             },
-            Event::ProcessStarted { process, .. } => counters.processes = counters.processes.max(u64::from(process) + 1),
+            Event::ProcessStarted { process, .. } => {
+                counters.processes = counters.processes.max(u64::from(process) + 1)
+            }
             _ => {}
         })?;
         if let Some(full) = trouble {

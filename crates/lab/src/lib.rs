@@ -1,16 +1,22 @@
 //! The laboratory: a program, a machine and a design, put together and run.
 //!
 //! [`run()`] gives one [`record::Record`]: what it cost, and whether every line that came back was the line that had been
-//! written. [`explain`] gives the timeline of a single access.
+//! written. [`session()`] runs several designs on one execution of the program, [`record_trace`] stores an execution, and
+//! [`explain`] gives the timeline of a single access.
 
 mod chip;
 mod core_task;
+mod endable;
 pub mod explain;
 mod feed;
 pub mod record;
+mod recording;
 mod run;
+mod session;
 mod uncore;
 
 pub use feed::{FeedCounters, FeedError};
 pub use record::Record;
+pub use recording::record_trace;
 pub use run::{Control, RunError, RunOptions, run};
+pub use session::{Command, Outcome, Progress, Results, SessionError, session};

@@ -129,8 +129,7 @@ impl<S: Source + 'static> Bench<S> {
         let chip = Chip::new(clock, machine, shadow);
         let channel = Channel::start(clock, machine.dram.clone());
         let slots = scheme.layout().total_lines();
-        let memory =
-            Rc::new(TimedMemory::new(clock, channel.clone(), slots, &machine.engines, *ledger, chip.clone()));
+        let memory = Rc::new(TimedMemory::new(clock, channel.clone(), slots, &machine.engines, *ledger, chip.clone()));
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         let end = Rc::new(RefCell::new(None));
         CoreTask::start(clock, chip.clone(), uncore, memory.clone(), program.clone(), end.clone());
@@ -203,7 +202,8 @@ impl<S: Source + 'static> Bench<S> {
         let lines = self.chip.observed();
         let false_alarm = self.chip.fault_reported();
         let pad_reused = self.memory.ledger_is_on().then(|| self.memory.pad_reuse().is_some());
-        let passed = lines.lines_wrong == 0 && lines.lines_checked > 0 && false_alarm.is_none() && pad_reused != Some(true);
+        let passed =
+            lines.lines_wrong == 0 && lines.lines_checked > 0 && false_alarm.is_none() && pad_reused != Some(true);
         Checks { lines, false_alarm, pad_reused, passed }
     }
 }

@@ -1,1 +1,188 @@
-//! (being written)
+//! `casemate._core`: the laboratory for Python. Glue only.
+//!
+//! What crosses the border is text: JSON in, JSON out, so that the same record reaches a file, a notebook and another
+//! language in the same form. Whatever takes long releases the interpreter, and asks it about ten times a second whether
+//! Ctrl-C was pressed. Every error is a `CasemateError` with the words of the Rust error.
+
+mod catalogue;
+mod programs;
+mod watching;
+
+use campaign::Options;
+use lab::explain::Scenario;
+use programs::Program;
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::fmt::Display;
+use std::path::PathBuf;
+use systems::Attack;
+use watching::{Watcher, interruptible};
+
+create_exception!(_core, CasemateError, PyException, "What was asked for cannot be done; the message says why.");
+
+fn refused(error: impl Display) -> PyErr {
+    CasemateError::new_err(error.to_string())
+}
+
+fn to_json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(refused)
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(refused)
+}
+
+/// A run of one program under several designs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunSpec {
+    designs: Vec<String>,
+    machine: String,
+    program: Program,
+    /// The most instructions; nothing for all.
+    limit: Option<u64>,
+    seed: u64,
+    ledger: bool,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    design: String,
+    error: String,
+}
+
+#[derive(Serialize)]
+struct RunAnswer {
+    records: Vec<lab::Record>,
+    failures: Vec<Failure>,
+    interrupted: bool,
+}
+
+/// Runs a program under several designs. `callback(progress_json)` is called about ten times a second. Ctrl-C ends the
+/// program there and lets the designs finish with that; a second one gives up.
+#[pyfunction]
+fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let spec: RunSpec = from_json(spec)?;
+    let machine = systems::machine(&spec.machine).map_err(refused)?;
+    let options = |design: &String| {
+        let design = systems::design(design).map_err(refused)?;
+        let budget = spec.program.budget(spec.limit);
+        Ok(lab::RunOptions { machine: machine.clone(), design, seed: spec.seed, budget, ledger: spec.ledger })
+    };
+    let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
+    let mut watcher = Watcher::new(callback);
+    let opened = spec.program.open(spec.limit, spec.seed).map_err(refused)?;
+    let results = py.detach(|| {
+        lab::session(opened.source, &designs, |progress| {
+            let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });
+            watcher.look(&told, opened.process)
+        })
+    });
+    watcher.finish()?;
+    let mut answer = RunAnswer { records: Vec::new(), failures: Vec::new(), interrupted: results.ended_early };
+    for (options, outcome) in designs.iter().zip(results.outcomes) {
+        match outcome {
+            Ok(record) => answer.records.push(record),
+            Err(error) => {
+                answer.failures.push(Failure { design: options.design.name.clone(), error: error.to_string() });
+            }
+        }
+    }
+    to_json(&answer)
+}
+
+/// The recording of a program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordSpec {
+    program: Program,
+    limit: Option<u64>,
+    output: PathBuf,
+}
+
+/// Stores an execution in a file. Ctrl-C ends the program there and keeps what was recorded; a second one gives up.
+#[pyfunction]
+fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let spec: RecordSpec = from_json(spec)?;
+    let mut watcher = Watcher::new(callback);
+    let opened = spec.program.open(spec.limit, 1).map_err(refused)?;
+    let totals = py.detach(|| {
+        lab::record_trace(opened.source, &spec.output, |instructions| {
+            watcher.look(&serde_json::json!({ "instructions": instructions }), opened.process)
+        })
+    });
+    let interrupted = watcher.was_interrupted();
+    watcher.finish()?;
+    to_json(&serde_json::json!({ "totals": totals.map_err(refused)?, "interrupted": interrupted }))
+}
+
+/// What a trace holds. All of it is read and checked.
+#[pyfunction]
+fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let path = PathBuf::from(path);
+    let read = interruptible(py, &callback, move |progress| {
+        programs::read_trace(&path, |chunks| progress.tell(serde_json::json!({ "chunks": chunks })))
+    })?;
+    to_json(&read.map_err(refused)?)
+}
+
+/// The timeline of one read.
+#[pyfunction]
+fn explain(machine: &str, design: &str, scenario: &str) -> PyResult<String> {
+    let machine = systems::machine(machine).map_err(refused)?;
+    let design = systems::design(design).map_err(refused)?;
+    let scenario: Scenario = from_json(scenario)?;
+    to_json(&lab::explain::explain(&machine, &design, scenario).map_err(refused)?)
+}
+
+/// A campaign's size.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AttackSpec {
+    trials: u64,
+    seed: u64,
+    /// Only this attack, or all.
+    row: Option<Attack>,
+}
+
+/// Carries attacks out against a design. Ctrl-C gives up.
+#[pyfunction]
+fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let spec: AttackSpec = from_json(spec)?;
+    let design = systems::design(design).map_err(refused)?;
+    let options = Options { trials: spec.trials, seed: spec.seed, ..Options::default() };
+    let report = interruptible(py, &callback, move |progress| {
+        let rows = spec.row.as_ref().map_or(Attack::ALL, std::slice::from_ref);
+        campaign::attack_rows(&design, rows, &options, &mut |done, of| progress.tell_part(done, of))
+    })?;
+    to_json(&report)
+}
+
+/// Flips every stored bit of a small memory. Ctrl-C gives up.
+#[pyfunction]
+fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let design = systems::design(design).map_err(refused)?;
+    let flip_all =
+        move |progress: &watching::Ticker| campaign::exhaustive(&design, &mut |done, of| progress.tell_part(done, of));
+    to_json(&interruptible(py, &callback, flip_all)?)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CasemateError", module.py().get_type::<CasemateError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(catalogue::designs, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::design, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::machines, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(record, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(attack, module)?)?;
+    module.add_function(wrap_pyfunction!(exhaustive, module)?)
+}

@@ -13,6 +13,9 @@ pub struct Design {
     pub name: String,
     /// What it is, in a sentence.
     pub summary: String,
+    /// The class of protection, from C0 (plain memory) up: C1 encryption without counters, C1' counter mode without tags,
+    /// C3 encryption with tags, C4 with freshness.
+    pub design_class: String,
     /// Where it comes from.
     pub source: String,
     /// Its parts.

@@ -18,15 +18,15 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
-/// All built-in designs, in the order of their names.
+/// All built-in designs, from the weakest class to the strongest, and within a class by name.
 ///
 /// # Panics
 /// If a built-in file is wrong, which a test rules out.
 pub fn designs() -> Vec<Design> {
-    embedded::DESIGNS
-        .iter()
-        .map(|(path, text)| Design::parse(path, text).unwrap_or_else(|error| panic!("{error}")))
-        .collect()
+    let parse = |(path, text): &(&str, &str)| Design::parse(path, text).unwrap_or_else(|error| panic!("{error}"));
+    let mut designs: Vec<Design> = embedded::DESIGNS.iter().map(parse).collect();
+    designs.sort_by(|a, b| (&a.design_class, &a.name).cmp(&(&b.design_class, &b.name)));
+    designs
 }
 
 /// All built-in machines, in the order of their names.

@@ -1,0 +1,211 @@
+//! Several designs in one go: one execution of the program, one thread for each design.
+//!
+//! All designs get the same chunks, so they run the same instructions, and the program is executed once. The slowest
+//! design sets the pace. What is inside a simulation never leaves its thread; only progress and the record do.
+
+use crate::endable::{EndSwitch, Endable};
+use crate::record::Record;
+use crate::run::{Control, RunError, RunOptions, run};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use workload::Source;
+use workload::broadcast::{Tap, broadcast};
+
+/// Between two looks at the progress.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// How far a session is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Instructions simulated so far, for each design in the order given.
+    pub instructions: Vec<u64>,
+    /// Whether it has finished, for each design.
+    pub finished: Vec<bool>,
+}
+
+/// What whoever watches a session wants of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// To go on.
+    GoOn,
+    /// To end the program here and to finish with what it has done: every design gets a record of the same part.
+    EndProgram,
+    /// To give up at once; designs that have not finished have no record.
+    GiveUp,
+}
+
+/// Why a design has no record.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// Its run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A bug: its thread panicked.
+    #[error("internal error: {0}; please report this with the configuration")]
+    Panicked(String),
+}
+
+/// How one design fared.
+pub type Outcome = Result<Record, SessionError>;
+
+/// What a session gives.
+#[derive(Debug)]
+pub struct Results {
+    /// For each design, in the order given.
+    pub outcomes: Vec<Outcome>,
+    /// Whether the program was ended by [`Command::EndProgram`]. The records then say so: their budget is the number of
+    /// instructions run, so that the same run can be had again.
+    pub ended_early: bool,
+}
+
+/// What the threads and the watcher share.
+struct Shared {
+    instructions: Vec<AtomicU64>,
+    give_up: AtomicBool,
+}
+
+/// Runs one program under several designs. `watch` is called on the caller's thread, about ten times a second.
+///
+/// An error of one design leaves the others alone.
+pub fn session(
+    source: impl Source + 'static,
+    designs: &[RunOptions],
+    mut watch: impl FnMut(&Progress) -> Command,
+) -> Results {
+    let switch = EndSwitch::default();
+    let taps = broadcast(Endable::new(source, switch.clone()), designs.len());
+    let instructions = designs.iter().map(|_| AtomicU64::new(0)).collect();
+    let shared = Arc::new(Shared { instructions, give_up: AtomicBool::new(false) });
+    let (sender, results) = channel();
+    for (index, (options, tap)) in designs.iter().zip(taps).enumerate() {
+        let (options, shared, sender) = (options.clone(), shared.clone(), sender.clone());
+        std::thread::spawn(move || run_one(index, &options, tap, &shared, &sender));
+    }
+    drop(sender);
+    let mut outcomes = wait(designs.len(), &results, &shared, |progress| {
+        let command = watch(progress);
+        if command != Command::GoOn {
+            switch.end();
+        }
+        shared.give_up.fetch_or(command == Command::GiveUp, Ordering::Relaxed);
+    });
+    if switch.is_on() {
+        outcomes.iter_mut().flatten().for_each(limit_to_what_ran);
+    }
+    Results { outcomes, ended_early: switch.is_on() }
+}
+
+fn run_one(index: usize, options: &RunOptions, tap: Tap, shared: &Shared, sender: &Sender<(usize, Outcome)>) {
+    let watch = |instructions| {
+        shared.instructions[index].store(instructions, Ordering::Relaxed);
+        if shared.give_up.load(Ordering::Relaxed) { Control::Stop } else { Control::GoOn }
+    };
+    let ended = catch_unwind(AssertUnwindSafe(|| run(options, tap, watch)));
+    let outcome = match ended {
+        // The program was ended under it: what it has is about some part that nobody asked for.
+        Ok(_) if shared.give_up.load(Ordering::Relaxed) => Err(RunError::Stopped.into()),
+        Ok(result) => result.map_err(SessionError::from),
+        Err(panic) => Err(SessionError::Panicked(words_of(panic.as_ref()))),
+    };
+    // The other end waits until all have sent.
+    let _ = sender.send((index, outcome));
+}
+
+/// Collects what the threads send, and looks at the progress meanwhile: at regular times and whenever one has finished.
+fn wait(
+    designs: usize,
+    results: &Receiver<(usize, Outcome)>,
+    shared: &Shared,
+    mut look: impl FnMut(&Progress),
+) -> Vec<Outcome> {
+    let mut outcomes: Vec<Option<Outcome>> = (0..designs).map(|_| None).collect();
+    let mut next_look = Instant::now() + BETWEEN_LOOKS;
+    loop {
+        match results.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
+            Ok((index, outcome)) => {
+                if let Ok(record) = &outcome {
+                    shared.instructions[index].store(record.instructions, Ordering::Relaxed);
+                }
+                outcomes[index] = Some(outcome);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // Every thread has sent its outcome before it let go of its sender.
+            Err(RecvTimeoutError::Disconnected) => return outcomes.into_iter().flatten().collect(),
+        }
+        next_look = Instant::now() + BETWEEN_LOOKS;
+        look(&Progress {
+            instructions: shared.instructions.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
+            finished: outcomes.iter().map(Option::is_some).collect(),
+        });
+    }
+}
+
+fn limit_to_what_ran(record: &mut Record) {
+    record.configuration.budget = record.instructions;
+    record.configuration_hash = record.configuration.hash();
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a thread died without a word").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn options(design: &str, budget: u64) -> RunOptions {
+        let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
+        RunOptions { machine, design, seed: 1, budget, ledger: false }
+    }
+
+    fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {
+        let settings: BTreeMap<_, _> = settings.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        workload::kernels::open("gups", &settings, 1).unwrap()
+    }
+
+    #[test]
+    fn designs_run_together_give_the_same_records_as_designs_run_alone() {
+        let designs = [options("none", 50_000), options("sc64-bmt", 50_000)];
+        let together = session(kernel(&[]), &designs, |_| Command::GoOn);
+        assert!(!together.ended_early);
+        for (options, record) in designs.iter().zip(together.outcomes) {
+            let alone = run(options, kernel(&[]), |_| Control::GoOn).unwrap();
+            assert_eq!(record.unwrap().event_hash, alone.event_hash, "{}", options.design.name);
+        }
+    }
+
+    #[test]
+    fn an_error_of_one_design_leaves_the_others_alone() {
+        let mut broken = options("sc64-bmt", 50_000);
+        broken.design.parts.caches.ways = 7;
+        let outcomes = session(kernel(&[]), &[broken, options("none", 50_000)], |_| Command::GoOn).outcomes;
+        let error = outcomes[0].as_ref().unwrap_err().to_string();
+        assert!(error.contains("sc64-bmt") && error.contains("ways = 7"), "{error}");
+        assert_eq!(outcomes[1].as_ref().unwrap().instructions, 50_000);
+    }
+
+    #[test]
+    fn a_program_that_is_ended_early_gives_every_design_a_record_of_the_same_part() {
+        let endless = kernel(&[("updates", "1000000000")]);
+        let designs = [options("none", u64::MAX), options("ctr-mac", u64::MAX)];
+        let results = session(endless, &designs, |_| Command::EndProgram);
+        let records: Vec<_> = results.outcomes.into_iter().map(Result::unwrap).collect();
+        assert!(results.ended_early);
+        assert_eq!(records[0].instructions, records[1].instructions);
+        assert_eq!(records[0].configuration.budget, records[0].instructions);
+    }
+
+    #[test]
+    fn giving_up_leaves_unfinished_designs_without_a_record() {
+        let endless = kernel(&[("updates", "1000000000")]);
+        let outcomes = session(endless, &[options("none", u64::MAX)], |_| Command::GiveUp).outcomes;
+        assert!(matches!(outcomes[0], Err(SessionError::Run(RunError::Stopped))));
+    }
+}

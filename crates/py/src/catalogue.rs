@@ -1,0 +1,87 @@
+//! What there is: designs, machines, workloads, attacks, and where a design puts its metadata.
+
+use crate::{refused, to_json};
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde_json::json;
+use systems::{Attack, Design};
+use units::LINE_BYTES;
+use workload::kernels::{self, Parameter};
+
+/// A design as its file says it, and what a reviewer would object to.
+#[derive(Serialize)]
+struct Described {
+    #[serde(flatten)]
+    design: Design,
+    weaknesses: Vec<&'static str>,
+}
+
+fn describe(design: Design) -> Described {
+    let weaknesses = design.parts.weaknesses();
+    Described { design, weaknesses }
+}
+
+/// All built-in designs.
+#[pyfunction]
+pub fn designs() -> PyResult<String> {
+    to_json(&systems::designs().into_iter().map(describe).collect::<Vec<_>>())
+}
+
+/// One design, built in or in a file.
+#[pyfunction]
+pub fn design(name_or_path: &str) -> PyResult<String> {
+    to_json(&describe(systems::design(name_or_path).map_err(refused)?))
+}
+
+/// All built-in machines, with every value.
+#[pyfunction]
+pub fn machines() -> PyResult<String> {
+    to_json(&systems::machines())
+}
+
+/// All built-in workloads.
+#[pyfunction]
+pub fn workloads() -> PyResult<String> {
+    let describe_parameter = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name, "accepts": parameter.kind.to_string(), "default": parameter.default,
+            "summary": parameter.summary,
+        })
+    };
+    let describe = |kernel: &kernels::KernelInfo| {
+        let parameters: Vec<_> = kernel.parameters.iter().map(describe_parameter).collect();
+        json!({ "name": kernel.name, "summary": kernel.summary, "parameters": parameters })
+    };
+    to_json(&kernels::list().iter().map(describe).collect::<Vec<_>>())
+}
+
+/// All attacks.
+#[pyfunction]
+pub fn attacks() -> PyResult<String> {
+    let describe = |attack: &Attack| json!({ "name": attack.name(), "summary": attack.summary().trim() });
+    to_json(&Attack::ALL.iter().map(describe).collect::<Vec<_>>())
+}
+
+/// Where a design puts data and metadata in a machine's memory.
+#[pyfunction]
+pub fn layout(machine: &str, design: &str) -> PyResult<String> {
+    let machine = systems::machine(machine).map_err(refused)?;
+    let design = systems::design(design).map_err(refused)?;
+    let line_bytes = LINE_BYTES as u64;
+    let scheme = design.parts.build(machine.memory.size.0 / line_bytes, 1).map_err(refused)?;
+    let layout = scheme.layout();
+    let regions: Vec<_> = layout
+        .regions()
+        .iter()
+        .map(|region| {
+            json!({
+                "role": region.role.to_string(), "start": region.base * line_bytes, "bytes": region.lines * line_bytes,
+                "percent": region.lines as f64 * 100.0 / layout.data_lines() as f64,
+            })
+        })
+        .collect();
+    to_json(&json!({
+        "machine": machine.name, "design": design.name, "regions": regions,
+        "overhead_percent": layout.overhead_percent(),
+    }))
+}

@@ -1,0 +1,94 @@
+//! Programs as Python names them: a built-in kernel, a stored trace, or a command to run.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use workload::live::{Live, LiveOptions, Output};
+use workload::trace::{Totals, TraceReader};
+use workload::{Origin, Source, WorkloadError, kernels};
+
+/// What to execute.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Program {
+    /// A built-in kernel.
+    Kernel {
+        /// Its name.
+        name: String,
+        /// Its parameters, as text.
+        settings: BTreeMap<String, String>,
+    },
+    /// A stored trace.
+    Trace {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A program on this computer.
+    Live {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Instructions to let pass first.
+        skip: u64,
+        /// Whether loads carry their values.
+        load_values: bool,
+        /// Whether the program's output goes where ours goes.
+        inherit_output: bool,
+        /// The recorder, `libcasemate_recorder.so`.
+        recorder: PathBuf,
+    },
+}
+
+/// A program about to run.
+pub struct Opened {
+    pub source: Box<dyn Source>,
+    /// The leader of the process group to kill if the program is to end now.
+    pub process: Option<u32>,
+}
+
+impl Program {
+    /// How many instructions the simulation may take of it. A live program is stopped by its recorder, at the end of a
+    /// block, and all that it recorded is simulated.
+    pub fn budget(&self, limit: Option<u64>) -> u64 {
+        match self {
+            Program::Live { .. } => u64::MAX,
+            Program::Kernel { .. } | Program::Trace { .. } => limit.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Starts it.
+    pub fn open(self, limit: Option<u64>, seed: u64) -> Result<Opened, WorkloadError> {
+        match self {
+            Program::Kernel { name, settings } => {
+                Ok(Opened { source: kernels::open(&name, &settings, seed)?, process: None })
+            }
+            Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), process: None }),
+            Program::Live { command, skip, load_values, inherit_output, recorder } => {
+                let output = if inherit_output { Output::Inherit } else { Output::Discard };
+                let options = LiveOptions { skip, limit, load_values, output, ..LiveOptions::new(command, recorder) };
+                let live = Live::start(options)?;
+                let process = Some(live.id());
+                Ok(Opened { source: Box::new(live), process })
+            }
+        }
+    }
+}
+
+/// What a trace holds.
+#[derive(Serialize)]
+pub struct TraceInfo {
+    path: PathBuf,
+    file_bytes: u64,
+    origin: Origin,
+    totals: Totals,
+}
+
+/// Reads a whole trace, and so checks it. `progress` is told the number of chunks so far.
+pub fn read_trace(path: &Path, mut progress: impl FnMut(u64)) -> Result<TraceInfo, WorkloadError> {
+    let mut reader = TraceReader::open(path)?;
+    while reader.next_chunk()?.is_some() {
+        progress(reader.totals().chunks);
+    }
+    // The file was read to its end, so its size can be had; if not, that is no reason to keep the rest back.
+    let file_bytes = path.metadata().map_or(0, |data| data.len());
+    Ok(TraceInfo { path: path.to_owned(), file_bytes, origin: reader.origin().clone(), totals: reader.totals() })
+}

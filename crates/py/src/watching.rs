@@ -1,0 +1,116 @@
+//! Python looks on while Rust works: progress out, Ctrl-C in.
+
+use crate::to_json;
+use lab::Command;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Between two looks at the progress.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: &Value) -> PyResult<()> {
+    py.check_signals()?;
+    callback.call1(py, (to_json(progress)?,)).map(drop)
+}
+
+/// Looks on while something runs that can be ended in good order: the first Ctrl-C ends the program, the second gives up.
+pub struct Watcher {
+    callback: Py<PyAny>,
+    interrupted: bool,
+    error: Option<PyErr>,
+}
+
+impl Watcher {
+    /// Tells progress to `callback`.
+    pub fn new(callback: Py<PyAny>) -> Watcher {
+        Watcher { callback, interrupted: false, error: None }
+    }
+
+    /// Tells progress, and finds out what is wanted. A program that has to end is killed with all that it started, which
+    /// also wakes whoever waits for it.
+    pub fn look(&mut self, progress: &Value, process: Option<u32>) -> Command {
+        let Err(error) = Python::attach(|py| tell(py, &self.callback, progress)) else { return Command::GoOn };
+        process.into_iter().for_each(wire::process::kill_group);
+        let is_interrupt = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
+        if is_interrupt && !self.interrupted {
+            self.interrupted = true;
+            return Command::EndProgram;
+        }
+        self.error.get_or_insert(error);
+        Command::GiveUp
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub fn was_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// The error that made it give up, if one did.
+    pub fn finish(self) -> PyResult<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+/// How far work is that can only be given up.
+#[derive(Clone, Default)]
+pub struct Ticker {
+    progress: Arc<Mutex<Value>>,
+    given_up: Arc<AtomicBool>,
+}
+
+/// Unwinds a thread whose work nobody wants any more; no error, and nobody is told.
+struct GivenUp;
+
+impl Ticker {
+    /// Tells progress. Does not return if the work was given up.
+    pub fn tell(&self, progress: Value) {
+        if self.given_up.load(Ordering::Relaxed) {
+            resume_unwind(Box::new(GivenUp));
+        }
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    /// Tells progress as so many of so many. Does not return if the work was given up.
+    pub fn tell_part(&self, done: usize, of: usize) {
+        self.tell(serde_json::json!({ "done": done, "of": of }));
+    }
+
+    fn told(&self) -> Value {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Does work on a thread of its own while Python looks on. An exception in Python, of which Ctrl-C is one, is returned at
+/// once; the work ends at its next tick.
+///
+/// # Panics
+/// If the work does.
+pub fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    callback: &Py<PyAny>,
+    work: impl FnOnce(&Ticker) -> T + Send + 'static,
+) -> PyResult<T> {
+    let ticker = Ticker::default();
+    let (theirs, waiting) = (ticker.clone(), std::thread::current());
+    let worker = std::thread::spawn(move || {
+        let ended = catch_unwind(AssertUnwindSafe(|| work(&theirs)));
+        waiting.unpark();
+        ended
+    });
+    while !worker.is_finished() {
+        py.detach(|| std::thread::park_timeout(BETWEEN_LOOKS));
+        if let Err(error) = tell(py, callback, &ticker.told()) {
+            ticker.given_up.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+    }
+    match worker.join() {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
+    }
+}

@@ -1,0 +1,53 @@
+"""Casemate: a laboratory for memory protection.
+
+Run a real program under encryption, authentication and integrity trees; see what they cost, what they stop, and why:
+
+    >>> import casemate as cm
+    >>> results = cm.run(["gzip", "-9", "-c", "/usr/bin/python3"], designs=["none", "sc64-bmt"])
+    >>> results.slowdown("sc64-bmt")
+    >>> cm.explain("sc64-bmt", on_chip="tree").critical_path()
+    >>> cm.attack("ctr-mac").agrees
+
+The same is to be had as a command, `casemate`. What cannot be done raises `CasemateError`, whose text says why.
+"""
+
+from casemate._core import CasemateError, __version__
+from casemate.api import (
+    attack,
+    attacks,
+    design,
+    designs,
+    exhaustive,
+    explain,
+    layout,
+    machines,
+    record,
+    run,
+    trace_info,
+    workloads,
+)
+from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
+
+__all__ = [
+    "AttackReport",
+    "CasemateError",
+    "Explanation",
+    "Layout",
+    "Record",
+    "Recording",
+    "RunResults",
+    "TraceInfo",
+    "__version__",
+    "attack",
+    "attacks",
+    "design",
+    "designs",
+    "exhaustive",
+    "explain",
+    "layout",
+    "machines",
+    "record",
+    "run",
+    "trace_info",
+    "workloads",
+]

@@ -1,0 +1,48 @@
+"""Amounts as people write and read them."""
+
+import re
+
+_SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+
+COUNT_MAX = 2**63 - 1
+"""More than any run has."""
+
+
+def parse_count(text: str) -> int:
+    """A number of instructions: `20000000`, `20_000_000`, `20M`, `1.5G`. Raises `ValueError` with what was expected."""
+    match = re.fullmatch(r"([0-9][0-9_]*)(\.[0-9]+)?\s*([KMG]?)", text.strip(), re.IGNORECASE)
+    if not match:
+        raise ValueError(f"'{text}' is not a number of instructions: expected a number such as 500000, 50M or 1.5G")
+    whole, fraction, scale = match.groups()
+    factor = _SCALES[scale.upper()]
+    parts: int = int(whole.replace("_", "")) * factor
+    if parts > COUNT_MAX:
+        raise ValueError(f"'{text}' is more instructions than can be counted: expected at most {COUNT_MAX:,}")
+    if not fraction:
+        return parts
+    numerator = int(fraction[1:]) * factor
+    denominator: int = 10 ** (len(fraction) - 1)
+    if numerator % denominator:
+        raise ValueError(f"'{text}' is not a whole number of instructions")
+    return parts + numerator // denominator
+
+
+def count(number: int) -> str:
+    """A number with its thousands apart."""
+    return f"{number:,}"
+
+
+def short_count(number: float) -> str:
+    """A number in at most five characters: `950`, `12.3K`, `20.0M`."""
+    for scale, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
+        if number >= factor:
+            return f"{number / factor:.1f}{scale}"
+    return f"{number:.0f}"
+
+
+def size(number: float) -> str:
+    """A number of bytes, in powers of 1024 as in the papers."""
+    for scale, factor in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if number >= factor:
+            return f"{number / factor:.1f} {scale}"
+    return f"{number:.0f} B"

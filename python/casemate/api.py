@@ -1,0 +1,216 @@
+"""The laboratory from Python: what the command line does, with typed results.
+
+Ctrl-C is not an error: what was finished is returned, and says that it was interrupted.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from casemate import _core
+from casemate._core import CasemateError
+from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
+from casemate.results.catalogue import Attack, DesignInfo, Layout, Machine, Workload
+from casemate.results.explain import Explanation, OnChip, Row
+from casemate.results.origin import Recording, TraceInfo
+from casemate.results.run import RunResults
+
+DEFAULT_DESIGNS = ("none", "sc64-bmt")
+DEFAULT_MACHINE = "modern"
+
+DEFAULT_LIMIT = 20_000_000
+"""Instructions of a program or a built-in workload that are run if nothing is said: seconds, not hours."""
+
+PROTECTION_TRIALS = 20
+"""Trials of each attack beside a run: enough for what always happens. `attack` tries more."""
+
+ATTACK_TRIALS = 100
+"""Trials of each attack if nothing is said."""
+
+RECORDER_VARIABLE = "CASEMATE_RECORDER"
+
+Told = Callable[[dict[str, Any]], object]
+"""Is told the progress, about ten times a second."""
+
+_campaigns: dict[str, Protection] = {}
+"""What each design stops: a campaign's result depends on nothing else, so one a process is enough."""
+
+
+def _relay(progress: Told | None) -> Callable[[str], object]:
+    return lambda text: progress(json.loads(text)) if progress else None
+
+
+def recorder_path() -> Path:
+    """The recorder: what the environment names, or the one that came with this package."""
+    given = os.environ.get(RECORDER_VARIABLE)
+    return Path(given) if given else Path(__file__).with_name("libcasemate_recorder.so")
+
+
+def designs() -> tuple[DesignInfo, ...]:
+    """All built-in designs."""
+    return TypeAdapter(tuple[DesignInfo, ...]).validate_json(_core.designs())
+
+
+def design(name_or_path: str) -> DesignInfo:
+    """The design with this name, or in this file (which must end in `.toml`)."""
+    return DesignInfo.model_validate_json(_core.design(name_or_path))
+
+
+def machines() -> tuple[Machine, ...]:
+    """All built-in machines."""
+    return TypeAdapter(tuple[Machine, ...]).validate_json(_core.machines())
+
+
+def workloads() -> tuple[Workload, ...]:
+    """All built-in workloads."""
+    return TypeAdapter(tuple[Workload, ...]).validate_json(_core.workloads())
+
+
+def attacks() -> tuple[Attack, ...]:
+    """All attacks."""
+    return TypeAdapter(tuple[Attack, ...]).validate_json(_core.attacks())
+
+
+def layout(design: str, *, machine: str = DEFAULT_MACHINE) -> Layout:
+    """Where a design puts data and metadata in a machine's memory."""
+    return Layout.model_validate_json(_core.layout(machine, design))
+
+
+def _live(
+    program: Sequence[str], skip: int, load_values: bool, output: Literal["inherit", "discard"]
+) -> dict[str, Any]:
+    return {
+        "live": {
+            "command": [str(word) for word in program],
+            "skip": skip,
+            "load_values": load_values,
+            "inherit_output": output == "inherit",
+            "recorder": str(recorder_path()),
+        }
+    }
+
+
+def limit_of(limit: int | Literal["all"] | None, *, stored: bool) -> int | None:
+    """The most instructions to run, `None` for all, if this was said. A stored execution has an end of its own."""
+    if limit is None:
+        return None if stored else DEFAULT_LIMIT
+    return None if limit == "all" else limit
+
+
+def run(
+    program: Sequence[str] | None = None,
+    *,
+    workload: str | None = None,
+    settings: Mapping[str, object] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    designs: Iterable[str] = DEFAULT_DESIGNS,
+    machine: str = DEFAULT_MACHINE,
+    limit: int | Literal["all"] | None = None,
+    skip: int = 0,
+    seed: int = 1,
+    check_values: bool = False,
+    ledger: bool = False,
+    protection: bool = True,
+    output: Literal["inherit", "discard"] = "discard",
+    progress: Told | None = None,
+) -> RunResults:
+    """Runs one program under several designs and compares what they cost and what they stop.
+
+    Give exactly one of `program` (a command and its arguments), `workload` (a built-in one, with its `settings`) and
+    `trace` (a file). `limit` is the most instructions to run; if nothing is said, `DEFAULT_LIMIT`, and for a trace all.
+    `skip` lets instructions of a program pass first. `check_values` also compares every value that the program
+    loaded with the simulated memory, `ledger` every pad with every other. `protection` adds a short campaign of attacks
+    on each design.
+
+    Raises `CasemateError` if anything asked for is not to be had.
+    """
+    if sum(given is not None for given in (program, workload, trace)) != 1:
+        raise CasemateError("expected exactly one of a program, a built-in workload and a trace")
+    if program is None and skip:
+        raise CasemateError(
+            "skip is for programs that run now: a trace skips when it is recorded, a workload has nothing to skip"
+        )
+    if settings and workload is None:
+        raise CasemateError("settings are for built-in workloads: give a workload, too")
+    if workload is not None:
+        given = {name: str(value) for name, value in (settings or {}).items()}
+        if check_values:
+            given["load_values"] = "yes"
+        source: dict[str, Any] = {"kernel": {"name": workload, "settings": given}}
+    elif trace is not None:
+        source = {"trace": {"path": str(trace)}}
+    else:
+        source = _live(program or (), skip, check_values, output)
+    names = list(designs)
+    spec = {
+        "designs": names,
+        "machine": machine,
+        "program": source,
+        "limit": limit_of(limit, stored=trace is not None),
+        "seed": seed,
+        "ledger": ledger,
+    }
+    answer = json.loads(_core.run(json.dumps(spec), _relay(progress)))
+    stopped: list[Protection] = []
+    try:
+        stopped.extend(protection_of(design) for design in names if protection)
+    except KeyboardInterrupt:
+        answer["interrupted"] = True
+    told = [summary.model_dump() for summary in stopped]
+    return RunResults.model_validate_json(json.dumps({**answer, "protection": told}))
+
+
+def protection_of(design: str) -> Protection:
+    """What a design stops, from a short campaign; remembered for built-in designs."""
+    if design not in _campaigns:
+        found = Protection.of(attack(design, trials=PROTECTION_TRIALS))
+        if design.endswith(".toml"):
+            return found
+        _campaigns[design] = found
+    return _campaigns[design]
+
+
+def record(
+    program: Sequence[str],
+    path: str | os.PathLike[str],
+    *,
+    limit: int | None = None,
+    skip: int = 0,
+    load_values: bool = False,
+    output: Literal["inherit", "discard"] = "discard",
+    progress: Told | None = None,
+) -> Recording:
+    """Stores a program's execution in a file, to be run as often as you like."""
+    spec = {"program": _live(program, skip, load_values, output), "limit": limit, "output": str(path)}
+    answer = json.loads(_core.record(json.dumps(spec), _relay(progress)))
+    return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
+
+
+def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) -> TraceInfo:
+    """What a trace holds. All of it is read and checked."""
+    return TraceInfo.model_validate_json(_core.trace_info(str(path), _relay(progress)))
+
+
+def explain(
+    design: str, *, on_chip: OnChip = "nothing", row: Row = "closed", machine: str = DEFAULT_MACHINE
+) -> Explanation:
+    """The timeline of one read under a design."""
+    scenario = json.dumps({"on_chip": on_chip, "row": row})
+    return Explanation.model_validate_json(_core.explain(machine, design, scenario))
+
+
+def attack(
+    design: str, *, row: str | None = None, trials: int = ATTACK_TRIALS, seed: int = 1, progress: Told | None = None
+) -> AttackReport:
+    """Carries attacks out against a design: all of them, or only `row`."""
+    spec = json.dumps({"trials": trials, "seed": seed, "row": row})
+    return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
+
+
+def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
+    """Flips every stored bit of a small memory under a design, each by itself."""
+    return ExhaustiveReport.model_validate_json(_core.exhaustive(design, _relay(progress)))

@@ -1,0 +1,103 @@
+"""The command line.
+
+Exit codes: 0 all is well; 1 a result says no (a check failed, a claim differs); 2 something asked for is not to be had;
+3 a bug in Casemate; 130 Ctrl-C, with everything that was finished kept and shown.
+"""
+
+import importlib
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from casemate._core import CasemateError, __version__
+from casemate.names import Commands
+
+EXIT_NO = 1
+EXIT_BAD_INPUT = 2
+EXIT_BUG = 3
+EXIT_INTERRUPTED = 130
+
+COMMANDS = {
+    "run": "Run a program under several designs: cost and protection side by side.",
+    "explain": "Show the timeline of one read, and what it waits for.",
+    "attack": "Attack designs, and compare what happens with what they claim.",
+    "list": "List designs, machines, workloads, attacks or traces.",
+    "record": "Store a program's execution, to run it as often as you like.",
+    "trace": "Look at stored executions.",
+    "schema": "Print the JSON schema of a command's --json.",
+}
+
+
+class LazyCommands(Commands):
+    """Loads a command's file only when the command is used, so that the first word on the screen comes at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, the most used first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"casemate.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with a line each, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="casemate")
+def casemate() -> None:
+    """A laboratory for memory protection.
+
+    Run a real program on a simulated machine whose memory is encrypted, authenticated and kept fresh. See what that
+    costs, what it stops, and why.
+
+    \b
+    Start here:
+      casemate run -- gzip -9 -c /usr/bin/python3      a program of yours, unprotected and protected
+      casemate run --workload bfs                      no program at hand: a built-in workload
+      casemate explain sc64-bmt                        where the time of one read goes
+      casemate attack --all                            what every design stops
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a bar gets a question mark, not a failure.
+            stream.reconfigure(errors="replace")
+    try:
+        sys.exit(casemate.main(args=arguments, prog_name="casemate", standalone_mode=False) or 0)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    except (click.ClickException, CasemateError) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else error
+        click.echo(f"casemate: {message}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("casemate: interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever reads our output has seen enough; closing must not complain a second time.
+        sys.stderr.close()
+        sys.exit(0)
+    except SystemExit:
+        raise
+    except BaseException:  # a panic in Rust is not an `Exception`
+        traceback.print_exc()
+        click.echo("casemate: this is a bug in Casemate; please report it with the lines above", err=True)
+        sys.exit(EXIT_BUG)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""`casemate explain`: where the time of one read goes."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from casemate import options, screen
+
+EPILOG = """\b
+Examples:
+  casemate explain sc64-bmt                            a read with no metadata on the chip
+  casemate explain sc64-bmt --on-chip counter --row hit
+  casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
+  casemate explain sc64-bmt --svg read.svg --png read.png
+  casemate explain sc64-bmt --layout                   also where its metadata lies in memory
+
+It is the same scheme text on the same simulated hardware as in any run: an otherwise idle machine is put
+into the stated condition, and one line is read.
+"""
+
+
+@click.command("explain", epilog=EPILOG)
+@click.argument("design", metavar="DESIGN")
+@click.option("--against", metavar="DESIGN", help="Another design to compare it with.")
+@options.machine
+@click.option(
+    "--on-chip",
+    type=click.Choice(["nothing", "tree", "counter", "all"]),
+    default="nothing",
+    show_default=True,
+    help="Which metadata of the line is on the chip; each includes those before it.",
+)
+@click.option(
+    "--row",
+    type=click.Choice(["hit", "closed", "conflict"]),
+    default="closed",
+    show_default=True,
+    help="How the line's DRAM row stands.",
+)
+@click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
+@click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
+@click.option("--layout", "with_layout", is_flag=True, help="Also say where the metadata lies in memory.")
+@screen.as_json
+def command(
+    design: str,
+    against: str | None,
+    machine: str,
+    on_chip: str,
+    row: str,
+    svg: Path | None,
+    png: Path | None,
+    with_layout: bool,
+    as_json: bool,
+) -> None:
+    """Show the timeline of one read: what was done when, what it waited for, and which chain decided the latency."""
+    from casemate import api, timeline
+    from casemate.results.explain import Explanations, OnChip, Row
+
+    names = [design] if against is None else [design, against]
+    scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
+    rows: dict[str, Row] = {name: name for name in get_args(Row)}
+    found = Explanations(
+        explanations=tuple(
+            api.explain(name, machine=machine, on_chip=scenarios[on_chip], row=rows[row]) for name in names
+        ),
+        layouts=tuple(api.layout(name, machine=machine) for name in names) if with_layout else (),
+    )
+    if as_json:
+        screen.print_json(found)
+    else:
+        console = screen.results()
+        console.print(timeline.timelines(found, console.width))
+    for path, kind in ((svg, "svg"), (png, "png")):
+        if path is not None:
+            from casemate import picture
+
+            picture.draw(found, path, kind)
+            screen.notices().print(f"wrote {path}", markup=False)

@@ -1,0 +1,153 @@
+"""`casemate run`: one program under several designs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from casemate import options, screen
+from casemate.cli import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_NO
+from casemate.names import OneOf
+
+if TYPE_CHECKING:
+    from casemate.results.run import Record
+
+EPILOG = """\b
+Examples:
+  casemate run -- gzip -9 -c /usr/bin/python3
+      The program as it runs now, unprotected and under sc64-bmt: its first 20 million instructions.
+  casemate run --design none --design ctr-mac --design sc64-bmt --limit 100M -- ./prog args
+      Three designs on one execution of the program.
+  casemate run --workload bfs --set scale=20 --limit 50M --output results/
+      A built-in workload; one JSON record per design is written to results/.
+  casemate run --trace prog.trace --design mine.toml --json
+      A stored execution, a design file of your own, one JSON object on standard output.
+
+\b
+How to read the table:
+  slowdown          simulated time over that of the design 'none', or of the first design
+  attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
+  lines compared    lines read from memory against what had been written; a wrong one is an error of the simulation
+
+\b
+Repeated string instructions count once for each repetition while recording (--limit, --skip), and once when simulated.
+
+\b
+Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C (results of the part that was run are kept).
+"""
+
+
+def _settings(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    for key, equals, _ in pairs:
+        if not equals:
+            raise click.BadParameter(f"'{key}' sets nothing: expected KEY=VALUE, as in --set scale=20")
+    return {key: value for key, _, value in pairs}
+
+
+@click.command("run", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--design", "designs", multiple=True, metavar="NAME|FILE", help="A design; repeat it. [default: none, sc64-bmt]"
+)
+@options.machine
+@click.option("--workload", metavar="NAME", help="A built-in workload instead of a program.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_settings, help="Set a workload's parameter."
+)
+@click.option("--trace", type=options.file, metavar="FILE", help="A stored execution instead of a program.")
+@click.option(
+    "--limit",
+    type=options.Count(),
+    metavar="N|all",
+    help="The most instructions to run, as in 50M. [default: 20M; a trace: all]",
+)
+@options.skip
+@options.seed
+@click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
+@click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
+@click.option(
+    "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write a JSON record per design here."
+)
+@options.stdout
+@screen.as_json
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]")
+@click.pass_context
+def command(
+    context: click.Context,
+    designs: tuple[str, ...],
+    machine: str,
+    workload: str | None,
+    settings: dict[str, str],
+    trace: Path | None,
+    limit: int | Literal["all"] | None,
+    skip: int,
+    seed: int,
+    check_values: bool,
+    ledger: bool,
+    folder: Path | None,
+    output: Literal["inherit", "discard"],
+    as_json: bool,
+    program: tuple[str, ...],
+) -> int:
+    """Run a program under several designs, and compare cost and protection.
+
+    The program really runs, now, on this computer; the simulated machine sees every instruction of it and every byte it
+    stores, really encrypts them, and checks every line that comes back. All designs see the same execution.
+    """
+    if sum((bool(program), workload is not None, trace is not None)) != 1:
+        raise click.UsageError(
+            "expected one thing to run: `-- PROGRAM ARGS...`, `--workload NAME` or `--trace FILE`", context
+        )
+    if as_json and output == "inherit":
+        raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
+    notices = screen.notices()
+    title = workload or (trace and str(trace)) or " ".join(program)
+    from casemate import api, run_table
+
+    names = tuple(dict.fromkeys(designs)) or api.DEFAULT_DESIGNS
+    notices.print(f"Running {title} on {machine} under {', '.join(names)}", markup=False)
+    if workload is not None:
+        OneOf("workload", [known.name for known in api.workloads()]).convert(workload, None, context)
+    if folder:
+        # Found out now, not after a long run.
+        screen.make_folder(folder)
+    from casemate.progress import Instructions
+
+    with Instructions(notices, names, api.limit_of(limit, stored=trace is not None)) as progress:
+        results = api.run(
+            program or None,
+            workload=workload,
+            settings=settings,
+            trace=trace,
+            designs=names,
+            machine=machine,
+            limit=limit,
+            skip=skip,
+            seed=seed,
+            check_values=check_values,
+            ledger=ledger,
+            output=output,
+            progress=progress.tell,
+        )
+    if as_json:
+        screen.print_json(results)
+    elif results.records:
+        screen.results().print(run_table.run_table(results, check_values))
+    for failure in results.failures:
+        notices.print(f"{failure.design}: {failure.error}", style="red", markup=False)
+    if folder:
+        for record in results.records:
+            notices.print(f"wrote {_write(folder, record)}", markup=False)
+    if results.interrupted:
+        return EXIT_INTERRUPTED
+    if results.failures:
+        return EXIT_BAD_INPUT
+    return 0 if results.passed else EXIT_NO
+
+
+def _write(folder: Path, record: "Record") -> Path:
+    """One file for each configuration: the same run again has the same name."""
+    workload = Path(record.configuration.workload.program[0]).name
+    path = folder / f"{workload}-{record.design}-{record.configuration_hash[:8]}.json"
+    screen.write_whole(path, record.to_json().encode() + b"\n")
+    return path

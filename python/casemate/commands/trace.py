@@ -1,0 +1,38 @@
+"""`casemate trace`: look at stored executions."""
+
+from pathlib import Path
+
+import click
+
+from casemate import options, screen
+from casemate.names import Commands
+
+
+@click.group("trace", cls=Commands)
+def command() -> None:
+    """Look at stored executions.
+
+    \b
+    Example:
+      casemate trace info gzip.trace
+    """
+
+
+@command.command("info")
+@click.argument("path", type=options.file, metavar="FILE")
+@screen.as_json
+def info(path: Path, as_json: bool) -> None:
+    """Say what a trace holds. All of it is read, and every checksum is compared.
+
+    \b
+    Examples:
+      casemate trace info gzip.trace
+      casemate trace info gzip.trace --json
+    """
+    from casemate import api, tables
+
+    found = api.trace_info(path)
+    if as_json:
+        screen.print_json(found)
+    else:
+        screen.results().print(tables.trace_table(found))

@@ -1,0 +1,60 @@
+"""What is built in, for people."""
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from casemate import tables
+from casemate.results.catalogue import DesignInfo, Listing, Workload
+
+
+def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
+    """A section for each kind."""
+    sections: dict[str, Callable[[], RenderableType]] = {
+        "designs": lambda: _designs(found.designs),
+        "machines": lambda: _named([(machine.name, machine.summary) for machine in found.machines]),
+        "workloads": lambda: _workloads(found.workloads),
+        "attacks": lambda: _named([(attack.name, attack.summary) for attack in found.attacks]),
+        "traces": lambda: _traces(found.traces),
+    }
+    parts: list[RenderableType] = []
+    for kind in kinds:
+        parts += [Text(kind, style="bold cyan"), sections[kind]()]
+    return Group(*parts)
+
+
+def _named(rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    for name, summary in rows:
+        table.add_row(Text(f"  {name}", style="bold"), Text(summary))
+    table.add_row("")
+    return table
+
+
+def _designs(designs: Sequence[DesignInfo]) -> Table:
+    table = tables.plain_table("  name", "class", "what it is", "weak choices")
+    for design in designs:
+        weak = Text("\n".join(design.weaknesses) or "none", style="yellow" if design.weaknesses else "green")
+        text = Text.assemble(design.summary, "\n", (design.source, "dim"))
+        table.add_row(Text(f"  {design.name}", style="bold"), Text(design.design_class), text, weak)
+    return table
+
+
+def _workloads(workloads: Sequence[Workload]) -> Group:
+    parts: list[RenderableType] = []
+    for workload in workloads:
+        parts.append(Text.assemble((f"  {workload.name}", "bold"), f"  {workload.summary}"))
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+        for parameter in workload.parameters:
+            setting = f"    {parameter.name}={parameter.default}"
+            table.add_row(Text(setting, style="cyan"), Text(parameter.summary), Text(parameter.accepts, style="dim"))
+        parts += [table, Text("")]
+    return Group(*parts)
+
+
+def _traces(traces: Sequence[str]) -> Text:
+    if traces:
+        return Text("\n".join(f"  {path}" for path in traces))
+    return Text("  none here; make one: casemate record -o prog.trace -- ./prog args", style="dim")

@@ -1,0 +1,42 @@
+"""Names that people type: a wrong one is answered with the nearest right one."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """What was most likely meant, as the end of a sentence; empty if nothing is similar."""
+    nearest = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean '{nearest[0]}'?)" if nearest else ""
+
+
+class OneOf(click.Choice[str]):
+    """One of some names."""
+
+    def __init__(self, kind: str, names: Sequence[str]) -> None:
+        super().__init__(names)
+        self.kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself, if it is one of them."""
+        if value in self.choices:
+            return str(value)
+        return self.fail(
+            f"unknown {self.kind} '{value}'{hint(value, self.choices)}; there are: {', '.join(self.choices)}"
+        )
+
+
+class Commands(click.Group):
+    """A group that suggests the nearest command."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command, or says which one was most likely meant."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"unknown command '{args[0]}'{hint(args[0], known)}; there are: {', '.join(known)}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from casemate.amounts import parse_count
+
+
+class Count(click.ParamType[int | Literal["all"]]):
+    """A number of instructions, as in `50M`, or `all`."""
+
+    name = "count"
+
+    def __init__(self, finite: bool = False) -> None:
+        self.finite = finite
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | Literal["all"]:
+        """The number, or `all`."""
+        if isinstance(value, int):
+            return value
+        if value == "all" and not self.finite:
+            return "all"
+        try:
+            return parse_count(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    metavar="N",
+    help="Decides everything random.  [default: 1]",
+)
+skip = click.option(
+    "--skip", type=Count(), default="0", metavar="N", help="Let N instructions of the program pass first."
+)
+stdout = click.option(
+    "--stdout",
+    "output",
+    type=click.Choice(["inherit", "discard"]),
+    default="discard",
+    show_default=True,
+    help="Where the program's own output goes.",
+)
+file = click.Path(dir_okay=False, path_type=Path)

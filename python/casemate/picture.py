@@ -1,0 +1,112 @@
+"""The timeline of a read as a picture: SVG or PNG."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from casemate import screen, timeline
+from casemate.results.explain import Explanation, Explanations, Span
+
+COLOURS = {
+    "fetch": "#3b6fb6",
+    "store": "#3b6fb6",
+    "look up": "#9aa5b1",
+    "hash": "#a24fa0",
+    "pad": "#2a9d8f",
+    "mac": "#e0a030",
+    "lock": "#c8453b",
+    "release": "#2e7d32",
+    "fault": "#c8453b",
+}
+OTHER = "#6b7280"
+INK = "#374151"
+FAINT = 0.6
+"""The opacity of what does not decide the latency."""
+CHARACTER_SHARE = 0.0085
+"""The width of a character of an annotation, as a share of the axis."""
+ROW_INCHES = 0.27
+WIDTH_INCHES = 10.0
+
+
+def draw(found: Explanations, path: Path, kind: str) -> None:
+    """Draws all timelines, one below the other on the same scale, into a file of this kind."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams.update(
+        {"font.family": "DejaVu Sans", "font.size": 9, "svg.hashsalt": "casemate", "svg.fonttype": "none"}
+    )
+    from matplotlib import pyplot
+
+    explanations = found.explanations
+    rows = [len(explanation.spans) + 2 for explanation in explanations]
+    figure, axes = pyplot.subplots(
+        len(explanations),
+        figsize=(WIDTH_INCHES, ROW_INCHES * sum(rows) + 0.7),
+        sharex=True,
+        squeeze=False,
+        height_ratios=rows,
+        layout="constrained",
+    )
+    horizon = timeline.horizon_ns(explanations)
+    for axis, explanation in zip(axes[:, 0], explanations, strict=True):
+        _panel(axis, explanation, horizon)
+    axes[-1, 0].set_xlabel("time since the read reached the memory controller (ns)")
+    content = io.BytesIO()
+    # A date in the file would make two pictures of the same thing differ.
+    figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
+    pyplot.close(figure)
+    screen.write_whole(path, content.getvalue())
+
+
+def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
+    critical = {id(span) for span in explanation.critical_path()}
+    spans = explanation.spans
+    for row, span in enumerate(spans):
+        colour, decides = COLOURS.get(span.verb, OTHER), id(span) in critical
+        if span.end == span.start:
+            axis.plot(span.start_ns, row, marker="D", color=colour, markersize=6)
+        else:
+            axis.barh(
+                row,
+                span.end_ns - span.start_ns,
+                left=span.start_ns,
+                height=0.62,
+                color=colour,
+                alpha=1 if decides else FAINT,
+            )
+        _annotate(axis, span, row, horizon)
+    axis.axvline(explanation.latency_ns, color="#2e7d32", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    axis.set_yticks(range(len(spans)), [timeline.title(span) for span in spans])
+    for label, span in zip(axis.get_yticklabels(), spans, strict=True):
+        label.set_fontweight("bold" if id(span) in critical else "normal")
+    axis.set_ylim(len(spans) - 0.4, -0.6)
+    axis.set_xlim(0, 1.02 * horizon)
+    axis.grid(axis="x", color="#e5e7eb", linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.tick_params(length=0)
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+    scenario = explanation.scenario
+    condition = f"{timeline.ON_CHIP[scenario.on_chip]}, {timeline.ROW[scenario.row]}"
+    axis.set_title(
+        f"{explanation.design}: {explanation.latency_ns:.1f} ns   ({condition}; solid: critical path)",
+        loc="left",
+        fontsize=10,
+    )
+
+
+def _annotate(axis: Any, span: Span, row: int, horizon: float) -> None:
+    """Says how long it took and how it went: in the bar if it is long enough, else after it, else before it."""
+    note = timeline.note(span)
+    length = f"{(span.end_ns - span.start_ns) or span.start_ns:.1f} ns"
+    text = f"{length}  {note}" if note else length
+    room = len(text) * CHARACTER_SHARE * horizon
+    gap = 0.01 * horizon
+    if span.end_ns - span.start_ns > room + 2 * gap:
+        place, align, colour = span.start_ns + gap, "left", "white"
+    elif span.end_ns + gap + room < horizon:
+        place, align, colour = span.end_ns + gap, "left", INK
+    else:
+        place, align, colour = span.start_ns - gap, "right", INK
+    axis.text(place, row, text, va="center", ha=align, fontsize=8, color=colour)

@@ -1,0 +1,38 @@
+"""Typed results. Every field is described, with its unit; `casemate schema` prints the JSON schemas."""
+
+from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
+from casemate.results.catalogue import Attack, Design, DesignInfo, Layout, Listing, Machine, Verdict, Workload
+from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
+from casemate.results.origin import Origin, Recording, Totals, TraceInfo
+from casemate.results.run import Configuration, Failure, Record, RunResults
+
+__all__ = [
+    "Attack",
+    "AttackReport",
+    "AttackResults",
+    "Cause",
+    "Configuration",
+    "Design",
+    "DesignInfo",
+    "ExhaustiveReport",
+    "Explanation",
+    "Explanations",
+    "Failure",
+    "Layout",
+    "Listing",
+    "Machine",
+    "OnChip",
+    "Origin",
+    "Outcome",
+    "Protection",
+    "Record",
+    "Recording",
+    "Row",
+    "RunResults",
+    "Scenario",
+    "Span",
+    "Totals",
+    "TraceInfo",
+    "Verdict",
+    "Workload",
+]

@@ -1,0 +1,129 @@
+"""What attacks did to designs, and whether that is what the designs claim."""
+
+from casemate.results.base import Result
+from casemate.results.catalogue import STOPPED, Verdict
+
+
+class Example(Result):
+    """The first case of a verdict, with all that is needed to see it again."""
+
+    verdict: Verdict
+    """How it ended."""
+    seed: int
+    """The seed of this one trial."""
+    line: int
+    """The line that the attack was about, as a line number."""
+    bit: int | None = None
+    """The bit that was flipped, counted from the start of its slot."""
+    level: int | None = None
+    """The level of the tree below which everything was replayed."""
+    replay: str
+    """The command that shows it again."""
+
+
+class Outcome(Result):
+    """An attack on a design."""
+
+    attack: str
+    """What the attacker did."""
+    histogram: dict[Verdict, int]
+    """How often each verdict came out. Attacks that are tried at several levels count once for each."""
+    worst: Verdict
+    """The worst verdict."""
+    worst_by_level: tuple[Verdict, ...] = ()
+    """The worst verdict at each level of the tree, from the lowest; empty for attacks that have no levels."""
+    claim: Verdict | None
+    """What the design claims."""
+    agrees: bool
+    """Whether the worst verdict, at every level, is exactly what is claimed: neither worse nor better."""
+    examples: tuple[Example, ...]
+    """The first case of each verdict."""
+
+
+class AttackReport(Result):
+    """All attacks on one design."""
+
+    design: str
+    """The design's name."""
+    summary: str
+    """What it is, in a sentence."""
+    source: str
+    """Its class and where it comes from."""
+    weaknesses: tuple[str, ...]
+    """What a reviewer would object to, in a word each."""
+    seed: int
+    """The seed of the first trial of each attack; the others follow."""
+    trials: int
+    """Trials of each attack."""
+    rows: tuple[Outcome, ...]
+    """One for each attack that was carried out."""
+    agrees: bool
+    """Whether all agree with what is claimed."""
+
+
+class ExhaustiveRow(Result):
+    """The flips of all bits of one kind of structure."""
+
+    structure: str
+    """Data, counter, tag, or a level of the tree."""
+    flips: int
+    """Bits flipped, each by itself."""
+    histogram: dict[Verdict, int]
+    """How often each verdict came out."""
+    worst_at: tuple[int, int]
+    """The first case of the worst verdict: the slot and the bit in it."""
+
+
+class ExhaustiveReport(Result):
+    """The flips of every stored bit of a small memory under one design."""
+
+    design: str
+    """The design's name."""
+    seed: int
+    """The seed of the memory's content."""
+    flips: int
+    """Bits flipped, each by itself."""
+    rows: tuple[ExhaustiveRow, ...]
+    """One for each kind of structure that the design stores."""
+    worst: Verdict
+    """The worst verdict of all."""
+
+
+class AttackResults(Result):
+    """Attacks on several designs."""
+
+    reports: tuple[AttackReport, ...] = ()
+    """A report for each design that was attacked."""
+    exhaustive: tuple[ExhaustiveReport, ...] = ()
+    """A report for each design of which every bit was flipped."""
+    agrees: bool
+    """Whether everything ended as claimed."""
+    interrupted: bool = False
+    """Whether Ctrl-C was pressed; the reports are those that were complete."""
+
+
+class Protection(Result):
+    """What a design stops, in two numbers."""
+
+    design: str
+    """The design's name."""
+    stopped: int
+    """Attacks that it stopped, in every trial."""
+    applicable: int
+    """Attacks that there was something to attack for."""
+    trials: int
+    """Trials of each attack."""
+    agrees: bool
+    """Whether no attack ended worse than the design claims."""
+
+    @staticmethod
+    def of(report: AttackReport) -> "Protection":
+        """The summary of a report."""
+        rows = [row for row in report.rows if row.worst != "not-applicable"]
+        return Protection(
+            design=report.design,
+            stopped=sum(row.worst in STOPPED for row in rows),
+            applicable=len(rows),
+            trials=report.trials,
+            agrees=report.agrees,
+        )

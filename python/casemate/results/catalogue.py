@@ -1,0 +1,177 @@
+"""What there is: designs, machines, workloads, attacks; and where a design puts its metadata."""
+
+from typing import Literal, get_args
+
+from pydantic import ConfigDict
+
+from casemate.results.base import Result
+
+Verdict = Literal["not-applicable", "harmless", "detected", "garbled", "stale", "forged"]
+"""How an attack ends, from what the defender wants to what it fears.
+
+* `not-applicable`: there is nothing of the kind to attack.
+* `harmless`: the right bytes came out.
+* `detected`: it was reported, and nothing came out.
+* `garbled`: wrong bytes came out, and the attacker could not choose them.
+* `stale`: an older version came out.
+* `forged`: bytes of the attacker's choice came out.
+"""
+
+SEVERITY: tuple[Verdict, ...] = get_args(Verdict)
+"""All verdicts, from what the defender wants to what it fears."""
+
+STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "detected")
+"""The verdicts with which a design withstood."""
+
+
+def worse(verdict: Verdict, claim: Verdict) -> bool:
+    """Whether an attack ended worse than was claimed."""
+    return SEVERITY.index(verdict) > SEVERITY.index(claim)
+
+
+class MacDesign(Result):
+    """How lines are authenticated."""
+
+    code: Literal["none", "gmac", "cmac"]
+    """Which authentication code."""
+    tag_bits: int
+    """Length of a tag, in bits."""
+    covers: tuple[Literal["address", "counter"], ...]
+    """What CMAC covers beside the ciphertext; GMAC always covers address and counter."""
+
+
+class CacheDesign(Result):
+    """The metadata caches of a design; sizes as text, as in "64 KB"."""
+
+    counters: str
+    """Of counters."""
+    tags: str
+    """Of tags."""
+    nodes: str
+    """Of tree nodes."""
+    ways: int
+    """Lines in a set, in each."""
+
+
+class Parts(Result):
+    """The parts that a design is composed of."""
+
+    cipher: Literal["none", "aes128-counter", "aes128-xts"]
+    """How data is encrypted."""
+    counters: Literal["none", "sc64"]
+    """How versions are counted."""
+    mac: MacDesign
+    """How lines are authenticated."""
+    tree: Literal["none", "bonsai"]
+    """How versions are kept fresh."""
+    caches: CacheDesign
+    """Caches on the chip."""
+
+
+class Design(Result):
+    """A design, as its file says it."""
+
+    name: str
+    """Its name."""
+    summary: str
+    """What it is, in a sentence."""
+    design_class: str
+    """The class of protection, from C0 (plain memory) up."""
+    source: str
+    """Where it comes from."""
+    parts: Parts
+    """What it is composed of."""
+    claims: dict[str, Verdict]
+    """The worst end of each attack that it admits."""
+
+
+class DesignInfo(Design):
+    """A built-in design."""
+
+    weaknesses: tuple[str, ...]
+    """What a reviewer would object to, in a word each."""
+
+
+class Machine(Result):
+    """A machine: its name, and every value as in its file (see `machines/` for the units of each)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, use_attribute_docstrings=True)
+
+    name: str
+    """Its name."""
+    summary: str
+    """What it is, in a sentence."""
+
+
+class Parameter(Result):
+    """Something that can be set about a workload."""
+
+    name: str
+    """Its name."""
+    accepts: str
+    """What it accepts, with its unit."""
+    default: str
+    """Its value if nothing is said."""
+    summary: str
+    """What it means, in a line."""
+
+
+class Workload(Result):
+    """A built-in workload."""
+
+    name: str
+    """Its name."""
+    summary: str
+    """What it does and what it is bound by."""
+    parameters: tuple[Parameter, ...]
+    """What can be set."""
+
+
+class Attack(Result):
+    """Something that an attacker does to memory."""
+
+    name: str
+    """Its name."""
+    summary: str
+    """What the attacker does, in a sentence."""
+
+
+class Region(Result):
+    """A run of memory with one purpose."""
+
+    role: str
+    """What it holds: data, counter, tag, or a level of the tree."""
+    start: int
+    """Its first byte, as a physical address."""
+    bytes: int
+    """Its size in bytes."""
+    percent: float
+    """Its size in percent of the data."""
+
+
+class Layout(Result):
+    """Where a design puts data and metadata."""
+
+    machine: str
+    """The machine's name."""
+    design: str
+    """The design's name."""
+    regions: tuple[Region, ...]
+    """From the bottom up."""
+    overhead_percent: float
+    """All metadata in percent of the data."""
+
+
+class Listing(Result):
+    """Everything that is built in."""
+
+    designs: tuple[DesignInfo, ...] = ()
+    """What protects memory."""
+    machines: tuple[Machine, ...] = ()
+    """What programs run on."""
+    workloads: tuple[Workload, ...] = ()
+    """What can be run without a program."""
+    attacks: tuple[Attack, ...] = ()
+    """What attackers do."""
+    traces: tuple[str, ...] = ()
+    """Trace files in the folder that was searched."""

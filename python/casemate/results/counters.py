@@ -1,0 +1,178 @@
+"""What the parts of a simulated machine count; plain sums over a run."""
+
+from casemate.results.base import Result
+
+
+class Feed(Result):
+    """What came from the program."""
+
+    instructions: int
+    """Executed instructions."""
+    load_values_checked: int
+    """Loads whose recorded value was compared with the simulated memory."""
+    load_values_wrong: int
+    """Of these, loads whose recorded value was another."""
+    foreign_writes: int
+    """Lines that changed without a store of the program's: the kernel wrote them."""
+    processes: int
+    """Processes seen."""
+
+
+class Hits(Result):
+    """Accesses to a table that either has the thing or has not."""
+
+    hits: int
+    """Found."""
+    misses: int
+    """Not found."""
+
+
+class Cache(Hits):
+    """Accesses to a private cache."""
+
+    merged: int
+    """Not found, and joined to an earlier miss of the same line."""
+    writebacks: int
+    """Dirty lines that left for the next level."""
+
+
+class MetadataCache(Hits):
+    """Accesses to a metadata cache."""
+
+    writebacks: int
+    """Dirty lines written to memory."""
+
+
+class LostCycles(Result):
+    """Core cycles by which instructions entered the window late, charged to the first cause that reached so far."""
+
+    fetch: int
+    """Instruction cache, instruction TLB."""
+    branch: int
+    """Refill after branches gone wrong."""
+    window: int
+    """The window was full."""
+    load_queue: int
+    """The load queue was full."""
+    store_queue: int
+    """The store queue was full."""
+    serial: int
+    """Serialising instructions."""
+
+
+class Node(Result):
+    """The core and its private caches."""
+
+    instructions: int
+    """Instructions that entered the window."""
+    cycles: int
+    """Core cycles until the latest retirement."""
+    branches: int
+    """Instructions that may change the flow of control."""
+    mispredicts: int
+    """Of these, predicted wrongly and found so at execution."""
+    misfetches: int
+    """Of these, with a direct target that was unknown until decoding."""
+    loads: int
+    """Lines read by instructions, once per instruction and line."""
+    stores: int
+    """Lines written by instructions, once per instruction and line."""
+    forwarded: int
+    """Loads that took their data from the store queue."""
+    l1i: Cache
+    """The first-level instruction cache; one access per change of line."""
+    l1d: Cache
+    """The first-level data cache."""
+    l2: Cache
+    """The second-level cache."""
+    itlb: Hits
+    """The first-level instruction TLB."""
+    dtlb: Hits
+    """The first-level data TLB."""
+    stlb: Hits
+    """The second-level TLB."""
+    lost_cycles: LostCycles
+    """Where dispatch lost time."""
+
+
+class Llc(Hits):
+    """The last-level cache."""
+
+    hits_on_the_way_out: int
+    """Lines found among those on their way out."""
+    writebacks: int
+    """Dirty lines written to memory."""
+    foreign_writes: int
+    """Lines written to memory because the kernel changed them."""
+    miss_latency_fs: int
+    """The sum over all misses of the time from the miss to the released line, in femtoseconds."""
+
+
+class Traffic(Result):
+    """Lines of 64 bytes moved."""
+
+    data: int
+    """Of data."""
+    counters: int
+    """Of counters."""
+    tags: int
+    """Of tags."""
+    nodes: int
+    """Of tree nodes."""
+
+
+class ProtectionWork(Result):
+    """What protection did."""
+
+    fetched: Traffic
+    """Lines fetched from memory."""
+    stored: Traffic
+    """Lines stored to memory."""
+    aes_blocks: int
+    """AES blocks."""
+    macs: int
+    """Tags of data lines computed."""
+    hashes: int
+    """Hashes of metadata computed."""
+    released_unverified: int
+    """Lines released without anything vouching for them."""
+
+
+class Dram(Result):
+    """The memory channel."""
+
+    reads: int
+    """Reads submitted."""
+    writes: int
+    """Writes submitted."""
+    forwarded: int
+    """Reads answered from the write queue."""
+    merged: int
+    """Writes that replaced a waiting write of the same line."""
+    activates: int
+    """Activate commands."""
+    precharges: int
+    """Precharge commands; closing all banks of a rank is one."""
+    refreshes: int
+    """Refresh commands."""
+    row_hits: int
+    """Requests that found their row open."""
+    row_closed: int
+    """Requests that found their bank closed."""
+    row_conflicts: int
+    """Requests that found another row open."""
+    read_latency: int
+    """The sum over all reads of the time from submission to the last data, in femtoseconds."""
+    data_bus_busy_clocks: int
+    """Memory clocks in which the data bus moved data."""
+
+
+class Footprint(Result):
+    """What it takes in memory."""
+
+    program_bytes: int
+    """Physical memory in use by the program, in bytes."""
+    metadata_percent: float
+    """Metadata in percent of protected memory."""
+    metadata_cache_bytes: int
+    """Metadata caches on the chip, in bytes."""

@@ -1,0 +1,108 @@
+"""The timeline of one read."""
+
+from typing import Literal
+
+from casemate.results.base import Result
+from casemate.results.catalogue import Layout
+
+OnChip = Literal["nothing", "tree", "counter", "all"]
+"""Which metadata of the line is on the chip: nothing, the tree, the counter as well, or the tag as well."""
+
+Row = Literal["hit", "closed", "conflict"]
+"""How the line's DRAM row stands: open, closed as after a refresh, or with another row of its bank open."""
+
+Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock"]
+"""What something waited for."""
+
+FS_PER_NS = 1_000_000
+
+
+class Scenario(Result):
+    """The condition in which the line is read."""
+
+    on_chip: OnChip
+    """Which metadata is on the chip."""
+    row: Row
+    """How the DRAM row stands."""
+
+
+class Span(Result):
+    """One piece of work."""
+
+    verb: str
+    """What was done: fetch, look up, pad, mac, hash, lock, release."""
+    what: str
+    """What it was done to."""
+    start: int
+    """When it was asked for, in femtoseconds from the start of the read."""
+    end: int
+    """When it was done, likewise."""
+    waited_for: Cause | None
+    """What it waited for, if it did."""
+    outcome: str | None
+    """How it went, in a word: a row hit, a miss."""
+
+    @property
+    def start_ns(self) -> float:
+        """When it was asked for, in nanoseconds."""
+        return self.start / FS_PER_NS
+
+    @property
+    def end_ns(self) -> float:
+        """When it was done, in nanoseconds."""
+        return self.end / FS_PER_NS
+
+    @property
+    def title(self) -> str:
+        """Verb and object."""
+        return f"{self.verb} {self.what}"
+
+
+class Explanation(Result):
+    """The timeline of one read under one design."""
+
+    design: str
+    """The design's name."""
+    machine: str
+    """The machine's name."""
+    scenario: Scenario
+    """The condition."""
+    latency_fs: int
+    """From the controller's start to the released line, in femtoseconds."""
+    spans: tuple[Span, ...]
+    """What was done, in the order in which it was asked for."""
+
+    @property
+    def latency_ns(self) -> float:
+        """From the controller's start to the released line, in nanoseconds."""
+        return self.latency_fs / FS_PER_NS
+
+    def critical_path(self) -> list[Span]:
+        """The chain of work that decided the latency, from first to last.
+
+        Followed from the release backwards: each step began when the one before it was done.
+        """
+        path: list[Span] = []
+        until = self.latency_fs
+        while before := [span for span in self.spans if span.end == until and span.start < until]:
+            path.insert(0, min(before, key=lambda span: span.start))
+            until = path[0].start
+        return path
+
+
+class Explanations(Result):
+    """One read under one design, and under another to compare it with."""
+
+    explanations: tuple[Explanation, ...]
+    """The timelines, in the order asked for."""
+    layouts: tuple[Layout, ...] = ()
+    """Where each design puts its metadata, if that was asked for."""
+
+    @property
+    def difference_ns(self) -> float | None:
+        """How much longer the first design takes than the second, in nanoseconds."""
+        match self.explanations:
+            case (first, second):
+                return first.latency_ns - second.latency_ns
+            case _:
+                return None

@@ -1,0 +1,84 @@
+"""What was executed, and what a trace of it holds."""
+
+from typing import Literal
+
+from casemate.results.base import Result
+
+
+class Seeded(Result):
+    """Values that were made up."""
+
+    seeded: int
+    """From this seed."""
+
+
+class Exited(Result):
+    """The program has come to its end."""
+
+    exited: int
+    """With this exit status."""
+
+
+class Origin(Result):
+    """What was executed, and under which conditions: all that is needed to do it again."""
+
+    program: tuple[str, ...]
+    """The program and its arguments, or the name of a built-in workload."""
+    skip: int
+    """Instructions that were let pass first."""
+    limit: int | None
+    """The most instructions to record; nothing for all."""
+    values: Literal["exact"] | Seeded
+    """Whose bytes the values are: the program's own, or made up."""
+    load_values: bool
+    """Whether the values of loads are there as well."""
+    medium: Literal["live", "stored", "built-in"]
+    """How it reached the machine: as it happened, from a file, or made here."""
+    conditions: tuple[tuple[str, str], ...]
+    """Everything else that decides what the program does, as name and value."""
+    finish: Literal["running", "limit-reached"] | Exited
+    """How it finished; `running` if the simulation had enough before the program had ended."""
+
+    @property
+    def title(self) -> str:
+        """The program on one line."""
+        return " ".join(self.program)
+
+
+class Totals(Result):
+    """What a trace holds."""
+
+    chunks: int
+    """Pieces that it is stored in."""
+    instructions: int
+    """Executed instructions."""
+    loads: int
+    """Loads of at most eight bytes; wider ones count once for each eight bytes."""
+    stores: int
+    """Stores, counted likewise."""
+    lines: int
+    """Lines of 64 bytes whose content is told."""
+
+
+class TraceInfo(Result):
+    """A trace file, read to its end and found right."""
+
+    path: str
+    """The file."""
+    file_bytes: int
+    """Its size in bytes."""
+    origin: Origin
+    """What was executed."""
+    totals: Totals
+    """What it holds."""
+
+
+class Recording(Result):
+    """A program that was recorded."""
+
+    path: str
+    """The trace."""
+    totals: Totals
+    """What it holds."""
+    interrupted: bool
+    """Whether the program was ended by Ctrl-C; the trace holds what it had done so far."""

@@ -1,0 +1,161 @@
+"""The record of a run: everything that decided it, and everything that was counted."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from casemate.results.attack import Protection
+from casemate.results.base import Result
+from casemate.results.catalogue import Design, Machine
+from casemate.results.counters import Dram, Feed, Footprint, Llc, MetadataCache, Node, ProtectionWork
+from casemate.results.origin import Origin
+
+
+class Configuration(Result):
+    """Everything that decides a run."""
+
+    version: str
+    """Casemate's version."""
+    machine: Machine
+    """The machine, with every value."""
+    design: Design
+    """The design, with every value."""
+    seed: int
+    """Seeds keys and page placement."""
+    budget: int
+    """The most instructions to run."""
+    workload: Origin
+    """The program."""
+
+
+class Lines(Result):
+    """Every line that came up from memory against what had gone down."""
+
+    lines_checked: int
+    """Lines that came back and were compared."""
+    lines_wrong: int
+    """Lines that came back other than they went."""
+
+
+class Checks(Result):
+    """The built-in check of a run."""
+
+    lines: Lines
+    """The comparison of lines."""
+    false_alarm: dict[Literal["tag", "tree"], int] | None
+    """Tampering that was reported, though nobody tampered: the line or slot."""
+    pad_reused: bool | None
+    """Whether any pad hid two texts; nothing if the ledger was off."""
+    passed: bool
+    """Whether everything above is as it must be, and something was compared at all."""
+
+
+class Host(Result):
+    """What depends on the computer that simulated, and so is not part of the result."""
+
+    seconds: float
+    """Wall-clock seconds."""
+    instructions_per_second: float
+    """Simulated instructions per wall-clock second."""
+    simulated_memory_bytes: int
+    """Bytes that the simulated memory took."""
+
+
+class Record(Result):
+    """One run of one program on one machine under one design."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    """The version of this record's form."""
+    configuration: Configuration
+    """Everything that decided the run."""
+    configuration_hash: str
+    """SHA-256 of the configuration: equal configurations, equal hash."""
+    instructions: int
+    """Simulated instructions."""
+    cycles: int
+    """Core cycles."""
+    time_fs: int
+    """Simulated time in femtoseconds."""
+    ipc: float
+    """Instructions per cycle."""
+    read_latency_ns: float
+    """Mean time from the last-level cache's miss to the released line, in nanoseconds."""
+    dram_bytes: int
+    """All DRAM reads and writes, in bytes."""
+    feed: Feed
+    """The program's events."""
+    node: Node
+    """The core and its private caches."""
+    llc: Llc
+    """The last-level cache."""
+    protection: ProtectionWork
+    """What protection did."""
+    metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache]
+    """The caches of counters, tags and tree nodes."""
+    dram: Dram
+    """The memory channel."""
+    footprint: Footprint
+    """What it takes in memory."""
+    checks: Checks
+    """The built-in check."""
+    events: int
+    """Events on the simulated clock."""
+    event_hash: str
+    """Condenses all events: two runs are the same if it is the same."""
+    weaknesses: tuple[str, ...]
+    """Weak choices of the design."""
+    host: Host
+    """How long the simulation itself took."""
+
+    @property
+    def design(self) -> str:
+        """The design's name."""
+        return self.configuration.design.name
+
+
+class Failure(Result):
+    """A design that has no record."""
+
+    design: str
+    """Its name."""
+    error: str
+    """Why."""
+
+
+class RunResults(Result):
+    """One program under several designs."""
+
+    records: tuple[Record, ...]
+    """A record for each design that finished, in the order asked for."""
+    failures: tuple[Failure, ...]
+    """The others."""
+    interrupted: bool
+    """Whether the program was ended by Ctrl-C; the records are then about what it had done so far."""
+    protection: tuple[Protection, ...]
+    """What each design stops, from a short campaign of attacks; empty if none was asked for."""
+
+    @property
+    def baseline(self) -> Record | None:
+        """What the others are compared with: the design `none` if it is there, else the first."""
+        unprotected = (record for record in self.records if record.design == "none")
+        return next(unprotected, self.records[0] if self.records else None)
+
+    def record(self, design: str) -> Record:
+        """The record of a design. Raises `KeyError` if it has none."""
+        for record in self.records:
+            if record.design == design:
+                return record
+        raise KeyError(design)
+
+    def slowdown(self, design: str) -> float:
+        """Its simulated time over the baseline's."""
+        baseline = self.baseline
+        if baseline is None:
+            raise KeyError(design)
+        return self.record(design).time_fs / baseline.time_fs
+
+    @property
+    def passed(self) -> bool:
+        """Whether every design has a record, and every check of every record passed."""
+        clean = (record.checks.passed and record.feed.load_values_wrong == 0 for record in self.records)
+        return not self.failures and all(clean)

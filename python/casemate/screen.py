@@ -1,0 +1,74 @@
+"""Where things are said: results on standard output, everything else on standard error.
+
+With `--json`, standard output holds one object and nothing more.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casemate._core import CasemateError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from casemate.results.base import Result
+
+PLAIN_WIDTH = 100
+"""Columns to fill when nobody says how many there are: a file, a pipe."""
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (see `casemate schema`).")
+
+
+def _console(stderr: bool) -> "Console":
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PLAIN_WIDTH
+    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
+
+
+def results() -> "Console":
+    """For results that people read."""
+    return _console(stderr=False)
+
+
+def notices() -> "Console":
+    """For everything else."""
+    return _console(stderr=True)
+
+
+def print_json(result: "Result | dict[str, Any]") -> None:
+    """Prints a result as the one object on standard output."""
+    click.echo(json.dumps(result, indent=2) if isinstance(result, dict) else result.to_json())
+
+
+def make_folder(folder: Path) -> None:
+    """Makes sure that files can be written into a folder. Raises `CasemateError` if not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CasemateError(f"cannot make the folder '{folder}': {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise CasemateError(f"cannot write into the folder '{folder}'")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file that is either whole or not there. Raises `CasemateError` if that fails."""
+    try:
+        descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            Path(partial).chmod(0o644)
+            Path(partial).replace(path)
+        except BaseException:
+            Path(partial).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise CasemateError(f"cannot write '{path}': {error.strerror or error}") from error

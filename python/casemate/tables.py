@@ -1,0 +1,134 @@
+"""Verdicts, layouts and traces as tables that fit 100 columns."""
+
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from casemate import amounts
+from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
+from casemate.results.catalogue import SEVERITY, Layout, Verdict
+from casemate.results.origin import Exited, Origin, TraceInfo
+
+VERDICT_STYLES: dict[Verdict, str] = {
+    "not-applicable": "dim",
+    "harmless": "green",
+    "detected": "green",
+    "garbled": "yellow",
+    "stale": "magenta",
+    "forged": "red",
+}
+DESIGNS_PER_TABLE = 6
+"""Columns of verdicts that fit beside the names of the attacks."""
+
+
+def plain_table(*headers: str, right: Iterable[str] = ()) -> Table:
+    """An empty table in the house style; the columns named in `right` hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
+    numbers = set(right)
+    for header in headers:
+        table.add_column(header, justify="right" if header in numbers else "left", no_wrap=header in numbers)
+    return table
+
+
+def _stopped(report: AttackReport) -> Text:
+    protection = Protection.of(report)
+    complete = protection.stopped == protection.applicable
+    return Text(f"{protection.stopped} of {protection.applicable}", style="green" if complete else "red")
+
+
+def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
+    """Attacks by designs: how each ended, and where that differs from the claim."""
+    parts: list[RenderableType] = []
+    for start in range(0, len(reports), DESIGNS_PER_TABLE):
+        shown = reports[start : start + DESIGNS_PER_TABLE]
+        table = plain_table("attack", *(report.design for report in shown))
+        for outcomes in zip(*(report.rows for report in shown), strict=True):
+            cells = [_verdict(outcome.worst, outcome.claim, outcome.agrees) for outcome in outcomes]
+            table.add_row(outcomes[0].attack, *cells)
+        table.add_section()
+        table.add_row("[bold]stopped[/]", *(_stopped(report) for report in shown))
+        parts.append(table)
+    rows = [(report, row) for report in reports for row in report.rows]
+    differing = [(report, row) for report, row in rows if not row.agrees]
+    trials = f"{amounts.count(reports[0].trials)} trials each, seeds from {reports[0].seed}"
+    if not differing:
+        parts.append(Text(f"{len(rows)} claims, all as claimed ({trials}).", style="green"))
+    else:
+        parts.append(
+            Text(f"{len(differing)} of {len(rows)} claims differ from what happened ({trials}):", style="bold red")
+        )
+    for report, row in differing:
+        better = "" if row.claim is None or row.claim not in row.histogram else " (at another level of the tree)"
+        parts.append(
+            Text(f"  {report.design}: {row.attack} ended {row.worst}, claimed {row.claim or 'nothing'}{better}")
+        )
+        if row.examples:
+            parts.append(Text(f"    see it again: {row.examples[-1].replay}", style="dim"))
+    return Group(*parts)
+
+
+def _verdict(worst: Verdict, claim: Verdict | None, agrees: bool) -> Text:
+    if agrees:
+        return Text("-" if worst == "not-applicable" else worst, style=VERDICT_STYLES[worst])
+    return Text(f"{worst} ≠ {claim or 'no claim'}", style="bold white on red")
+
+
+def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> RenderableType:
+    """What became of every flipped bit."""
+    table = plain_table("design", "structure", "bits flipped", "worst", "how often", right=("bits flipped",))
+    for report in reports:
+        for index, row in enumerate(report.rows):
+            worst = max(row.histogram, key=SEVERITY.index)
+            often = ", ".join(f"{verdict} {amounts.count(number)}" for verdict, number in row.histogram.items())
+            name = Text(report.design if index == 0 else "", style="bold")
+            table.add_row(
+                name, row.structure, amounts.count(row.flips), Text(worst, style=VERDICT_STYLES[worst]), often
+            )
+        table.add_section()
+    flips = amounts.count(sum(report.flips for report in reports))
+    if agrees:
+        return Group(table, Text(f"{flips} bits flipped, none worse than claimed.", style="green"))
+    return Group(table, Text(f"{flips} bits flipped, and some ended worse than claimed.", style="bold red"))
+
+
+def layout_table(layout: Layout) -> RenderableType:
+    """Where a design puts data and metadata."""
+    table = plain_table("region", "starts at", "size", "of data", right=("starts at", "size", "of data"))
+    for region in layout.regions:
+        table.add_row(region.role, f"{region.start:#x}", amounts.size(region.bytes), f"{region.percent:.4f} %")
+    title = Text.assemble(
+        (layout.design, "bold"), f" on {layout.machine}: metadata takes {layout.overhead_percent:.3f} % of the data"
+    )
+    return Group(title, table)
+
+
+def trace_table(info: TraceInfo) -> RenderableType:
+    """What a trace holds."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    origin, totals = info.origin, info.totals
+    per_instruction = info.file_bytes * 8 / max(totals.instructions, 1)
+    rows = {
+        "program": origin.title,
+        "part": _recorded_part(origin, totals.instructions),
+        "loads, stores": f"{amounts.count(totals.loads)}, {amounts.count(totals.stores)} of at most 8 bytes",
+        "lines told": f"{amounts.count(totals.lines)} of 64 bytes",
+        "load values": "recorded" if origin.load_values else "not recorded",
+        "file": f"{amounts.size(info.file_bytes)}, {per_instruction:.2f} bits an instruction",
+        "conditions": ", ".join(f"{name} {value}" for name, value in origin.conditions),
+        "check": "every checksum fits",
+    }
+    for name, value in rows.items():
+        table.add_row(Text(name, style="bold"), Text(value))
+    return table
+
+
+def _recorded_part(origin: Origin, instructions: int) -> str:
+    executed = amounts.count(instructions)
+    after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
+    if isinstance(origin.finish, Exited):
+        whole = "the whole program" if not origin.skip else "to the program's end"
+        return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
+    return f"the first {executed} instructions{after}"

@@ -1,0 +1,160 @@
+"""The timeline of a read, drawn with characters."""
+
+import re
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from casemate import tables
+from casemate.results.explain import Cause, Explanation, Explanations, Span
+
+VERB_STYLES = {
+    "fetch": "blue",
+    "store": "blue",
+    "look up": "white",
+    "hash": "magenta",
+    "pad": "cyan",
+    "mac": "yellow",
+    "lock": "red",
+    "release": "green",
+    "fault": "red",
+}
+WAITS: dict[Cause, str] = {
+    "queue": "queued",
+    "bank": "bank busy",
+    "refresh": "refresh",
+    "write-drain": "write drain",
+    "unit": "units busy",
+    "lock": "locked",
+}
+ON_CHIP = {
+    "nothing": "no metadata on the chip",
+    "tree": "the tree's nodes on the chip",
+    "counter": "tree and counter on the chip",
+    "all": "tree, counter and tag on the chip",
+}
+ROW = {"hit": "row open", "closed": "row closed", "conflict": "another row open"}
+
+LABEL_COLUMNS = 24
+TIME_COLUMNS = 15
+NOTE_COLUMNS = 24
+STEPS_NS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000)
+
+
+def title(span: Span) -> str:
+    """What a piece of work is called."""
+    return span.title.removesuffix(" cache")
+
+
+def note(span: Span) -> str:
+    """How it went and what it waited for."""
+    wait = WAITS[span.waited_for] if span.waited_for else None
+    return ", ".join(part for part in (span.outcome, wait) if part)
+
+
+def horizon_ns(explanations: Sequence[Explanation]) -> float:
+    """When the last piece of work of all timelines is done."""
+    return max(span.end_ns for explanation in explanations for span in explanation.spans)
+
+
+def tick_step_ns(horizon: float, most: int) -> int:
+    """A round distance of ticks, so that there are at most `most`."""
+    return next((step for step in STEPS_NS if horizon / step <= most), STEPS_NS[-1])
+
+
+def timelines(found: Explanations, columns: int) -> RenderableType:
+    """One timeline below the other on the same scale, and what makes the difference."""
+    horizon = horizon_ns(found.explanations)
+    parts: list[RenderableType] = []
+    for explanation in found.explanations:
+        parts += [_timeline(explanation, horizon, columns), Text("")]
+    if found.difference_ns is not None:
+        parts.append(_difference(*found.explanations))
+    parts += [tables.layout_table(layout) for layout in found.layouts]
+    return Group(*parts)
+
+
+def _timeline(explanation: Explanation, horizon: float, columns: int) -> RenderableType:
+    scenario = explanation.scenario
+    heading = Text.assemble(
+        (explanation.design, "bold"),
+        f" on {explanation.machine}: one read, {ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}: ",
+        (f"{explanation.latency_ns:.1f} ns", "bold"),
+    )
+    width = max(columns - LABEL_COLUMNS - TIME_COLUMNS - NOTE_COLUMNS - 3, 16)
+    lines = [heading, _axis(horizon, width)]
+    critical = {id(span) for span in explanation.critical_path()}
+    for span in explanation.spans:
+        lines.append(_line(span, horizon, width, id(span) in critical))
+    lines.append(Text("● on the critical path: the chain that decides the latency", style="dim"))
+    return Group(*lines)
+
+
+def _axis(horizon: float, width: int) -> Text:
+    step = tick_step_ns(horizon, max(width // 7, 2))
+    axis = [" "] * (width + 8)
+    tick = 0
+    while tick <= horizon:
+        place = min(round(tick / horizon * width), width - 1)
+        text = f"{tick}" if tick + step <= horizon else f"{tick} ns"
+        axis[place : place + len(text)] = text
+        tick += step
+    return Text(" " * LABEL_COLUMNS + "".join(axis).rstrip(), style="dim")
+
+
+def _line(span: Span, horizon: float, width: int, critical: bool) -> Text:
+    style = VERB_STYLES.get(span.verb, "white")
+    line = Text("● " if critical else "  ", style="bold")
+    line.append(f"{title(span):<{LABEL_COLUMNS - 2}.{LABEL_COLUMNS - 2}}", style="bold" if critical else "")
+    line.append(_bar(span, horizon, width), style=style)
+    line.append(f" {span.start_ns:6.1f}", style="dim")
+    line.append(f" {span.end_ns:6.1f} " if span.end > span.start else " " * 8)
+    line.append(f" {note(span)}", style="yellow" if span.waited_for else "dim")
+    line.no_wrap = True
+    return line
+
+
+def _bar(span: Span, horizon: float, width: int) -> str:
+    """A bar to half a column; what takes no time is a diamond."""
+    first, last = round(span.start_ns / horizon * width * 2), round(span.end_ns / horizon * width * 2)
+    if span.end == span.start:
+        place = min(first // 2, width - 1)
+        return " " * place + "◆" + " " * (width - place - 1)
+    last = max(last, first + 1)
+    cells = [
+        {(True, True): "━", (True, False): "╸", (False, True): "╺", (False, False): " "}[
+            (first <= 2 * cell < last, first <= 2 * cell + 1 < last)
+        ]
+        for cell in range(width)
+    ]
+    return "".join(cells)
+
+
+def _difference(first: Explanation, second: Explanation) -> RenderableType:
+    spent = [_time_by_work(explanation.critical_path()) for explanation in (first, second)]
+    names = (first.design, second.design)
+    table = tables.plain_table("on the critical path", *names, "difference", right=(*names, "difference"))
+    for work in dict.fromkeys([*spent[0], *spent[1]]):
+        cells = [f"{times[work]:.1f} ns" if work in times else "-" for times in spent]
+        table.add_row(work, *cells, _signed(spent[0].get(work, 0.0) - spent[1].get(work, 0.0)))
+    latencies = (first.latency_ns, second.latency_ns)
+    table.add_section()
+    cells = [f"{time:.1f} ns" for time in latencies]
+    table.add_row("[bold]until released[/]", *cells, _signed(latencies[0] - latencies[1]))
+    return table
+
+
+def _time_by_work(path: Sequence[Span]) -> dict[str, float]:
+    """Nanoseconds for each kind of work, the levels of a tree together."""
+    spent: dict[str, float] = {}
+    for span in path:
+        work = re.sub(r" level \d+", "", title(span))
+        spent[work] = spent.get(work, 0.0) + span.end_ns - span.start_ns
+    return spent
+
+
+def _signed(time: float) -> Text:
+    if abs(time) < 0.05:
+        return Text("0 ns", style="dim")
+    return Text(f"{time:+.1f} ns", style="red" if time > 0 else "green")

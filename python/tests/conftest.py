@@ -1,0 +1,67 @@
+"""Runs the command as a user would."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from casemate.cli import main
+
+SECONDS_TO_CTRL_C = 1.5
+
+SMALL = ("--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K")
+"""A run of a fraction of a second."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Standard output, which must be one JSON value."""
+        return json.loads(self.out)
+
+
+Casemate = Callable[..., Said]
+
+
+@pytest.fixture
+def casemate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Casemate:
+    """The command, in an empty folder. It runs in this process, which is faster, and is heard as a process would be."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Said:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        heard = capfd.readouterr()
+        assert "Traceback" not in heard.err, heard.err
+        assert isinstance(ended.value.code, int)
+        return Said(ended.value.code, heard.out, heard.err)
+
+    return run
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Casemate:
+    """The command as a process of its own, which gets Ctrl-C after a while."""
+
+    def run(*arguments: str) -> Said:
+        command = [sys.executable, "-m", "casemate.cli", *arguments]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        time.sleep(SECONDS_TO_CTRL_C)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=20)
+        assert "Traceback" not in err, err
+        return Said(running.returncode, out, err)
+
+    return run

@@ -1,0 +1,90 @@
+"""The package from Python: typed results."""
+
+import casemate as cm
+import pytest
+from casemate import amounts
+from casemate.results import AttackReport, Protection
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+
+def test_a_run_gives_typed_records() -> None:
+    told: list[dict[str, object]] = []
+    results = cm.run(
+        workload="gups", settings={"footprint": "1 MB"}, limit=50_000, designs=["none", "ctr-mac"], progress=told.append
+    )
+    assert results.passed
+    assert results.record("ctr-mac").weaknesses == ("no freshness",)
+    assert results.slowdown("ctr-mac") > 1
+    assert results.protection[0].stopped == 0
+    assert told
+    with pytest.raises(KeyError):
+        results.record("sc64-bmt")
+
+
+def test_a_result_cannot_be_changed() -> None:
+    explanation = cm.explain("none")
+    with pytest.raises(ValidationError, match="frozen"):
+        explanation.design = "other"
+
+
+def test_the_critical_path_accounts_for_all_of_the_latency() -> None:
+    for design in cm.designs():
+        explanation = cm.explain(design.name)
+        path = explanation.critical_path()
+        assert sum(span.end - span.start for span in path) == explanation.latency_fs, design.name
+        assert path[0].start == 0
+
+
+def test_more_on_the_chip_is_never_slower() -> None:
+    latencies = [
+        cm.explain("sc64-bmt", on_chip=on_chip).latency_fs for on_chip in ("nothing", "tree", "counter", "all")
+    ]
+    assert latencies == sorted(latencies, reverse=True)
+
+
+def test_an_attack_is_summarised_by_what_applies() -> None:
+    report: AttackReport = cm.attack("xts", trials=5)
+    summary = Protection.of(report)
+    assert (summary.stopped, summary.applicable) == (0, 9)
+
+
+def test_what_cannot_be_done_is_one_kind_of_error() -> None:
+    for wrong in (
+        lambda: cm.run(),
+        lambda: cm.run(workload="gups", trace="x"),
+        lambda: cm.run(workload="gups", designs=["nonesuch"]),
+        lambda: cm.explain("nonesuch"),
+        lambda: cm.layout("sc64-bmt", machine="nonesuch"),
+        lambda: cm.attack("nonesuch"),
+        lambda: cm.trace_info("missing.trace"),
+    ):
+        with pytest.raises(cm.CasemateError):
+            wrong()
+
+
+def test_an_error_in_the_callback_ends_the_run() -> None:
+    def complain(_: object) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        cm.run(workload="gups", settings={"footprint": "1 MB"}, limit="all", progress=complain)
+
+
+@given(st.integers(min_value=0, max_value=10**15))
+def test_a_count_reads_back_as_written(number: int) -> None:
+    assert amounts.parse_count(str(number)) == number
+    assert amounts.parse_count(f"{number:_}") == number
+    assert amounts.parse_count(f"{number}K") == number * 1000
+
+
+@given(st.decimals(min_value=0, max_value=10**6, places=3))
+def test_a_count_with_a_fraction_is_exact(number: object) -> None:
+    assert amounts.parse_count(f"{number}K") * 1 == int(number * 1000)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("text", ["", "M", "-1", "1.2345K", "5X", "1e6", "0.5", "99999999999G"])
+def test_what_is_no_count_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="instructions"):
+        amounts.parse_count(text)

@@ -1,0 +1,109 @@
+"""`casemate explain`, `attack`, `list` and `schema`, from the command line."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+from casemate.cli import COMMANDS
+from casemate.commands.schema import KINDS
+from conftest import Casemate
+
+
+def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
+    said = casemate("explain", "sc64-bmt", "--on-chip", "tree", "--row", "hit")
+    assert said.code == 0
+    for text in ("fetch data", "fetch counter", "hash metadata", "pad 4 AES blocks", "mac data", "release verified"):
+        assert text in said.out, text
+    assert "row hit" in said.out
+    assert "the tree's nodes on the chip, row open" in said.out
+    assert max(len(line) for line in said.out.splitlines()) <= 100
+
+
+def test_two_timelines_are_compared(casemate: Casemate) -> None:
+    said = casemate("explain", "sc64-bmt", "--against", "none", "--layout", "--json")
+    jsonschema.validate(said.json(), casemate("schema", "explain").json())
+    assert [layout["design"] for layout in said.json()["layouts"]] == ["sc64-bmt", "none"]
+    text = casemate("explain", "sc64-bmt", "--against", "none", "--layout").out
+    assert "until released" in text
+    assert "tree level 0" in text
+
+
+def test_pictures_are_drawn_and_repeat_byte_for_byte(casemate: Casemate, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        casemate("explain", "sc64-bmt", "--against", "ctr-mac", "--svg", f"{name}.svg", "--png", f"{name}.png")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert "fetch counter" in (tmp_path / "a.svg").read_text()
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_design_keeps_its_claims(casemate: Casemate) -> None:
+    said = casemate("attack", "--all")
+    assert said.code == 0, said.out
+    assert "all as claimed" in said.out
+    assert max(len(line) for line in said.out.splitlines()) <= 100
+
+
+def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: Path) -> None:
+    repository = Path(__file__).resolve().parents[2]
+    text = (repository / "designs" / "ctr-mac.toml").read_text()
+    claim = 'replay-data-tag-counter = "stale"'
+    assert claim in text
+    (tmp_path / "bold.toml").write_text(text.replace(claim, 'replay-data-tag-counter = "detected"'))
+    said = casemate("attack", "bold.toml")
+    assert said.code == 1
+    assert "stale ≠ detected" in said.out
+    assert "1 of 15 claims differ" in said.out
+    assert "--row replay-data-tag-counter" in said.out
+
+
+def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
+    schema = casemate("schema", "attack").json()
+    jsonschema.validate(casemate("attack", "none", "xts", "--trials", "3", "--json").json(), schema)
+    exhaustive = casemate("attack", "sc64-bmt", "--exhaustive", "--json")
+    assert exhaustive.code == 0
+    jsonschema.validate(exhaustive.json(), schema)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["attack"], "--all"),
+        (["attack", "xtz"], "did you mean 'xts'?"),
+        (["attack", "xts", "--row", "flip-dat"], "did you mean 'flip-data'?"),
+        (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
+        (["list", "desings"], "did you mean 'designs'?"),
+        (["schema", "runs"], "did you mean 'run'?"),
+        (["trace", "inof", "x"], "did you mean 'info'?"),
+    ],
+)
+def test_bad_input_is_answered_with_what_would_be_right(
+    casemate: Casemate, arguments: list[str], expected: str
+) -> None:
+    said = casemate(*arguments)
+    assert said.code == 2
+    assert expected in said.err
+
+
+def test_lists_name_everything_that_is_built_in(casemate: Casemate) -> None:
+    said = casemate("list", "--json")
+    jsonschema.validate(said.json(), casemate("schema", "list").json())
+    text = casemate("list").out
+    for kind in ("designs", "machines", "workloads", "attacks"):
+        for item in said.json()[kind]:
+            assert item["name"] in text, item["name"]
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_schema_describes_every_field(casemate: Casemate, kind: str) -> None:
+    schema = casemate("schema", kind).json()
+    for model in [schema, *schema["$defs"].values()]:
+        for name, field in model.get("properties", {}).items():
+            # A field that says the same as its type is described there.
+            assert field.get("description") or "$ref" in field, name
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_help_teaches_with_an_example(casemate: Casemate, name: str) -> None:
+    said = casemate(name, "--help")
+    assert said.code == 0
+    assert f"  casemate {name}" in said.out

@@ -1,0 +1,152 @@
+"""`casemate run`, from the command line."""
+
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from casemate import run_table
+from casemate.results import Record, RunResults
+from conftest import SMALL, Casemate
+from rich.console import Console
+
+
+def test_a_run_shows_cost_and_protection_of_the_default_designs(casemate: Casemate) -> None:
+    said = casemate("run", *SMALL)
+    assert said.code == 0
+    for text in ("none", "sc64-bmt", "slowdown", "1.000x", "0 of 9", "15 of 15", "no freshness", "passed"):
+        assert text in said.out, text
+    assert "the first 50,000 instructions (the program was stopped there)" in said.out
+    assert max(len(line) for line in said.out.splitlines()) <= 100
+
+
+def test_the_baseline_is_none_wherever_it_stands(casemate: Casemate) -> None:
+    results = RunResults.model_validate_json(
+        casemate("run", *SMALL, "--design", "sc64-bmt", "--design", "none", "--json").out
+    )
+    assert results.slowdown("none") == 1.0
+    assert results.slowdown("sc64-bmt") > 1.0
+
+
+def test_a_program_that_ends_is_seen_whole(casemate: Casemate) -> None:
+    said = casemate(
+        "run", "--workload", "gups", "--set", "footprint=64 KB", "--set", "updates=1000", "--design", "none"
+    )
+    assert "the whole program" in said.out
+
+
+def test_json_is_one_object_that_fits_its_schema(casemate: Casemate) -> None:
+    answer = casemate("run", *SMALL, "--json").json()
+    jsonschema.validate(answer, casemate("schema", "run").json())
+    assert [record["configuration"]["design"]["name"] for record in answer["records"]] == ["none", "sc64-bmt"]
+    for record in answer["records"]:
+        jsonschema.validate(record, casemate("schema", "result").json())
+
+
+def test_the_same_seed_gives_the_same_record_except_for_the_host(casemate: Casemate) -> None:
+    def records(seed: str) -> list[dict[str, object]]:
+        answer = casemate("run", *SMALL, "--seed", seed, "--json").json()
+        return [{key: value for key, value in record.items() if key != "host"} for record in answer["records"]]
+
+    assert records("3") == records("3")
+    assert records("3") != records("4")
+
+
+def test_checked_values_are_counted_and_none_is_wrong(casemate: Casemate) -> None:
+    answer = casemate("run", *SMALL, "--check-values", "--ledger", "--json").json()
+    for record in answer["records"]:
+        assert record["feed"]["load_values_checked"] > 1000
+        assert record["feed"]["load_values_wrong"] == 0
+        assert record["checks"]["pad_reused"] is False
+    said = casemate("run", *SMALL, "--check-values")
+    assert "load values compared" in said.out
+
+
+def test_records_are_written_whole_one_per_design(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("run", *SMALL, "--output", "results", "--json")
+    files = sorted((tmp_path / "results").iterdir())
+    written = [Record.model_validate_json(file.read_bytes()) for file in files]
+    assert [record.design for record in written] == ["none", "sc64-bmt"]
+    assert [record.configuration_hash[:8] in file.name for record, file in zip(written, files, strict=True)] == [
+        True
+    ] * 2
+    assert json.loads(files[0].read_text()) == said.json()["records"][0]
+
+
+def test_a_folder_that_cannot_be_written_is_named(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    said = casemate("run", *SMALL, "--output", "results/deeper")
+    assert said.code == 2
+    assert "results/deeper" in said.err
+
+
+def test_a_design_file_of_ones_own_runs_beside_the_built_in_ones(casemate: Casemate, tmp_path: Path) -> None:
+    repository = Path(__file__).resolve().parents[2]
+    text = (repository / "designs" / "sc64-bmt.toml").read_text()
+    (tmp_path / "mine.toml").write_text(text.replace('name = "sc64-bmt"', 'name = "mine"').replace("56", "64"))
+    said = casemate("run", *SMALL, "--design", "none", "--design", "mine.toml")
+    assert said.code == 0
+    assert "mine" in said.out
+    assert "15 of 15" in said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run"], "expected one thing to run"),
+        (["run", "--workload", "bfs", "--trace", "x"], "expected one thing to run"),
+        (["run", "--workload", "bsf"], "did you mean 'bfs'?"),
+        (["run", "--workload", "bfs", "--set", "scal=9"], "did you mean scale?"),
+        (["run", "--workload", "bfs", "--set", "scale"], "expected KEY=VALUE"),
+        (["run", "--workload", "bfs", "--design", "sc64-btm"], "did you mean 'sc64-bmt'?"),
+        (["run", "--workload", "bfs", "--machine", "moden"], "did you mean 'modern'?"),
+        (["run", "--workload", "bfs", "--limit", "5X"], "expected a number such as"),
+        (["run", "--workload", "bfs", "--skip", "5"], "skip is for programs that run now"),
+        (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
+        (["run", "--trace", "missing.trace"], "missing.trace"),
+        (["run", "--", "no-such-program"], "program 'no-such-program' not found"),
+        (["rnu", "--workload", "bfs"], "did you mean 'run'?"),
+    ],
+)
+def test_bad_input_is_answered_with_what_would_be_right(
+    casemate: Casemate, arguments: list[str], expected: str
+) -> None:
+    said = casemate(*arguments)
+    assert said.code == 2
+    assert expected in said.err
+    assert said.out == ""
+
+
+def test_ctrl_c_keeps_and_shows_what_was_run(interrupted: Casemate, tmp_path: Path) -> None:
+    said = interrupted(
+        "run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "all", "--output", "results", "--json"
+    )
+    assert said.code == 130
+    results = RunResults.model_validate_json(said.out)
+    first, second = results.records
+    assert results.interrupted
+    assert first.instructions == second.instructions > 0
+    # The record says how to have the same run again.
+    assert first.configuration.budget == first.instructions
+    assert len(list((tmp_path / "results").iterdir())) == 2
+
+
+def test_an_interrupted_run_can_be_had_again(interrupted: Casemate, casemate: Casemate) -> None:
+    workload = ("--workload", "gups", "--set", "footprint=1 MB", "--design", "none", "--json")
+    (first,) = interrupted("run", *workload, "--limit", "all").json()["records"]
+    (again,) = casemate("run", *workload, "--limit", str(first["instructions"])).json()["records"]
+    assert again["configuration_hash"] == first["configuration_hash"]
+    assert again["cycles"] == first["cycles"]
+
+
+def test_a_failed_check_shows_and_is_not_passed(casemate: Casemate) -> None:
+    answer = casemate("run", *SMALL, "--design", "none", "--json").json()
+    answer["records"][0]["checks"]["lines"]["lines_wrong"] = 1
+    answer["records"][0]["checks"]["passed"] = False
+    results = RunResults.model_validate_json(json.dumps(answer))
+    assert not results.passed
+    console = Console(width=100, file=io.StringIO())
+    console.print(run_table.run_table(results, check_values=False))
+    assert isinstance(console.file, io.StringIO)
+    assert "FAILED" in console.file.getvalue()
