@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(
             refusal("chase", &[("foot-print", "1 MB")]),
             "kernel chase has no parameter 'foot-print' (did you mean footprint?); it has footprint, chains, steps, \
-             load_values"
+             work, load_values"
         );
     }
 
