@@ -81,12 +81,13 @@ def layout(design: str, *, machine: str = DEFAULT_MACHINE) -> Layout:
 
 
 def _live(
-    program: Sequence[str], skip: int, load_values: bool, output: Literal["inherit", "discard"]
+    program: Sequence[str], skip: int, region: bool, load_values: bool, output: Literal["inherit", "discard"]
 ) -> dict[str, Any]:
     return {
         "live": {
             "command": [str(word) for word in program],
             "skip": skip,
+            "marked_region": region,
             "load_values": load_values,
             "inherit_output": output == "inherit",
             "recorder": str(recorder_path()),
@@ -111,6 +112,7 @@ def run(
     machine: str = DEFAULT_MACHINE,
     limit: int | Literal["all"] | None = None,
     skip: int = 0,
+    region: bool = False,
     seed: int = 1,
     check_values: bool = False,
     ledger: bool = False,
@@ -122,7 +124,8 @@ def run(
 
     Give exactly one of `program` (a command and its arguments), `workload` (a built-in one, with its `settings`) and
     `trace` (a file). `limit` is the most instructions to run; if nothing is said, `DEFAULT_LIMIT`, and for a trace all.
-    `skip` lets instructions of a program pass first. `check_values` also compares every value that the program
+    `skip` lets instructions of a program pass first; `region` counts only what runs between its two markers (the
+    instruction `xchg %rbx,%rbx`). `check_values` also compares every value that the program
     loaded with the simulated memory, `ledger` every pad with every other. `protection` adds a short campaign of attacks
     on each design.
 
@@ -130,9 +133,9 @@ def run(
     """
     if sum(given is not None for given in (program, workload, trace)) != 1:
         raise CasemateError("expected exactly one of a program, a built-in workload and a trace")
-    if program is None and skip:
+    if program is None and (skip or region):
         raise CasemateError(
-            "skip is for programs that run now: a trace skips when it is recorded, a workload has nothing to skip"
+            "skip and region are for programs that run now: a trace has its part already, a workload runs all of it"
         )
     if settings and workload is None:
         raise CasemateError("settings are for built-in workloads: give a workload, too")
@@ -144,7 +147,7 @@ def run(
     elif trace is not None:
         source = {"trace": {"path": str(trace)}}
     else:
-        source = _live(program or (), skip, check_values, output)
+        source = _live(program or (), skip, region, check_values, output)
     names = list(designs)
     spec = {
         "designs": names,
@@ -180,12 +183,13 @@ def record(
     *,
     limit: int | None = None,
     skip: int = 0,
+    region: bool = False,
     load_values: bool = False,
     output: Literal["inherit", "discard"] = "discard",
     progress: Told | None = None,
 ) -> Recording:
     """Stores a program's execution in a file, to be run as often as you like."""
-    spec = {"program": _live(program, skip, load_values, output), "limit": limit, "output": str(path)}
+    spec = {"program": _live(program, skip, region, load_values, output), "limit": limit, "output": str(path)}
     answer = json.loads(_core.record(json.dumps(spec), _relay(progress)))
     return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
 

@@ -39,6 +39,11 @@ seed = click.option(
 skip = click.option(
     "--skip", type=Count(), default="0", metavar="N", help="Let N instructions of the program pass first."
 )
+region = click.option(
+    "--region",
+    is_flag=True,
+    help="Only what runs between the program's two markers, the instruction `xchg %rbx,%rbx`.",
+)
 stdout = click.option(
     "--stdout",
     "output",

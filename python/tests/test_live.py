@@ -1,6 +1,7 @@
 """Programs that really run: live, recorded, and replayed."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import casemate as cm
@@ -52,6 +53,29 @@ def test_a_truncated_trace_is_refused_with_its_name(casemate: Casemate, tmp_path
         assert said.code == 2
         assert "sh.trace" in said.err
         assert "truncated" in said.err
+
+
+MARKED = """
+int main(void) {
+    volatile int sum = 0;
+    for (int i = 0; i < 100000; i++) sum += i;
+    __asm__ volatile("xchg %rbx, %rbx");
+    for (int i = 0; i < 1000; i++) sum += i;
+    __asm__ volatile("xchg %rbx, %rbx");
+    return 0;
+}
+"""
+
+
+def test_only_the_marked_region_is_run_if_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "marked.c").write_text(MARKED)
+    program = tmp_path / "marked"
+    subprocess.run(["cc", "-O0", "-o", str(program), str(tmp_path / "marked.c")], check=True)
+    whole, region = (
+        cm.run([str(program)], designs=["none"], region=region, protection=False).records[0].instructions
+        for region in (False, True)
+    )
+    assert 3_000 < region < 20_000 < 300_000 < whole
 
 
 def test_a_missing_recorder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

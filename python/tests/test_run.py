@@ -102,7 +102,7 @@ def test_a_design_file_of_ones_own_runs_beside_the_built_in_ones(casemate: Casem
         (["run", "--workload", "bfs", "--design", "sc64-btm"], "did you mean 'sc64-bmt'?"),
         (["run", "--workload", "bfs", "--machine", "moden"], "did you mean 'modern'?"),
         (["run", "--workload", "bfs", "--limit", "5X"], "expected a number such as"),
-        (["run", "--workload", "bfs", "--skip", "5"], "skip is for programs that run now"),
+        (["run", "--workload", "bfs", "--skip", "5"], "skip and region are for programs that run now"),
         (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
         (["run", "--trace", "missing.trace"], "missing.trace"),
         (["run", "--", "no-such-program"], "program 'no-such-program' not found"),

@@ -29,6 +29,8 @@ pub enum Program {
         command: Vec<String>,
         /// Instructions to let pass first.
         skip: u64,
+        /// Whether only what runs between the program's two markers counts.
+        marked_region: bool,
         /// Whether loads carry their values.
         load_values: bool,
         /// Whether the program's output goes where ours goes.
@@ -62,10 +64,10 @@ impl Program {
                 Ok(Opened { source: kernels::open(&name, &settings, seed)?, process: None })
             }
             Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), process: None }),
-            Program::Live { command, skip, load_values, inherit_output, recorder } => {
+            Program::Live { command, skip, marked_region, load_values, inherit_output, recorder } => {
                 let output = if inherit_output { Output::Inherit } else { Output::Discard };
-                let options = LiveOptions { skip, limit, load_values, output, ..LiveOptions::new(command, recorder) };
-                let live = Live::start(options)?;
+                let usual = LiveOptions::new(command, recorder);
+                let live = Live::start(LiveOptions { skip, limit, marked_region, load_values, output, ..usual })?;
                 let process = Some(live.id());
                 Ok(Opened { source: Box::new(live), process })
             }

@@ -33,6 +33,7 @@ Exit codes: 0 fine, 2 bad input, 130 Ctrl-C (what was recorded is kept).
     help="The most instructions, as in 50M. [default: all]",
 )
 @options.skip
+@options.region
 @click.option("--check-values", is_flag=True, help="Record what loads read, too, for `casemate run --check-values`.")
 @options.stdout
 @screen.as_json
@@ -43,6 +44,7 @@ def command(
     path: Path,
     limit: int | Literal["all"],
     skip: int,
+    region: bool,
     check_values: bool,
     output: Literal["inherit", "discard"],
     as_json: bool,
@@ -64,7 +66,14 @@ def command(
     most = api.limit_of(limit, stored=False)
     with Instructions(notices, ["recording"], most) as progress:
         recording = api.record(
-            program, path, limit=most, skip=skip, load_values=check_values, output=output, progress=progress.tell
+            program,
+            path,
+            limit=most,
+            skip=skip,
+            region=region,
+            load_values=check_values,
+            output=output,
+            progress=progress.tell,
         )
     if as_json:
         screen.print_json(recording)

@@ -62,6 +62,7 @@ def _settings(context: click.Context, parameter: click.Parameter, given: tuple[s
     help="The most instructions to run, as in 50M. [default: 20M; a trace: all]",
 )
 @options.skip
+@options.region
 @options.seed
 @click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
@@ -81,6 +82,7 @@ def command(
     trace: Path | None,
     limit: int | Literal["all"] | None,
     skip: int,
+    region: bool,
     seed: int,
     check_values: bool,
     ledger: bool,
@@ -123,6 +125,7 @@ def command(
             machine=machine,
             limit=limit,
             skip=skip,
+            region=region,
             seed=seed,
             check_values=check_values,
             ledger=ledger,
