@@ -107,7 +107,8 @@ pub enum LockName {
 ///
 /// # Contract
 /// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.
-/// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves.
+/// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves. The work begins when
+///   they are called, so a text may start it, do something else, and await it when it needs it.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
 /// * Plaintext leaves through `release` and by no other way.
 pub trait Verbs {

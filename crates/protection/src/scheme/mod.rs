@@ -29,7 +29,8 @@ use arrayvec::ArrayVec;
 use crypto::Nonce;
 use sim::lock::Mode;
 use sim::{join, join_all, join3};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
 use units::{Line, LineAddr};
 
 /// Lines that are re-encrypted at the same time after an overflow: those whose tags lie in one line.
@@ -114,8 +115,9 @@ impl Scheme {
             self.stored_tag(verbs, line),
         )
         .await;
-        let (counter, tag) = (counter?, tag?);
-        self.check_and_open(verbs, line, counter, stored, tag).await.map(|plaintext| verbs.release(line, plaintext))
+        let ((counter, pad), tag) = (counter?, tag?);
+        let opened = self.check_and_open(verbs, line, counter, pad, stored, tag).await;
+        opened.map(|plaintext| verbs.release(line, plaintext))
     }
 
     async fn try_write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
@@ -124,17 +126,23 @@ impl Scheme {
         self.seal_and_store(verbs, line, counter, plaintext).await
     }
 
-    /// The counter of a line and, where the mode works ahead, the time to make its pad: from when the counter is there,
-    /// while it is still being verified.
-    async fn counter_and_pad<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Counter, Fault> {
-        let Some(slot) = self.counter_slot(line) else { return Ok(Counter::default()) };
-        let make_pad = async || {
-            if self.cipher.works_ahead() {
-                verbs.pad(self.cipher.blocks()).await;
-            }
-        };
-        let counters = self.metadata_for(verbs, slot, Role::Counter, make_pad).await?;
-        Ok(self.counters.read(&counters, self.counters.position(line)))
+    /// The counter of a line and, where the mode works ahead, its pad under way: begun when the counter was there, while it
+    /// was still being verified.
+    async fn counter_and_pad<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        line: LineAddr,
+    ) -> Result<(Counter, Option<impl Future<Output = ()> + use<'a, V>>), Fault> {
+        let Some(slot) = self.counter_slot(line) else { return Ok((Counter::default(), None)) };
+        let pad = Cell::new(None);
+        let begin = || pad.set(self.pad_ahead(verbs));
+        let counters = self.metadata_for(verbs, slot, Role::Counter, begin).await?;
+        Ok((self.counters.read(&counters, self.counters.position(line)), pad.take()))
+    }
+
+    /// Begins the pad of a line, if the mode works ahead of the ciphertext.
+    fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
+        self.cipher.works_ahead().then(|| verbs.pad(self.cipher.blocks()))
     }
 
     async fn stored_tag<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<u64, Fault> {
@@ -147,19 +155,22 @@ impl Scheme {
         }
     }
 
-    /// Verifies and decrypts what was fetched, both at once.
+    /// Verifies and decrypts what was fetched, both at once. A mode that works ahead has its pad under way.
     async fn check_and_open<V: Verbs>(
         &self,
         verbs: &V,
         line: LineAddr,
         counter: Counter,
+        pad: Option<impl Future<Output = ()>>,
         stored: Untrusted,
         tag: u64,
     ) -> Result<Plaintext, Fault> {
         let ciphertext = stored.examine();
         let open = async {
-            if !self.cipher.works_ahead() && self.cipher.blocks() > 0 {
-                verbs.pad(self.cipher.blocks()).await;
+            match pad {
+                Some(pad) => pad.await,
+                None if self.cipher.blocks() > 0 => verbs.pad(self.cipher.blocks()).await,
+                None => {}
             }
             Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
         };
@@ -258,19 +269,17 @@ impl Scheme {
     /// would get a valid tag.
     async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: Counter, new: Counter) -> Result<(), Fault> {
         let slot = self.layout.data_slot(line);
+        let pad = self.pad_ahead(verbs);
         let (stored, tag) = join(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line)).await;
         if stored.is_blank() {
             // The traffic is real, the content is not there yet.
             verbs.store(slot, Role::Data, stored).await;
             return Ok(());
         }
-        if self.cipher.works_ahead() {
-            verbs.pad(self.cipher.blocks()).await;
-        }
         let plaintext = if self.planted.has(Bug::ReencryptionTrustsMemory) {
             self.cipher.open(line, old, &stored.examine())
         } else {
-            self.check_and_open(verbs, line, old, stored, tag?).await?.bytes
+            self.check_and_open(verbs, line, old, pad, stored, tag?).await?.bytes
         };
         self.seal_and_store(verbs, line, new, &plaintext).await
     }

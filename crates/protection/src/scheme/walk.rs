@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bring:       lock the missing lines from the leaf up ─ fetch and hash them all at once ─ compare from the top down
-//!                                                          └ the leaf's user may start on what memory returned
+//!                                                          └ what needs the leaf may start on what memory returned
 //! write back:  lock the leaving line ─ hash it ─ bring its parent ─ put the tag there ─ store the line
 //! ```
 //! A line of metadata from memory is checked against its parent, up to the first ancestor that is on the chip. The tree is
@@ -16,8 +16,8 @@ use crate::planted::Bug;
 use crate::tree::Parent;
 use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
 use arrayvec::ArrayVec;
+use sim::join_all;
 use sim::lock::Mode;
-use sim::{join, join_all};
 use units::Line;
 
 /// A step of the walk up the tree: a line of metadata that is not on the chip, held while it is brought.
@@ -28,34 +28,24 @@ struct Missing<G> {
     _guard: G,
 }
 
-/// Where a line of metadata was found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Brought {
-    WasThere,
-    FromMemory,
-}
-
 impl Scheme {
     /// The content of a line of metadata, on the chip and verified.
     pub(super) async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        self.metadata_for(verbs, slot, role, async || ()).await
+        self.metadata_for(verbs, slot, role, || ()).await
     }
 
-    /// As [`Scheme::metadata`], and does `work` with it: on the chip's content, or on what memory returned while that is
-    /// still being verified. What `work` makes must not be used before this returns, and not at all if it fails.
+    /// As [`Scheme::metadata`], and calls `start` as soon as the content is there: on the chip, or come from memory and
+    /// still being verified. What it starts must not be used before this returns, and not at all if it fails.
     pub(super) async fn metadata_for<V: Verbs>(
         &self,
         verbs: &V,
         slot: Slot,
         role: Role,
-        work: impl AsyncFn(),
+        start: impl Fn(),
     ) -> Result<Line, Fault> {
         loop {
-            let brought = self.bring(verbs, slot, role, &work).await?;
+            self.bring(verbs, slot, role, &start).await?;
             if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
-                if brought == Brought::WasThere {
-                    work().await;
-                }
                 return Ok(content);
             }
         }
@@ -70,37 +60,34 @@ impl Scheme {
         change: impl Fn(&mut Line) -> R,
     ) -> Result<R, Fault> {
         loop {
-            self.bring(verbs, slot, role, async || ()).await?;
+            self.bring(verbs, slot, role, || ()).await?;
             if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
                 return Ok(result);
             }
         }
     }
 
-    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already. If it
-    /// comes from memory, does `work` as soon as it has arrived.
-    async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role, work: impl AsyncFn()) -> Result<Brought, Fault> {
+    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already. Calls
+    /// `start` as soon as it is there or has come from memory.
+    async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role, start: impl Fn()) -> Result<(), Fault> {
         verbs.look_up(role).await;
         if self.on_chip(|chip| chip.present(role, slot)) {
-            return Ok(Brought::WasThere);
+            start();
+            return Ok(());
         }
         let (path, anchor) = self.walk_up(verbs, slot, role).await;
         if path.is_empty() {
-            return Ok(Brought::WasThere);
+            // Somebody else has brought it meanwhile.
+            start();
         }
         let fetched = join_all(path.iter().map(|step| async {
             let content = verbs.fetch(step.slot, step.role).await;
-            let hashed = async {
-                if step.parent != Parent::None {
-                    verbs.hash().await;
-                }
-            };
-            let used = async {
-                if step.slot == slot {
-                    work().await;
-                }
-            };
-            join(hashed, used).await;
+            if step.slot == slot {
+                start();
+            }
+            if step.parent != Parent::None {
+                verbs.hash().await;
+            }
             content.examine()
         }))
         .await;
@@ -110,7 +97,7 @@ impl Scheme {
             self.on_chip(|chip| chip.admit(step.role, step.slot, content, false));
             expected = self.child_tag_below(&path, step.slot, content);
         }
-        Ok(Brought::FromMemory)
+        Ok(())
     }
 
     /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached.
@@ -213,7 +200,7 @@ impl Scheme {
         let tag = tree.tag(slot, content);
         loop {
             if let Parent::Node(above, _) = parent {
-                self.bring(verbs, above, self.layout.place(above).0, async || ()).await?;
+                self.bring(verbs, above, self.layout.place(above).0, || ()).await?;
             }
             let told = self.on_chip(|chip| {
                 if chip.leaving(slot) != Some(*content) {

@@ -74,12 +74,21 @@ impl<V: Verbs + Watch> Explained<V> {
         self.spans.take()
     }
 
-    async fn record<T>(&self, verb: &'static str, what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
+    /// Keeps a span from now, when the work was called for, until it is awaited and done.
+    fn record<T>(
+        &self,
+        verb: &'static str,
+        what: impl Fn() -> String,
+        work: impl Future<Output = T>,
+    ) -> impl Future<Output = T> {
         let start = self.inside.now();
-        let output = work.await;
-        let (waited_for, outcome) = self.inside.last_wait();
-        self.spans.borrow_mut().push(Span { verb, what: what(), start, end: self.inside.now(), waited_for, outcome });
-        output
+        async move {
+            let output = work.await;
+            let (waited_for, outcome) = self.inside.last_wait();
+            let end = self.inside.now();
+            self.spans.borrow_mut().push(Span { verb, what: what(), start, end, waited_for, outcome });
+            output
+        }
     }
 
     fn note(&self, operation: Operation) {

@@ -17,6 +17,7 @@ use sim::lock::{Guard, LockTable, Mode};
 use sim::resource::Pipe;
 use sim::span::Cause;
 use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time};
 
@@ -220,12 +221,14 @@ impl<R: Receiver> Timed<R> {
         Timed { memory: memory.clone(), last_wait: Cell::default() }
     }
 
-    /// Sends items through a unit and waits until the last has come out.
-    async fn through(&self, unit: &Pipe, items: u32) {
+    /// Sends items through a unit, now, and waits until the last has come out.
+    fn through(&self, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
         let now = self.memory.clock.now();
         let passage = unit.pass(now, items);
-        self.memory.clock.sleep_until(passage.done).await;
-        self.last_wait.set(((passage.start > now).then_some(Cause::Unit), None));
+        async move {
+            self.memory.clock.sleep_until(passage.done).await;
+            self.last_wait.set(((passage.start > now).then_some(Cause::Unit), None));
+        }
     }
 }
 
@@ -269,25 +272,25 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.last_wait.set((waited.then_some(Cause::Queue), None));
     }
 
-    async fn pad(&self, blocks: u32) {
-        self.through(&self.memory.aes, blocks).await;
+    fn pad(&self, blocks: u32) -> impl Future<Output = ()> {
+        self.through(&self.memory.aes, blocks)
     }
 
-    async fn mac(&self) {
-        self.through(&self.memory.mac, 1).await;
+    fn mac(&self) -> impl Future<Output = ()> {
+        self.through(&self.memory.mac, 1)
     }
 
-    async fn hash(&self) {
-        self.through(&self.memory.hash, 1).await;
+    fn hash(&self) -> impl Future<Output = ()> {
+        self.through(&self.memory.hash, 1)
     }
 
-    async fn look_up(&self, role: Role) {
+    fn look_up(&self, role: Role) -> impl Future<Output = ()> {
         let port = match role {
             Role::Counter | Role::Data => 0,
             Role::Tag => 1,
             Role::Node(_) => 2,
         };
-        self.through(&self.memory.ports[port], 1).await;
+        self.through(&self.memory.ports[port], 1)
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
