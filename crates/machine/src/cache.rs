@@ -4,8 +4,12 @@
 //! last-level cache, metadata caches, TLBs and branch target buffers. Each place has a stable [`Slot`] number, so that an
 //! owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own beside it.
 //!
-//! Replacement is exact least-recently-used, by stamps. Each set remembers the way used last and tries it first: most
-//! accesses repeat, and such a hit reads one tag and writes nothing.
+//! Replacement is exact least-recently-used, by stamps, or static re-reference interval prediction (SRRIP; Jaleel et al.,
+//! ISCA 2010), which a scan does not flush: a line enters as one that is not expected back soon, and only a second use
+//! makes it stay. Each set remembers the way used last and tries it first: most accesses repeat, and such a hit reads one
+//! tag and writes nothing.
+
+use serde::{Deserialize, Serialize};
 
 /// A key that is never stored: marks an empty way.
 const EMPTY: u64 = u64::MAX;
@@ -30,6 +34,25 @@ pub struct Evicted {
     pub dirty: bool,
 }
 
+/// Who has to leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// The least recently used.
+    #[default]
+    Lru,
+    /// The one that is expected back last, by 2-bit SRRIP with hit priority.
+    Srrip,
+}
+
+/// SRRIP's predictions, kept in the place of the stamps: zero is an empty way, the others are expected back in the
+/// distant future, after a long time, an intermediate time, at once.
+mod interval {
+    pub(super) const DISTANT: u64 = 1;
+    pub(super) const LONG: u64 = 2;
+    pub(super) const IMMEDIATE: u64 = 4;
+}
+
 /// The tags of one set-associative array. Keys are any `u64` but `u64::MAX`; the low bits choose the set.
 #[derive(Clone, Debug)]
 pub struct TagArray {
@@ -40,14 +63,23 @@ pub struct TagArray {
     dirty: Box<[bool]>,
     last_used: Box<[u16]>,
     uses: u64,
+    replacement: Replacement,
 }
 
 impl TagArray {
+    /// An empty array that replaces the least recently used.
+    ///
+    /// # Panics
+    /// As [`TagArray::with_replacement`].
+    pub fn new(sets: usize, ways: usize) -> TagArray {
+        TagArray::with_replacement(sets, ways, Replacement::Lru)
+    }
+
     /// An empty array.
     ///
     /// # Panics
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
-    pub fn new(sets: usize, ways: usize) -> TagArray {
+    pub fn with_replacement(sets: usize, ways: usize, replacement: Replacement) -> TagArray {
         assert!(sets.is_power_of_two(), "{sets} sets: not a power of two");
         assert!((1..=usize::from(u16::MAX)).contains(&ways), "{ways} ways: not between 1 and 65535");
         let slots = sets * ways;
@@ -59,6 +91,7 @@ impl TagArray {
             dirty: vec![false; slots].into(),
             last_used: vec![0; sets].into(),
             uses: 0,
+            replacement,
         }
     }
 
@@ -79,11 +112,14 @@ impl TagArray {
     pub fn lookup(&mut self, key: u64) -> Option<Slot> {
         let set = self.set(key);
         let likely = set * self.ways + usize::from(self.last_used[set]);
-        if self.tags[likely] == key {
+        if self.tags[likely] == key && self.replacement == Replacement::Lru {
             return Some(Slot(likely as u32));
         }
         let slot = self.probe(key)?;
-        self.touch(set, slot.index());
+        match self.replacement {
+            Replacement::Lru => self.touch(set, slot.index()),
+            Replacement::Srrip => self.stamps[slot.index()] = interval::IMMEDIATE,
+        }
         Some(slot)
     }
 
@@ -93,17 +129,14 @@ impl TagArray {
     pub fn insert(&mut self, key: u64, dirty: bool) -> (Slot, Option<Evicted>) {
         debug_assert!(key != EMPTY && self.probe(key).is_none(), "key {key:#x} cannot enter");
         let set = self.set(key);
-        let base = set * self.ways;
-        let mut index = base;
-        for way in base + 1..base + self.ways {
-            if self.stamps[way] < self.stamps[index] {
-                index = way;
-            }
-        }
+        let index = self.victim(set * self.ways);
         let evicted = Evicted { key: self.tags[index], dirty: self.dirty[index] };
         self.tags[index] = key;
         self.dirty[index] = dirty;
-        self.touch(set, index);
+        match self.replacement {
+            Replacement::Lru => self.touch(set, index),
+            Replacement::Srrip => self.stamps[index] = interval::LONG,
+        }
         (Slot(index as u32), (evicted.key != EMPTY).then_some(evicted))
     }
 
@@ -144,6 +177,22 @@ impl TagArray {
     #[inline]
     fn set(&self, key: u64) -> usize {
         (key & self.set_mask) as usize
+    }
+
+    /// The way of a set that has to leave: the first with the lowest stamp. Under SRRIP, if none is expected in the
+    /// distant future, the whole set comes closer to that first.
+    fn victim(&mut self, base: usize) -> usize {
+        let mut index = base;
+        for way in base + 1..base + self.ways {
+            if self.stamps[way] < self.stamps[index] {
+                index = way;
+            }
+        }
+        if self.replacement == Replacement::Srrip {
+            let step = self.stamps[index].saturating_sub(interval::DISTANT);
+            self.stamps[base..base + self.ways].iter_mut().for_each(|stamp| *stamp -= step.min(*stamp));
+        }
+        index
     }
 
     fn touch(&mut self, set: usize, index: usize) {
@@ -232,5 +281,57 @@ mod tests {
         array.insert(2, false);
         assert!(array.probe(1).is_some());
         assert_eq!(array.insert(3, false).1, Some(Evicted { key: 1, dirty: false }));
+    }
+
+    /// SRRIP as its paper tells it: a list of ways with predictions from 0 (at once) to 3 (in the distant future).
+    fn naive_srrip(ways: usize, keys: &[u64]) -> Vec<bool> {
+        let mut set: Vec<Option<(u64, u8)>> = vec![None; ways];
+        let mut access = |key: u64| {
+            if let Some(entry) = set.iter_mut().flatten().find(|entry| entry.0 == key) {
+                entry.1 = 0;
+                return true;
+            }
+            let way = loop {
+                if let Some(way) = set.iter().position(|entry| entry.is_none_or(|entry| entry.1 == 3)) {
+                    break way;
+                }
+                set.iter_mut().flatten().for_each(|entry| entry.1 += 1);
+            };
+            set[way] = Some((key, 2));
+            false
+        };
+        keys.iter().map(|key| access(*key)).collect()
+    }
+
+    fn hits(array: &mut TagArray, keys: &[u64]) -> Vec<bool> {
+        let mut access = |key: u64| {
+            let hit = array.lookup(key).is_some();
+            if !hit {
+                array.insert(key, false);
+            }
+            hit
+        };
+        keys.iter().map(|key| access(*key)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn srrip_is_what_its_paper_says(ways in 1..6usize, keys in proptest::collection::vec(0..12u64, 1..300)) {
+            let mut array = TagArray::with_replacement(1, ways, Replacement::Srrip);
+            prop_assert_eq!(hits(&mut array, &keys), naive_srrip(ways, &keys));
+        }
+    }
+
+    #[test]
+    fn a_short_scan_flushes_lru_and_not_srrip() {
+        let working_set: Vec<u64> = (0..4).chain(0..4).collect();
+        let scan: Vec<u64> = (100..110).collect();
+        let survivors = |replacement| {
+            let mut array = TagArray::with_replacement(1, 8, replacement);
+            hits(&mut array, &working_set);
+            hits(&mut array, &scan);
+            hits(&mut array, &[0, 1, 2, 3]).into_iter().filter(|hit| *hit).count()
+        };
+        assert_eq!((survivors(Replacement::Lru), survivors(Replacement::Srrip)), (0, 4));
     }
 }
