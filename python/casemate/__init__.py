@@ -24,6 +24,7 @@ from casemate.api import (
     record,
     run,
     trace_info,
+    validate,
     workloads,
 )
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
@@ -49,5 +50,6 @@ __all__ = [
     "record",
     "run",
     "trace_info",
+    "validate",
     "workloads",
 ]

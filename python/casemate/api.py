@@ -18,6 +18,7 @@ from casemate.results.catalogue import Attack, DesignInfo, Layout, Machine, Work
 from casemate.results.explain import Explanation, OnChip, Row
 from casemate.results.origin import Recording, TraceInfo
 from casemate.results.run import RunResults
+from casemate.results.validation import Validation
 
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
@@ -218,3 +219,8 @@ def attack(
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
     """Flips every stored bit of a small memory under a design, each by itself."""
     return ExhaustiveReport.model_validate_json(_core.exhaustive(design, _relay(progress)))
+
+
+def validate(*, brief: bool = False, progress: Told | None = None) -> Validation:
+    """Measures the machine against public simulators of the same configuration: minutes, or seconds if `brief`."""
+    return Validation.model_validate_json(_core.validate(brief, _relay(progress)))

@@ -27,6 +27,7 @@ COMMANDS = {
     "list": "List designs, machines, workloads, attacks or traces.",
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",
+    "validate": "Compare the simulated machine with public simulators.",
     "schema": "Print the JSON schema of a command's --json.",
 }
 

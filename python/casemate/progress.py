@@ -100,3 +100,28 @@ class Steps:
         """Shows how far the piece is."""
         if progress:
             self._bars.update(self._task, completed=self._piece + progress["done"] / max(progress["of"], 1))
+
+
+class Finding:
+    """Figures found, of a number that is not known beforehand; `tell` takes what the laboratory tells."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        columns = (SpinnerColumn(), TextColumn(title), TextColumn("{task.description}", style="dim"))
+        self._bars = Progress(
+            *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
+        )
+        self._task = self._bars.add_task("starting", total=None)
+
+    def __enter__(self) -> "Finding":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def tell(self, progress: dict[str, Any] | None) -> None:
+        """Shows how many figures there are and what the last was about."""
+        if progress:
+            self._bars.update(self._task, description=f"{progress['rows']} figures, {progress['subject']}")

@@ -11,6 +11,7 @@ from casemate import amounts
 from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
 from casemate.results.catalogue import SEVERITY, Layout, Verdict
 from casemate.results.origin import Exited, Origin, TraceInfo
+from casemate.results.validation import Validation
 
 VERDICT_STYLES: dict[Verdict, str] = {
     "not-applicable": "dim",
@@ -132,3 +133,24 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
         whole = "the whole program" if not origin.skip else "to the program's end"
         return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
     return f"the first {executed} instructions{after}"
+
+
+def validation_table(report: Validation) -> RenderableType:
+    """Our figures beside the references', and what is out of its tolerance."""
+    table = plain_table(
+        "reference", "subject", "quantity", "ours", "theirs", "off", "allowed",
+        right=("ours", "theirs", "off", "allowed"),
+    )  # fmt: skip
+    before = None
+    for row in report.rows:
+        if before is not None and (row.reference, row.subject) != before:
+            table.add_section()
+        names = ("", "") if (row.reference, row.subject) == before else (row.reference, row.subject)
+        before = (row.reference, row.subject)
+        allowed = "" if row.tolerance_percent is None else f"{row.tolerance_percent:g} %"
+        off = Text(f"{row.difference_percent:+.1f} %", style="" if row.ok else "red")
+        table.add_row(*names, row.quantity, f"{row.ours:.4g}", f"{row.theirs:.4g}", off, allowed)
+    checked = [row for row in report.rows if row.tolerance_percent is not None]
+    within = sum(row.ok for row in checked)
+    verdict = Text(f"{within} of {len(checked)} figures within their tolerances", style="green" if report.ok else "red")
+    return Group(table, verdict)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from casemate.cli import main
 
-SECONDS_TO_CTRL_C = 1.5
+SECONDS_TO_CTRL_C = 4.0
 
 SMALL = ("--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K")
 """A run of a fraction of a second."""

@@ -68,7 +68,11 @@ impl Chip {
             clock: clock.clone(),
             node: RefCell::new(Node::new(&machine.node)),
             outbox: RefCell::default(),
-            llc: RefCell::new(TagArray::new(machine.llc.sets(), machine.llc.ways)),
+            llc: RefCell::new(TagArray::with_replacement(
+                machine.llc.sets(),
+                machine.llc.ways,
+                machine.llc.replacement,
+            )),
             leaving: RefCell::default(),
             victims: RefCell::default(),
             asked: RefCell::default(),

@@ -3,8 +3,8 @@
 //! The machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
 //! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
 
-use machine::channel::Channel;
 use machine::dram::{Dram, DramConfig, Kind, RowOutcome};
+use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::verbs::{Fault, Plaintext};
 use protection::ways::{Explained, Receiver, Timed, TimedMemory};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,9 @@ struct Witness {
     released: Cell<Option<Time>>,
 }
 
+/// The time in which a bank comes to rest, so that nothing of the preparation is left but the row.
+const REST: Duration = Duration::from_ns(200);
+
 const CONTENT: Line = [0x5a; LINE_BYTES];
 
 impl Receiver for Witness {
@@ -99,28 +102,26 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
     let clock = executor.clock().clone();
     let lines = machine.memory.size.0 / LINE_BYTES as u64;
     let scheme = Rc::new(design.parts.build(lines, 1)?);
-    let channel = Channel::start(&clock, machine.dram.clone());
+    let config = machine.memory_config();
+    let channels = MemorySystem::start(&clock, config.clone());
     let witness = Witness { clock: clock.clone(), released: Cell::new(None) };
     let slots = scheme.layout().total_lines();
-    let memory = Rc::new(TimedMemory::new(&clock, channel.clone(), slots, &machine.engines, true, witness));
+    let memory = Rc::new(TimedMemory::new(&clock, channels.clone(), slots, &machine.engines, true, witness));
     let result = Rc::new(RefCell::new(None));
 
     let (outcome, seen) = (result.clone(), memory.clone());
-    let dram = machine.dram.clone();
     clock.clone().spawn(async move {
         let target = LineAddr(lines / 2 + 64 * 5 + 3);
         let ordinary = Timed::new(&seen);
         for warm in before(target, scenario.on_chip) {
             scheme.read(&ordinary, warm).await;
         }
-        clock.sleep_until(after_a_refresh(&dram, clock.now())).await;
-        match scenario.row {
-            Row::Closed => {}
-            Row::Hit => drop(channel.read(LineAddr(target.0 ^ 1)).await),
-            Row::Conflict => drop(channel.read(of_another_row(&dram, target)).await),
+        clock.sleep_until(at_rest(&config.device, clock.now())).await;
+        channels.close_rows();
+        if let Some(opening) = that_opens_a_row(&config, target, scenario.row) {
+            channels.read(opening).await;
         }
-        // The bank comes to rest, so that nothing of the preparation is left but the row.
-        clock.sleep(Duration::from_ns(200)).await;
+        clock.sleep(REST).await;
         let start = clock.now();
         seen.receiver().released.set(None);
         let explained = Explained::new(Timed::new(&seen));
@@ -159,29 +160,46 @@ fn before(target: LineAddr, on_chip: OnChip) -> Vec<LineAddr> {
     }
 }
 
-/// A moment when the channel is idle, a refresh has just closed all rows and the next is far.
-fn after_a_refresh(dram: &DramConfig, now: Time) -> Time {
-    let clock = Frequency::from_mhz(dram.clock_mhz);
-    let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
+/// A moment when the memory is idle and, if it is refreshed, has just been, so that the next refresh is far.
+fn at_rest(device: &DeviceConfig, now: Time) -> Time {
     let settled = now + Duration::from_ns(1_000);
-    let refresh = settled.as_fs().div_ceil(period) * period;
-    Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))
+    match device {
+        DeviceConfig::Dram(dram) if dram.timing.trefi > 0 => {
+            let clock = Frequency::from_mhz(dram.clock_mhz);
+            let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
+            let refresh = settled.as_fs().div_ceil(period) * period;
+            Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))
+        }
+        DeviceConfig::Dram(_) | DeviceConfig::Pcm(_) => settled,
+    }
 }
 
-/// A line in the same bank as `target`, but in another row: found by asking an idle channel.
-fn of_another_row(dram: &DramConfig, target: LineAddr) -> LineAddr {
-    let conflicts = |candidate: &LineAddr| {
-        let mut channel = Dram::new(dram.clone());
-        let mut answers = Vec::new();
-        for (token, line) in [target, *candidate].into_iter().enumerate() {
-            let mut now = Time::from_fs(token as u64 * 1_000_000_000);
-            channel.submit(now, line, Kind::Read, token as u32);
-            while let Some(next) = channel.advance(now, &mut answers) {
-                now = next;
-            }
-        }
-        answers.last().is_some_and(|answer| answer.outcome == RowOutcome::Conflict)
+/// A line whose read, on an idle memory with closed rows, leaves the row of `target` as it is wanted: found by trying.
+fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: Row) -> Option<LineAddr> {
+    let DeviceConfig::Dram(dram) = &config.device else { return None };
+    let (stride, wanted) = match wanted {
+        Row::Closed => return None,
+        Row::Hit => (1, RowOutcome::Hit),
+        Row::Conflict => (dram.organisation.lines_per_row, RowOutcome::Conflict),
     };
-    let rows = (1..).map(|row| LineAddr(target.0.wrapping_sub(row * dram.organisation.lines_per_row)));
-    rows.take(1 << 12).find(conflicts).unwrap_or(target)
+    let (channel, local) = config.place(target);
+    let mut candidates = (1..1 << 12).map(|step| LineAddr(target.0.wrapping_sub(step * stride)));
+    candidates.find(|candidate| {
+        let (its_channel, its_local) = config.place(*candidate);
+        its_channel == channel && outcome_after(dram, its_local, local) == Some(wanted)
+    })
+}
+
+/// How a read of `second` finds its bank when the channel has come to rest after a read of `first`.
+fn outcome_after(dram: &DramConfig, first: LineAddr, second: LineAddr) -> Option<RowOutcome> {
+    let mut channel = Dram::new(dram.clone());
+    let mut answers = Vec::new();
+    for (token, line) in (0..).zip([first, second]) {
+        let mut now = Time::from_fs(u64::from(token) * REST.as_fs());
+        channel.submit(now, line, Kind::Read, token);
+        while let Some(next) = channel.advance(now, &mut answers) {
+            now = next;
+        }
+    }
+    answers.last().map(|answer| answer.outcome)
 }

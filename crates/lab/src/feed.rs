@@ -125,6 +125,7 @@ impl<S: Source> Feed for Program<S> {
             return Ok(None);
         }
         let Program { walker, translation, shadow, touches, foreign, counters, .. } = self;
+        translation.pages.forget_fresh();
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
@@ -169,7 +170,13 @@ impl<S: Source> Feed for Program<S> {
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
-        Ok(Some(Step { instruction: step.instruction, code, touches, next: step.next }))
+        Ok(Some(Step {
+            instruction: step.instruction,
+            code,
+            touches,
+            tables: translation.pages.fresh(),
+            next: step.next,
+        }))
     }
 }
 

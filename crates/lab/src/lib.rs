@@ -14,6 +14,7 @@ mod recording;
 mod run;
 mod session;
 mod uncore;
+pub mod validate;
 
 pub use feed::{FeedCounters, FeedError};
 pub use record::Record;

@@ -110,7 +110,7 @@ pub struct Record {
     pub protection: TimedCounters,
     /// The counter, tag and node caches.
     pub metadata_caches: [CacheCounters; 3],
-    /// The memory channel.
+    /// All memory channels together.
     pub dram: DramCounters,
     /// What it takes in memory.
     pub footprint: Footprint,

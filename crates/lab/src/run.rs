@@ -5,7 +5,7 @@ use crate::core_task::{CoreTask, End};
 use crate::feed::{FeedError, Program};
 use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA};
 use crate::uncore::Uncore;
-use machine::channel::Channel;
+use machine::memory::MemorySystem;
 use machine::paging::PageTable;
 use machine::sparse::Sparse;
 use protection::scheme::Scheme;
@@ -110,7 +110,7 @@ struct Bench<S> {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory<Rc<Chip>>>,
-    channel: Rc<Channel>,
+    channels: MemorySystem,
     program: Rc<RefCell<Program<S>>>,
     end: Rc<RefCell<Option<End>>>,
 }
@@ -124,16 +124,18 @@ impl<S: Source + 'static> Bench<S> {
         let refused = |rule| RunError::Design { design: design.name.clone(), rule };
         let scheme = Rc::new(design.parts.build(lines, *seed).map_err(refused)?);
         let shadow = Rc::new(RefCell::new(Sparse::new(lines)));
-        let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed);
+        let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
+            .placed(machine.memory.placement, *seed)
+            .walked_by(machine.node.walker.as_ref());
         let program = Rc::new(RefCell::new(Program::new(source, *budget, pages, shadow.clone())));
         let chip = Chip::new(clock, machine, shadow);
-        let channel = Channel::start(clock, machine.dram.clone());
+        let channels = MemorySystem::start(clock, machine.memory_config());
         let slots = scheme.layout().total_lines();
-        let memory = Rc::new(TimedMemory::new(clock, channel.clone(), slots, &machine.engines, *ledger, chip.clone()));
+        let memory = Rc::new(TimedMemory::new(clock, channels.clone(), slots, &machine.engines, *ledger, chip.clone()));
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         let end = Rc::new(RefCell::new(None));
         CoreTask::start(clock, chip.clone(), uncore, memory.clone(), program.clone(), end.clone());
-        Ok(Bench { executor, chip, scheme, memory, channel, program, end })
+        Ok(Bench { executor, chip, scheme, memory, channels, program, end })
     }
 
     fn record(&self, options: &RunOptions, started: Instant) -> Result<Record, RunError> {
@@ -168,7 +170,7 @@ impl<S: Source + 'static> Bench<S> {
             llc,
             protection,
             metadata_caches: self.scheme.cache_counters(),
-            dram: self.channel.counters(),
+            dram: self.channels.counters(),
             footprint: self.footprint(options, program.footprint_bytes()),
             checks: self.checks(),
             events: self.executor.clock().event_count(),

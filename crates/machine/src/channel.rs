@@ -1,9 +1,10 @@
 //! Where tasks meet memory: waiting for room, for data, and for nothing else.
 //!
-//! [`Dram`] is a state machine that wants to be called when something can change. One task of the simulation does that;
+//! A memory device is a state machine that wants to be called when something can change. One task of the simulation does that;
 //! the tasks that read and write only see a future that is ready when their data is.
 
-use crate::dram::{Completion, Dram, DramConfig, DramCounters, Kind};
+use crate::dram::{Completion, DramCounters, Kind};
+use crate::memory::{Device, DeviceConfig};
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ struct Pending {
 }
 
 struct State {
-    dram: Dram,
+    device: Device,
     answers: Vec<Completion>,
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
@@ -39,9 +40,9 @@ pub struct Channel {
 
 impl Channel {
     /// A channel at power-on; starts the task that drives it.
-    pub fn start(clock: &Clock, config: DramConfig) -> Rc<Channel> {
+    pub fn start(clock: &Clock, config: impl Into<DeviceConfig>) -> Rc<Channel> {
         let state = State {
-            dram: Dram::new(config),
+            device: Device::new(config.into()),
             answers: Vec::new(),
             pending: Vec::new(),
             free: Vec::new(),
@@ -86,9 +87,14 @@ impl Channel {
         self.submit(line, Kind::Write, 0);
     }
 
+    /// Closes all rows of the channel, which must be idle.
+    pub fn close_rows(&self) {
+        self.state.borrow_mut().device.close_rows(self.clock.now());
+    }
+
     /// What the channel has done so far.
     pub fn counters(&self) -> DramCounters {
-        *self.state.borrow().dram.counters()
+        *self.state.borrow().device.counters()
     }
 
     /// Waits until the queue for this kind has room and it is this task's turn.
@@ -97,7 +103,7 @@ impl Channel {
         poll_fn(move |_| {
             let mut state = self.state.borrow_mut();
             let first = state.waiting[kind as usize].front().map(|waiter| waiter.0);
-            if state.dram.has_room(kind) && (first.is_none() || first == ticket) {
+            if state.device.has_room(kind) && (first.is_none() || first == ticket) {
                 if first.is_some() {
                     state.waiting[kind as usize].pop_front();
                 }
@@ -133,7 +139,7 @@ impl Channel {
     fn submit(&self, line: LineAddr, kind: Kind, token: u32) {
         let now = self.clock.now();
         let mut state = self.state.borrow_mut();
-        state.dram.submit(now, line, kind, token);
+        state.device.submit(now, line, kind, token);
         if state.due > now {
             self.advance(&mut state);
         }
@@ -153,7 +159,7 @@ impl Channel {
     /// Lets the channel do what it can now, passes its answers on, and arranges for the next call.
     fn advance(&self, state: &mut State) {
         let mut answers = std::mem::take(&mut state.answers);
-        let next = state.dram.advance(self.clock.now(), &mut answers);
+        let next = state.device.advance(self.clock.now(), &mut answers);
         for answer in answers.drain(..) {
             if let Some(pending) = &mut state.pending[answer.token as usize] {
                 pending.answer = Some(answer);
@@ -163,7 +169,7 @@ impl Channel {
         state.answers = answers;
         for kind in [Kind::Read, Kind::Write] {
             if let Some((_, task)) = state.waiting[kind as usize].front()
-                && state.dram.has_room(kind)
+                && state.device.has_room(kind)
             {
                 self.clock.wake(*task);
             }
@@ -180,6 +186,7 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dram::DramConfig;
     use sim::Executor;
     use std::cell::Cell;
 

@@ -6,7 +6,9 @@
 pub mod cache;
 pub mod channel;
 pub mod dram;
+pub mod memory;
 pub mod node;
 pub mod observer;
 pub mod paging;
+pub mod pcm;
 pub mod sparse;

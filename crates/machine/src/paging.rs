@@ -3,12 +3,16 @@
 //! A page gets its frame when it is first touched. As a buddy allocator does, memory is handed out block by block of 2 MB;
 //! which block is next, and the order of the 4 KB frames within it, are drawn from the seed. So neighbouring pages are
 //! scattered over banks and sets, yet what a program touches together lies in the same few megabytes, and every run is
-//! the same.
+//! the same. Pages may also be scattered over all of memory, as simulators without an operating system do.
+//!
+//! For a core that walks page tables, a page gets its tables together with its frame, from the same memory.
 
+use crate::node::{PageKey, PageTables, TableLayout, WalkerConfig};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::random::{Random, mix};
-use units::{Bytes, PAGE_BYTES, PhysAddr, VirtAddr};
+use units::{Bytes, LINE_BYTES, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr};
 
 /// Memory is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -19,6 +23,24 @@ pub struct OutOfMemory {
     /// The size of a page.
     pub page: Bytes,
 }
+
+/// Where pages go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Into blocks of 2 MB, one block after the other.
+    #[default]
+    Blocks,
+    /// Anywhere.
+    Scattered,
+}
+
+/// Bits of a page's number that one level of page tables translates.
+const LEVEL_BITS: usize = 9;
+/// Bytes of one entry of a page table.
+const ENTRY_BYTES: u64 = 8;
+/// Where the process is in a page's number.
+const PROCESS_SHIFT: u64 = 40;
 
 /// What the allocator hands out as a whole.
 const BLOCK_BYTES: u64 = 2 << 20;
@@ -31,6 +53,13 @@ pub struct PageTable {
     within_block: Permutation,
     used: u64,
     table: FxHashMap<u64, u64>,
+    /// Levels of page tables and how they lie, if anybody walks them.
+    walked: Option<(usize, TableLayout)>,
+    /// Physical page numbers of page tables, by level and by the part of a page's number that chooses the table.
+    tables: FxHashMap<(usize, u64), u64>,
+    /// The pages that tables may still take of the frame taken last for tables.
+    spare: std::ops::Range<u64>,
+    fresh: Vec<PageTables>,
 }
 
 /// A page number that is unique over all processes: the process above bit 40, the virtual page below.
@@ -49,7 +78,38 @@ impl PageTable {
             within_block: Permutation::new(BLOCK_BYTES / page.0, !seed),
             used: 0,
             table: FxHashMap::default(),
+            walked: None,
+            tables: FxHashMap::default(),
+            spare: 0..0,
+            fresh: Vec::new(),
         }
+    }
+
+    /// The same memory with its pages placed otherwise.
+    #[must_use]
+    pub fn placed(mut self, placement: Placement, seed: u64) -> PageTable {
+        if placement == Placement::Scattered {
+            self.blocks = Permutation::new(self.frames, seed);
+            self.within_block = Permutation::new(1, seed);
+        }
+        self
+    }
+
+    /// The same memory with page tables for `walker`, if there is one.
+    #[must_use]
+    pub fn walked_by(mut self, walker: Option<&WalkerConfig>) -> PageTable {
+        self.walked = walker.map(|walker| (walker.levels, walker.layout));
+        self
+    }
+
+    /// The tables of the pages that got frames since the last [`PageTable::forget_fresh`].
+    pub fn fresh(&self) -> &[PageTables] {
+        &self.fresh
+    }
+
+    /// Begins a new list of fresh tables.
+    pub fn forget_fresh(&mut self) {
+        self.fresh.clear();
     }
 
     /// The size of a page in bytes.
@@ -65,14 +125,64 @@ impl PageTable {
         if let Some(frame) = self.table.get(&key) {
             return Ok(PhysAddr(frame * self.page_bytes));
         }
+        let frame = self.take()?;
+        self.table.insert(key, frame);
+        if let Some((levels, layout)) = self.walked {
+            let tables = self.tables_of(PageKey(key), levels, layout)?;
+            self.fresh.push(tables);
+        }
+        Ok(PhysAddr(frame * self.page_bytes))
+    }
+
+    /// The next free frame.
+    fn take(&mut self) -> Result<u64, OutOfMemory> {
         if self.used == self.frames {
             return Err(OutOfMemory { size: Bytes(self.frames * self.page_bytes), page: Bytes(self.page_bytes) });
         }
         let per_block = self.within_block.len;
         let frame = self.blocks.at(self.used / per_block) * per_block + self.within_block.at(self.used % per_block);
         self.used += 1;
-        self.table.insert(key, frame);
-        Ok(PhysAddr(frame * self.page_bytes))
+        Ok(frame)
+    }
+
+    /// The lines that a walk for this page reads, from the root down. Pages of 2 MB have no last level.
+    fn tables_of(&mut self, page: PageKey, levels: usize, layout: TableLayout) -> Result<PageTables, OutOfMemory> {
+        let (process, number) = (page.0 >> PROCESS_SHIFT, page.0 & ((1 << PROCESS_SHIFT) - 1));
+        let huge = usize::from(self.page_bytes > PAGE_BYTES as u64);
+        let mut tables = PageTables { page, lines: Default::default() };
+        for step in 0..levels - huge {
+            // The level counts from the bottom; the root is the table that all pages of a process share.
+            let level = levels - huge - step;
+            let (chooser, index) = match layout {
+                TableLayout::Radix => (number >> (LEVEL_BITS * level), number >> (LEVEL_BITS * (level - 1))),
+                TableLayout::PagePerEntry if step == 0 => (0, number >> (LEVEL_BITS * (level - 2))),
+                TableLayout::PagePerEntry => {
+                    let entry = number >> (LEVEL_BITS * (level - 1));
+                    (entry, entry)
+                }
+            };
+            let place = self.table_page(level, process << PROCESS_SHIFT | chooser)?;
+            let offset = index % (1 << LEVEL_BITS) * ENTRY_BYTES;
+            tables.lines.push(LineAddr((place * PAGE_BYTES as u64 + offset) / LINE_BYTES as u64));
+        }
+        Ok(tables)
+    }
+
+    fn table_page(&mut self, level: usize, chooser: u64) -> Result<u64, OutOfMemory> {
+        if let Some(&place) = self.tables.get(&(level, chooser)) {
+            return Ok(place);
+        }
+        let place = match self.spare.next() {
+            Some(place) => place,
+            None => {
+                let pages = self.page_bytes / PAGE_BYTES as u64;
+                let first = self.take()? * pages;
+                self.spare = first + 1..first + pages;
+                first
+            }
+        };
+        self.tables.insert((level, chooser), place);
+        Ok(place)
     }
 
     /// Memory in use.
@@ -138,6 +248,46 @@ mod tests {
         };
         assert_eq!(frames(1), frames(1));
         assert_ne!(frames(1), frames(2));
+    }
+
+    fn walked(page: u64, layout: TableLayout, keys: &[u64]) -> Vec<PageTables> {
+        let walker = WalkerConfig {
+            levels: 4,
+            layout,
+            structure_caches: vec![1; 3],
+            outstanding: 1,
+            latency_cycles: 0,
+            step_cycles: 0,
+            first_touch_cycles: 0,
+        };
+        let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), 7).walked_by(Some(&walker));
+        for &key in keys {
+            table.frame(key).unwrap();
+        }
+        table.fresh().to_vec()
+    }
+
+    #[test]
+    fn neighbouring_pages_share_all_their_tables_and_distant_ones_only_the_root() {
+        let tables = walked(4096, TableLayout::Radix, &[0, 1, 8, 1 << 9, 1 << 27]);
+        assert_eq!(tables[0].lines.len(), 4);
+        assert_eq!(tables[0].lines, tables[1].lines, "eight entries fit a line");
+        assert_eq!(tables[2].lines[3].0, tables[0].lines[3].0 + 1);
+        let shared = |other: usize| (0..4).filter(|&step| tables[other].lines[step] == tables[0].lines[step]).count();
+        assert_eq!((shared(2), shared(3), shared(4)), (3, 3, 1));
+        assert_ne!(tables[3].lines[3].0 / 64, tables[0].lines[3].0 / 64, "another table");
+    }
+
+    #[test]
+    fn huge_pages_have_a_level_less() {
+        assert_eq!(walked(2 << 20, TableLayout::Radix, &[1 << 63])[0].lines.len(), 3);
+    }
+
+    #[test]
+    fn with_a_page_for_each_entry_no_two_pages_share_their_last_line() {
+        let tables = walked(4096, TableLayout::PagePerEntry, &[0, 1, 2]);
+        assert_eq!(tables[0].lines[..3], tables[1].lines[..3]);
+        assert_ne!(tables[0].lines[3], tables[1].lines[3]);
     }
 
     #[test]

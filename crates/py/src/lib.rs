@@ -10,6 +10,7 @@ mod watching;
 
 use campaign::Options;
 use lab::explain::Scenario;
+use lab::validate::Extent;
 use programs::Program;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -169,6 +170,20 @@ fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<Str
     to_json(&interruptible(py, &callback, flip_all)?)
 }
 
+/// Measures the machine against public simulators' figures, all of them or a brief part. Ctrl-C gives up.
+#[pyfunction]
+fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
+    let extent = if brief { Extent::Brief } else { Extent::Full };
+    let report = interruptible(py, &callback, move |progress| {
+        let mut rows = 0;
+        lab::validate::validate(extent, |row| {
+            rows += 1;
+            progress.tell(serde_json::json!({ "rows": rows, "subject": row.subject }));
+        })
+    })?;
+    to_json(&report.map_err(refused)?)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
@@ -184,5 +199,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
-    module.add_function(wrap_pyfunction!(exhaustive, module)?)
+    module.add_function(wrap_pyfunction!(exhaustive, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)
 }

@@ -1,8 +1,12 @@
 //! A machine as its file says it.
 
 use crate::error::ConfigError;
+use machine::cache::Replacement;
 use machine::dram::DramConfig;
+use machine::memory::{DeviceConfig, Interleave, MemoryConfig};
 use machine::node::NodeConfig;
+use machine::paging::Placement;
+use machine::pcm::PcmConfig;
 use protection::ways::Engines;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
@@ -15,6 +19,9 @@ pub struct LlcConfig {
     pub size: Bytes,
     /// Its associativity.
     pub ways: usize,
+    /// Who has to leave.
+    #[serde(default)]
+    pub replacement: Replacement,
     /// From L2's miss to the answer, in nanoseconds: the network both ways and the look-up.
     pub latency_ns: f64,
     /// Lines that may be under way into it at once.
@@ -38,8 +45,21 @@ pub struct Memory {
     pub size: Bytes,
     /// Pages that programs get: "4 KB" or "2 MB".
     pub page: Bytes,
+    /// Where the pages go.
+    #[serde(default)]
+    pub placement: Placement,
     /// From the last-level cache to the memory controller and back, in nanoseconds.
     pub path_ns: f64,
+    /// Memory channels, 1 to 8, each with what `[dram]` or `[pcm]` says.
+    #[serde(default = "one_channel")]
+    pub channels: usize,
+    /// How lines are spread over the channels.
+    #[serde(default)]
+    pub interleave: Interleave,
+}
+
+fn one_channel() -> usize {
+    1
 }
 
 /// A whole machine.
@@ -56,8 +76,12 @@ pub struct Machine {
     pub llc: LlcConfig,
     /// Physical memory.
     pub memory: Memory,
-    /// The memory channel.
-    pub dram: DramConfig,
+    /// A memory channel of DRAM; either this or `pcm` is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dram: Option<DramConfig>,
+    /// A memory channel of phase-change memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcm: Option<PcmConfig>,
     /// The units that memory protection uses.
     pub engines: Engines,
 }
@@ -73,9 +97,30 @@ impl Machine {
         Ok(machine)
     }
 
+    /// Its memory: all channels.
+    ///
+    /// # Panics
+    /// If it has not exactly one of `dram` and `pcm`, which [`Machine::parse`] refuses.
+    pub fn memory_config(&self) -> MemoryConfig {
+        let device = self.device().unwrap_or_else(|rule| panic!("{rule}"));
+        let Memory { channels, interleave, .. } = self.memory;
+        MemoryConfig { channels, interleave, device }
+    }
+
+    fn device(&self) -> Result<DeviceConfig, String> {
+        match (&self.dram, &self.pcm) {
+            (Some(dram), None) => Ok(dram.clone().into()),
+            (None, Some(pcm)) => Ok(pcm.clone().into()),
+            (None, None) => Err("a machine needs a [dram] or a [pcm], and has neither".to_owned()),
+            (Some(_), Some(_)) => Err("a machine needs a [dram] or a [pcm], and has both".to_owned()),
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         self.node.check().map_err(|rule| rule.to_string())?;
-        self.dram.check().map_err(|rule| format!("dram: {rule}"))?;
+        self.device()?;
+        let channels = self.memory_config();
+        channels.check()?;
         let engines = &self.engines;
         for (name, engine) in [
             ("aes", engines.aes),
@@ -110,11 +155,11 @@ impl Machine {
                 format!("memory.size is \"{}\": expected a multiple of 2 MB", self.memory.size),
             ),
             (
-                self.memory.size.0 > self.dram.capacity(),
+                self.memory.size.0 > channels.capacity(),
                 format!(
-                    "memory.size is \"{}\", more than the {} that dram has",
+                    "memory.size is \"{}\", more than the {} that its channels have",
                     self.memory.size,
-                    Bytes(self.dram.capacity())
+                    Bytes(channels.capacity())
                 ),
             ),
         ];

@@ -100,6 +100,21 @@ pub enum WorkloadError {
         /// What is wrong.
         found: String,
     },
+    /// A file that is no whole number of ChampSim's records.
+    #[error(
+        "'{}' has {bytes} bytes: an uncompressed ChampSim trace is a whole number of records of {} bytes, and not empty",
+        .path.display(),
+        crate::champsim::RECORD_BYTES
+    )]
+    ChampsimLength {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// There is no such trace of ChampSim's.
+    #[error(transparent)]
+    Champsim(#[from] crate::champsim::UnknownTrace),
     /// The operating system refused.
     #[error("{doing} '{}': {source}", .path.display())]
     Io {

@@ -5,6 +5,7 @@
 
 mod assemble;
 pub mod broadcast;
+pub mod champsim;
 pub mod decode;
 mod error;
 pub mod instruction;

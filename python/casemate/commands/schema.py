@@ -19,6 +19,7 @@ KINDS = {
     "record": "Recording",
     "list": "Listing",
     "trace": "TraceInfo",
+    "validate": "Validation",
 }
 
 

@@ -5,6 +5,7 @@ from casemate.results.catalogue import Attack, Design, DesignInfo, Layout, Listi
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.run import Configuration, Failure, Record, RunResults
+from casemate.results.validation import Validation, ValidationRow
 
 __all__ = [
     "Attack",
@@ -33,6 +34,8 @@ __all__ = [
     "Span",
     "Totals",
     "TraceInfo",
+    "Validation",
+    "ValidationRow",
     "Verdict",
     "Workload",
 ]

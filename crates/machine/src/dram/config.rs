@@ -7,8 +7,8 @@ use super::timing::Timing;
 use serde::{Deserialize, Serialize};
 use units::LINE_BYTES;
 
-/// The most banks one channel may have: four ranks of sixteen, as DDR4 allows.
-const BANKS_MAX: u64 = 64;
+/// The most banks one channel may have: eight ranks of sixteen, as DDR4 allows.
+const BANKS_MAX: u64 = 128;
 /// The most requests one queue may hold.
 const QUEUE_MAX: usize = 4096;
 
@@ -118,6 +118,25 @@ impl DramConfig {
         }
     }
 
+    /// One of the two 32-bit subchannels of DDR5-4800B (40-39-39) with one rank of 16 Gb x8 devices: 8 GB, 19.2 GB/s.
+    ///
+    /// Bursts of 16 bring a 64-byte line over 32 bits. Eight bank groups of four banks; a row is 1 KB on each of four
+    /// devices (JEDEC JESD79-5; Micron MT60B2G8).
+    pub fn ddr5_4800_subchannel() -> DramConfig {
+        DramConfig {
+            clock_mhz: 2400,
+            organisation: Organisation {
+                ranks: 1,
+                bank_groups: 8,
+                banks_per_group: 4,
+                rows: 1 << 16,
+                lines_per_row: 64,
+            },
+            timing: Timing::DDR5_4800,
+            ..DramConfig::ddr4_3200()
+        }
+    }
+
     /// Bytes on the channel.
     pub fn capacity(&self) -> u64 {
         self.organisation.lines() * LINE_BYTES as u64
@@ -184,7 +203,7 @@ impl Organisation {
 }
 
 /// Turns a condition that must hold into a refusal when it does not.
-pub(super) fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<(), String> {
+pub(crate) fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(broken()) }
 }
 
@@ -209,7 +228,7 @@ mod tests {
         assert_eq!(refused(|c| c.timing.trc = 73), "trc must be at least tras + trp, but 73 < 74");
         assert_eq!(
             refused(|c| c.organisation.banks_per_group = 3),
-            "banks_per_group must be a power of two of at most 64, but is 3"
+            "banks_per_group must be a power of two of at most 128, but is 3"
         );
         assert_eq!(refused(|c| c.read_queue = 0), "read_queue must be between 1 and 4096, but is 0");
     }
@@ -217,16 +236,18 @@ mod tests {
     #[test]
     fn impossible_values_are_refused() {
         type Change = fn(&mut DramConfig);
-        let changes: [Change; 14] = [
+        let changes: [Change; 16] = [
             |c| c.clock_mhz = 0,
             |c| c.organisation.ranks = 0,
-            |c| c.organisation.ranks = 8,
+            |c| c.organisation.ranks = 16,
             |c| c.organisation.rows = 1 << 32,
             |c| c.timing.burst_clocks = 0,
             |c| c.timing.tccd_s = 3,
             |c| c.timing.tccd_l = 3,
             |c| c.timing.cwl = 29,
             |c| c.timing.trefi = 600,
+            |c| c.timing.trefi = 0,
+            |c| c.timing.trfc = 0,
             |c| c.write_queue = 0,
             |c| c.drain_start = 33,
             |c| c.drain_stop = 26,

@@ -102,7 +102,7 @@ impl Controller {
             opening: Vec::with_capacity(banks),
             load: vec![BankLoad::default(); banks],
             pool: Pool::default(),
-            drain: Drain::new(config),
+            drain: Drain::new(config.drain_start, config.drain_stop, config.write_queue),
             turn: Kind::Read,
             drain_clock: Stopwatch::default(),
             refreshes: (0..config.organisation.ranks).map(|rank| Refresh::new(config, rank)).collect(),

@@ -5,11 +5,9 @@
 //! channel drains shut all reads out; therefore a drain during which reads wait ends after one full queue of writes,
 //! and the reads that waited then are served before the next drain.
 
-use super::config::DramConfig;
-
 /// The state of the write drain.
 #[derive(Clone, Debug)]
-pub(super) struct Drain {
+pub(crate) struct Drain {
     start: usize,
     stop: usize,
     patience: usize,
@@ -19,16 +17,10 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    /// Reads first.
-    pub fn new(config: &DramConfig) -> Drain {
-        Drain {
-            start: config.drain_start,
-            stop: config.drain_stop,
-            patience: config.write_queue,
-            writing: false,
-            written_before_reads: 0,
-            reads_owed: 0,
-        }
+    /// Reads first. Writes have their turn from `start` waiting on, down to `stop`, and no longer than for `patience`
+    /// writes while reads wait.
+    pub fn new(start: usize, stop: usize, patience: usize) -> Drain {
+        Drain { start, stop, patience, writing: false, written_before_reads: 0, reads_owed: 0 }
     }
 
     /// Whether writes have their turn.
@@ -68,7 +60,7 @@ mod tests {
     use super::*;
 
     fn drain() -> Drain {
-        let mut drain = Drain::new(&DramConfig::ddr4_3200());
+        let mut drain = Drain::new(26, 6, 32);
         drain.update(1, 0);
         drain
     }

@@ -1,4 +1,4 @@
-//! One channel of DDR4 memory and its controller.
+//! One channel of DRAM and its controller: DDR4, and whatever obeys the same constraints with other values.
 //!
 //! ```text
 //!   submit --> queues --> scheduler --> commands --> devices --> completions
@@ -27,7 +27,7 @@ mod config;
 mod controller;
 mod counters;
 mod device;
-mod drain;
+pub(crate) mod drain;
 #[cfg(test)]
 mod oracle;
 mod queue;
@@ -35,8 +35,9 @@ mod refresh;
 mod scheduler;
 pub mod stream;
 mod timing;
-mod wait;
+pub(crate) mod wait;
 
+pub(crate) use config::rule;
 pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler};
 pub use counters::DramCounters;
 pub use timing::Timing;
@@ -45,7 +46,7 @@ pub use wait::WaitCause;
 use address_map::Mapper;
 use controller::{Controller, Served};
 use serde::Serialize;
-use units::{Clock, Cycles, LineAddr, Time};
+use units::{Clock, Cycles, Duration, LineAddr, Time};
 
 /// What a request wants.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -74,11 +75,14 @@ pub enum RowOutcome {
 pub struct Completion {
     /// What the sender called the read.
     pub token: u32,
+    /// When the first eight bytes arrive, which are those that were asked for: the critical word comes first.
+    pub first_at: Time,
     /// When the last of its data arrives.
     pub at: Time,
     /// When it was submitted.
     pub arrived: Time,
-    /// How it found its bank; a read answered from the write queue counts as a hit.
+    /// How it found its bank; a read answered from the write queue counts as a hit, and a memory without rows finds its
+    /// banks closed.
     pub outcome: RowOutcome,
     /// What delayed it the most.
     pub waited_for: WaitCause,
@@ -90,6 +94,7 @@ pub struct Dram {
     clock: Clock,
     mapper: Mapper,
     read_latency: u64,
+    after_first_word: Duration,
     controller: Controller,
     answered: Vec<Completion>,
 }
@@ -103,8 +108,11 @@ impl Dram {
         if let Err(broken) = config.check() {
             panic!("the DRAM configuration is impossible: {broken}");
         }
+        let clock = Clock::from_mhz(config.clock_mhz);
+        let eighths = config.timing.eighths_after_first_word();
         Dram {
-            clock: Clock::from_mhz(config.clock_mhz),
+            clock,
+            after_first_word: Duration::from_fs(clock.span(Cycles(eighths)).as_fs() / 8),
             mapper: Mapper::new(config.address_map, &config.organisation),
             read_latency: config.timing.read_latency(),
             controller: Controller::new(&config),
@@ -141,7 +149,7 @@ impl Dram {
                 let at = self.clock.start_of(Cycles(edge + 1));
                 counters.read_latency += at.since(now);
                 let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
-                self.answered.push(Completion { token, at, arrived: now, outcome, waited_for });
+                self.answered.push(Completion { token, first_at: at, at, arrived: now, outcome, waited_for });
             }
             (Kind::Write, true) => counters.merged += 1,
             (_, false) => {
@@ -161,6 +169,7 @@ impl Dram {
             self.controller.counters.read_latency += at.since(request.arrived);
             completions.push(Completion {
                 token: request.token,
+                first_at: Time::from_fs(at.as_fs() - self.after_first_word.as_fs()),
                 at,
                 arrived: request.arrived,
                 outcome: request.outcome.unwrap_or(RowOutcome::Hit),
@@ -168,6 +177,11 @@ impl Dram {
             });
         }
         (!self.controller.is_idle()).then(|| self.clock.start_of(Cycles(self.controller.next_command())))
+    }
+
+    /// Closes all rows of an idle channel.
+    pub fn close_rows(&mut self, now: Time) {
+        self.controller.close_rows(self.clock.cycle_at_or_after(now).0);
     }
 
     /// Every command so far.

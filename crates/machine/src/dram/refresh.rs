@@ -2,9 +2,13 @@
 //!
 //! Refreshes fall due at fixed times, one tREFI apart, staggered over the ranks so that one rank works while another
 //! refreshes. From the moment a refresh is due its rank accepts no new work: rows being opened are still used, then
-//! all banks are closed and the refresh issues. A late refresh does not postpone the following ones.
+//! all banks are closed and the refresh issues. A late refresh does not postpone the following ones. A device whose tREFI
+//! is zero is never refreshed.
 
 use super::config::DramConfig;
+
+/// When a refresh is due that never comes: later than any command, and far from overflow.
+const NEVER: u64 = u64::MAX / 2;
 
 /// The refresh schedule of one rank.
 #[derive(Clone, Debug)]
@@ -21,8 +25,9 @@ impl Refresh {
     /// The schedule of a rank.
     pub fn new(config: &DramConfig, rank: u64) -> Refresh {
         let interval = config.timing.trefi;
+        let first = interval + interval * rank / config.organisation.ranks;
         Refresh {
-            due: interval + interval * rank / config.organisation.ranks,
+            due: if interval > 0 { first } else { NEVER },
             interval,
             length: config.timing.trfc,
             until: 0,
@@ -77,6 +82,16 @@ mod tests {
         refresh.issued(12_480 + 30);
         assert_eq!(refresh.clock(12_480 + 40), 40);
         assert_eq!(refresh.clock(20_000), 590);
+    }
+
+    #[test]
+    fn a_device_without_trefi_is_never_refreshed() {
+        let mut config = DramConfig::ddr4_3200();
+        (config.timing.trefi, config.timing.trfc) = (0, 0);
+        assert_eq!(config.check(), Ok(()));
+        let mut refresh = Refresh::new(&config, 0);
+        assert_eq!(refresh.issued_while_idle(NEVER), None);
+        assert_eq!(refresh.clock(1 << 50), 0);
     }
 
     #[test]

@@ -40,9 +40,9 @@ pub struct Timing {
     pub twtr_l: u64,
     /// The window in which a rank accepts at most four activates.
     pub tfaw: u64,
-    /// Refresh to the next command of the rank.
+    /// Refresh to the next command of the rank; zero if there are no refreshes.
     pub trfc: u64,
-    /// Mean time between two refreshes of a rank.
+    /// Mean time between two refreshes of a rank; zero for a device that is never refreshed.
     pub trefi: u64,
     /// The data bus's rest when it changes rank, or from reading to writing.
     pub trtrs: u64,
@@ -74,6 +74,36 @@ impl Timing {
         burst_clocks: 4,
     };
 
+    /// DDR5-4800B, speed bin 40-39-39, 16 Gb x8 devices (JEDEC JESD79-5). Writes of one bank group follow each other as
+    /// reads do (tCCD_L); the longer tCCD_L_WR of DDR5 has no counterpart here.
+    pub const DDR5_4800: Timing = Timing {
+        cl: 40,
+        cwl: 38,
+        trcd: 39,
+        trp: 39,
+        tras: 77,
+        trc: 116,
+        twr: 72,
+        trtp: 18,
+        tccd_s: 8,
+        tccd_l: 12,
+        trrd_s: 8,
+        trrd_l: 12,
+        twtr_s: 6,
+        twtr_l: 24,
+        tfaw: 32,
+        trfc: 708,
+        trefi: 9_360,
+        trtrs: 2,
+        burst_clocks: 8,
+    };
+
+    /// The last beat of a line's first eight bytes to the last beat of its last, in eighths of a clock: the eight words
+    /// of a line come evenly over its burst.
+    pub(super) fn eighths_after_first_word(&self) -> u64 {
+        7 * self.burst_clocks
+    }
+
     /// Read command to the last of its data.
     pub(super) fn read_latency(&self) -> u64 {
         self.cl + self.burst_clocks
@@ -92,7 +122,6 @@ impl Timing {
             ("trp", t.trp),
             ("trtp", t.trtp),
             ("trrd_s", t.trrd_s),
-            ("trfc", t.trfc),
             ("burst_clocks", t.burst_clocks),
         ] {
             rule(clocks > 0, || format!("{name} must be positive, but is 0"))?;
@@ -104,11 +133,20 @@ impl Timing {
             ("tccd_l", t.tccd_l, "tccd_s", t.tccd_s),
             ("trrd_l", t.trrd_l, "trrd_s", t.trrd_s),
             ("twtr_l", t.twtr_l, "twtr_s", t.twtr_s),
-            ("trefi", t.trefi, "2 x (trfc + trc)", 2 * (t.trfc + t.trc)),
             ("cl + burst_clocks + trtrs", t.cl + t.burst_clocks + t.trtrs, "cwl", t.cwl),
         ] {
             rule(value >= bound, || format!("{long} must be at least {short}, but {value} < {bound}"))?;
         }
-        Ok(())
+        self.check_refresh()
+    }
+
+    fn check_refresh(&self) -> Result<(), String> {
+        let (trefi, trfc) = (self.trefi, self.trfc);
+        if trefi == 0 {
+            return rule(trfc == 0, || format!("trfc must be 0 if trefi is, but is {trfc}"));
+        }
+        let least = 2 * (trfc + self.trc);
+        rule(trfc > 0, || "trfc must be positive, but is 0".to_owned())?;
+        rule(trefi >= least, || format!("trefi must be at least 2 x (trfc + trc), but {trefi} < {least}"))
     }
 }

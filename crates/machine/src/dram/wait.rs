@@ -24,7 +24,7 @@ pub enum WaitCause {
 
 /// A clock that runs only while something lasts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stopwatch {
+pub(crate) struct Stopwatch {
     total: u64,
     since: Option<u64>,
 }
@@ -50,7 +50,7 @@ impl Stopwatch {
 
 /// What a request saw when it arrived.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waits {
+pub(crate) struct Waits {
     /// The clock at which it was seen.
     pub seen: u64,
     /// The refresh clock of its rank then.

@@ -9,6 +9,7 @@ use super::config::{CacheConfig, NodeConfig};
 use super::counters::CacheCounters;
 use super::mshr::Mshrs;
 use super::timed::TimedTags;
+use super::units::Pool;
 use super::waiting::{List, Lists};
 use super::{Request, RequestKind};
 use crate::cache::{Evicted, TagArray};
@@ -22,6 +23,8 @@ pub(super) enum Waiter {
     Load(u64),
     /// The store of that number.
     Store(u64),
+    /// The walk at that place.
+    Walk(usize),
     /// The front end.
     Fetch,
 }
@@ -66,6 +69,8 @@ pub(super) struct Caches {
     l1i_latency: u64,
     l1d_latency: u64,
     l2_latency: u64,
+    /// Look-ups of L1D, if those are limited.
+    l1d_port: Option<Pool>,
     l1d_mshrs: Mshrs,
     l2_mshrs: Mshrs,
     /// By the number of the L2 register.
@@ -90,6 +95,7 @@ impl Caches {
             l1i_latency: config.l1i.latency_cycles,
             l1d_latency: config.l1d.latency_cycles,
             l2_latency: config.l2.latency_cycles,
+            l1d_port: config.l1d_lookups.as_ref().map(Pool::new),
             l1d_mshrs: Mshrs::new(config.l1d.mshrs),
             l2_mshrs: Mshrs::new(config.l2.mshrs),
             outstanding: vec![NOT_WANTED; config.l2.mshrs].into(),
@@ -129,9 +135,13 @@ impl Caches {
 
     #[inline]
     fn attempt(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        let cycle = match &mut self.l1d_port {
+            Some(port) if waiter != Waiter::Fetch => port.start(cycle),
+            _ => cycle,
+        };
         match waiter {
             Waiter::Fetch => self.fetch(line, cycle, out),
-            Waiter::Load(_) => self.data(line, cycle, cycle + self.l1d_latency, waiter, out),
+            Waiter::Load(_) | Waiter::Walk(_) => self.data(line, cycle, cycle + self.l1d_latency, waiter, out),
             // A write that hits is done in the cycle in which it is written.
             Waiter::Store(_) => self.data(line, cycle, cycle + 1, waiter, out),
         }

@@ -1,7 +1,8 @@
 //! Whether a core can be built as a machine file describes it.
 
-use super::config::{CacheConfig, NodeConfig};
+use super::config::{CacheConfig, NodeConfig, WALK_LEVELS_MAX};
 use units::{Bytes, LINE_BYTES};
+use workload::instruction::Reg;
 
 /// Why a core cannot be built as described.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -36,6 +37,16 @@ pub enum NodeConfigError {
         /// What it says.
         found: Bytes,
     },
+    /// A walker whose levels and structure caches do not fit together.
+    #[error(
+        "walker.levels is {levels} with {caches} structure caches: expected 2 to {WALK_LEVELS_MAX} levels and one cache less"
+    )]
+    Levels {
+        /// Levels of page tables.
+        levels: usize,
+        /// Structure caches.
+        caches: usize,
+    },
     /// A table that is indexed by a hash's low bits.
     #[error("{key} is {found}: expected a power of two from {least}")]
     TableSize {
@@ -55,6 +66,7 @@ impl NodeConfig {
     /// The first rule broken, with the values that break it.
     pub fn check(&self) -> Result<(), NodeConfigError> {
         self.check_counts()?;
+        self.check_options()?;
         self.check_units()?;
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
             if !cache.size.0.is_multiple_of(LINE_BYTES as u64) {
@@ -100,6 +112,32 @@ impl NodeConfig {
             ("l2.mshrs", self.l2.mshrs as u64),
         ] {
             at_least_one(found, || key.to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn check_options(&self) -> Result<(), NodeConfigError> {
+        for (key, width) in [
+            ("issue_width", self.issue_width),
+            ("complete_width", self.complete_width),
+            ("l1d_lookups.count", self.l1d_lookups.map(|lookups| lookups.count)),
+        ] {
+            at_least_one(width.unwrap_or(1).into(), || key.to_owned())?;
+        }
+        if let Some(found) = self.physical_registers.map(u64::from) {
+            let least = Reg::COUNT as u64 * if self.unwritten_registers_leak { 2 } else { 1 };
+            if found < least {
+                return Err(NodeConfigError::TooFew { key: "physical_registers".to_owned(), found, least });
+            }
+        }
+        let Some(walker) = &self.walker else { return Ok(()) };
+        at_least_one(walker.outstanding as u64, || "walker.outstanding".to_owned())?;
+        for entries in &walker.structure_caches {
+            at_least_one(*entries as u64, || "walker.structure_caches".to_owned())?;
+        }
+        let (levels, caches) = (walker.levels, walker.structure_caches.len());
+        if !(2..=WALK_LEVELS_MAX).contains(&levels) || caches != levels - 1 {
+            return Err(NodeConfigError::Levels { levels, caches });
         }
         Ok(())
     }

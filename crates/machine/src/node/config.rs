@@ -98,6 +98,40 @@ pub struct TlbConfig {
     pub latency_cycles: u64,
 }
 
+/// How page tables lie in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableLayout {
+    /// As in hardware: a table is a page of 512 entries of eight bytes.
+    Radix,
+    /// As in ChampSim: each entry has a page of its own, so neighbouring pages share no line of the last level, and a hit
+    /// in a structure cache reads its level once more.
+    PagePerEntry,
+}
+
+/// What walks page tables, through the first-level data cache.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkerConfig {
+    /// Levels of page tables for pages of 4 KB, at most [`WALK_LEVELS_MAX`]; pages of 2 MB are found one level higher.
+    pub levels: usize,
+    /// How the tables lie in memory.
+    pub layout: TableLayout,
+    /// Entries of the page-structure caches, from the one that spares only the first level down.
+    pub structure_caches: Vec<usize>,
+    /// Walks under way at once.
+    pub outstanding: usize,
+    /// Cycles of a walk beside its accesses.
+    pub latency_cycles: u64,
+    /// Cycles of each access beside the data cache's own.
+    pub step_cycles: u64,
+    /// Cycles that the first walk to a page, and the first to each of its tables, takes longer.
+    pub first_touch_cycles: u64,
+}
+
+/// The most levels of page tables.
+pub const WALK_LEVELS_MAX: usize = 5;
+
 /// A core with its private caches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -108,6 +142,8 @@ pub struct NodeConfig {
     pub dispatch_width: u8,
     /// Instructions that retire per cycle.
     pub retire_width: u8,
+    /// Cycles that an instruction holds its places in the queues beyond its completion.
+    pub retire_latency_cycles: u64,
     /// Instructions in the window (reorder buffer).
     pub rob: u32,
     /// Loads between dispatch and retirement.
@@ -116,8 +152,27 @@ pub struct NodeConfig {
     pub store_queue: u32,
     /// The functional units.
     pub units: FunctionalUnits,
+    /// Instructions of all classes that start per cycle; nothing if only their units limit them.
+    pub issue_width: Option<u8>,
+    /// Instructions of all classes that complete per cycle; nothing if there is no such limit.
+    pub complete_width: Option<u8>,
+    /// Places for accesses of all kinds that the first-level data cache looks up, and for how long each is taken; nothing
+    /// if only the ports limit them.
+    pub l1d_lookups: Option<FunctionalUnit>,
+    /// Registers behind those of the architecture: an instruction enters when there is one for each of its results, and
+    /// frees those that it replaces when it retires. Nothing if they never run out.
+    pub physical_registers: Option<u32>,
+    /// Whether a register that is read before it is ever written keeps a second physical one for good, as in ChampSim,
+    /// which finds such registers at the beginning of a trace and never frees what they get there.
+    pub unwritten_registers_leak: bool,
+    /// Whether no instruction behind a taken branch is delivered in its cycle.
+    pub taken_branch_ends_fetch: bool,
     /// Loads that start per cycle.
     pub load_ports: u8,
+    /// Cycles from a load's start to its look-up.
+    pub load_start_cycles: u64,
+    /// Cycles from a load's data to the first use of it.
+    pub load_return_cycles: u64,
     /// Stores whose address is generated, and stores that are written into L1D, per cycle.
     pub store_ports: u8,
     /// Cycles that a serialising instruction takes once everything before it is done.
@@ -140,8 +195,10 @@ pub struct NodeConfig {
     pub dtlb: TlbConfig,
     /// Second-level translations of both.
     pub stlb: TlbConfig,
-    /// Cycles of a page-table walk.
+    /// Cycles of a page-table walk, if there is no walker.
     pub walk_latency_cycles: u64,
+    /// What reads page tables from memory; nothing if walks have a fixed length.
+    pub walker: Option<WalkerConfig>,
 }
 
 impl Default for NodeConfig {
@@ -169,6 +226,7 @@ impl NodeConfig {
             clock_mhz: 4_000,
             dispatch_width: 6,
             retire_width: 6,
+            retire_latency_cycles: 0,
             rob: 352,
             load_queue: 128,
             store_queue: 72,
@@ -181,7 +239,15 @@ impl NodeConfig {
                 fp_div: unpipelined(13),
                 branch: pipelined(2, 1),
             },
+            issue_width: None,
+            complete_width: None,
+            l1d_lookups: None,
+            physical_registers: None,
+            unwritten_registers_leak: false,
+            taken_branch_ends_fetch: false,
             load_ports: 2,
+            load_start_cycles: 0,
+            load_return_cycles: 0,
             store_ports: 2,
             serial_latency_cycles: 20,
             forward_latency_cycles: 5,
@@ -202,6 +268,7 @@ impl NodeConfig {
             dtlb: tlb(64, 4, 0),
             stlb: tlb(2_048, 16, 7),
             walk_latency_cycles: 30,
+            walker: None,
         }
     }
 }

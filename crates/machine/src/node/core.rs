@@ -16,6 +16,7 @@ use super::stores::{Forward, StoreQueue};
 use super::tlb::Tlbs;
 use super::units::Units;
 use super::waiting::{List, Lists};
+use super::walk::Walker;
 use super::{Request, Step, Touch, UNKNOWN};
 use workload::instruction::{Class, Instruction, Reg};
 
@@ -37,9 +38,11 @@ pub(super) struct Entry {
     pub(super) loads: u32,
     /// Stores to write after retirement.
     pub(super) stores: u32,
+    /// Physical registers to give back at retirement.
+    pub(super) results: u32,
 }
 
-const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0 };
+const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0 };
 
 /// What is known so far of when an instruction can do what.
 #[derive(Clone, Copy, Debug)]
@@ -96,9 +99,19 @@ pub(super) struct Core {
     pub(super) stores: StoreQueue,
     pub(super) units: Units,
     pub(super) tlbs: Tlbs,
+    pub(super) walker: Option<Walker>,
     pub(super) caches: Caches,
     pub(super) retirement: Pacer,
     pub(super) counters: NodeCounters,
+    /// Results that have a physical register, if those may run out.
+    pub(super) results: Option<Queue>,
+    /// Registers that the program has named, a bit each.
+    pub(super) named: u64,
+    /// Registers that keep a second physical register, a bit each; nothing if none does.
+    pub(super) leaked: Option<u64>,
+    pub(super) retire_latency: u64,
+    pub(super) load_start: u64,
+    pub(super) load_return: u64,
     pub(super) forward_latency: u64,
     pub(super) partial_forward_penalty: u64,
     registers: [u64; Reg::COUNT],
@@ -127,9 +140,16 @@ impl Core {
             stores: StoreQueue::new(config.store_queue, config.store_ports),
             units: Units::new(config),
             tlbs: Tlbs::new(config),
+            walker: Walker::new(config),
             caches: Caches::new(config),
             retirement: Pacer::new(config.retire_width),
             counters: NodeCounters::default(),
+            results: config.physical_registers.map(Queue::new),
+            named: 0,
+            leaked: config.unwritten_registers_leak.then_some(0),
+            retire_latency: config.retire_latency_cycles,
+            load_start: config.load_start_cycles,
+            load_return: config.load_return_cycles,
             forward_latency: config.forward_latency_cycles,
             partial_forward_penalty: config.partial_forward_penalty_cycles,
             registers: [0; Reg::COUNT],
@@ -145,7 +165,8 @@ impl Core {
         let Some(cycle) = self.admit(step, loads, stores, out) else { return false };
         let number = self.window.enter();
         let place = self.place(number);
-        self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores };
+        let results = step.instruction.destinations.len() as u32;
+        self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results };
         let plan = self.plan(number, step, cycle);
         self.schedule(number, plan, step.touches, out);
         self.write_registers(number, step);

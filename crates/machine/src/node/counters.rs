@@ -32,7 +32,7 @@ pub struct LostCycles {
     pub fetch: u64,
     /// Refill after branches gone wrong.
     pub branch: u64,
-    /// The window was full.
+    /// The window was full, or there was no physical register.
     pub window: u64,
     /// The load queue was full.
     pub load_queue: u64,

@@ -10,9 +10,10 @@ use super::config::NodeConfig;
 use super::core::Core;
 use super::queue::Pacer;
 use super::tlb::Side;
+use super::walk::Translated;
 use super::{Request, Step, Touch};
 use units::LineAddr;
-use workload::instruction::{Class, Flow};
+use workload::instruction::{Class, Flow, Reg};
 
 /// An instruction that nothing may follow until some cycles after its completion.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,7 @@ pub(super) struct Front {
     barrier: Option<Barrier>,
     refill_penalty: u64,
     misfetch_penalty: u64,
+    taken_ends: bool,
     /// The line of code that it is in.
     code: Option<LineAddr>,
     /// Whether that line has not arrived.
@@ -50,6 +52,7 @@ impl Front {
             barrier: None,
             refill_penalty: config.predictor.refill_penalty_cycles,
             misfetch_penalty: config.predictor.misfetch_penalty_cycles,
+            taken_ends: config.taken_branch_ends_fetch,
             code: None,
             fetching: false,
             fetched_at: 0,
@@ -80,12 +83,17 @@ impl Core {
         let window = self.window.room(1)?;
         let load_queue = self.loads.room(loads.into())?;
         let store_queue = self.stores.queue.room(stores.into())?;
+        let registers = self.room_for_results(step)?;
         let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
         self.loads.enter_many(loads.into());
+        if let Some(results) = &mut self.results {
+            results.enter_many(step.instruction.destinations.len() as u64);
+        }
         self.counters.loads += u64::from(loads);
         self.counters.stores += u64::from(stores);
 
         let serial = serial.max(self.front.serial_until);
+        let window = window.max(registers);
         let earliest = window
             .max(load_queue)
             .max(store_queue)
@@ -96,6 +104,21 @@ impl Core {
             self.count_lost([self.front.redirected_at, serial, self.front.fetched_at, window, load_queue, store_queue]);
         }
         Some(self.front.dispatch.next(earliest))
+    }
+
+    /// When there are physical registers for the step's results; those of the architecture each keep one.
+    #[inline]
+    fn room_for_results(&mut self, step: &Step<'_>) -> Option<u64> {
+        let Some(results) = &self.results else { return Some(0) };
+        let instruction = step.instruction;
+        let bits = |list: &[Reg]| list.iter().fold(0u64, |bits, register| bits | 1 << register.0);
+        let read = bits(&instruction.address_sources) | bits(&instruction.sources);
+        if let Some(leaked) = &mut self.leaked {
+            *leaked |= read & !self.named;
+        }
+        self.named |= read | bits(&instruction.destinations);
+        let taken = self.named.count_ones() + self.leaked.unwrap_or(0).count_ones();
+        results.room_beside(taken.into(), instruction.destinations.len() as u64)
     }
 
     /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches so far.
@@ -132,10 +155,17 @@ impl Core {
         self.front.code = Some(code.line);
         let front = &self.front;
         let start = front.dispatch.cycle().max(front.redirected_at).max(front.serial_until).max(front.fetched_at);
-        let translated = self.tlbs.translate(Side::Code, code.page, start);
-        match self.caches.access(code.line, translated, Waiter::Fetch, out) {
-            Some(ready) => self.front.fetched_at = ready,
-            None => self.front.fetching = true,
+        self.front.fetching = true;
+        let goal = Translated::Fetch { line: code.line };
+        if let Some(translated) = self.translate(Side::Code, code.page, start, goal, out) {
+            self.fetch_translated(code.line, translated, out);
+        }
+    }
+
+    /// Looks the line of code up, now that its address is known.
+    pub(super) fn fetch_translated(&mut self, line: LineAddr, translated: u64, out: &mut Vec<Request>) {
+        if let Some(ready) = self.caches.access(line, translated, Waiter::Fetch, out) {
+            self.fetched(ready);
         }
     }
 
@@ -161,6 +191,9 @@ impl Core {
         self.counters.branches += 1;
         let Some(next) = step.next else { return };
         match self.front.predictor.predict(step.instruction, next) {
+            Prediction::Right if self.front.taken_ends && next != step.instruction.fall_through() => {
+                self.front.dispatch.end_cycle();
+            }
             Prediction::Right => {}
             Prediction::Misfetched => {
                 self.counters.misfetches += 1;

@@ -13,7 +13,8 @@
 //! | `units.rs` | functional units and ports, booked by the cycle |
 //! | `stores.rs` | the store queue and forwarding from it |
 //! | `branch.rs`, `tage.rs` | branch prediction |
-//! | `caches.rs`, `mshr.rs`, `tlb.rs`, `timed.rs` | private caches, their misses, translations |
+//! | `caches.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
+//! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
 
 mod branch;
@@ -32,15 +33,18 @@ mod timed;
 mod tlb;
 mod units;
 mod waiting;
+mod walk;
 
 #[cfg(test)]
 mod tests;
 
 pub use check::NodeConfigError;
 pub use config::{
-    CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PredictorConfig, TlbConfig,
+    CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PredictorConfig, TableLayout,
+    TlbConfig, WALK_LEVELS_MAX, WalkerConfig,
 };
 pub use counters::{CacheCounters, HitCounters, LostCycles, NodeCounters};
+pub use walk::PageTables;
 
 use self::core::Core;
 use ::units::{Clock, Cycles, LineAddr, Time, VirtAddr};
@@ -77,6 +81,8 @@ pub struct Step<'a> {
     pub code: Touch,
     /// What it reads and writes.
     pub touches: &'a [Touch],
+    /// Where the tables of pages lie that it is the first to touch; only a core with a walker needs to be told.
+    pub tables: &'a [PageTables],
     /// Where execution went next, if known.
     pub next: Option<VirtAddr>,
 }
@@ -143,7 +149,7 @@ impl Held {
     }
 
     fn step(&self) -> Step<'_> {
-        Step { instruction: &self.instruction, code: self.code, touches: &self.touches, next: self.next }
+        Step { instruction: &self.instruction, code: self.code, touches: &self.touches, tables: &[], next: self.next }
     }
 }
 
@@ -190,6 +196,9 @@ impl Node {
             match feed.next()? {
                 None => self.finished = true,
                 Some(step) => {
+                    if let Some(walker) = &mut self.core.walker {
+                        step.tables.iter().for_each(|tables| walker.learn(tables));
+                    }
                     if !self.core.enter(&step, out) {
                         self.held = Some(Held::new(&step));
                         return Ok(Pause::Blocked);

@@ -22,6 +22,12 @@ impl Pacer {
         self.cycle
     }
 
+    /// No further event in the cycle of the latest one.
+    #[inline]
+    pub(super) fn end_cycle(&mut self) {
+        self.used = self.width;
+    }
+
     /// The cycle of the next event, which may not be before `earliest`.
     #[inline]
     pub(super) fn next(&mut self, earliest: u64) -> u64 {
@@ -63,6 +69,11 @@ impl Queue {
     #[inline]
     pub(super) fn left(&self) -> u64 {
         self.left
+    }
+
+    /// As [`Queue::room`], with so many of its places taken for good.
+    pub(super) fn room_beside(&self, taken: u64, count: u64) -> Option<u64> {
+        self.room(if count == 0 { 0 } else { count + taken })
     }
 
     /// From when on there is room for `count` more, or nothing if that is not known yet. A group larger than the queue

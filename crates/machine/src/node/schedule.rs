@@ -4,8 +4,9 @@ use super::Request;
 use super::caches::{Answer, Waiter};
 use super::core::{Core, Plan, Role};
 use super::stores::Forward;
-use super::tlb::Side;
-use super::{Touch, UNKNOWN};
+use super::tlb::{Looked, Side};
+use super::walk::{Next, Translated};
+use super::{PageKey, Touch, UNKNOWN};
 use units::LineAddr;
 
 impl Core {
@@ -37,20 +38,132 @@ impl Core {
     #[inline]
     fn issue(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, plan: &mut Plan, out: &mut Vec<Request>) {
         if touch.store {
-            let start = self.units.store_ports.start(plan.addresses);
-            plan.stores = plan.stores.max(self.tlbs.translate(Side::Data, touch.page, start) + 1);
+            let issued = self.units.issue(plan.addresses);
+            let start = self.units.store_ports.start(issued);
+            plan.stores = plan.stores.max(self.translate_early(touch.page, start) + 1);
             return;
         }
-        let start = self.units.load_ports.start(plan.addresses);
-        let translated = self.tlbs.translate(Side::Data, touch.page, start);
-        let forward = forward.filter(|forward| self.stores.queue.holds(forward.store, translated));
-        let ready = match forward {
-            Some(forward) => self.forward(number, forward, translated),
-            None => self.caches.access(touch.line, translated, Waiter::Load(number), out),
-        };
+        let issued = self.units.issue(plan.addresses) + self.load_start;
+        let start = self.units.load_ports.start(issued);
+        let goal = Translated::Load { number, touch: *touch, forward };
+        let translated = self.translate(Side::Data, touch.page, start, goal, out);
+        let ready = translated.and_then(|translated| self.load(number, touch, forward, translated, out));
         match ready {
             Some(ready) => plan.operands = plan.operands.max(ready),
             None => plan.operands_missing += 1,
+        }
+    }
+
+    /// Takes a load's data from where it is: when, or nothing if the load will be told.
+    #[inline]
+    fn load(
+        &mut self,
+        number: u64,
+        touch: &Touch,
+        forward: Option<Forward>,
+        translated: u64,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
+            Some(forward) => self.forward(number, forward, translated),
+            None => {
+                let ready = self.caches.access(touch.line, translated, Waiter::Load(number), out)?;
+                Some(ready + self.load_return)
+            }
+        }
+    }
+
+    /// When a store's address is translated. If page tables are walked, that is left until the store is written.
+    #[inline]
+    fn translate_early(&mut self, page: PageKey, cycle: u64) -> u64 {
+        if self.walker.is_some() {
+            return cycle;
+        }
+        match self.tlbs.look_up(Side::Data, page, cycle) {
+            Looked::Up(ready) | Looked::Missed(ready) => ready,
+        }
+    }
+
+    /// When a translation is there, or nothing if a walk will see to `goal`.
+    #[inline]
+    pub(super) fn translate(
+        &mut self,
+        side: Side,
+        page: PageKey,
+        cycle: u64,
+        goal: Translated,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        match self.tlbs.look_up(side, page, cycle) {
+            Looked::Up(ready) => Some(ready),
+            Looked::Missed(from) => self.walk(page, from, (side, goal), out),
+        }
+    }
+
+    fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated), out: &mut Vec<Request>) -> Option<u64> {
+        let walker = self.walker.as_mut()?;
+        if walker.join(page, waiter) {
+            return None;
+        }
+        let begun = walker.begin(page, cycle, waiter);
+        self.tlbs.count_walk();
+        let (place, first) = begun?;
+        let done = self.walk_on(place, first, out)?;
+        self.end_walk(place, done);
+        Some(done)
+    }
+
+    /// Follows a walk as far as its entries are at hand; when it is done, if it is.
+    fn walk_on(&mut self, place: usize, mut next: Next, out: &mut Vec<Request>) -> Option<u64> {
+        loop {
+            match next {
+                Next::Done(cycle) => return Some(cycle),
+                Next::Read(line, cycle) => {
+                    let ready = self.caches.access(line, cycle, Waiter::Walk(place), out)?;
+                    next = self.walker.as_mut()?.go_on(place, ready);
+                }
+            }
+        }
+    }
+
+    /// Enters a translation into the TLBs; tells who waited for it.
+    fn end_walk(&mut self, place: usize, cycle: u64) -> Vec<(Side, Translated)> {
+        let Some(walker) = &mut self.walker else { return Vec::new() };
+        let walk = walker.end(place);
+        self.tlbs.walked(walk.waiters.iter().map(|waiter| waiter.0), walk.page, cycle);
+        walk.waiters
+    }
+
+    /// An entry that a walk had asked for arrived.
+    fn walk_answered(&mut self, place: usize, cycle: u64, out: &mut Vec<Request>) {
+        let mut next = self.walker.as_mut().map(|walker| (place, walker.go_on(place, cycle)));
+        while let Some((place, step)) = next {
+            let Some(done) = self.walk_on(place, step, out) else { return };
+            for (_, goal) in self.end_walk(place, done) {
+                self.translated(goal, done, out);
+            }
+            next = self.walker.as_mut().and_then(|walker| walker.begin_waiting(done));
+        }
+    }
+
+    /// Goes on with what waited for a translation.
+    fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
+        match goal {
+            Translated::Load { number, touch, forward } => {
+                if let Some(ready) = self.load(number, &touch, forward, cycle, out) {
+                    self.tell(number, Role::Operand, ready, out);
+                }
+            }
+            Translated::Store { store } => self.write(store, cycle, out),
+            Translated::Fetch { line } => self.fetch_translated(line, cycle, out),
+        }
+    }
+
+    /// Writes a store, whose address is translated, into the cache.
+    fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+        let line = self.stores.target(store).1;
+        if let Some(written) = self.caches.access(line, cycle, Waiter::Store(store), out) {
+            self.stores.written(store, written);
         }
     }
 
@@ -72,8 +185,13 @@ impl Core {
     #[inline]
     fn execute(&mut self, plan: &Plan) -> u64 {
         let ready = plan.operands.max(plan.addresses);
-        let done = if plan.plain { ready } else { self.units.complete(plan.class, ready) };
-        done.max(plan.stores)
+        let done = if plan.plain {
+            ready
+        } else {
+            let issued = self.units.issue(ready);
+            self.units.complete(plan.class, issued)
+        };
+        self.units.completion(done.max(plan.stores))
     }
 
     /// A line arrived: tells all that waited for it, and all that waited for those.
@@ -93,8 +211,9 @@ impl Core {
 
     fn answer(&mut self, waiter: Waiter, cycle: u64, out: &mut Vec<Request>) {
         match waiter {
-            Waiter::Load(number) => self.tell(number, Role::Operand, cycle, out),
+            Waiter::Load(number) => self.tell(number, Role::Operand, cycle + self.load_return, out),
             Waiter::Store(store) => self.stores.written(store, cycle),
+            Waiter::Walk(place) => self.walk_answered(place, cycle, out),
             Waiter::Fetch => self.fetched(cycle),
         }
     }
@@ -157,15 +276,24 @@ impl Core {
             if entry.completed == UNKNOWN {
                 break;
             }
-            let cycle = self.retirement.next(entry.completed);
+            let cycle = self.retirement.next(entry.completed + self.retire_latency);
             self.window.leave(cycle);
             for _ in 0..entry.loads {
                 self.loads.leave(cycle);
             }
+            if let Some(results) = &mut self.results {
+                (0..entry.results).for_each(|_| results.leave(cycle));
+            }
             for _ in 0..entry.stores {
-                let (store, line, start) = self.stores.write(cycle);
-                if let Some(written) = self.caches.access(line, start, Waiter::Store(store), out) {
-                    self.stores.written(store, written);
+                let (store, start) = self.stores.write(cycle);
+                let translated = if self.walker.is_some() {
+                    let page = self.stores.target(store).0;
+                    self.translate(Side::Data, page, start, Translated::Store { store }, out)
+                } else {
+                    Some(start)
+                };
+                if let Some(translated) = translated {
+                    self.write(store, translated, out);
                 }
             }
         }

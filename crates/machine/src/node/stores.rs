@@ -7,7 +7,7 @@
 //! Which store a load depends on is known from the recorded addresses, as with a perfect memory-dependence predictor.
 
 use super::queue::{Pacer, Queue};
-use super::{Touch, UNKNOWN};
+use super::{PageKey, Touch, UNKNOWN};
 use std::collections::VecDeque;
 use units::LineAddr;
 
@@ -38,6 +38,7 @@ pub(super) struct Forward {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
+    page: PageKey,
     line: LineAddr,
     written: u64,
 }
@@ -67,7 +68,7 @@ impl StoreQueue {
     /// Enters a store of instruction `owner`.
     pub(super) fn enter(&mut self, touch: &Touch, owner: u64) {
         let store = self.queue.enter();
-        self.entries.push_back(Entry { line: touch.line, written: UNKNOWN });
+        self.entries.push_back(Entry { page: touch.page, line: touch.line, written: UNKNOWN });
         let end = touch.offset + touch.bytes;
         for word in words(touch) {
             self.latest[place(touch.line, word)] =
@@ -88,11 +89,17 @@ impl StoreQueue {
         Some(Forward { store: found.store, owner: found.owner, covers })
     }
 
-    /// The next store, which retired at `retired`, goes to be written: its number, its line, and when.
-    pub(super) fn write(&mut self, retired: u64) -> (u64, LineAddr, u64) {
+    /// The next store, which retired at `retired`, goes to be written: its number, and when.
+    pub(super) fn write(&mut self, retired: u64) -> (u64, u64) {
         let store = self.next_write;
         self.next_write += 1;
-        (store, self.entries[(store - self.queue.left()) as usize].line, self.writes.next(retired))
+        (store, self.writes.next(retired))
+    }
+
+    /// Where the store goes.
+    pub(super) fn target(&self, store: u64) -> (PageKey, LineAddr) {
+        let entry = &self.entries[(store - self.queue.left()) as usize];
+        (entry.page, entry.line)
     }
 
     /// The write is done at `cycle`: the store leaves, as soon as all before it have.

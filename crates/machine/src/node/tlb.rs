@@ -1,17 +1,27 @@
-//! Translations: two small first-level buffers before one large second-level one, then a walk of fixed length.
+//! Translations: two small first-level buffers before one large second-level one, then a walk.
 //!
-//! Pages of both sizes share entries, told apart by their keys.
+//! Pages of both sizes share entries, told apart by their keys. A walk has a fixed length, or is made by the walker
+//! (`walk.rs`), which cannot tell when it will be done.
 
-use super::PageKey;
 use super::config::{NodeConfig, TlbConfig};
 use super::counters::HitCounters;
 use super::timed::TimedTags;
+use super::{PageKey, UNKNOWN};
 
 /// Which first-level buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
     Code,
     Data,
+}
+
+/// What became of a translation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Looked {
+    /// It is there at this cycle.
+    Up(u64),
+    /// The page tables must be walked, from this cycle on.
+    Missed(u64),
 }
 
 /// All TLBs of one core.
@@ -22,7 +32,8 @@ pub(super) struct Tlbs {
     second: TimedTags,
     first_latency: [u64; 2],
     second_latency: u64,
-    walk_latency: u64,
+    /// Nothing if there is a walker.
+    walk_latency: Option<u64>,
     pub(super) counters: [HitCounters; 3],
 }
 
@@ -35,36 +46,64 @@ impl Tlbs {
             second: tags(&config.stlb),
             first_latency: [config.itlb.latency_cycles, config.dtlb.latency_cycles],
             second_latency: config.stlb.latency_cycles,
-            walk_latency: config.walk_latency_cycles,
+            walk_latency: config.walker.is_none().then_some(config.walk_latency_cycles),
             counters: Default::default(),
         }
     }
 
     /// When the translation that is asked for at `cycle` is there.
     #[inline]
-    pub(super) fn translate(&mut self, side: Side, page: PageKey, cycle: u64) -> u64 {
+    pub(super) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64) -> Looked {
         let looked_up = cycle + self.first_latency[side as usize];
-        let longest = looked_up + self.second_latency + self.walk_latency;
-        let first = if side == Side::Code { &mut self.code } else { &mut self.data };
+        let longest = self.walk_end(looked_up + self.second_latency);
+        let first = self.first(side);
         if let Some(slot) = first.tags.lookup(page.0) {
+            let ready = first.ready(slot, looked_up, longest);
             self.counters[side as usize].hits += 1;
-            return first.ready(slot, looked_up, longest);
+            return Looked::Up(ready);
         }
         self.counters[side as usize].misses += 1;
-        let ready = self.second_level(page, looked_up + self.second_latency);
-        let first = if side == Side::Code { &mut self.code } else { &mut self.data };
-        first.fill(page.0, ready, false);
-        ready
+        let looked = self.second_level(page, looked_up + self.second_latency);
+        if let Looked::Up(ready) = looked {
+            self.first(side).fill(page.0, ready, false);
+        }
+        looked
     }
 
-    fn second_level(&mut self, page: PageKey, looked_up: u64) -> u64 {
-        let walked = looked_up + self.walk_latency;
+    fn second_level(&mut self, page: PageKey, looked_up: u64) -> Looked {
         if let Some(slot) = self.second.tags.lookup(page.0) {
             self.counters[2].hits += 1;
-            return self.second.ready(slot, looked_up, walked);
+            let longest = self.walk_end(looked_up);
+            return Looked::Up(self.second.ready(slot, looked_up, longest));
         }
+        let Some(walk_latency) = self.walk_latency else { return Looked::Missed(looked_up) };
+        let walked = looked_up + walk_latency;
         self.counters[2].misses += 1;
         self.second.fill(page.0, walked, false);
-        walked
+        Looked::Up(walked)
+    }
+
+    /// When a walk of fixed length would be done.
+    fn walk_end(&self, start: u64) -> u64 {
+        self.walk_latency.map_or(UNKNOWN, |latency| start + latency)
+    }
+
+    /// A walk has begun: misses that join it do not count as the second level's.
+    pub(super) fn count_walk(&mut self) {
+        self.counters[2].misses += 1;
+    }
+
+    /// A walk is done.
+    pub(super) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
+        self.second.fill(page.0, cycle, false);
+        for side in sides {
+            if self.first(side).tags.probe(page.0).is_none() {
+                self.first(side).fill(page.0, cycle, false);
+            }
+        }
+    }
+
+    fn first(&mut self, side: Side) -> &mut TimedTags {
+        if side == Side::Code { &mut self.code } else { &mut self.data }
     }
 }

@@ -126,6 +126,8 @@ pub(super) struct Units {
     fp_mul: Pool,
     fp_div: Pool,
     branch: Pool,
+    issue: Option<Pool>,
+    completion: Option<Pool>,
     serial_latency: u64,
     pub(super) load_ports: Pool,
     pub(super) store_ports: Pool,
@@ -142,10 +144,24 @@ impl Units {
             fp_mul: Pool::new(&units.fp_mul),
             fp_div: Pool::new(&units.fp_div),
             branch: Pool::new(&units.branch),
+            issue: config.issue_width.map(Pool::ports),
+            completion: config.complete_width.map(Pool::ports),
             serial_latency: config.serial_latency_cycles,
             load_ports: Pool::ports(config.load_ports),
             store_ports: Pool::ports(config.store_ports),
         }
+    }
+
+    /// When an instruction that is ready at `ready` starts, whatever its class.
+    #[inline]
+    pub(super) fn issue(&mut self, ready: u64) -> u64 {
+        self.issue.as_mut().map_or(ready, |issue| issue.start(ready))
+    }
+
+    /// When an instruction that is done at `done` completes, whatever its class.
+    #[inline]
+    pub(super) fn completion(&mut self, done: u64) -> u64 {
+        self.completion.as_mut().map_or(done, |completion| completion.start(done))
     }
 
     /// When work of this class whose operands are there at `ready` is done.

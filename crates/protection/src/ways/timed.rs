@@ -1,6 +1,6 @@
 //! Timed: the verbs wait for real resources, and move the real bytes.
 //!
-//! Memory is the machine's channel; AES, tags and hashes go through pipelined units; each metadata cache has a port. The
+//! Memory is the machine's, with all its channels; AES, tags and hashes go through pipelined units; each metadata cache has a port. The
 //! bytes are in [`Media`] all the time: what is timed is encrypted, stored, fetched and checked as well, so every timed
 //! run is also a test.
 
@@ -9,8 +9,8 @@ use crate::media::Media;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Watch;
 use crypto::Nonce;
-use machine::channel::Channel;
 use machine::dram::{RowOutcome, WaitCause};
+use machine::memory::MemorySystem;
 use serde::{Deserialize, Serialize};
 use sim::Clock;
 use sim::lock::{Guard, LockTable, Mode};
@@ -143,7 +143,7 @@ pub struct TimedCounters {
 /// The memory and the units that all accesses of one machine share.
 pub struct TimedMemory<R> {
     clock: Clock,
-    channel: Rc<Channel>,
+    channels: MemorySystem,
     media: RefCell<Media>,
     aes: Pipe,
     mac: Pipe,
@@ -156,11 +156,18 @@ pub struct TimedMemory<R> {
 }
 
 impl<R: Receiver> TimedMemory<R> {
-    /// A blank memory of `slots` slots behind `channel`. With `ledger`, every pad is written down.
-    pub fn new(clock: &Clock, channel: Rc<Channel>, slots: u64, engines: &Engines, ledger: bool, receiver: R) -> Self {
+    /// A blank memory of `slots` slots behind these channels. With `ledger`, every pad is written down.
+    pub fn new(
+        clock: &Clock,
+        channels: impl Into<MemorySystem>,
+        slots: u64,
+        engines: &Engines,
+        ledger: bool,
+        receiver: R,
+    ) -> Self {
         TimedMemory {
             clock: clock.clone(),
-            channel,
+            channels: channels.into(),
             media: RefCell::new(Media::new(slots)),
             aes: engines.aes.build(),
             mac: engines.mac.build(),
@@ -250,7 +257,7 @@ impl<R: Receiver> Verbs for Timed<R> {
 
     async fn fetch(&self, slot: Slot, role: Role) -> Untrusted {
         self.memory.counters.borrow_mut().fetched.count(role);
-        let answer = self.memory.channel.read(LineAddr(slot.0)).await;
+        let answer = self.memory.channels.read(LineAddr(slot.0)).await;
         let outcome = match answer.outcome {
             RowOutcome::Hit => "row hit",
             RowOutcome::Closed => "row closed",
@@ -267,7 +274,7 @@ impl<R: Receiver> Verbs for Timed<R> {
             self.memory.media.borrow_mut().write(slot, &bytes);
         }
         let asked = self.memory.clock.now();
-        self.memory.channel.write(LineAddr(slot.0)).await;
+        self.memory.channels.write(LineAddr(slot.0)).await;
         let waited = self.memory.clock.now() > asked;
         self.last_wait.set((waited.then_some(Cause::Queue), None));
     }

@@ -27,11 +27,7 @@ impl Controller {
                 self.precharge(bank, at);
                 self.reconsider_bank(bank);
             }
-            Action::PrechargeAll(rank) => {
-                self.device.precharge_all(rank, at);
-                self.counters.precharges += 1;
-                self.reconsider_rank(rank);
-            }
+            Action::PrechargeAll(rank) => self.precharge_all(rank, at),
             Action::Refresh(rank) => {
                 self.device.refresh(rank, at);
                 self.refreshes[rank].issued(at);
@@ -86,6 +82,28 @@ impl Controller {
     fn precharge(&mut self, bank: usize, at: u64) {
         self.device.precharge(bank, at);
         self.counters.precharges += 1;
+    }
+
+    fn precharge_all(&mut self, rank: usize, at: u64) {
+        self.device.precharge_all(rank, at);
+        self.counters.precharges += 1;
+        self.reconsider_rank(rank);
+    }
+
+    /// Closes all rows, as soon after `now` as they may be closed; nothing may wait.
+    #[cold]
+    pub(in crate::dram) fn close_rows(&mut self, now: u64) {
+        self.run_before(now);
+        assert!(self.is_idle(), "rows are closed under waiting requests");
+        self.next = None;
+        self.floor = self.floor.max(now);
+        for rank in 0..self.refreshes.len() {
+            if let Some(ready) = self.device.precharge_all_at(rank) {
+                let at = ready.max(self.floor);
+                self.precharge_all(rank, at);
+                self.floor = at + 1;
+            }
+        }
     }
 
     /// Moves a line and ends its request.

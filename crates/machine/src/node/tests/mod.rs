@@ -3,6 +3,7 @@
 mod exact;
 mod random;
 mod ticking;
+mod walk;
 
 use super::*;
 use arrayvec::ArrayVec;
@@ -98,7 +99,7 @@ struct Script<'a> {
 
 fn step(op: &Op) -> Step<'_> {
     let code = touch(op.code, 0, op.instruction.bytes, false);
-    Step { instruction: &op.instruction, code, touches: &op.touches, next: op.next }
+    Step { instruction: &op.instruction, code, touches: &op.touches, tables: &[], next: op.next }
 }
 
 impl Feed for Script<'_> {

@@ -1,0 +1,107 @@
+//! Is the machine believable? Its figures beside those of public simulators of the same configuration.
+//!
+//! DRAM is compared with two DRAM simulators on the same streams of requests, the whole machine with ChampSim on the same
+//! traces. The reference figures are in `reference/`, with where they come from. What differs, and why, is explained in
+//! `docs/VALIDATION.md`; here it is only measured.
+
+mod champsim;
+mod dram;
+
+use crate::run::RunError;
+use serde::Serialize;
+use systems::ConfigError;
+use thiserror::Error;
+use workload::WorkloadError;
+
+/// How much of the reference's work is repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// All of it: minutes.
+    Full,
+    /// A small part, which shows only whether anything is badly wrong: seconds.
+    Brief,
+}
+
+/// One figure.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Row {
+    /// The simulator of the reference.
+    pub reference: String,
+    /// What was simulated: a machine and a trace, or a stream of requests.
+    pub subject: String,
+    /// What was measured, with its unit.
+    pub quantity: String,
+    /// Our figure.
+    pub ours: f64,
+    /// The reference's.
+    pub theirs: f64,
+    /// By how much ours is higher, in percent of theirs.
+    pub difference_percent: f64,
+    /// How far it may be off, in percent; nothing if it is only reported.
+    pub tolerance_percent: Option<f64>,
+    /// Whether it is within the tolerance.
+    pub ok: bool,
+}
+
+impl Row {
+    fn new(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: Option<f64>) -> Row {
+        let difference = if theirs == 0.0 { 0.0 } else { 100.0 * (ours - theirs) / theirs };
+        Row {
+            reference: reference.to_owned(),
+            subject: subject.to_owned(),
+            quantity: quantity.to_owned(),
+            ours,
+            theirs,
+            difference_percent: difference,
+            tolerance_percent: tolerance,
+            ok: tolerance.is_none_or(|tolerance| difference.abs() <= tolerance),
+        }
+    }
+}
+
+/// All figures.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ValidationReport {
+    /// In the order in which they were measured.
+    pub rows: Vec<Row>,
+    /// Whether all are within their tolerances.
+    pub ok: bool,
+}
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum ValidationError {
+    /// A reference file of this build cannot be read.
+    #[error("{file}: {error}")]
+    Reference {
+        /// The file.
+        file: &'static str,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// A machine or design is missing.
+    #[error(transparent)]
+    Configuration(#[from] ConfigError),
+    /// A trace cannot be had.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A run has no result.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Measures everything. `progress` is told each row as it is found.
+///
+/// # Errors
+/// See [`ValidationError`]; a figure out of its tolerance is a result.
+pub fn validate(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<ValidationReport, ValidationError> {
+    let mut rows = Vec::new();
+    let mut found = |row: Row| {
+        progress(&row);
+        rows.push(row);
+    };
+    dram::compare(extent, &mut found)?;
+    champsim::compare(extent, &mut found)?;
+    let ok = rows.iter().all(|row| row.ok);
+    Ok(ValidationReport { rows, ok })
+}

@@ -1,0 +1,53 @@
+//! Every built-in machine runs a program, unprotected and protected, and every line that came back was right.
+//! `--nocapture` shows what it cost.
+
+use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::{Control, Record, RunOptions, run};
+use std::collections::BTreeMap;
+use systems::Machine;
+
+fn gups(machine: &Machine, design: &str) -> Record {
+    let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
+    let source = workload::kernels::open("gups", &parameters, 1).unwrap();
+    let (machine, design) = (machine.clone(), systems::design(design).unwrap());
+    run(&RunOptions { machine, design, seed: 1, budget: 200_000, ledger: true }, source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn every_machine_runs_gups_and_protection_costs_time() {
+    for machine in systems::machines() {
+        let [plain, protected] = ["none", "sc64-bmt"].map(|design| gups(&machine, design));
+        for record in [&plain, &protected] {
+            assert!(record.checks.passed, "{}: {:?}", machine.name, record.checks);
+        }
+        println!(
+            "{:<18} none: IPC {:.4}, read {:>6.1} ns   sc64-bmt: IPC {:.4}, read {:>6.1} ns",
+            machine.name, plain.ipc, plain.read_latency_ns, protected.ipc, protected.read_latency_ns
+        );
+        assert!(protected.cycles > plain.cycles, "{}: protection costs nothing", machine.name);
+        assert!(protected.dram.reads > plain.dram.reads, "{}: no metadata was read", machine.name);
+    }
+}
+
+/// The latency of an explained unprotected read, in picoseconds.
+fn explained(machine: &str, row: Row) -> u64 {
+    let scenario = Scenario { on_chip: OnChip::Nothing, row };
+    let machine = systems::machine(machine).unwrap();
+    explain(&machine, &systems::design("none").unwrap(), scenario).unwrap().latency_fs / 1000
+}
+
+#[test]
+fn an_explained_read_finds_the_row_as_it_was_asked_for_on_every_memory() {
+    for (machine, hit, closed, conflict) in [
+        ("modern", 16_250, 30_000, 43_750),
+        ("emcc", 16_250, 30_000, 43_750),
+        ("simplescalar-2005", 135_000, 170_000, 205_000),
+        // 48, 87 and 126 clocks, and one until the next edge: the rest before is no whole number of its clocks.
+        ("modern-ddr5", 20_416, 36_666, 52_916),
+        ("cryptopage-2006", 115_000, 115_000, 115_000),
+        ("secpb-pcm", 58_333, 58_333, 58_333),
+    ] {
+        let seen = [Row::Hit, Row::Closed, Row::Conflict].map(|row| explained(machine, row));
+        assert_eq!(seen, [hit, closed, conflict], "{machine}");
+    }
+}

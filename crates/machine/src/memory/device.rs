@@ -1,0 +1,109 @@
+//! What is behind a channel: DRAM or phase-change memory.
+//!
+//! Both are state machines with one shape: they have room or not, take requests, and are called again when they asked to
+//! be. An enum rather than a trait object: there are two, and every access passes here.
+
+use crate::dram::{Completion, Dram, DramConfig, DramCounters, Kind};
+use crate::pcm::{Pcm, PcmConfig};
+use units::{LineAddr, Time};
+
+/// One channel's memory, as data.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DeviceConfig {
+    /// DRAM of any generation whose timing constraints are those of the DDR standards.
+    Dram(DramConfig),
+    /// Phase-change memory.
+    Pcm(PcmConfig),
+}
+
+impl DeviceConfig {
+    /// Checks that the values can describe a device.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with the values that break it.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            DeviceConfig::Dram(dram) => dram.check().map_err(|rule| format!("dram: {rule}")),
+            DeviceConfig::Pcm(pcm) => pcm.check().map_err(|rule| format!("pcm: {rule}")),
+        }
+    }
+
+    /// Bytes on one channel.
+    pub fn capacity(&self) -> u64 {
+        match self {
+            DeviceConfig::Dram(dram) => dram.capacity(),
+            DeviceConfig::Pcm(pcm) => pcm.capacity.0,
+        }
+    }
+}
+
+impl From<DramConfig> for DeviceConfig {
+    fn from(config: DramConfig) -> DeviceConfig {
+        DeviceConfig::Dram(config)
+    }
+}
+
+impl From<PcmConfig> for DeviceConfig {
+    fn from(config: PcmConfig) -> DeviceConfig {
+        DeviceConfig::Pcm(config)
+    }
+}
+
+/// One channel's memory.
+#[derive(Clone, Debug)]
+pub(crate) enum Device {
+    Dram(Box<Dram>),
+    Pcm(Box<Pcm>),
+}
+
+impl Device {
+    /// A device at power-on.
+    ///
+    /// # Panics
+    /// If the configuration does not pass [`DeviceConfig::check`].
+    pub fn new(config: DeviceConfig) -> Device {
+        match config {
+            DeviceConfig::Dram(dram) => Device::Dram(Box::new(Dram::new(dram))),
+            DeviceConfig::Pcm(pcm) => Device::Pcm(Box::new(Pcm::new(pcm))),
+        }
+    }
+
+    /// Whether one more request of this kind is accepted.
+    pub fn has_room(&self, kind: Kind) -> bool {
+        match self {
+            Device::Dram(dram) => dram.has_room(kind),
+            Device::Pcm(pcm) => pcm.has_room(kind),
+        }
+    }
+
+    /// Accepts a request at `now`; there must be room for it.
+    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
+        match self {
+            Device::Dram(dram) => dram.submit(now, line, kind, token),
+            Device::Pcm(pcm) => pcm.submit(now, line, kind, token),
+        }
+    }
+
+    /// Does what can be done until `now`, appends the reads that are answered by it, and says when to call again.
+    pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        match self {
+            Device::Dram(dram) => dram.advance(now, completions),
+            Device::Pcm(pcm) => pcm.advance(now, completions),
+        }
+    }
+
+    /// Closes all rows of an idle device, if it has rows.
+    pub fn close_rows(&mut self, now: Time) {
+        if let Device::Dram(dram) = self {
+            dram.close_rows(now);
+        }
+    }
+
+    /// What the device has done so far.
+    pub fn counters(&self) -> &DramCounters {
+        match self {
+            Device::Dram(dram) => dram.counters(),
+            Device::Pcm(pcm) => pcm.counters(),
+        }
+    }
+}

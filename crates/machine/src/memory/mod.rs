@@ -1,0 +1,109 @@
+//! All of a machine's memory: its channels, and which line is on which.
+//!
+//! Each channel has its own controller and its own task that drives it; they share nothing. Whoever reads and writes lines
+//! sees one memory.
+
+mod device;
+mod interleave;
+
+pub use device::DeviceConfig;
+pub use interleave::{Deal, Interleave};
+
+use crate::channel::Channel;
+use crate::dram::{Completion, DramCounters};
+pub(crate) use device::Device;
+use sim::Clock;
+use std::rc::Rc;
+use units::LineAddr;
+
+/// A memory as data.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MemoryConfig {
+    /// How many channels there are, all alike.
+    pub channels: usize,
+    /// How lines are spread over them.
+    pub interleave: Interleave,
+    /// What is on each.
+    pub device: DeviceConfig,
+}
+
+impl MemoryConfig {
+    /// Bytes on all channels.
+    pub fn capacity(&self) -> u64 {
+        self.channels as u64 * self.device.capacity()
+    }
+
+    /// Checks that the values can describe a memory.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with the values that break it.
+    pub fn check(&self) -> Result<(), String> {
+        self.interleave.check(self.channels).map_err(|rule| format!("memory.{rule}"))?;
+        self.device.check()
+    }
+
+    /// The channel of a line, and the line's number on it.
+    pub fn place(&self, line: LineAddr) -> (usize, LineAddr) {
+        self.interleave.place(self.channels, line)
+    }
+}
+
+/// One to eight memory channels on a simulated clock; clones are the same memory.
+#[derive(Clone)]
+pub struct MemorySystem {
+    channels: Rc<[Rc<Channel>]>,
+    interleave: Interleave,
+}
+
+impl MemorySystem {
+    /// A memory at power-on; starts the tasks that drive its channels.
+    ///
+    /// # Panics
+    /// If the configuration does not pass [`MemoryConfig::check`].
+    pub fn start(clock: &Clock, config: MemoryConfig) -> MemorySystem {
+        if let Err(broken) = config.check() {
+            panic!("the memory's configuration is impossible: {broken}");
+        }
+        let channels = (0..config.channels).map(|_| Channel::start(clock, config.device.clone())).collect();
+        MemorySystem { channels, interleave: config.interleave }
+    }
+
+    /// Reads a line; ready when the last of its data has arrived.
+    pub async fn read(&self, line: LineAddr) -> Completion {
+        let (channel, local) = self.interleave.place(self.channels.len(), line);
+        self.channels[channel].read(local).await
+    }
+
+    /// Writes a line; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
+    /// the persistence domain: from then on the write is durable.
+    pub async fn write(&self, line: LineAddr) {
+        let (channel, local) = self.interleave.place(self.channels.len(), line);
+        self.channels[channel].write(local).await;
+    }
+
+    /// Closes all rows of all channels, which must be idle.
+    pub fn close_rows(&self) {
+        for channel in self.channels.iter() {
+            channel.close_rows();
+        }
+    }
+
+    /// What all channels together have done so far.
+    pub fn counters(&self) -> DramCounters {
+        let mut sum = DramCounters::default();
+        for channel in self.channels.iter() {
+            sum += channel.counters();
+        }
+        sum
+    }
+}
+
+impl From<Rc<Channel>> for MemorySystem {
+    /// A single channel is a memory too.
+    fn from(channel: Rc<Channel>) -> MemorySystem {
+        MemorySystem { channels: Rc::new([channel]), interleave: Interleave::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

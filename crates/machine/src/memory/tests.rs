@@ -1,0 +1,94 @@
+//! Several channels look like one memory.
+
+use super::*;
+use crate::dram::DramConfig;
+use crate::pcm::PcmConfig;
+use sim::Executor;
+use std::cell::RefCell;
+
+fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
+    MemoryConfig { channels, interleave, device: DramConfig::ddr4_3200().into() }
+}
+
+/// When the reads of these lines, all asked for at once, are answered, in memory clocks, and what was counted.
+fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounters) {
+    let mut executor = Executor::new();
+    let memory = MemorySystem::start(executor.clock(), config);
+    let done = Rc::new(RefCell::new(vec![0; lines.len()]));
+    for (index, line) in lines.into_iter().enumerate() {
+        let (memory, done, clock) = (memory.clone(), done.clone(), executor.clock().clone());
+        executor.clock().spawn(async move {
+            memory.read(LineAddr(line)).await;
+            done.borrow_mut()[index] = clock.now().as_fs() / 625_000;
+        });
+    }
+    executor.run();
+    (done.take(), memory.counters())
+}
+
+#[test]
+fn reads_on_different_channels_do_not_wait_for_each_other() {
+    let (times, counters) = reads(memory(8, Interleave::default()), (0..8).collect());
+    assert_eq!(times, [48; 8]);
+    assert_eq!((counters.reads, counters.row_closed), (8, 8));
+    let (times, _) = reads(memory(8, Interleave { lines: 2, deal: Deal::Plain }), vec![0, 1]);
+    assert_eq!(times, [48, 56], "both lines of a granule are on one channel, tCCD_L apart");
+}
+
+#[test]
+fn one_channel_is_the_same_as_a_channel_alone() {
+    let lines: Vec<u64> = (0..300).map(|n| n * 7919 % 100_000).collect();
+    let (times, counters) = reads(memory(1, Interleave::default()), lines.clone());
+    let mut executor = Executor::new();
+    let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+    let done = Rc::new(RefCell::new(vec![0; lines.len()]));
+    for (index, line) in lines.into_iter().enumerate() {
+        let (channel, done, clock) = (channel.clone(), done.clone(), executor.clock().clone());
+        executor.clock().spawn(async move {
+            channel.read(LineAddr(line)).await;
+            done.borrow_mut()[index] = clock.now().as_fs() / 625_000;
+        });
+    }
+    executor.run();
+    assert_eq!((times, counters), (done.take(), channel.counters()));
+}
+
+#[test]
+fn the_capacity_is_that_of_all_channels() {
+    assert_eq!(memory(4, Interleave::default()).capacity(), 32 << 30);
+    assert!(memory(9, Interleave::default()).check().is_err());
+}
+
+#[test]
+fn two_channels_of_ddr5_move_twice_as_much_as_one() {
+    let config = |channels| MemoryConfig {
+        channels,
+        interleave: Interleave::default(),
+        device: DramConfig::ddr5_4800_subchannel().into(),
+    };
+    let last = |channels| reads(config(channels), (0..4096).collect()).0.into_iter().max().unwrap();
+    let (one, two) = (last(1), last(2));
+    assert!(one as f64 / two as f64 > 1.9, "{one} and {two}");
+}
+
+#[test]
+fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at_the_buss_pace() {
+    let mut executor = Executor::new();
+    let device = PcmConfig::secpb().into();
+    let memory =
+        MemorySystem::start(executor.clock(), MemoryConfig { channels: 1, interleave: Interleave::default(), device });
+    let durable = Rc::new(RefCell::new(Vec::new()));
+    for line in 0..36 {
+        let (memory, durable, clock) = (memory.clone(), durable.clone(), executor.clock().clone());
+        executor.clock().spawn(async move {
+            memory.write(LineAddr(line)).await;
+            durable.borrow_mut().push(clock.now().as_fs());
+        });
+    }
+    executor.run();
+    let durable = durable.take();
+    let burst = 4 * 833_333;
+    // One has left for the bus, 32 are pending; each of the others waits for one more transfer.
+    assert_eq!(durable[..33], [0; 33]);
+    assert_eq!(durable[33..], [burst, 2 * burst, 3 * burst]);
+}

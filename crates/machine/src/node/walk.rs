@@ -1,0 +1,210 @@
+//! The page-table walker: translations that must be read from memory.
+//!
+//! A walk reads one entry a level, each through the first-level data cache like any load, and the next only when the one
+//! before has arrived. Page-structure caches remember the tables that recent walks came through, so that most walks read
+//! only the last level. Where the tables of a page lie is told by the feed when the page is first touched.
+//!
+//! In ChampSim each entry of a table has a page of its own ([`TableLayout::PagePerEntry`]); what a structure cache holds is
+//! then the page of whichever entry was read last, and a walk that starts there reads that level once more.
+
+use super::config::{NodeConfig, TableLayout, WALK_LEVELS_MAX, WalkerConfig};
+use super::stores::Forward;
+use super::tlb::Side;
+use super::{PageKey, Touch};
+use crate::cache::TagArray;
+use arrayvec::ArrayVec;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use units::LineAddr;
+
+/// Lines of a page.
+const PAGE_LINES: u64 = 64;
+/// Bits of a page's number that one level translates.
+const LEVEL_BITS: usize = 9;
+/// The part of a [`PageKey`] that is the page's number; the process is above.
+const NUMBER_BITS: u64 = (1 << 40) - 1;
+/// Entries of a page table in one line.
+const LINE_ENTRIES: u64 = 8;
+
+/// Where the tables of one page lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageTables {
+    /// The page.
+    pub page: PageKey,
+    /// The lines that a whole walk reads, from the root down.
+    pub lines: ArrayVec<LineAddr, WALK_LEVELS_MAX>,
+}
+
+/// What goes on when a translation is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Translated {
+    /// A load of the instruction of that number.
+    Load { number: u64, touch: Touch, forward: Option<Forward> },
+    /// The write of the store of that number.
+    Store { store: u64 },
+    /// The front end, at that line.
+    Fetch { line: LineAddr },
+}
+
+/// One walk, under way or waiting for its turn.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    pub(super) page: PageKey,
+    /// When it was asked for.
+    pub(super) asked: u64,
+    step: usize,
+    /// What it reads first, if a structure cache says so.
+    first: Option<LineAddr>,
+    pub(super) waiters: Vec<(Side, Translated)>,
+}
+
+/// A page-structure cache: the page of the next table by the part of the page's number that is translated so far.
+#[derive(Clone, Debug)]
+struct StructureCache {
+    tags: TagArray,
+    frames: Box<[u64]>,
+}
+
+/// What a walk does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// Reads this line at this cycle.
+    Read(LineAddr, u64),
+    /// It is done at this cycle.
+    Done(u64),
+}
+
+/// The walker of one core.
+#[derive(Clone, Debug)]
+pub(super) struct Walker {
+    config: WalkerConfig,
+    tables: FxHashMap<PageKey, ArrayVec<LineAddr, WALK_LEVELS_MAX>>,
+    caches: Vec<StructureCache>,
+    walks: Vec<Option<Walk>>,
+    by_page: FxHashMap<PageKey, usize>,
+    waiting: VecDeque<Walk>,
+    /// Pages, and pages of tables, that a walk has come to.
+    touched: FxHashSet<u64>,
+}
+
+impl Walker {
+    pub(super) fn new(config: &NodeConfig) -> Option<Walker> {
+        let config = config.walker.clone()?;
+        let cache =
+            |&entries: &usize| StructureCache { tags: TagArray::new(1, entries), frames: vec![0; entries].into() };
+        Some(Walker {
+            caches: config.structure_caches.iter().map(cache).collect(),
+            walks: vec![None; config.outstanding],
+            config,
+            tables: FxHashMap::default(),
+            by_page: FxHashMap::default(),
+            waiting: VecDeque::new(),
+            touched: FxHashSet::default(),
+        })
+    }
+
+    /// Remembers where a page's tables lie.
+    pub(super) fn learn(&mut self, tables: &PageTables) {
+        self.tables.insert(tables.page, tables.lines.clone());
+    }
+
+    /// Adds to the walk for `page`, if there is one.
+    pub(super) fn join(&mut self, page: PageKey, waiter: (Side, Translated)) -> bool {
+        if let Some(&place) = self.by_page.get(&page)
+            && let Some(walk) = &mut self.walks[place]
+        {
+            walk.waiters.push(waiter);
+            return true;
+        }
+        let waiting = self.waiting.iter_mut().find(|walk| walk.page == page);
+        match waiting {
+            Some(walk) => walk.waiters.push(waiter),
+            None => return false,
+        }
+        true
+    }
+
+    /// Begins a walk; its place and its first access, unless it has to wait for a place.
+    pub(super) fn begin(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> Option<(usize, Next)> {
+        let walk = Walk { page, asked: cycle, step: 0, first: None, waiters: vec![waiter] };
+        let Some(place) = self.walks.iter().position(Option::is_none) else {
+            self.waiting.push_back(walk);
+            return None;
+        };
+        Some((place, self.start(place, walk, cycle)))
+    }
+
+    /// Starts the walk that has waited for longest, now that one has ended at `cycle`.
+    pub(super) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, Next)> {
+        let place = self.walks.iter().position(Option::is_none)?;
+        let walk = self.waiting.pop_front()?;
+        let cycle = cycle.max(walk.asked);
+        Some((place, self.start(place, walk, cycle)))
+    }
+
+    fn start(&mut self, place: usize, mut walk: Walk, cycle: u64) -> Next {
+        let page = walk.page;
+        (walk.step, walk.first) = self.shortcut(page);
+        let line = walk.first.unwrap_or_else(|| self.lines(page)[walk.step]);
+        self.by_page.insert(page, place);
+        self.walks[place] = Some(walk);
+        Next::Read(line, cycle + self.config.step_cycles)
+    }
+
+    /// The step at which a walk may start, thanks to the structure caches.
+    fn shortcut(&mut self, page: PageKey) -> (usize, Option<LineAddr>) {
+        let steps = self.lines(page).len();
+        for step in (0..steps - 1).rev() {
+            let cache = &mut self.caches[step];
+            let Some(slot) = cache.tags.lookup(part(page, steps - 1 - step)) else { continue };
+            if self.config.layout == TableLayout::Radix {
+                return (step + 1, None);
+            }
+            let entry = part(page, steps - 2 - step) % (1 << LEVEL_BITS);
+            return (step, Some(LineAddr(cache.frames[slot.index()] * PAGE_LINES + entry / LINE_ENTRIES)));
+        }
+        (0, None)
+    }
+
+    /// What the walk at `place` does now that what it read arrived at `cycle`.
+    pub(super) fn go_on(&mut self, place: usize, cycle: u64) -> Next {
+        let Some(walk) = &mut self.walks[place] else { unreachable!("only a walk under way is answered") };
+        let (page, step) = (walk.page, walk.step);
+        walk.step += 1;
+        let lines = &self.tables[&page];
+        let Some(&line) = lines.get(step + 1) else {
+            let penalty = self.penalty(!page.0);
+            return Next::Done(cycle + penalty + self.config.latency_cycles);
+        };
+        let (frame, steps) = (line.0 / PAGE_LINES, lines.len());
+        let cache = &mut self.caches[step];
+        let key = part(page, steps - 1 - step);
+        let slot = cache.tags.lookup(key).unwrap_or_else(|| cache.tags.insert(key, false).0);
+        cache.frames[slot.index()] = frame;
+        Next::Read(line, cycle + self.penalty(frame) + self.config.step_cycles)
+    }
+
+    /// Cycles that a first touch costs.
+    fn penalty(&mut self, what: u64) -> u64 {
+        if self.touched.insert(what) { self.config.first_touch_cycles } else { 0 }
+    }
+
+    /// Takes the walk that is done from its place.
+    pub(super) fn end(&mut self, place: usize) -> Walk {
+        let Some(walk) = self.walks[place].take() else { unreachable!("only a walk under way ends") };
+        self.by_page.remove(&walk.page);
+        walk
+    }
+
+    fn lines(&self, page: PageKey) -> &[LineAddr] {
+        match self.tables.get(&page) {
+            Some(lines) => lines,
+            None => panic!("the feed told no tables of {page:?}"),
+        }
+    }
+}
+
+/// The page's number without its lowest `levels` levels, with the process above it.
+fn part(page: PageKey, levels: usize) -> u64 {
+    page.0 & !NUMBER_BITS | (page.0 & NUMBER_BITS) >> (LEVEL_BITS * levels)
+}

@@ -1,0 +1,299 @@
+//! One channel of phase-change memory: slow to read, slower to write, and durable.
+//!
+//! ```text
+//!   writes --> write-pending queue --(bus)--> write queue --> banks     durable from the first queue on
+//!   reads  --> read queue ---------------------------------> banks --(bus)--> completions
+//! ```
+//!
+//! There are no rows: a bank reads or writes one line at a time and takes as long as its kind takes. A write counts from
+//! the moment the controller's write-pending queue has it, because what is in there survives a loss of power (ADR), and
+//! so does what the memory itself has queued. Everything behind that moment happens in the background, and only shows when
+//! the queues are full or a read finds its bank writing.
+//!
+//! As the DRAM model, this is a state machine without tasks: it is given requests and times, jumps from one start of a
+//! bank or of a transfer to the next, and says when it wants to be called again.
+
+mod config;
+
+pub use config::PcmConfig;
+
+use crate::dram::drain::Drain;
+use crate::dram::wait::{Stopwatch, Waits};
+use crate::dram::{Completion, DramCounters, Kind, RowOutcome};
+use std::collections::VecDeque;
+use units::{Clock, Cycles, Duration, LineAddr, Time};
+
+/// A read on its way.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    token: u32,
+    arrived: Time,
+    waits: Waits,
+    /// How long a bank worked for it: nothing if it was answered from the write queue.
+    needed: Duration,
+}
+
+/// A line and the time from which on it can go further.
+#[derive(Clone, Copy, Debug)]
+struct Ready<T> {
+    at: Time,
+    what: T,
+}
+
+/// One bank: what it does now ends at `free_at`.
+#[derive(Clone, Debug)]
+struct Bank {
+    free_at: Time,
+    reads: VecDeque<Read>,
+    writes: VecDeque<Ready<LineAddr>>,
+}
+
+/// What can begin next.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    /// The data of the read at this position goes over the bus.
+    Answer(usize),
+    /// The oldest pending write goes over the bus.
+    Transfer,
+    /// A bank begins its oldest request of this kind.
+    Begin(usize, Kind),
+}
+
+/// One channel of phase-change memory.
+#[derive(Clone, Debug)]
+pub struct Pcm {
+    config: PcmConfig,
+    clock: Clock,
+    burst: Duration,
+    /// How long a bank works, indexed by [`Kind`].
+    work: [Duration; 2],
+    banks: Vec<Bank>,
+    /// Requests that wait for a bank, indexed by [`Kind`].
+    waiting: [usize; 2],
+    pending: VecDeque<Ready<LineAddr>>,
+    /// Reads whose data wait for the bus, or will.
+    fetched: Vec<Ready<Read>>,
+    bus_free_at: Time,
+    /// Nothing may begin before this time: the past is past.
+    floor: Time,
+    drain: Drain,
+    drain_clock: Stopwatch,
+    answered: Vec<Completion>,
+    counters: DramCounters,
+}
+
+impl Pcm {
+    /// An idle channel.
+    ///
+    /// # Panics
+    /// If the configuration does not pass [`PcmConfig::check`].
+    pub fn new(config: PcmConfig) -> Pcm {
+        if let Err(broken) = config.check() {
+            panic!("the configuration of phase-change memory is impossible: {broken}");
+        }
+        let clock = Clock::from_mhz(config.clock_mhz);
+        let bank = Bank { free_at: Time::ZERO, reads: VecDeque::new(), writes: VecDeque::new() };
+        Pcm {
+            clock,
+            burst: clock.span(Cycles(config.burst_clocks)),
+            work: [Duration::from_ns_f64(config.read_ns), Duration::from_ns_f64(config.write_ns)],
+            banks: vec![bank; config.banks],
+            waiting: [0, 0],
+            pending: VecDeque::with_capacity(config.write_pending_queue),
+            fetched: Vec::new(),
+            bus_free_at: Time::ZERO,
+            floor: Time::ZERO,
+            drain: Drain::new(config.drain_start, config.drain_stop, config.write_queue),
+            drain_clock: Stopwatch::default(),
+            answered: Vec::new(),
+            counters: DramCounters::default(),
+            config,
+        }
+    }
+
+    /// Whether [`Pcm::submit`] would accept one more request of this kind. Room appears only in [`Pcm::advance`].
+    pub fn has_room(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Read => self.waiting[Kind::Read as usize] < self.config.read_queue,
+            Kind::Write => self.pending.len() < self.config.write_pending_queue,
+        }
+    }
+
+    /// Accepts a request at `now`. A write is durable from then on; one of a line that is pending already replaces it.
+    /// A read of a pending line is answered by the controller one clock later, and one of a line that the memory has
+    /// queued takes no bank.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
+        assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
+        self.run_before(now);
+        self.floor = now;
+        let is_pending = self.pending.iter().any(|write| write.what == line);
+        match kind {
+            Kind::Write if is_pending => self.counters.merged += 1,
+            Kind::Write => self.pending.push_back(Ready { at: now, what: line }),
+            Kind::Read if is_pending => {
+                let read = self.forwarded(now, token);
+                self.answer(read, now, self.clock.period());
+            }
+            Kind::Read => self.submit_read(now, line, token),
+        }
+        match kind {
+            Kind::Read => self.counters.reads += 1,
+            Kind::Write => self.counters.writes += 1,
+        }
+        self.update_turn(now);
+    }
+
+    fn submit_read(&mut self, now: Time, line: LineAddr, token: u32) {
+        let number = self.bank_of(line);
+        if self.banks[number].writes.iter().any(|write| write.what == line) {
+            let read = self.forwarded(now, token);
+            self.fetched.push(Ready { at: now, what: read });
+            return;
+        }
+        let drain = self.drain_clock.at(now.as_fs());
+        let bank = &mut self.banks[number];
+        let waits = Waits { seen: now.as_fs(), refresh: 0, drain, bank_free: bank.free_at.as_fs() };
+        bank.reads.push_back(Read { token, arrived: now, waits, needed: self.work[Kind::Read as usize] });
+        self.waiting[Kind::Read as usize] += 1;
+    }
+
+    /// A read that needs no bank.
+    fn forwarded(&mut self, now: Time, token: u32) -> Read {
+        self.counters.forwarded += 1;
+        let drain = self.drain_clock.at(now.as_fs());
+        let waits = Waits { seen: now.as_fs(), refresh: 0, drain, bank_free: 0 };
+        Read { token, arrived: now, waits, needed: Duration::ZERO }
+    }
+
+    /// Does all that begins at or before `now`, appends the reads that are answered by it (whose `at` may lie in the
+    /// future), and returns when it should be called again; nothing when nothing waits.
+    pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        self.run_before(now + Duration::from_fs(1));
+        completions.append(&mut self.answered);
+        self.next().map(|(at, _)| at)
+    }
+
+    fn run_before(&mut self, end: Time) {
+        while let Some((at, action)) = self.next()
+            && at < end
+        {
+            self.floor = at;
+            self.perform(at, action);
+            self.update_turn(at);
+        }
+    }
+
+    /// What the channel has done so far. It has no rows, and counts none.
+    pub fn counters(&self) -> &DramCounters {
+        &self.counters
+    }
+
+    /// Neighbouring lines are in different banks, and so are lines a whole turn of the banks apart.
+    fn bank_of(&self, line: LineAddr) -> usize {
+        let banks = self.banks.len() as u64;
+        ((line.0 ^ (line.0 / banks)) % banks) as usize
+    }
+
+    /// Decides whose turn it is after the queues have changed.
+    fn update_turn(&mut self, now: Time) {
+        let [reads, writes] = self.waiting;
+        self.drain.update(reads, writes);
+        self.drain_clock.set(self.drain.writing() && writes > 0, now.as_fs());
+    }
+
+    /// The first thing that can begin, and when: the bus before the banks, and the first bank of several.
+    fn next(&self) -> Option<(Time, Action)> {
+        let banks = (0..self.banks.len()).filter_map(|bank| self.next_of_bank(bank));
+        let (at, action) = self.next_of_bus().into_iter().chain(banks).min_by_key(|(at, _)| *at)?;
+        Some((at.max(self.floor), action))
+    }
+
+    /// The bus goes to whoever has waited for it longest, reads first: then neither kind can shut the other out.
+    fn next_of_bus(&self) -> Option<(Time, Action)> {
+        let read = self.fetched.iter().enumerate().map(|(position, read)| (read.at, Action::Answer(position)));
+        let has_room = self.waiting[Kind::Write as usize] < self.config.write_queue;
+        let write = self.pending.front().filter(|_| has_room).map(|write| (write.at, Action::Transfer));
+        let (at, action) = read.chain(write).min_by_key(|(at, _)| *at)?;
+        Some((at.max(self.bus_free_at), action))
+    }
+
+    /// Writes wait until it is their turn; then they go before the reads of their bank.
+    fn next_of_bank(&self, number: usize) -> Option<(Time, Action)> {
+        let bank = &self.banks[number];
+        let write = bank.writes.front().filter(|_| self.drain.writing());
+        let write = write.map(|write| (write.at.max(bank.free_at), Action::Begin(number, Kind::Write)));
+        let read = bank.reads.front();
+        let read = read.map(|read| (read.arrived.max(bank.free_at), Action::Begin(number, Kind::Read)));
+        write.into_iter().chain(read).min_by_key(|(at, _)| *at)
+    }
+
+    fn perform(&mut self, at: Time, action: Action) {
+        match action {
+            Action::Answer(position) => {
+                let read = self.fetched.remove(position).what;
+                self.occupy_bus(at);
+                self.answer(read, at, self.burst);
+            }
+            Action::Transfer => self.transfer(at),
+            Action::Begin(number, kind) => self.begin(at, number, kind),
+        }
+    }
+
+    /// Moves the oldest pending write into the memory's own queue, where it replaces a waiting write of the same line.
+    fn transfer(&mut self, at: Time) {
+        let Some(Ready { what: line, .. }) = self.pending.pop_front() else { return };
+        self.occupy_bus(at);
+        let number = self.bank_of(line);
+        let writes = &mut self.banks[number].writes;
+        if writes.iter().any(|write| write.what == line) {
+            self.counters.merged += 1;
+        } else {
+            writes.push_back(Ready { at: self.bus_free_at, what: line });
+            self.waiting[Kind::Write as usize] += 1;
+        }
+    }
+
+    fn begin(&mut self, at: Time, number: usize, kind: Kind) {
+        let done = at + self.work[kind as usize];
+        let bank = &mut self.banks[number];
+        bank.free_at = done;
+        match kind {
+            Kind::Read => {
+                self.fetched.extend(bank.reads.pop_front().map(|what| Ready { at: done, what }));
+                self.drain.read_served();
+            }
+            Kind::Write => {
+                bank.writes.pop_front();
+                self.drain.write_served();
+            }
+        }
+        self.waiting[kind as usize] -= 1;
+    }
+
+    fn occupy_bus(&mut self, at: Time) {
+        self.bus_free_at = at + self.burst;
+        self.counters.data_bus_busy_clocks += self.config.burst_clocks;
+    }
+
+    /// Answers a read whose data begin to arrive at `begins` and take so long.
+    fn answer(&mut self, read: Read, begins: Time, takes: Duration) {
+        let Read { token, arrived, waits, needed } = read;
+        let drain = self.drain_clock.at(begins.as_fs());
+        let at = begins + takes;
+        self.counters.read_latency += at.since(arrived);
+        self.answered.push(Completion {
+            token,
+            first_at: begins + Duration::from_fs(takes.as_fs() / 8),
+            at,
+            arrived,
+            outcome: if needed > Duration::ZERO { RowOutcome::Closed } else { RowOutcome::Hit },
+            waited_for: waits.cause(begins.as_fs(), needed.as_fs(), 0, drain),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

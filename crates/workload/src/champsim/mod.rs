@@ -1,0 +1,147 @@
+//! Traces of ChampSim, the trace-driven simulator with which this one is compared: read from files, or made here.
+//!
+//! | file | part |
+//! |---|---|
+//! | `record.rs` | one record of a trace |
+//! | `source.rs` | from records to the stream that the machine reads |
+//! | `synthetic.rs`, `numpy.rs` | the traces of the comparison, made bit for bit |
+
+mod numpy;
+mod record;
+mod source;
+mod synthetic;
+
+pub use record::{RECORD_BYTES, Record};
+pub use source::ChampsimSource;
+pub use synthetic::{NAMES, Synthetic, UnknownTrace};
+
+use crate::error::WorkloadError;
+use crate::source::{Finish, Medium, Origin, Source, Values};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// An uncompressed trace file as a program. What it stores and what its memory holds is drawn from `seed`.
+///
+/// # Errors
+/// [`WorkloadError::Io`] if the file cannot be opened, [`WorkloadError::ChampsimLength`] if it is no whole number of
+/// records, or empty.
+pub fn open(path: &Path, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
+    let file = File::open(path).map_err(WorkloadError::io("opening", path))?;
+    let bytes = file.metadata().map_err(WorkloadError::io("measuring", path))?.len();
+    if bytes == 0 || !bytes.is_multiple_of(RECORD_BYTES as u64) {
+        return Err(WorkloadError::ChampsimLength { path: path.to_owned(), bytes });
+    }
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let shown = path.to_owned();
+    let records = (0..bytes / RECORD_BYTES as u64).map(move |_| {
+        let mut record = [0; RECORD_BYTES];
+        file.read_exact(&mut record).map_err(WorkloadError::io("reading", &shown))?;
+        Ok(Record::from_bytes(&record))
+    });
+    let origin = origin(path.display().to_string(), Medium::Stored, seed, Vec::new());
+    Ok(Box::new(ChampsimSource::new(records, origin, seed)))
+}
+
+/// The trace `name` of the comparison, with about `instructions` records under the script's seed, over and over again
+/// (ChampSim starts a trace again at its end). Ends after `limit` records.
+///
+/// # Errors
+/// [`WorkloadError::Champsim`] if there is no such trace.
+pub fn synthetic(name: &str, instructions: u64, seed: u32, limit: u64) -> Result<Box<dyn Source>, WorkloadError> {
+    let trace = Synthetic::new(name, instructions, seed)?;
+    let mut round = trace.clone();
+    let again = std::iter::from_fn(move || {
+        round.next().or_else(|| {
+            round = trace.clone();
+            round.next()
+        })
+    });
+    let conditions = vec![("instructions".to_owned(), instructions.to_string())];
+    let origin = Origin { limit: Some(limit), ..origin(name.to_owned(), Medium::BuiltIn, seed.into(), conditions) };
+    Ok(Box::new(ChampsimSource::new(again.take(limit as usize).map(Ok), origin, seed.into())))
+}
+
+fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, String)>) -> Origin {
+    Origin {
+        program: vec![program],
+        skip: 0,
+        limit: None,
+        values: Values::Seeded(seed),
+        load_values: false,
+        medium,
+        conditions,
+        finish: Finish::Running,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instruction::Flow;
+    use crate::stream::AccessKind;
+    use crate::walker::Walker;
+    use std::path::PathBuf;
+
+    fn file(name: &str, bytes: &[u8]) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("casemate-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// An instruction's address, where it went, its accesses and whether it branches.
+    type Executed = (u64, Option<u64>, Vec<(AccessKind, u64)>, bool);
+
+    fn steps(source: Box<dyn Source>) -> Vec<Executed> {
+        let mut walker = Walker::new(source);
+        let mut steps = Vec::new();
+        while let Some(step) = walker.next_step(|_| {}).unwrap() {
+            let accesses = step.accesses.iter().map(|access| (access.kind, access.addr.0)).collect();
+            let next = step.next.map(|next| next.0);
+            steps.push((step.instruction.pc.0, next, accesses, step.instruction.flow != Flow::Next));
+        }
+        steps
+    }
+
+    #[test]
+    fn a_file_is_the_same_program_as_the_records_in_it() {
+        let records: Vec<Record> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
+        let path = file("mix", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
+        let stored = steps(open(&path, 1).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(stored, steps(synthetic("mix", 7_000, 1, 7_000).unwrap()));
+        for (index, (record, step)) in records.iter().zip(&stored).enumerate() {
+            assert_eq!((record.pc, record.branch), (step.0, step.3));
+            assert_eq!(step.1, records.get(index + 1).map(|next| next.pc));
+            let loads = record.loads.iter().filter(|address| **address != 0).map(|&at| (AccessKind::Load, at));
+            let stores = record.stores.iter().filter(|address| **address != 0).map(|&at| (AccessKind::Store, at));
+            assert_eq!(step.2, loads.chain(stores).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_trace_starts_again_at_its_end() {
+        let twice = steps(synthetic("stream", 50, 1, 100).unwrap());
+        assert_eq!(twice.len(), 100);
+        assert_eq!(twice[0].2, twice[50].2);
+    }
+
+    #[test]
+    fn an_instruction_that_follows_itself_is_executed_as_often_as_the_trace_says() {
+        let record = Record { pc: 0x1000, loads: [0x5000, 0, 0, 0], ..Record::default() };
+        let path = file("repeated", &record.to_bytes().repeat(5));
+        let repeated = steps(open(&path, 1).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(repeated.len(), 5);
+    }
+
+    #[test]
+    fn a_file_of_a_wrong_length_is_refused_with_its_name_and_length() {
+        for bytes in [0, 100] {
+            let path = file("short", &vec![1; bytes]);
+            let refused = open(&path, 1).err().unwrap().to_string();
+            std::fs::remove_file(&path).unwrap();
+            assert!(refused.contains("short") && refused.contains(&format!("{bytes} bytes")), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! From trace records to the stream that the machine reads.
+//!
+//! A trace says which registers an instruction names and which addresses it touches, not what it is. Each record becomes
+//! a block of one instruction, declared when its address and shape are seen for the first time:
+//!
+//! * an instruction with an access is a load or a store and nothing else, and all its sources must be ready first;
+//! * any other one is an addition; what writes the instruction pointer is a branch ([`Record::flow`]);
+//! * accesses are of eight bytes, aligned downwards so that none crosses a line;
+//! * an instruction's length is the way to the one that follows, if that is a length, else four.
+//!
+//! Nor does a trace have values. Stores write words drawn from the seed, and memory holds lines drawn from the seed when
+//! it is first touched: [`Values::Seeded`](crate::Values) says so.
+
+use super::record::{INSTRUCTION_POINTER, Record, STACK_POINTER};
+use crate::error::WorkloadError;
+use crate::instruction::{Class, Flow, Instruction, Reg};
+use crate::source::{Finish, Origin, Source};
+use crate::stream::{Block, BlockId, Chunk, Strand};
+use arrayvec::ArrayVec;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use units::random::mix;
+use units::{LINE_BYTES, VirtAddr};
+use wire::word::{self, Birth, Control, LineCause};
+
+/// Words after which a chunk is handed over.
+const CHUNK_WORDS: usize = 8 << 10;
+/// Bytes of one access.
+const ACCESS_BYTES: u64 = 8;
+/// The longest instruction of the architecture.
+const LENGTH_MAX: u64 = 15;
+/// The length of instructions of which the trace does not tell it.
+const LENGTH: u64 = 4;
+
+/// What tells two blocks apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Shape {
+    pc: u64,
+    length: u8,
+    flow: Flow,
+    destinations: [u8; 2],
+    sources: [u8; 4],
+    memory: [u8; 2],
+}
+
+/// A trace as a source of chunks.
+pub struct ChampsimSource<R> {
+    records: R,
+    origin: Origin,
+    seed: u64,
+    /// The record that comes next; it decides the length of the one before.
+    ahead: Option<Record>,
+    started: bool,
+    blocks: FxHashMap<Shape, u32>,
+    names: RegisterNames,
+    told: FxHashSet<u64>,
+    stores: u64,
+}
+
+impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R> {
+    /// The records as a program whose memory and stores are drawn from `seed`.
+    pub fn new(records: R, origin: Origin, seed: u64) -> ChampsimSource<R> {
+        ChampsimSource {
+            records,
+            origin,
+            seed,
+            ahead: None,
+            started: false,
+            blocks: FxHashMap::default(),
+            names: RegisterNames::default(),
+            told: FxHashSet::default(),
+            stores: 0,
+        }
+    }
+
+    fn emit(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) {
+        let id = self.block(record, next, chunk);
+        chunk.words.push(word::block(id, 1));
+        for address in record.loads.into_iter().filter(|address| *address != 0) {
+            let address = self.touch(address, chunk);
+            chunk.words.push(word::access(false, 3, false, 0, address));
+        }
+        for address in record.stores.into_iter().filter(|address| *address != 0) {
+            let address = self.touch(address, chunk);
+            self.stores += 1;
+            chunk.words.extend([word::access(true, 3, true, 0, address), mix(self.seed ^ mix(self.stores))]);
+        }
+    }
+
+    /// The number of the record's block, which is declared if it is new.
+    fn block(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) -> u32 {
+        let flow = record.flow();
+        let shape = Shape {
+            pc: record.pc,
+            length: length(record, flow, next),
+            flow,
+            destinations: record.destinations,
+            sources: record.sources,
+            memory: [record.loads.iter(), record.stores.iter()].map(|list| list.filter(|a| **a != 0).count() as u8),
+        };
+        let count = self.blocks.len() as u32;
+        let id = *self.blocks.entry(shape).or_insert(count);
+        if id == count {
+            let instructions = vec![self.names.instruction(&shape)];
+            chunk.new_blocks.push(Arc::new(Block { id: BlockId(id), instructions, code: Box::default() }));
+        }
+        id
+    }
+
+    /// Tells what the line of `address` holds if it is touched for the first time; gives the address of the access.
+    fn touch(&mut self, address: u64, chunk: &mut Chunk) -> u64 {
+        let address = address % word::ADDRESS_END / ACCESS_BYTES * ACCESS_BYTES;
+        let line = address / LINE_BYTES as u64;
+        if self.told.insert(line) {
+            chunk.words.push(word::control(Control::Line, LineCause::FirstTouch as u8, line * LINE_BYTES as u64));
+            chunk.words.extend((0..8).map(|index| mix(self.seed ^ mix(line * 8 + index))));
+        }
+        address
+    }
+}
+
+impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> Source for ChampsimSource<R> {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        let mut chunk = Chunk { strand: Strand::default(), ..Chunk::default() };
+        if !std::mem::replace(&mut self.started, true) {
+            let beginning =
+                [word::control(Control::Process, Birth::First as u8, 0), word::control(Control::Thread, 0, 0)];
+            chunk.words.extend(beginning);
+            self.ahead = self.records.next().transpose()?;
+        }
+        while chunk.words.len() < CHUNK_WORDS {
+            let Some(record) = self.ahead.take() else { break };
+            self.ahead = self.records.next().transpose()?;
+            let next = self.ahead.map(|next| next.pc);
+            self.emit(&record, next, &mut chunk);
+        }
+        if chunk.words.is_empty() {
+            self.origin.finish = Finish::Exited(0);
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(chunk)))
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+/// How long the instruction is. An instruction that follows itself has no length, which keeps each execution apart; a
+/// branch that was taken does not end where it leads.
+fn length(record: &Record, flow: Flow, next: Option<u64>) -> u8 {
+    let way = next.map_or(LENGTH, |next| next.wrapping_sub(record.pc));
+    let taken = flow != Flow::Next && (flow != Flow::Conditional || record.taken);
+    match (taken, way) {
+        (true, LENGTH) => LENGTH as u8 - 1,
+        (false, 0..=LENGTH_MAX) => way as u8,
+        _ => LENGTH as u8,
+    }
+}
+
+/// Our names of ChampSim's registers, given out as they come.
+struct RegisterNames {
+    names: [Option<Reg>; 256],
+    given: u8,
+}
+
+impl Default for RegisterNames {
+    fn default() -> RegisterNames {
+        let mut names = [None; 256];
+        names[usize::from(STACK_POINTER)] = Some(RegisterNames::STACK_POINTER);
+        names[usize::from(INSTRUCTION_POINTER)] = Some(RegisterNames::INSTRUCTION_POINTER);
+        RegisterNames { names, given: 0 }
+    }
+}
+
+impl RegisterNames {
+    const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
+    /// ChampSim has branches depend on each other through the instruction pointer.
+    const INSTRUCTION_POINTER: Reg = Reg(Reg::COUNT as u8 - 1);
+
+    /// The name of a register. The flags are one like any other, because what reads and writes them is not known to be a
+    /// comparison. Should the names run out, registers share the last one.
+    fn name(&mut self, register: u8) -> Reg {
+        if let Some(name) = self.names[usize::from(register)] {
+            return name;
+        }
+        while [RegisterNames::STACK_POINTER, Reg::FLAGS].contains(&Reg(self.given)) {
+            self.given += 1;
+        }
+        let name = Reg(self.given.min(RegisterNames::INSTRUCTION_POINTER.0 - 1));
+        self.given = name.0 + 1;
+        self.names[usize::from(register)] = Some(name);
+        name
+    }
+
+    fn list(&mut self, registers: &[u8]) -> ArrayVec<Reg, 4> {
+        registers.iter().filter(|register| **register != 0).map(|&register| self.name(register)).collect()
+    }
+
+    fn instruction(&mut self, shape: &Shape) -> Instruction {
+        let sources = self.list(&shape.sources);
+        let memory = shape.memory != [0, 0];
+        let (address_sources, sources) = if memory { (sources, ArrayVec::new()) } else { (ArrayVec::new(), sources) };
+        Instruction {
+            pc: VirtAddr(shape.pc),
+            bytes: shape.length,
+            class: if shape.flow == Flow::Next { Class::IntAlu } else { Class::Branch },
+            flow: shape.flow,
+            address_sources,
+            sources,
+            destinations: self.list(&shape.destinations),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The five traces on which the machine is compared with ChampSim, made here instead of kept as files.
+//!
+//! | name | what it does |
+//! |---|---|
+//! | `chase1` | follows one chain of pointers over 256 MB, 20 instructions a hop |
+//! | `chase4` | follows four chains in turn: four misses may overlap |
+//! | `stream` | copies 32 bytes at a time from 32 MB to another 32 MB |
+//! | `mix` | blocks of seven instructions: a quarter loads, a tenth stores; 95 % of the accesses in 16 KB |
+//! | `hot` | the same with predictable branches and nearly all accesses in 16 KB |
+//!
+//! The reference was measured on files that a NumPy script had written. Everything here is drawn from the same generator
+//! in the same order, so the records are the same bit for bit; the tests compare checksums.
+
+use super::numpy::Pcg64;
+use super::record::{FLAGS, INSTRUCTION_POINTER as IP, Record};
+use crate::nearest;
+use thiserror::Error;
+
+const HEAP: u64 = 0x10_0000_0000;
+const SECOND_HEAP: u64 = 0x20_0000_0000;
+const CODE: u64 = 0x40_0000;
+
+/// Lines that the chains go through.
+const CHASE_LINES: u32 = 1 << 22;
+/// Bytes of one side of the copy.
+const STREAM_BYTES: u64 = 32 << 20;
+/// Blocks of code of the mixed traces.
+const BLOCKS: usize = 585;
+/// Instructions in each.
+const BLOCK: usize = 7;
+
+/// All names.
+pub const NAMES: [&str; 5] = ["chase1", "chase4", "stream", "mix", "hot"];
+
+/// There is no such trace.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("there is no trace '{name}'{}; there are {}", nearest.map(|name| format!(", did you mean '{name}'?")).unwrap_or_default(), NAMES.join(", "))]
+pub struct UnknownTrace {
+    /// What was asked for.
+    pub name: String,
+    /// What may have been meant.
+    pub nearest: Option<&'static str>,
+}
+
+/// The records of one trace, made as they are asked for.
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    /// Records in all.
+    length: u64,
+    at: u64,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Chase { order: Vec<u32>, chains: u64 },
+    Stream,
+    Mixed(Box<Mixed>),
+}
+
+impl Synthetic {
+    /// The trace `name` with about `instructions` records, as the script makes it under this seed: whole rounds of the
+    /// loop only.
+    ///
+    /// # Errors
+    /// [`UnknownTrace`] with the names that there are.
+    pub fn new(name: &str, instructions: u64, seed: u32) -> Result<Synthetic, UnknownTrace> {
+        let generator = Pcg64::new(seed);
+        let chase = |chains| Kind::Chase { order: generator.clone().permutation(CHASE_LINES), chains };
+        let blocks = instructions / BLOCK as u64;
+        let (kind, round) = match name {
+            "chase1" => (chase(1), 20),
+            "chase4" => (chase(4), 20),
+            "stream" => (Kind::Stream, 5),
+            "mix" => (Kind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.08, 0.95, 0.99]))), BLOCK as u64),
+            "hot" => (Kind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.005, 0.999, 1.0]))), BLOCK as u64),
+            _ => return Err(UnknownTrace { name: name.to_owned(), nearest: nearest(name, NAMES) }),
+        };
+        Ok(Synthetic { length: instructions / round * round, at: 0, kind })
+    }
+}
+
+impl Iterator for Synthetic {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        if self.at == self.length {
+            return None;
+        }
+        let (at, last) = (self.at, self.at + 1 == self.length);
+        self.at += 1;
+        Some(match &mut self.kind {
+            Kind::Chase { order, chains } => chase(at / 20, at % 20, order, *chains, last),
+            Kind::Stream => stream(at / 5, at % 5, last),
+            Kind::Mixed(mixed) => mixed.record(),
+        })
+    }
+}
+
+fn plain(index: u64, destination: u8, sources: [u8; 2]) -> Record {
+    Record {
+        pc: CODE + 4 * index,
+        destinations: [destination, 0],
+        sources: [sources[0], sources[1], 0, 0],
+        ..Record::default()
+    }
+}
+
+/// The branch at the end of a loop; not taken the last time.
+fn back_edge(index: u64, last: bool) -> Record {
+    Record { branch: true, taken: !last, ..plain(index, IP, [IP, FLAGS]) }
+}
+
+/// A load of the next pointer, 18 additions of which nine depend on it, a branch.
+fn chase(round: u64, index: u64, order: &[u32], chains: u64, last: bool) -> Record {
+    let pointer = if chains == 1 { 1 } else { (round % chains) as u8 + 1 };
+    match index {
+        0 => {
+            let line = u64::from(order[(round % order.len() as u64) as usize]);
+            Record { loads: [HEAP + 64 * line, 0, 0, 0], ..plain(0, pointer, [pointer, 0]) }
+        }
+        18 => plain(18, FLAGS, [13, 0]),
+        19 => back_edge(19, last),
+        _ => {
+            let (destination, sources) =
+                [(10, [pointer, 0]), (11, [10, 0]), (12, [11, 12]), (13, [13, 0]), (14, [14, 0]), (15, [13, 14])]
+                    [(index as usize - 1) % 6];
+            plain(index, destination, sources)
+        }
+    }
+}
+
+fn stream(round: u64, index: u64, last: bool) -> Record {
+    let offset = round * 32 % STREAM_BYTES;
+    match index {
+        0 => Record { loads: [HEAP + offset, 0, 0, 0], ..plain(0, 1, [2, 0]) },
+        1 => plain(1, 3, [1, 4]),
+        2 => Record { stores: [SECOND_HEAP + offset, 0], ..plain(2, 0, [3, 5]) },
+        3 => Record { destinations: [2, FLAGS], ..plain(3, 2, [2, 0]) },
+        _ => back_edge(4, last),
+    }
+}
+
+/// What an instruction of a mixed trace is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Work {
+    Add,
+    Load,
+    Store,
+    Branch,
+}
+
+/// The static code of the mixed traces; it has a seed of its own.
+#[derive(Clone, Debug)]
+struct Code {
+    work: Vec<Work>,
+    registers: [Vec<u8>; 3],
+}
+
+impl Code {
+    fn new() -> Code {
+        let mut generator = Pcg64::new(77);
+        let shares = [0.59f64, 0.29, 0.12];
+        let all: f64 = shares[0] + shares[1] + shares[2];
+        let (first, second) = (shares[0] / all, (shares[0] + shares[1]) / all);
+        let mut work: Vec<Work> = (0..BLOCKS * BLOCK)
+            .map(|_| match generator.unit() {
+                unit if unit < first => Work::Add,
+                unit if unit < second => Work::Load,
+                _ => Work::Store,
+            })
+            .collect();
+        work.iter_mut().skip(BLOCK - 1).step_by(BLOCK).for_each(|work| *work = Work::Branch);
+        let registers = std::array::from_fn(|_| (0..BLOCKS * BLOCK).map(|_| 30 + generator.below(16) as u8).collect());
+        Code { work, registers }
+    }
+}
+
+/// Where a mixed trace stands. The script draws whole arrays, one after the other; each is a cursor here.
+#[derive(Clone, Debug)]
+struct Mixed {
+    code: Code,
+    flips: Pcg64,
+    ranges: Pcg64,
+    offsets: [Pcg64; 3],
+    often_taken: Vec<bool>,
+    flip_share: f64,
+    /// Below the first, an access is to the 16 KB; below the second, to the 256 KB; else to the 8 MB.
+    range_ends: [f64; 2],
+    block: usize,
+    index: usize,
+}
+
+impl Mixed {
+    fn new(generator: &Pcg64, blocks: u64, [flip_share, small, middle]: [f64; 3]) -> Mixed {
+        let records = blocks * BLOCK as u64;
+        let mut biases = generator.advanced(blocks);
+        let ranges = biases.advanced(BLOCKS as u64);
+        let integers = ranges.advanced(records);
+        let offsets = [0, 1, 2].map(|array| {
+            let halves = array * records;
+            let mut cursor = integers.advanced(halves / 2);
+            if halves % 2 == 1 {
+                cursor.half_word();
+            }
+            cursor
+        });
+        let often_taken = (0..BLOCKS).map(|_| biases.unit() < 0.1).collect();
+        let range_ends = [small, middle];
+        let flips = generator.clone();
+        Mixed { code: Code::new(), flips, ranges, offsets, often_taken, flip_share, range_ends, block: 0, index: 0 }
+    }
+
+    fn record(&mut self) -> Record {
+        let instruction = self.block * BLOCK + self.index;
+        let address = self.address();
+        let [destinations, first, second] = &self.code.registers;
+        let mut record = Record { pc: CODE + 4 * instruction as u64, ..Record::default() };
+        record.sources = [first[instruction], second[instruction], 0, 0];
+        let work = self.code.work[instruction];
+        match work {
+            Work::Add | Work::Load => record.destinations[0] = destinations[instruction],
+            Work::Store => {}
+            Work::Branch => {
+                record.destinations = [IP, 0];
+                record.sources = [IP, FLAGS, 0, 0];
+                (record.branch, record.taken) = (true, self.go_on());
+            }
+        }
+        match work {
+            Work::Load => record.loads[0] = address,
+            Work::Store => record.stores[0] = address,
+            Work::Add | Work::Branch => {}
+        }
+        if self.index == BLOCK - 2 {
+            record.destinations[1] = FLAGS;
+        }
+        self.index = (self.index + 1) % BLOCK;
+        record
+    }
+
+    /// Drawn for every instruction, whether it accesses memory or not.
+    fn address(&mut self) -> u64 {
+        let [small, middle, large] = &mut self.offsets;
+        let (small, middle, large) = (small.below(1 << 14), middle.below(1 << 18), large.below(1 << 23));
+        let range = self.ranges.unit();
+        let offset = match range {
+            range if range < self.range_ends[0] => u64::from(small),
+            range if range < self.range_ends[1] => (1 << 20) + u64::from(middle),
+            _ => (1 << 24) + u64::from(large),
+        };
+        HEAP + (offset & !7)
+    }
+
+    /// Goes to the next block; whether the branch there is taken.
+    fn go_on(&mut self) -> bool {
+        let taken = self.often_taken[self.block] ^ (self.flips.unit() < self.flip_share);
+        let next = self.block + if taken { 2 } else { 1 };
+        let wraps = next >= BLOCKS;
+        self.block = if wraps { 0 } else { next };
+        taken || wraps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checksum<'r>(records: impl IntoIterator<Item = &'r Record>) -> u64 {
+        let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        records.into_iter().flat_map(Record::to_bytes).fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
+    /// FNV-1a of the first and of the last 2000 records of the script's files under seed 1 with 40000 instructions.
+    const CHECKSUMS: [(&str, usize, u64, u64); 5] = [
+        ("chase1", 40_000, 0xd86a_423f_4f5f_59e2, 0x5dc7_b5e5_cde6_cbb1),
+        ("chase4", 40_000, 0x4e46_a5b0_758e_17be, 0xc49a_9c62_d5e6_65cd),
+        ("stream", 40_000, 0xf958_707d_cf47_2165, 0x5651_0d8e_828e_361a),
+        ("mix", 39_998, 0x2fab_ffb2_672a_2941, 0xa030_255d_4ab6_069a),
+        ("hot", 39_998, 0x29f6_46e8_8c74_e487, 0x9383_58af_e62c_bc57),
+    ];
+
+    #[test]
+    fn every_trace_is_the_scripts_bit_for_bit() {
+        for (name, length, first, last) in CHECKSUMS {
+            let records: Vec<Record> = Synthetic::new(name, 40_000, 1).unwrap().collect();
+            assert_eq!(records.len(), length, "{name}");
+            assert_eq!(checksum(&records[..2000]), first, "{name}: the first records");
+            assert_eq!(checksum(&records[length - 2000..]), last, "{name}: the last records");
+        }
+    }
+
+    #[test]
+    fn an_unknown_trace_is_refused_with_the_nearest_name() {
+        let refused = Synthetic::new("chase", 100, 1).unwrap_err().to_string();
+        assert!(refused.contains("'chase'") && refused.contains("hot"), "{refused}");
+    }
+}

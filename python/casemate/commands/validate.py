@@ -1,0 +1,44 @@
+"""`casemate validate`: the simulated machine beside public simulators."""
+
+import click
+
+from casemate import screen
+from casemate.cli import EXIT_NO
+
+EPILOG = """\b
+Examples:
+  casemate validate            all streams and traces of the references: minutes
+  casemate validate --brief    a small part of each: seconds, and rougher
+
+\b
+How to read the table:
+  ours, theirs    our figure and the reference simulator's, for the same configuration and the same input
+  off             by how much ours is higher
+  allowed         the tolerance; a figure without one is only reported
+
+What differs, and why, is explained in docs/VALIDATION.md; where the references come from, in reference/.
+
+\b
+Exit codes: 0 all within their tolerances, 1 something is not, 2 bad input, 130 Ctrl-C.
+"""
+
+
+@click.command("validate", epilog=EPILOG)
+@click.option("--brief", is_flag=True, help="Only a small part of the references' work.")
+@screen.as_json
+def command(brief: bool, as_json: bool) -> int:
+    """Compare the simulated machine with public simulators of the same configuration.
+
+    DRAM is compared with two DRAM simulators on the same streams of requests, the whole machine with ChampSim on the
+    same traces.
+    """
+    from casemate import api, tables
+    from casemate.progress import Finding
+
+    with Finding(screen.notices(), "validating") as progress:
+        report = api.validate(brief=brief, progress=progress.tell)
+    if as_json:
+        screen.print_json(report)
+    else:
+        screen.results().print(tables.validation_table(report))
+    return 0 if report.ok else EXIT_NO

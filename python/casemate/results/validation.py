@@ -1,0 +1,33 @@
+"""What `casemate validate` gives: our figures beside those of public simulators."""
+
+from casemate.results.base import Result
+
+
+class ValidationRow(Result):
+    """One figure."""
+
+    reference: str
+    """The simulator of the reference."""
+    subject: str
+    """What was simulated: a machine and a trace, or a stream of requests."""
+    quantity: str
+    """What was measured, with its unit."""
+    ours: float
+    """Our figure."""
+    theirs: float
+    """The reference's."""
+    difference_percent: float
+    """By how much ours is higher, in percent of theirs."""
+    tolerance_percent: float | None
+    """How far it may be off, in percent; nothing if it is only reported."""
+    ok: bool
+    """Whether it is within the tolerance."""
+
+
+class Validation(Result):
+    """All figures."""
+
+    rows: tuple[ValidationRow, ...]
+    """In the order in which they were measured."""
+    ok: bool
+    """Whether all are within their tolerances."""
