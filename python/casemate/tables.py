@@ -138,7 +138,7 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
 def validation_table(report: Validation) -> RenderableType:
     """Our figures beside the references', and what is out of its tolerance."""
     table = plain_table(
-        "reference", "subject", "quantity", "ours", "theirs", "off", "allowed",
+        "reference", "subject", "measured", "ours", "theirs", "off", "allowed",
         right=("ours", "theirs", "off", "allowed"),
     )  # fmt: skip
     before = None

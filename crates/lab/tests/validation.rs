@@ -1,4 +1,4 @@
-//! Is the machine still near the public simulators? A small part of the comparison; `examples/validate.rs` does it all.
+//! Is the machine still near the public simulators? A small part of the comparison; `casemate validate` does it all.
 
 use casemate_lab::validate::{Extent, validate};
 

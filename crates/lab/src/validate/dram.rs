@@ -35,7 +35,7 @@ pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(),
     let points = &reference.rows;
     for point in points {
         let ours = measure(&DramConfig::ddr4_3200(), Stream::new(point.pattern, point.mean_gap_clocks), requests);
-        let subject = format!("{:?}, a request every {} clocks", point.pattern, point.mean_gap_clocks);
+        let subject = format!("{}, gap {} clocks", point.pattern, point.mean_gap_clocks);
         let saturated = points.iter().find(|other| other.pattern == point.pattern && other.mean_gap_clocks == 0);
         let half = saturated.map_or(0.0, |point| point.ramulator.bandwidth_gbps / 2.0);
         let bandwidth = |figures: &Figures| figures.bandwidth_gbps;

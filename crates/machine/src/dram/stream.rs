@@ -6,6 +6,7 @@
 
 use super::{Completion, Dram, DramConfig, Kind};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use units::random::Random;
 use units::{Clock, Cycles, LINE_BYTES, LineAddr, Time};
 
@@ -21,6 +22,17 @@ pub enum Pattern {
     RandomReadsAndWrites,
     /// Reads of another row of the same bank each time, under the row-bank-group-column map.
     RowConflicts,
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Pattern::RandomReads => "random reads",
+            Pattern::SequentialReads => "sequential reads",
+            Pattern::RandomReadsAndWrites => "random, 2 reads : 1 write",
+            Pattern::RowConflicts => "row conflicts",
+        })
+    }
 }
 
 /// A request of a stream.
