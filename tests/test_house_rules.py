@@ -109,3 +109,11 @@ def test_the_repository_names_no_path_of_a_workplace() -> None:
         if path.suffix not in {".trace", ".lock"} and path != Path(__file__).resolve():
             found = outside.search(path.read_text(errors="ignore"))
             assert not found, f"{path.relative_to(ROOT)} names {found}"
+
+
+def test_every_check_that_the_architecture_names_exists() -> None:
+    invariants = (ROOT / "docs" / "ARCHITECTURE.md").read_text().partition("## Invariants")[2]
+    named = re.findall(r"`([\w./]+\.(?:rs|py|md))`", invariants)
+    assert len(named) > 10
+    for name in named:
+        assert (ROOT / name).is_file() or (CRATES / name).is_file(), name

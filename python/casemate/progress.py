@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
@@ -64,7 +64,25 @@ class Instructions:
             self._console.print(f"  {self._said - self._started:4.0f} s: instructions: {', '.join(parts)}")
 
 
-class Steps:
+_S = TypeVar("_S", bound="_Shown")
+
+
+class _Shown:
+    """Bars that are on the screen as long as the work lasts."""
+
+    _bars: Progress
+
+    def __enter__(self: _S) -> _S:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+
+class Steps(_Shown):
     """Steps done of a known number, over several pieces of work of equal length."""
 
     def __init__(self, console: Console, title: str, pieces: int) -> None:
@@ -82,15 +100,6 @@ class Steps:
         self._task = self._bars.add_task(title, total=pieces, piece="")
         self._piece = 0
 
-    def __enter__(self) -> "Steps":
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
-
     def begin(self, piece: int, name: str) -> None:
         """Begins a piece of work, counted from zero."""
         self._piece = piece
@@ -102,7 +111,7 @@ class Steps:
             self._bars.update(self._task, completed=self._piece + progress["done"] / max(progress["of"], 1))
 
 
-class Finding:
+class Finding(_Shown):
     """Figures found, of a number that is not known beforehand; `tell` takes what the laboratory tells."""
 
     def __init__(self, console: Console, title: str) -> None:
@@ -111,15 +120,6 @@ class Finding:
             *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
         )
         self._task = self._bars.add_task("starting", total=None)
-
-    def __enter__(self) -> "Finding":
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
 
     def tell(self, progress: dict[str, Any] | None) -> None:
         """Shows how many figures there are and what the last was about."""

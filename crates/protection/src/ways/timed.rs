@@ -1,8 +1,8 @@
 //! Timed: the verbs wait for real resources, and move the real bytes.
 //!
-//! Memory is the machine's, with all its channels; AES, tags and hashes go through pipelined units; each metadata cache has a port. The
-//! bytes are in [`Media`] all the time: what is timed is encrypted, stored, fetched and checked as well, so every timed
-//! run is also a test.
+//! Memory is the machine's, with all its channels; AES, tags and hashes go through pipelined units; each metadata cache
+//! has a port. The bytes are in [`Media`] all the time: what is timed is encrypted, stored, fetched and checked as well,
+//! so every timed run is also a test.
 
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::Media;
