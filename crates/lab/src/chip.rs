@@ -1,13 +1,13 @@
 //! What lies on the chip between the core and protected memory, as far as it has no time of its own: tags of the
-//! last-level cache, lines on their way out, the shadow, and the observer.
+//! last-level cache, lines on their way out, and the shadow.
 //!
-//! The chip is the [`Receiver`] of the timed memory: a released line is compared by the observer, enters the last-level
+//! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the last-level
 //! cache and goes up to the core.
 
-use crate::feed::Shadow;
+use crate::shadow::Shadow;
 use machine::cache::TagArray;
 use machine::node::{Node, Request};
-use machine::observer::{Observer, ObserverCounters};
+use machine::observer::ObserverCounters;
 use protection::verbs::{Fault, Plaintext};
 use protection::ways::Receiver;
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use systems::Machine;
-use units::{Duration, LineAddr, Time, ZERO_LINE};
+use units::{Duration, LineAddr, Time};
 
 /// What the last-level cache has seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -51,8 +51,7 @@ pub struct Chip {
     asked: RefCell<FxHashMap<LineAddr, Time>>,
     /// Lines that the kernel changed while they were on their way up.
     changed_late: RefCell<Vec<LineAddr>>,
-    shadow: Shadow,
-    observer: RefCell<Observer>,
+    shadow: Rc<RefCell<Shadow>>,
     return_path: Duration,
     core_task: Cell<Option<TaskId>>,
     writers_waiting: RefCell<VecDeque<TaskId>>,
@@ -62,8 +61,7 @@ pub struct Chip {
 
 impl Chip {
     /// A chip at power-on.
-    pub fn new(clock: &Clock, machine: &Machine, shadow: Shadow) -> Rc<Chip> {
-        let lines = machine.memory.size.0 / units::LINE_BYTES as u64;
+    pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
         Rc::new(Chip {
             clock: clock.clone(),
             node: RefCell::new(Node::new(&machine.node)),
@@ -78,7 +76,6 @@ impl Chip {
             asked: RefCell::default(),
             changed_late: RefCell::default(),
             shadow,
-            observer: RefCell::new(Observer::new(lines)),
             return_path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
             core_task: Cell::new(None),
             writers_waiting: RefCell::default(),
@@ -175,9 +172,7 @@ impl Chip {
 
     /// The plaintext of a line that goes to memory now. From here on memory has to return it.
     pub fn put(&self, line: LineAddr) -> units::Line {
-        let content = self.shadow.borrow().get(line.0).map_or(ZERO_LINE, |cells| cells.0);
-        self.observer.borrow_mut().put(line, &content);
-        content
+        self.shadow.borrow_mut().put(line)
     }
 
     /// A line has arrived in memory.
@@ -208,12 +203,28 @@ impl Chip {
 
     /// What the observer has seen.
     pub fn observed(&self) -> ObserverCounters {
-        self.observer.borrow().counters()
+        self.shadow.borrow().observed()
     }
 
     /// Bytes of this process that the shadow and the observer take.
     pub fn footprint_bytes(&self) -> u64 {
-        self.shadow.borrow().footprint_bytes() + self.observer.borrow().footprint_bytes()
+        self.shadow.borrow().footprint_bytes()
+    }
+
+    /// Lets the shadow forget what is not on the chip, if it has grown large.
+    pub fn forget_what_left(&self) {
+        let mut shadow = self.shadow.borrow_mut();
+        if shadow.is_crowded() {
+            shadow.forget(|line| self.holds(line));
+        }
+    }
+
+    /// Whether a line is in a cache or between the caches and memory.
+    fn holds(&self, line: LineAddr) -> bool {
+        self.llc.borrow().probe(line.0).is_some()
+            || self.node.borrow().holds(line)
+            || self.leaving.borrow().contains_key(&line)
+            || self.asked.borrow().contains_key(&line)
     }
 
     fn count(&self, change: impl FnOnce(&mut LlcCounters)) {
@@ -225,7 +236,7 @@ impl Chip {
 
 impl Receiver for Chip {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.observer.borrow_mut().check(line, &plaintext.bytes);
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         if let Some(asked) = self.asked.borrow_mut().remove(&line) {
             self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
         }

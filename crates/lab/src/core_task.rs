@@ -78,6 +78,7 @@ impl<S: Source + 'static> CoreTask<S> {
             let in_memory = !self.memory.media().borrow().is_blank(Slot(line.0));
             self.chip.changed_from_outside(line, in_memory);
         }
+        self.chip.forget_what_left();
         let node = self.chip.node.borrow();
         match pause {
             Err(error) => return Some(End::Failed(error)),

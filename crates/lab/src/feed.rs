@@ -1,14 +1,13 @@
 //! From a program's events to the core's steps: translation, and the memory's content in program order.
 //!
-//! The *shadow* is what physical memory would hold if every store took effect at once. Caches in this simulator keep
-//! tags only; when a dirty line leaves the chip, its plaintext is the shadow's content at that moment.
+//! The content goes to the shadow (`shadow.rs`).
 //!
 //! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
+use crate::shadow::Shadow;
 use machine::node::{Feed, PageKey, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
-use machine::sparse::{Cells, Sparse};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -47,9 +46,6 @@ pub struct FeedCounters {
     pub processes: u64,
 }
 
-/// Memory's content in program order.
-pub type Shadow = Rc<RefCell<Sparse<Cells>>>;
-
 /// Page table, with the last translations at hand.
 struct Translation {
     pages: PageTable,
@@ -74,7 +70,7 @@ pub struct Program<S> {
     /// The most instructions to hand out.
     budget: u64,
     translation: Translation,
-    shadow: Shadow,
+    shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
     foreign: Vec<LineAddr>,
@@ -83,7 +79,7 @@ pub struct Program<S> {
 
 impl<S: Source> Program<S> {
     /// A program that may run for `budget` instructions in the memory that `pages` hands out.
-    pub fn new(source: S, budget: u64, pages: PageTable, shadow: Shadow) -> Program<S> {
+    pub fn new(source: S, budget: u64, pages: PageTable, shadow: Rc<RefCell<Shadow>>) -> Program<S> {
         let recent = vec![(u64::MAX, 0); RECENT].into();
         Program {
             walker: Walker::new(source),
@@ -130,15 +126,10 @@ impl<S: Source> Feed for Program<S> {
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
-                    let mut shadow = shadow.borrow_mut();
-                    let line = physical.line();
-                    let known = shadow.holds(line.0);
-                    let cells = shadow.entry(line.0);
-                    if known && cells.0 != *content {
-                        foreign.push(line);
+                    if shadow.borrow_mut().tell(physical.line(), content) {
+                        foreign.push(physical.line());
                         counters.foreign_writes += 1;
                     }
-                    cells.0 = *content;
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -189,17 +180,16 @@ fn pieces(access: &Access) -> impl Iterator<Item = (VirtAddr, usize, u32)> + use
 }
 
 /// A store changes the shadow; a load's recorded value, if there is one, is compared with it.
-fn take_effect(shadow: &mut Sparse<Cells>, touch: &Touch, access: &Access, shift: u32, counters: &mut FeedCounters) {
+fn take_effect(shadow: &mut Shadow, touch: &Touch, access: &Access, shift: u32, counters: &mut FeedCounters) {
     let Some(value) = access.value else { return };
     let recorded = (value >> shift).to_le_bytes();
     let range = usize::from(touch.offset)..usize::from(touch.offset + touch.bytes);
     let bytes = &recorded[..range.len()];
     if touch.store {
-        shadow.entry(touch.line.0).0[range].copy_from_slice(bytes);
+        shadow.store(touch.line, range, bytes);
     } else {
         counters.load_values_checked += 1;
-        let held = shadow.get(touch.line.0).map(|cells| &cells.0[range]);
-        counters.load_values_wrong += u64::from(held != Some(bytes));
+        counters.load_values_wrong += u64::from(!shadow.agrees(touch.line, range, bytes));
     }
 }
 

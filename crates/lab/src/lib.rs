@@ -13,6 +13,7 @@ pub mod record;
 mod recording;
 mod run;
 mod session;
+mod shadow;
 mod uncore;
 pub mod validate;
 

@@ -4,10 +4,10 @@ use crate::chip::Chip;
 use crate::core_task::{CoreTask, End};
 use crate::feed::{FeedError, Program};
 use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA};
+use crate::shadow::Shadow;
 use crate::uncore::Uncore;
 use machine::memory::MemorySystem;
 use machine::paging::PageTable;
-use machine::sparse::Sparse;
 use protection::scheme::Scheme;
 use protection::ways::TimedMemory;
 use sim::Executor;
@@ -123,7 +123,7 @@ impl<S: Source + 'static> Bench<S> {
         let lines = machine.memory.size.0 / LINE_BYTES as u64;
         let refused = |rule| RunError::Design { design: design.name.clone(), rule };
         let scheme = Rc::new(design.parts.build(lines, *seed).map_err(refused)?);
-        let shadow = Rc::new(RefCell::new(Sparse::new(lines)));
+        let shadow = Rc::new(RefCell::new(Shadow::new(lines)));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
             .walked_by(machine.node.walker.as_ref());

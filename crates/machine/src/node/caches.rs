@@ -308,6 +308,11 @@ impl Caches {
         in_l1d || in_l2
     }
 
+    /// Whether any of them has `line`.
+    pub(super) fn holds(&self, line: LineAddr) -> bool {
+        [&self.l1d.tags, &self.l2, &self.l1i.tags].iter().any(|tags| tags.probe(line.0).is_some())
+    }
+
     /// Every dirty line, by address.
     pub(super) fn dirty_lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.l1d.tags.dirty_keys().chain(self.l2.dirty_keys()).map(LineAddr).collect();

@@ -259,6 +259,11 @@ impl Node {
         self.core.caches.invalidate(line)
     }
 
+    /// Whether any private cache has the line.
+    pub fn holds(&self, line: LineAddr) -> bool {
+        self.core.caches.holds(line)
+    }
+
     /// Every dirty line still held, by address.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
         self.core.caches.dirty_lines()
