@@ -7,6 +7,7 @@
 
 use super::config::{CacheConfig, NodeConfig};
 use super::counters::CacheCounters;
+use super::lines::{Half, Halves, LineSize};
 use super::mshr::Mshrs;
 use super::timed::TimedTags;
 use super::units::Pool;
@@ -43,7 +44,7 @@ pub(super) enum Answer {
 /// An access for which there was no register.
 #[derive(Clone, Copy, Debug)]
 struct Stalled {
-    line: LineAddr,
+    half: Half,
     cycle: u64,
     waiter: Waiter,
 }
@@ -51,13 +52,23 @@ struct Stalled {
 /// What is known of a line under way from beyond L2.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
-    for_data: bool,
-    for_code: bool,
-    written: bool,
+    /// What L1D wants of it, and what of that is to be written.
+    data: Halves,
+    written: Halves,
+    /// What L1I wants of it.
+    code: Halves,
+    /// What L2 wants of it: whatever a first-level cache does.
+    second: Halves,
     waiters: List,
 }
 
-const NOT_WANTED: Outstanding = Outstanding { for_data: false, for_code: false, written: false, waiters: List::EMPTY };
+const NOT_WANTED: Outstanding = Outstanding {
+    data: Halves::NONE,
+    written: Halves::NONE,
+    code: Halves::NONE,
+    second: Halves::NONE,
+    waiters: List::EMPTY,
+};
 
 /// All private caches of one core.
 #[derive(Clone, Debug)]
@@ -66,6 +77,9 @@ pub(super) struct Caches {
     l1i: TimedTags,
     l1d: TimedTags,
     l2: TagArray,
+    l1i_lines: LineSize,
+    l1d_lines: LineSize,
+    l2_lines: LineSize,
     l1i_latency: u64,
     l1d_latency: u64,
     l2_latency: u64,
@@ -86,12 +100,15 @@ pub(super) struct Caches {
 
 impl Caches {
     pub(super) fn new(config: &NodeConfig) -> Caches {
-        let timed = |cache: &CacheConfig| TimedTags::new(cache.sets(), cache.ways);
+        let timed = |cache: &CacheConfig| TimedTags::new(cache.sets(), cache.ways, cache.replacement);
         Caches {
             clock: Clock::from_mhz(config.clock_mhz),
             l1i: timed(&config.l1i),
             l1d: timed(&config.l1d),
-            l2: TagArray::new(config.l2.sets(), config.l2.ways),
+            l2: TagArray::with_replacement(config.l2.sets(), config.l2.ways, config.l2.replacement),
+            l1i_lines: LineSize::new(config.l1i.line),
+            l1d_lines: LineSize::new(config.l1d.line),
+            l2_lines: LineSize::new(config.l2.line),
             l1i_latency: config.l1i.latency_cycles,
             l1d_latency: config.l1d.latency_cycles,
             l2_latency: config.l2.latency_cycles,
@@ -108,14 +125,20 @@ impl Caches {
         }
     }
 
-    /// Looks `line` up for `waiter` at `cycle`. The data's cycle, or nothing if the waiter will be told.
+    /// The line of code with `half`, as L1I knows it.
     #[inline]
-    pub(super) fn access(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Option<u64> {
-        match self.attempt(line, cycle, waiter, out) {
+    pub(super) fn code_key(&self, half: Half) -> u64 {
+        self.l1i_lines.key(half)
+    }
+
+    /// Looks `half` up for `waiter` at `cycle`. The data's cycle, or nothing if the waiter will be told.
+    #[inline]
+    pub(super) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Option<u64> {
+        match self.attempt(half, cycle, waiter, out) {
             Answer::At(ready) => Some(ready),
             Answer::Asked => None,
             Answer::Stalled => {
-                self.stalled.push_back(Stalled { line, cycle, waiter });
+                self.stalled.push_back(Stalled { half, cycle, waiter });
                 None
             }
         }
@@ -124,7 +147,7 @@ impl Caches {
     /// Tries the access that has stalled for longest again, if there is one and it can go on.
     pub(super) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
-        match self.attempt(first.line, first.cycle.max(cycle), first.waiter, out) {
+        match self.attempt(first.half, first.cycle.max(cycle), first.waiter, out) {
             Answer::Stalled => None,
             answer => {
                 self.stalled.pop_front();
@@ -134,22 +157,23 @@ impl Caches {
     }
 
     #[inline]
-    fn attempt(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    fn attempt(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         let cycle = match &mut self.l1d_port {
             Some(port) if waiter != Waiter::Fetch => port.start(cycle),
             _ => cycle,
         };
         match waiter {
-            Waiter::Fetch => self.fetch(line, cycle, out),
-            Waiter::Load(_) | Waiter::Walk(_) => self.data(line, cycle, cycle + self.l1d_latency, waiter, out),
+            Waiter::Fetch => self.fetch(half, cycle, out),
+            Waiter::Load(_) | Waiter::Walk(_) => self.data(half, cycle, cycle + self.l1d_latency, waiter, out),
             // A write that hits is done in the cycle in which it is written.
-            Waiter::Store(_) => self.data(line, cycle, cycle + 1, waiter, out),
+            Waiter::Store(_) => self.data(half, cycle, cycle + 1, waiter, out),
         }
     }
 
     #[inline]
-    fn data(&mut self, line: LineAddr, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
-        let Some(slot) = self.l1d.tags.lookup(line.0) else { return self.data_miss(line, cycle, waiter, out) };
+    fn data(&mut self, half: Half, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        let key = self.l1d_lines.key(half);
+        let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(half, cycle, waiter, out) };
         if matches!(waiter, Waiter::Store(_)) {
             self.l1d.tags.mark_dirty(slot);
         }
@@ -157,81 +181,89 @@ impl Caches {
         Answer::At(self.l1d.ready(slot, looked_up, cycle + self.l1d_latency + self.l2_latency))
     }
 
-    fn data_miss(&mut self, line: LineAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    fn data_miss(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         let write = matches!(waiter, Waiter::Store(_));
-        if let Some(register) = self.l2_mshrs.find(line) {
-            return self.join(register, line, cycle, waiter);
+        if let Some(register) = self.l2_mshrs.find(half.line().0) {
+            return self.join(register, half, cycle, waiter);
         }
         let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
         let looked_up = vacancy.start + self.l1d_latency + self.l2_latency;
-        if self.l2.lookup(line.0).is_some() {
+        if self.l2.lookup(self.l2_lines.key(half)).is_some() {
             self.l1d_mshrs.take(vacancy, looked_up);
             self.l1d_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.fill_l1d(line, looked_up, write, looked_up, out);
+            self.fill_l1d(half, looked_up, write, looked_up, out);
             return Answer::At(looked_up);
         }
         let kind = if write { RequestKind::ReadForOwnership } else { RequestKind::Read };
-        let wanted = Outstanding { for_data: true, written: write, ..NOT_WANTED };
-        if !self.ask(line, looked_up, kind, wanted, waiter, out) {
+        let data = self.l1d_lines.covered(half);
+        let wanted = Outstanding { data, written: if write { data } else { Halves::NONE }, ..NOT_WANTED };
+        if !self.ask(half, looked_up, kind, wanted, waiter, out) {
             return Answer::Stalled;
         }
-        self.l1d_mshrs.take_for(vacancy, line);
+        self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
         self.l1d_counters.misses += 1;
         Answer::Asked
     }
 
     /// Adds a data access to the line that L2's `register` already waits for.
-    fn join(&mut self, register: usize, line: LineAddr, cycle: u64, waiter: Waiter) -> Answer {
-        if !self.outstanding[register].for_data {
+    fn join(&mut self, register: usize, half: Half, cycle: u64, waiter: Waiter) -> Answer {
+        let data = self.l1d_lines.covered(half);
+        if self.outstanding[register].data.overlap(data) {
+            self.l1d_counters.merged += 1;
+        } else {
             let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
-            self.l1d_mshrs.take_for(vacancy, line);
+            self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
             self.l2_counters.merged += 1;
             self.l1d_counters.misses += 1;
-        } else {
-            self.l1d_counters.merged += 1;
         }
         let outstanding = &mut self.outstanding[register];
-        outstanding.for_data = true;
-        outstanding.written |= matches!(waiter, Waiter::Store(_));
+        outstanding.data.add(data);
+        outstanding.second.add(self.l2_lines.covered(half));
+        if matches!(waiter, Waiter::Store(_)) {
+            outstanding.written.add(data);
+        }
         self.waiters.push(&mut outstanding.waiters, waiter);
         Answer::Asked
     }
 
     /// Fetch is in order: it waits for one line at a time, and a hit adds nothing to the depth of the front end.
-    fn fetch(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) -> Answer {
+    fn fetch(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> Answer {
         let looked_up = cycle + self.l1i_latency + self.l2_latency;
-        if let Some(slot) = self.l1i.tags.lookup(line.0) {
+        let key = self.code_key(half);
+        if let Some(slot) = self.l1i.tags.lookup(key) {
             self.l1i_counters.hits += 1;
             return Answer::At(self.l1i.ready(slot, cycle, looked_up));
         }
-        if let Some(register) = self.l2_mshrs.find(line) {
+        if let Some(register) = self.l2_mshrs.find(half.line().0) {
             self.l1i_counters.misses += 1;
             self.l2_counters.merged += 1;
             let outstanding = &mut self.outstanding[register];
-            outstanding.for_code = true;
+            outstanding.code.add(self.l1i_lines.covered(half));
+            outstanding.second.add(self.l2_lines.covered(half));
             self.waiters.push(&mut outstanding.waiters, Waiter::Fetch);
             return Answer::Asked;
         }
         // Code that was just written may be in L1D alone.
-        if self.l2.lookup(line.0).is_some() || self.l1d.tags.probe(line.0).is_some() {
+        let in_l1d = |caches: &Caches| caches.l1d.tags.probe(caches.l1d_lines.key(half)).is_some();
+        if self.l2.lookup(self.l2_lines.key(half)).is_some() || in_l1d(self) {
             self.l1i_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.l1i.fill(line.0, looked_up, false);
+            self.l1i.fill(key, looked_up, false);
             return Answer::At(looked_up);
         }
-        let wanted = Outstanding { for_code: true, ..NOT_WANTED };
-        if !self.ask(line, looked_up, RequestKind::Instruction, wanted, Waiter::Fetch, out) {
+        let wanted = Outstanding { code: self.l1i_lines.covered(half), ..NOT_WANTED };
+        if !self.ask(half, looked_up, RequestKind::Instruction, wanted, Waiter::Fetch, out) {
             return Answer::Stalled;
         }
         self.l1i_counters.misses += 1;
         Answer::Asked
     }
 
-    /// Asks for `line` from beyond L2, if there is a register for it.
+    /// Asks for the line of `half` from beyond L2, if there is a register for it.
     fn ask(
         &mut self,
-        line: LineAddr,
+        half: Half,
         cycle: u64,
         kind: RequestKind,
         wanted: Outstanding,
@@ -239,8 +271,9 @@ impl Caches {
         out: &mut Vec<Request>,
     ) -> bool {
         let Some(vacancy) = self.l2_mshrs.vacancy(cycle) else { return false };
-        let register = self.l2_mshrs.take_for(vacancy, line);
-        self.outstanding[register] = wanted;
+        let line = half.line();
+        let register = self.l2_mshrs.take_for(vacancy, line.0);
+        self.outstanding[register] = Outstanding { second: self.l2_lines.covered(half), ..wanted };
         self.waiters.push(&mut self.outstanding[register].waiters, waiter);
         self.l2_counters.misses += 1;
         self.send(line, vacancy.start, kind, out);
@@ -250,17 +283,20 @@ impl Caches {
     /// Takes in a line that arrived, and hands over the list of those that waited.
     pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) -> List {
         self.latest_fill = self.latest_fill.max(cycle);
-        let Some(register) = self.l2_mshrs.arrived(line, cycle) else {
+        let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else {
             panic!("line {line} was filled but not asked for");
         };
         let wanted = self.outstanding[register];
-        self.fill_l2(line, false, cycle, out);
-        if wanted.for_data {
-            self.l1d_mshrs.arrived(line, cycle);
-            self.fill_l1d(line, cycle, wanted.written, cycle, out);
+        for half in self.l2_lines.some_of(line, wanted.second) {
+            self.fill_l2(half, false, cycle, out);
         }
-        if wanted.for_code {
-            self.l1i.fill(line.0, cycle, false);
+        for half in self.l1d_lines.some_of(line, wanted.data) {
+            self.l1d_mshrs.arrived(self.l1d_lines.key(half), cycle);
+            let written = wanted.written.overlap(self.l1d_lines.covered(half));
+            self.fill_l1d(half, cycle, written, cycle, out);
+        }
+        for half in self.l1i_lines.some_of(line, wanted.code) {
+            self.l1i.fill(self.l1i_lines.key(half), cycle, false);
         }
         wanted.waiters
     }
@@ -270,23 +306,24 @@ impl Caches {
         self.waiters.pop(list)
     }
 
-    fn fill_l1d(&mut self, line: LineAddr, arrival: u64, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
-        if let Some(Evicted { key, dirty: true }) = self.l1d.fill(line.0, arrival, dirty) {
+    fn fill_l1d(&mut self, half: Half, arrival: u64, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
+        if let (_, Some(Evicted { key, dirty: true })) = self.l1d.fill(self.l1d_lines.key(half), arrival, dirty) {
             self.l1d_counters.writebacks += 1;
-            self.fill_l2(LineAddr(key), true, cycle, out);
+            self.fill_l2(self.l1d_lines.first(key), true, cycle, out);
         }
     }
 
-    fn fill_l2(&mut self, line: LineAddr, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
-        if let Some(slot) = self.l2.lookup(line.0) {
+    fn fill_l2(&mut self, half: Half, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
+        let key = self.l2_lines.key(half);
+        if let Some(slot) = self.l2.lookup(key) {
             if dirty {
                 self.l2.mark_dirty(slot);
             }
             return;
         }
-        if let (_, Some(Evicted { key, dirty: true })) = self.l2.insert(line.0, dirty) {
+        if let (_, Some(Evicted { key, dirty: true })) = self.l2.insert(key, dirty) {
             self.l2_counters.writebacks += 1;
-            self.send(LineAddr(key), cycle, RequestKind::WriteBack, out);
+            self.send(self.l2_lines.first(key).line(), cycle, RequestKind::WriteBack, out);
         }
     }
 
@@ -302,10 +339,13 @@ impl Caches {
 
     /// Drops `line` everywhere; whether a copy was dirty.
     pub(super) fn invalidate(&mut self, line: LineAddr) -> bool {
-        self.l1i.tags.invalidate(line.0);
-        let in_l1d = self.l1d.tags.invalidate(line.0).unwrap_or(false);
-        let in_l2 = self.l2.invalidate(line.0).unwrap_or(false);
-        in_l1d || in_l2
+        let drop = |tags: &mut TagArray, lines: LineSize| {
+            let keys = lines.within(line).map(|half| lines.key(half));
+            keys.fold(false, |dirty, key| tags.invalidate(key).unwrap_or(false) | dirty)
+        };
+        drop(&mut self.l1i.tags, self.l1i_lines);
+        let in_l1d = drop(&mut self.l1d.tags, self.l1d_lines);
+        drop(&mut self.l2, self.l2_lines) | in_l1d
     }
 
     /// Whether any of them has `line`.
@@ -315,9 +355,15 @@ impl Caches {
 
     /// Every dirty line, by address.
     pub(super) fn dirty_lines(&self) -> Vec<LineAddr> {
-        let mut lines: Vec<LineAddr> = self.l1d.tags.dirty_keys().chain(self.l2.dirty_keys()).map(LineAddr).collect();
+        let mut lines: Vec<LineAddr> = self.dirty_halves().map(Half::line).collect();
         lines.sort_unstable();
         lines.dedup();
         lines
+    }
+
+    /// The first half of every dirty line of either cache.
+    pub(super) fn dirty_halves(&self) -> impl Iterator<Item = Half> + '_ {
+        let in_l1d = self.l1d.tags.dirty_keys().map(|key| self.l1d_lines.first(key));
+        in_l1d.chain(self.l2.dirty_keys().map(|key| self.l2_lines.first(key)))
     }
 }

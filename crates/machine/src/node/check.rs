@@ -1,6 +1,7 @@
 //! Whether a core can be built as a machine file describes it.
 
-use super::config::{CacheConfig, NodeConfig, WALK_LEVELS_MAX};
+use super::config::{NodeConfig, WALK_LEVELS_MAX};
+use super::lines::HALF_BYTES;
 use units::{Bytes, LINE_BYTES};
 use workload::instruction::Reg;
 
@@ -30,12 +31,26 @@ pub enum NodeConfigError {
         sets: usize,
     },
     /// A cache that is not made of whole lines.
-    #[error("{key}.size is {found}: expected a multiple of {LINE_BYTES} B")]
+    #[error("{key}.size is {found}: expected a multiple of {line}")]
     Lines {
         /// The key in the machine file.
         key: &'static str,
         /// What it says.
         found: Bytes,
+        /// The length of its lines.
+        line: Bytes,
+    },
+    /// A cache with lines that there cannot be.
+    #[error(
+        "{key}.line is {found}: expected {HALF_BYTES} B or {LINE_BYTES} B, and no more than the {longest} of l2.line"
+    )]
+    LineSize {
+        /// The key in the machine file.
+        key: &'static str,
+        /// What it says.
+        found: Bytes,
+        /// The length of the lines of L2.
+        longest: Bytes,
     },
     /// A walker whose levels and structure caches do not fit together.
     #[error(
@@ -69,16 +84,19 @@ impl NodeConfig {
         self.check_options()?;
         self.check_units()?;
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
-            if !cache.size.0.is_multiple_of(LINE_BYTES as u64) {
-                return Err(NodeConfigError::Lines { key, found: cache.size });
+            let (line, longest) = (cache.line, self.l2.line);
+            if ![HALF_BYTES, LINE_BYTES as u64].contains(&line.0) || line > longest {
+                return Err(NodeConfigError::LineSize { key, found: line, longest });
+            }
+            if !cache.size.0.is_multiple_of(line.0) {
+                return Err(NodeConfigError::Lines { key, found: cache.size, line });
             }
         }
-        let lines = |cache: &CacheConfig| cache.size.0 as usize / LINE_BYTES;
         let predictor = &self.predictor;
         for (key, entries, ways) in [
-            ("l1i", lines(&self.l1i), self.l1i.ways),
-            ("l1d", lines(&self.l1d), self.l1d.ways),
-            ("l2", lines(&self.l2), self.l2.ways),
+            ("l1i", self.l1i.lines(), self.l1i.ways),
+            ("l1d", self.l1d.lines(), self.l1d.ways),
+            ("l2", self.l2.lines(), self.l2.ways),
             ("itlb", self.itlb.entries, self.itlb.ways),
             ("dtlb", self.dtlb.entries, self.dtlb.ways),
             ("stlb", self.stlb.entries, self.stlb.ways),
@@ -184,6 +202,14 @@ mod tests {
         assert_eq!(broken(|c| c.l2.mshrs = 0), "l2.mshrs is 0: expected at least 1");
         assert_eq!(broken(|c| c.units.fp_div.count = 0), "units.fp_div.count is 0: expected at least 1");
         assert_eq!(broken(|c| c.l2.size = Bytes(1_000)), "l2.size is 1000 B: expected a multiple of 64 B");
+        assert_eq!(
+            broken(|c| c.l1d.line = Bytes(48)),
+            "l1d.line is 48 B: expected 32 B or 64 B, and no more than the 64 B of l2.line"
+        );
+        assert_eq!(
+            broken(|c| c.l2.line = Bytes(32)),
+            "l1i.line is 64 B: expected 32 B or 64 B, and no more than the 32 B of l2.line"
+        );
         assert!(broken(|c| c.l1d.ways = 0).starts_with("l1d: 768 entries in 0 ways"));
         assert!(broken(|c| c.l1d.ways = 10).starts_with("l1d: 768 entries in 10 ways make 76 sets"));
         assert!(broken(|c| c.stlb.entries = 1_536).starts_with("stlb: 1536 entries in 16 ways make 96 sets"));

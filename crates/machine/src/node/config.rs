@@ -1,5 +1,6 @@
 //! What a core and its private caches are made of, as a machine file says it.
 
+use crate::cache::Replacement;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -77,12 +78,32 @@ pub struct CacheConfig {
     pub latency_cycles: u64,
     /// Lines that may be under way into it at once (for the L1I, whose fetch is in order, one is all it uses).
     pub mshrs: usize,
+    /// Bytes of its lines: 32 or 64, and in L1 no more than in L2. Beyond L2 all lines have 64.
+    #[serde(default = "memory_line")]
+    pub line: Bytes,
+    /// Who has to leave.
+    #[serde(default)]
+    pub replacement: Replacement,
+}
+
+fn memory_line() -> Bytes {
+    Bytes(LINE_BYTES as u64)
 }
 
 impl CacheConfig {
+    /// A cache of 64-byte lines that replaces the least recently used and has no more than it must.
+    pub fn new(size: Bytes, ways: usize, latency_cycles: u64, mshrs: usize) -> CacheConfig {
+        CacheConfig { size, ways, latency_cycles, mshrs, line: memory_line(), replacement: Replacement::Lru }
+    }
+
+    /// How many lines it has room for.
+    pub fn lines(&self) -> usize {
+        (self.size.0 / self.line.0.max(1)) as usize
+    }
+
     /// How many sets it has.
     pub fn sets(&self) -> usize {
-        self.size.0 as usize / LINE_BYTES / self.ways.max(1)
+        self.lines() / self.ways.max(1)
     }
 }
 
@@ -215,11 +236,8 @@ impl NodeConfig {
     pub fn modern() -> NodeConfig {
         let pipelined = |count, latency_cycles| FunctionalUnit { count, latency_cycles, pipelined: true };
         let unpipelined = |latency_cycles| FunctionalUnit { count: 1, latency_cycles, pipelined: false };
-        let cache = |kilobytes: u64, ways, latency_cycles, mshrs| CacheConfig {
-            size: Bytes(kilobytes << 10),
-            ways,
-            latency_cycles,
-            mshrs,
+        let cache = |kilobytes: u64, ways, latency_cycles, mshrs| {
+            CacheConfig::new(Bytes(kilobytes << 10), ways, latency_cycles, mshrs)
         };
         let tlb = |entries, ways, latency_cycles| TlbConfig { entries, ways, latency_cycles };
         NodeConfig {

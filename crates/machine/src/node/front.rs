@@ -8,11 +8,11 @@ use super::branch::{Prediction, Predictor};
 use super::caches::Waiter;
 use super::config::NodeConfig;
 use super::core::Core;
+use super::lines::Half;
 use super::queue::Pacer;
 use super::tlb::Side;
 use super::walk::Translated;
 use super::{Request, Step, Touch};
-use units::LineAddr;
 use workload::instruction::{Class, Flow, Reg};
 
 /// An instruction that nothing may follow until some cycles after its completion.
@@ -32,8 +32,8 @@ pub(super) struct Front {
     refill_penalty: u64,
     misfetch_penalty: u64,
     taken_ends: bool,
-    /// The line of code that it is in.
-    code: Option<LineAddr>,
+    /// The line of code that it is in, as the instruction cache knows it.
+    code: Option<u64>,
     /// Whether that line has not arrived.
     fetching: bool,
     /// When that line was there.
@@ -74,7 +74,9 @@ impl Core {
         if self.front.barrier.is_some() {
             self.pass_barrier()?;
         }
-        if self.front.code != Some(step.code.line) {
+        let code = self.caches.code_key(Half::touched(&step.code));
+        if self.front.code != Some(code) {
+            self.front.code = Some(code);
             self.fetch(&step.code, out);
         }
         if self.front.fetching {
@@ -152,19 +154,19 @@ impl Core {
 
     /// Sends the front end to another line of code.
     fn fetch(&mut self, code: &Touch, out: &mut Vec<Request>) {
-        self.front.code = Some(code.line);
         let front = &self.front;
         let start = front.dispatch.cycle().max(front.redirected_at).max(front.serial_until).max(front.fetched_at);
         self.front.fetching = true;
-        let goal = Translated::Fetch { line: code.line };
+        let half = Half::touched(code);
+        let goal = Translated::Fetch { half };
         if let Some(translated) = self.translate(Side::Code, code.page, start, goal, out) {
-            self.fetch_translated(code.line, translated, out);
+            self.fetch_translated(half, translated, out);
         }
     }
 
     /// Looks the line of code up, now that its address is known.
-    pub(super) fn fetch_translated(&mut self, line: LineAddr, translated: u64, out: &mut Vec<Request>) {
-        if let Some(ready) = self.caches.access(line, translated, Waiter::Fetch, out) {
+    pub(super) fn fetch_translated(&mut self, half: Half, translated: u64, out: &mut Vec<Request>) {
+        if let Some(ready) = self.caches.access(half, translated, Waiter::Fetch, out) {
             self.fetched(ready);
         }
     }

@@ -14,6 +14,7 @@
 //! | `stores.rs` | the store queue and forwarding from it |
 //! | `branch.rs`, `tage.rs` | branch prediction |
 //! | `caches.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
+//! | `lines.rs` | lines of 32 and 64 bytes |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
 
@@ -24,6 +25,7 @@ mod config;
 mod core;
 mod counters;
 mod front;
+mod lines;
 mod mshr;
 mod queue;
 mod schedule;
@@ -47,6 +49,7 @@ pub use counters::{CacheCounters, HitCounters, LostCycles, NodeCounters};
 pub use walk::PageTables;
 
 use self::core::Core;
+use self::lines::{Cutter, LineSize};
 use ::units::{Clock, Cycles, LineAddr, Time, VirtAddr};
 use workload::instruction::Instruction;
 
@@ -158,6 +161,7 @@ impl Held {
 pub struct Node {
     clock: Clock,
     core: Core,
+    cutter: Cutter,
     held: Option<Held>,
     finished: bool,
 }
@@ -171,7 +175,13 @@ impl Node {
         if let Err(broken) = config.check() {
             panic!("a node was built from an unchecked configuration: {broken}");
         }
-        Node { clock: Clock::from_mhz(config.clock_mhz), core: Core::new(config), held: None, finished: false }
+        Node {
+            clock: Clock::from_mhz(config.clock_mhz),
+            core: Core::new(config),
+            cutter: Cutter::new(LineSize::new(config.l1d.line)),
+            held: None,
+            finished: false,
+        }
     }
 
     /// Goes on until blocked, finished, or an instruction has entered the window later than `until`.
@@ -196,6 +206,7 @@ impl Node {
             match feed.next()? {
                 None => self.finished = true,
                 Some(step) => {
+                    let step = self.cutter.cut(step);
                     if let Some(walker) = &mut self.core.walker {
                         step.tables.iter().for_each(|tables| walker.learn(tables));
                     }

@@ -1,9 +1,8 @@
 //! Miss-status holding registers: how many lines may be under way into a cache at once.
 
 use super::UNKNOWN;
-use units::LineAddr;
 
-/// In place of a line's number, of a register that waits for none.
+/// In place of a line's key, of a register that waits for none.
 const NO_LINE: u64 = u64::MAX;
 
 /// The registers of one cache. Each is taken until a known cycle, or until its line arrives.
@@ -46,25 +45,25 @@ impl Mshrs {
         self.free_from[vacancy.register] = end;
     }
 
-    /// Takes a register until `line` arrives; tells its number.
-    pub(super) fn take_for(&mut self, vacancy: Vacancy, line: LineAddr) -> usize {
+    /// Takes a register until the line of that key arrives; tells its number.
+    pub(super) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
         self.free_from[vacancy.register] = UNKNOWN;
-        self.lines[vacancy.register] = line.0;
+        self.lines[vacancy.register] = key;
         self.outstanding += 1;
         vacancy.register
     }
 
-    /// The register that waits for `line`.
-    pub(super) fn find(&self, line: LineAddr) -> Option<usize> {
+    /// The register that waits for the line of that key.
+    pub(super) fn find(&self, key: u64) -> Option<usize> {
         if self.outstanding == 0 {
             return None;
         }
-        self.lines.iter().position(|&held| held == line.0)
+        self.lines.iter().position(|&held| held == key)
     }
 
-    /// Frees the register that waits for `line`, which arrived at `cycle`; tells its number.
-    pub(super) fn arrived(&mut self, line: LineAddr, cycle: u64) -> Option<usize> {
-        let register = self.find(line)?;
+    /// Frees the register of the line of that key, which arrived at `cycle`; tells its number.
+    pub(super) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
+        let register = self.find(key)?;
         self.lines[register] = NO_LINE;
         self.free_from[register] = cycle;
         self.outstanding -= 1;

@@ -3,6 +3,7 @@
 use super::Request;
 use super::caches::{Answer, Waiter};
 use super::core::{Core, Plan, Role};
+use super::lines::Half;
 use super::stores::Forward;
 use super::tlb::{Looked, Side};
 use super::walk::{Next, Translated};
@@ -67,7 +68,7 @@ impl Core {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
             Some(forward) => self.forward(number, forward, translated),
             None => {
-                let ready = self.caches.access(touch.line, translated, Waiter::Load(number), out)?;
+                let ready = self.caches.access(Half::touched(touch), translated, Waiter::Load(number), out)?;
                 Some(ready + self.load_return)
             }
         }
@@ -119,7 +120,7 @@ impl Core {
             match next {
                 Next::Done(cycle) => return Some(cycle),
                 Next::Read(line, cycle) => {
-                    let ready = self.caches.access(line, cycle, Waiter::Walk(place), out)?;
+                    let ready = self.caches.access(Half::of(line, 0), cycle, Waiter::Walk(place), out)?;
                     next = self.walker.as_mut()?.go_on(place, ready);
                 }
             }
@@ -155,14 +156,14 @@ impl Core {
                 }
             }
             Translated::Store { store } => self.write(store, cycle, out),
-            Translated::Fetch { line } => self.fetch_translated(line, cycle, out),
+            Translated::Fetch { half } => self.fetch_translated(half, cycle, out),
         }
     }
 
     /// Writes a store, whose address is translated, into the cache.
     fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
-        let line = self.stores.target(store).1;
-        if let Some(written) = self.caches.access(line, cycle, Waiter::Store(store), out) {
+        let half = self.stores.target(store).1;
+        if let Some(written) = self.caches.access(half, cycle, Waiter::Store(store), out) {
             self.stores.written(store, written);
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! Which store a load depends on is known from the recorded addresses, as with a perfect memory-dependence predictor.
 
+use super::lines::Half;
 use super::queue::{Pacer, Queue};
 use super::{PageKey, Touch, UNKNOWN};
 use std::collections::VecDeque;
@@ -39,7 +40,7 @@ pub(super) struct Forward {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     page: PageKey,
-    line: LineAddr,
+    half: Half,
     written: u64,
 }
 
@@ -68,7 +69,7 @@ impl StoreQueue {
     /// Enters a store of instruction `owner`.
     pub(super) fn enter(&mut self, touch: &Touch, owner: u64) {
         let store = self.queue.enter();
-        self.entries.push_back(Entry { page: touch.page, line: touch.line, written: UNKNOWN });
+        self.entries.push_back(Entry { page: touch.page, half: Half::touched(touch), written: UNKNOWN });
         let end = touch.offset + touch.bytes;
         for word in words(touch) {
             self.latest[place(touch.line, word)] =
@@ -97,9 +98,9 @@ impl StoreQueue {
     }
 
     /// Where the store goes.
-    pub(super) fn target(&self, store: u64) -> (PageKey, LineAddr) {
+    pub(super) fn target(&self, store: u64) -> (PageKey, Half) {
         let entry = &self.entries[(store - self.queue.left()) as usize];
-        (entry.page, entry.line)
+        (entry.page, entry.half)
     }
 
     /// The write is done at `cycle`: the store leaves, as soon as all before it have.

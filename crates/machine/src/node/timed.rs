@@ -3,7 +3,7 @@
 //! What is a hit for the tags may be data that arrives a few cycles from now. Keeping the arrival beside the tag merges
 //! such accesses without a look at any miss register.
 
-use crate::cache::{Evicted, Slot, TagArray};
+use crate::cache::{Evicted, Replacement, Slot, TagArray};
 
 #[derive(Clone, Debug)]
 pub(super) struct TimedTags {
@@ -12,17 +12,17 @@ pub(super) struct TimedTags {
 }
 
 impl TimedTags {
-    pub(super) fn new(sets: usize, ways: usize) -> TimedTags {
-        let tags = TagArray::new(sets, ways);
+    pub(super) fn new(sets: usize, ways: usize, replacement: Replacement) -> TimedTags {
+        let tags = TagArray::with_replacement(sets, ways, replacement);
         let arrivals = vec![0; tags.slots()].into();
         TimedTags { tags, arrivals }
     }
 
-    /// Enters `key`, which arrives at `arrival`.
-    pub(super) fn fill(&mut self, key: u64, arrival: u64, dirty: bool) -> Option<Evicted> {
+    /// Enters `key`, which arrives at `arrival`; tells where, and what had to leave.
+    pub(super) fn fill(&mut self, key: u64, arrival: u64, dirty: bool) -> (Slot, Option<Evicted>) {
         let (slot, evicted) = self.tags.insert(key, dirty);
         self.arrivals[slot.index()] = arrival;
-        evicted
+        (slot, evicted)
     }
 
     /// When an access that is looked up by `looked_up` has its data, if going to where the entry comes from would take

@@ -7,6 +7,7 @@ use super::config::{NodeConfig, TlbConfig};
 use super::counters::HitCounters;
 use super::timed::TimedTags;
 use super::{PageKey, UNKNOWN};
+use crate::cache::Replacement;
 
 /// Which first-level buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +40,7 @@ pub(super) struct Tlbs {
 
 impl Tlbs {
     pub(super) fn new(config: &NodeConfig) -> Tlbs {
-        let tags = |tlb: &TlbConfig| TimedTags::new(tlb.entries / tlb.ways, tlb.ways);
+        let tags = |tlb: &TlbConfig| TimedTags::new(tlb.entries / tlb.ways, tlb.ways, Replacement::Lru);
         Tlbs {
             code: tags(&config.itlb),
             data: tags(&config.dtlb),

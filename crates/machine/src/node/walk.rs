@@ -8,6 +8,7 @@
 //! then the page of whichever entry was read last, and a walk that starts there reads that level once more.
 
 use super::config::{NodeConfig, TableLayout, WALK_LEVELS_MAX, WalkerConfig};
+use super::lines::Half;
 use super::stores::Forward;
 use super::tlb::Side;
 use super::{PageKey, Touch};
@@ -42,8 +43,8 @@ pub(super) enum Translated {
     Load { number: u64, touch: Touch, forward: Option<Forward> },
     /// The write of the store of that number.
     Store { store: u64 },
-    /// The front end, at that line.
-    Fetch { line: LineAddr },
+    /// The front end, at that place.
+    Fetch { half: Half },
 }
 
 /// One walk, under way or waiting for its turn.

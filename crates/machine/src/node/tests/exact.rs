@@ -1,6 +1,7 @@
 //! Times to the exact cycle, worked out by hand. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY` beyond.
 
 use super::*;
+use crate::cache::Replacement;
 
 const MISS: u64 = 5 + 10 + MEMORY;
 
@@ -85,6 +86,21 @@ fn hits_cost_their_level() {
     let mut bench = Bench::warm(&small(), &[64, 68, 72]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5 + 10, "the third line displaced the first from L1D only");
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
+}
+
+#[test]
+fn each_level_replaces_as_it_is_told() {
+    let after = |before: &[u64], change: fn(&mut NodeConfig)| {
+        let mut config = small();
+        change(&mut config);
+        Bench::warm(&config, before).cycles(&[load(1, &[], 64, 0)])
+    };
+    let l1d = [64, 64, 68, 72];
+    assert_eq!(after(&l1d, |_| {}), 5 + 10);
+    assert_eq!(after(&l1d, |config| config.l1d.replacement = Replacement::Srrip), 5);
+    let l2 = [64, 68, 72, 64, 76, 80, 84, 88];
+    assert_eq!(after(&l2, |_| {}), MISS);
+    assert_eq!(after(&l2, |config| config.l2.replacement = Replacement::Srrip), 5 + 10);
 }
 
 #[test]

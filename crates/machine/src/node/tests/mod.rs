@@ -1,6 +1,7 @@
 //! A core under test: scripted programs, and a memory that answers every request after a delay.
 
 mod exact;
+mod lines;
 mod random;
 mod ticking;
 mod walk;
@@ -19,6 +20,7 @@ const MEMORY: u64 = 100;
 struct Op {
     instruction: Instruction,
     code: u64,
+    code_offset: u8,
     touches: Vec<Touch>,
     next: Option<VirtAddr>,
 }
@@ -38,7 +40,7 @@ fn op(class: Class, destinations: &[u8], sources: &[u8]) -> Op {
         sources: registers(sources),
         destinations: registers(destinations),
     };
-    Op { instruction, code: CODE_LINE, touches: Vec::new(), next: None }
+    Op { instruction, code: CODE_LINE, code_offset: 0, touches: Vec::new(), next: None }
 }
 
 fn alu(destinations: &[u8], sources: &[u8]) -> Op {
@@ -75,11 +77,8 @@ fn branch(flow: Flow, sources: &[u8], next: u64) -> Op {
 /// A small core whose times are easy to work out: no cost of translation, four wide.
 fn small() -> NodeConfig {
     let mut config = NodeConfig::modern();
-    let cache = |lines: u64, ways, latency_cycles, mshrs| CacheConfig {
-        size: ::units::Bytes(lines * 64),
-        ways,
-        latency_cycles,
-        mshrs,
+    let cache = |lines: u64, ways, latency_cycles, mshrs| {
+        CacheConfig::new(::units::Bytes(lines * 64), ways, latency_cycles, mshrs)
     };
     (config.dispatch_width, config.retire_width) = (4, 4);
     (config.rob, config.load_queue, config.store_queue) = (16, 8, 4);
@@ -98,7 +97,7 @@ struct Script<'a> {
 }
 
 fn step(op: &Op) -> Step<'_> {
-    let code = touch(op.code, 0, op.instruction.bytes, false);
+    let code = touch(op.code, op.code_offset, op.instruction.bytes, false);
     Step { instruction: &op.instruction, code, touches: &op.touches, tables: &[], next: op.next }
 }
 

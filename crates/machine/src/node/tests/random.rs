@@ -51,16 +51,20 @@ fn some_op() -> impl Strategy<Value = Op> {
 }
 
 fn some_config() -> impl Strategy<Value = NodeConfig> {
-    (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..4usize, 1..4usize).prop_map(|(width, rob, loads, stores, l1d, l2)| {
-        let mut config = small();
-        (config.dispatch_width, config.retire_width) = (width, 5 - width);
-        (config.rob, config.load_queue, config.store_queue) = (rob, loads, stores);
-        (config.l1d.mshrs, config.l2.mshrs) = (l1d, l2);
-        config.l1i = CacheConfig { size: ::units::Bytes(4 * 64), ..config.l1d.clone() };
-        config.dtlb = TlbConfig { entries: 2, ways: 1, latency_cycles: 1 };
-        config.walk_latency_cycles = 20;
-        config
-    })
+    let lines = prop_oneof![Just((64, 64)), Just((32, 64)), Just((32, 32))];
+    (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..4usize, 1..4usize, lines).prop_map(
+        |(width, rob, loads, stores, l1d, l2, (l1_line, l2_line))| {
+            let mut config = small();
+            (config.dispatch_width, config.retire_width) = (width, 5 - width);
+            (config.rob, config.load_queue, config.store_queue) = (rob, loads, stores);
+            (config.l1d.mshrs, config.l2.mshrs) = (l1d, l2);
+            (config.l1d.line, config.l2.line) = (::units::Bytes(l1_line), ::units::Bytes(l2_line));
+            config.l1i = CacheConfig { size: ::units::Bytes(4 * 64), ..config.l1d.clone() };
+            config.dtlb = TlbConfig { entries: 2, ways: 1, latency_cycles: 1 };
+            config.walk_latency_cycles = 20;
+            config
+        },
+    )
 }
 
 /// What one run of a program came to.

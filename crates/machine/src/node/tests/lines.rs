@@ -1,0 +1,136 @@
+//! Caches with lines of 32 bytes. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY` beyond.
+
+use super::*;
+use crate::node::lines::{Cutter, Half, LineSize};
+use ::units::Bytes;
+
+const MISS: u64 = 5 + 10 + MEMORY;
+const SHORT: Bytes = Bytes(32);
+const WHOLE: Bytes = Bytes(64);
+
+/// A small core with short lines in both first-level caches, as many as it has whole ones else.
+fn short_l1() -> NodeConfig {
+    let mut config = small();
+    for cache in [&mut config.l1i, &mut config.l1d] {
+        cache.line = SHORT;
+        cache.size = Bytes(cache.size.0 / 2);
+    }
+    config
+}
+
+fn short_everywhere() -> NodeConfig {
+    let mut config = short_l1();
+    config.l2.line = SHORT;
+    config.l2.size = Bytes(config.l2.size.0 / 2);
+    config
+}
+
+#[test]
+fn a_cache_tells_apart_what_its_lines_tell_apart() {
+    let (lower, upper) = (Half::of(LineAddr(5), 31), Half::of(LineAddr(5), 32));
+    let (short, whole) = (LineSize::new(SHORT), LineSize::new(WHOLE));
+    assert_eq!((short.key(lower), short.key(upper)), (10, 11));
+    assert_eq!((whole.key(lower), whole.key(upper)), (5, 5));
+    assert_eq!(short.within(LineAddr(5)).collect::<Vec<_>>(), [lower, upper]);
+    assert_eq!(whole.within(LineAddr(5)).collect::<Vec<_>>(), [lower]);
+    assert_eq!(short.some_of(LineAddr(5), short.covered(upper)).collect::<Vec<_>>(), [upper]);
+    assert_eq!(short.some_of(LineAddr(5), whole.covered(upper)).collect::<Vec<_>>(), [lower, upper]);
+    assert_eq!(whole.some_of(LineAddr(5), short.covered(upper)).collect::<Vec<_>>(), [lower]);
+    assert_eq!((short.first(11), whole.first(5)), (upper, lower));
+}
+
+#[test]
+fn touches_are_cut_at_the_ends_of_short_lines_and_nowhere_else() {
+    let touch = |offset, bytes| touch(1, offset, bytes, false);
+    let cut = |size, touch: Touch| {
+        let mut op = alu(&[], &[]);
+        op.touches.push(touch);
+        Cutter::new(LineSize::new(size)).cut(step(&op)).touches.to_vec()
+    };
+    for (offset, bytes) in [(0, 32), (24, 8), (32, 8), (63, 1), (31, 1)] {
+        assert_eq!(cut(SHORT, touch(offset, bytes)), [touch(offset, bytes)]);
+    }
+    assert_eq!(cut(SHORT, touch(31, 2)), [touch(31, 1), touch(32, 1)]);
+    assert_eq!(cut(SHORT, touch(0, 64)), [touch(0, 32), touch(32, 32)]);
+    assert_eq!(cut(WHOLE, touch(0, 64)), [touch(0, 64)]);
+}
+
+#[test]
+fn a_miss_fills_half_a_line_of_l1_and_a_whole_one_of_l2() {
+    let mut bench = Bench::warm(&short_l1(), &[64]);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 24)]), 5);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 32)]), 5 + 10, "the other half is in L2");
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 32)]), 5);
+    assert!(bench.requests.is_empty());
+}
+
+#[test]
+fn with_short_lines_everywhere_the_other_half_is_asked_for_again() {
+    let mut bench = Bench::warm(&short_everywhere(), &[64]);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 32)]), MISS);
+    assert_eq!(bench.sent(64, RequestKind::Read), 1);
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 32), load(1, &[], 64, 0)]), 5);
+}
+
+#[test]
+fn misses_of_both_halves_make_one_request_and_take_a_register_of_l1d_each() {
+    for config in [short_l1(), short_everywhere()] {
+        let both = [load(1, &[], 64, 0), load(2, &[], 64, 32)];
+        let mut bench = Bench::new(&config);
+        assert_eq!(bench.cycles(&both), MISS);
+        assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Read)), (1, 1));
+        let counters = bench.node.counters();
+        assert_eq!(
+            (counters.l1d.misses, counters.l2.misses, counters.l2.merged),
+            (2, 2, 1),
+            "one miss of L2 is the code's"
+        );
+        assert_eq!(bench.cycles(&both), 5);
+        let mut one = config;
+        one.l1d.mshrs = 1;
+        assert_eq!(Bench::new(&one).cycles(&both), MISS + if one.l2.line == WHOLE { 5 + 10 } else { MISS });
+    }
+}
+
+#[test]
+fn dirty_halves_come_together_in_a_long_line_and_apart_from_short_ones() {
+    let both = [store(1, 64, 0), store(1, 64, 32)];
+    for (config, writebacks) in [(short_l1(), 1), (short_everywhere(), 2)] {
+        let mut bench = Bench::new(&config);
+        bench.cycles(&both);
+        assert_eq!(bench.node.dirty_lines(), [LineAddr(64)]);
+        let stream: Vec<Op> = (1..200).flat_map(|n| [load(2, &[2], 64 + n, 0), load(2, &[2], 64 + n, 32)]).collect();
+        bench.cycles(&stream);
+        assert_eq!(bench.sent(64, RequestKind::WriteBack), writebacks);
+        assert!(bench.node.dirty_lines().is_empty());
+    }
+}
+
+#[test]
+fn a_store_dirties_only_its_half() {
+    let mut bench = Bench::new(&short_l1());
+    bench.cycles(&[store(1, 64, 32), load(2, &[], 64, 0)]);
+    let dirty: Vec<u64> = bench.node.core.caches.dirty_halves().map(|half| half.0).collect();
+    assert_eq!(dirty, [64 * 2 + 1]);
+}
+
+#[test]
+fn both_halves_are_invalidated_together() {
+    for config in [short_l1(), short_everywhere()] {
+        let mut bench = Bench::new(&config);
+        bench.cycles(&[load(1, &[], 64, 0), store(1, 64, 32)]);
+        assert!(bench.node.invalidate(LineAddr(64)));
+        assert!(!bench.node.invalidate(LineAddr(64)));
+        assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
+    }
+}
+
+#[test]
+fn code_is_looked_up_at_each_change_of_a_short_line() {
+    let mut bench = Bench::new(&short_l1());
+    let mut code = vec![op(Class::Nop, &[], &[]); 3];
+    (code[1].code_offset, code[2].code_offset) = (31, 32);
+    bench.cycles(&code);
+    let counters = bench.node.counters();
+    assert_eq!((counters.l1i.misses, counters.l2.hits), (2, 1));
+}
