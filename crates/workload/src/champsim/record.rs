@@ -75,11 +75,11 @@ impl Record {
     pub fn flow(&self) -> Flow {
         let writes = |register| self.destinations.contains(&register);
         let reads = |register| self.sources.contains(&register);
-        let special = [0, STACK_POINTER, FLAGS, INSTRUCTION_POINTER];
-        let other = self.sources.iter().any(|register| !special.contains(register));
         if !writes(INSTRUCTION_POINTER) {
             return Flow::Next;
         }
+        let special = [0, STACK_POINTER, FLAGS, INSTRUCTION_POINTER];
+        let other = self.sources.iter().any(|register| !special.contains(register));
         match (reads(STACK_POINTER) && writes(STACK_POINTER), reads(INSTRUCTION_POINTER), reads(FLAGS), other) {
             (true, false, _, _) => Flow::Return,
             (true, true, false, false) => Flow::Call,

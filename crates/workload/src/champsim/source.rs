@@ -17,7 +17,7 @@ use crate::instruction::{Class, Flow, Instruction, Reg};
 use crate::source::{Finish, Origin, Source};
 use crate::stream::{Block, BlockId, Chunk, Strand};
 use arrayvec::ArrayVec;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::random::mix;
 use units::{LINE_BYTES, VirtAddr};
@@ -32,10 +32,12 @@ const LENGTH_MAX: u64 = 15;
 /// The length of instructions of which the trace does not tell it.
 const LENGTH: u64 = 4;
 
-/// What tells two blocks apart.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// Lines told of together: as many as a word has bits.
+const LINES_PER_GROUP: u64 = 64;
+
+/// What tells two blocks at one address apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Shape {
-    pc: u64,
     length: u8,
     flow: Flow,
     destinations: [u8; 2],
@@ -51,9 +53,12 @@ pub struct ChampsimSource<R> {
     /// The record that comes next; it decides the length of the one before.
     ahead: Option<Record>,
     started: bool,
-    blocks: FxHashMap<Shape, u32>,
+    /// The blocks at each address. Nearly all addresses have one: a look-up by address alone is the cheapest.
+    blocks: FxHashMap<u64, Vec<(Shape, BlockId)>>,
+    declared: u32,
     names: RegisterNames,
-    told: FxHashSet<u64>,
+    /// Which lines were touched before: a bit for each, by group.
+    told: FxHashMap<u64, u64>,
     stores: u64,
 }
 
@@ -67,8 +72,9 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R>
             ahead: None,
             started: false,
             blocks: FxHashMap::default(),
+            declared: 0,
             names: RegisterNames::default(),
-            told: FxHashSet::default(),
+            told: FxHashMap::default(),
             stores: 0,
         }
     }
@@ -91,27 +97,31 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R>
     fn block(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) -> u32 {
         let flow = record.flow();
         let shape = Shape {
-            pc: record.pc,
             length: length(record, flow, next),
             flow,
             destinations: record.destinations,
             sources: record.sources,
             memory: [record.loads.iter(), record.stores.iter()].map(|list| list.filter(|a| **a != 0).count() as u8),
         };
-        let count = self.blocks.len() as u32;
-        let id = *self.blocks.entry(shape).or_insert(count);
-        if id == count {
-            let instructions = vec![self.names.instruction(&shape)];
-            chunk.new_blocks.push(Arc::new(Block { id: BlockId(id), instructions, code: Box::default() }));
+        let here = self.blocks.entry(record.pc).or_default();
+        if let Some((_, id)) = here.iter().find(|(known, _)| *known == shape) {
+            return id.0;
         }
-        id
+        let id = BlockId(self.declared);
+        self.declared += 1;
+        here.push((shape, id));
+        let instructions = vec![self.names.instruction(record.pc, &shape)];
+        chunk.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
+        id.0
     }
 
     /// Tells what the line of `address` holds if it is touched for the first time; gives the address of the access.
     fn touch(&mut self, address: u64, chunk: &mut Chunk) -> u64 {
         let address = address % word::ADDRESS_END / ACCESS_BYTES * ACCESS_BYTES;
         let line = address / LINE_BYTES as u64;
-        if self.told.insert(line) {
+        let (told, bit) = (self.told.entry(line / LINES_PER_GROUP).or_default(), 1 << (line % LINES_PER_GROUP));
+        if *told & bit == 0 {
+            *told |= bit;
             chunk.words.push(word::control(Control::Line, LineCause::FirstTouch as u8, line * LINE_BYTES as u64));
             chunk.words.extend((0..8).map(|index| mix(self.seed ^ mix(line * 8 + index))));
         }
@@ -197,12 +207,12 @@ impl RegisterNames {
         registers.iter().filter(|register| **register != 0).map(|&register| self.name(register)).collect()
     }
 
-    fn instruction(&mut self, shape: &Shape) -> Instruction {
+    fn instruction(&mut self, pc: u64, shape: &Shape) -> Instruction {
         let sources = self.list(&shape.sources);
         let memory = shape.memory != [0, 0];
         let (address_sources, sources) = if memory { (sources, ArrayVec::new()) } else { (ArrayVec::new(), sources) };
         Instruction {
-            pc: VirtAddr(shape.pc),
+            pc: VirtAddr(pc),
             bytes: shape.length,
             class: if shape.flow == Flow::Next { Class::IntAlu } else { Class::Branch },
             flow: shape.flow,
