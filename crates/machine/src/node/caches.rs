@@ -348,9 +348,11 @@ impl Caches {
         drop(&mut self.l2, self.l2_lines) | in_l1d
     }
 
-    /// Whether any of them has `line`.
+    /// Whether any of them has `line`, or a part of it.
     pub(super) fn holds(&self, line: LineAddr) -> bool {
-        [&self.l1d.tags, &self.l2, &self.l1i.tags].iter().any(|tags| tags.probe(line.0).is_some())
+        let has =
+            |tags: &TagArray, lines: LineSize| lines.within(line).any(|half| tags.probe(lines.key(half)).is_some());
+        has(&self.l1d.tags, self.l1d_lines) || has(&self.l2, self.l2_lines) || has(&self.l1i.tags, self.l1i_lines)
     }
 
     /// Every dirty line, by address.

@@ -119,10 +119,19 @@ fn both_halves_are_invalidated_together() {
     for config in [short_l1(), short_everywhere()] {
         let mut bench = Bench::new(&config);
         bench.cycles(&[load(1, &[], 64, 0), store(1, 64, 32)]);
+        assert!(bench.node.holds(LineAddr(64)));
         assert!(bench.node.invalidate(LineAddr(64)));
+        assert!(!bench.node.holds(LineAddr(64)));
         assert!(!bench.node.invalidate(LineAddr(64)));
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
     }
+}
+
+#[test]
+fn a_cache_that_has_only_the_upper_half_holds_the_line() {
+    let mut bench = Bench::new(&short_everywhere());
+    bench.cycles(&[load(1, &[], 64, 32)]);
+    assert!(bench.node.holds(LineAddr(64)));
 }
 
 #[test]
