@@ -73,7 +73,10 @@ impl Uncore {
         for request in requests.drain(..) {
             match request.kind {
                 RequestKind::WriteBack => self.chip.take_back(request.line),
-                RequestKind::Read | RequestKind::ReadForOwnership | RequestKind::Instruction => {
+                RequestKind::Read
+                | RequestKind::ReadForOwnership
+                | RequestKind::Instruction
+                | RequestKind::Prefetch => {
                     // The queue has no limit: the private caches' own misses are limited.
                     let _ = self.misses.push(Miss { line: request.line, at: request.at });
                 }

@@ -6,9 +6,9 @@ use casemate_lab::{Control, Record, RunOptions, run};
 use std::collections::BTreeMap;
 use systems::Machine;
 
-fn gups(machine: &Machine, design: &str) -> Record {
+fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
-    let source = workload::kernels::open("gups", &parameters, 1).unwrap();
+    let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), systems::design(design).unwrap());
     run(&RunOptions { machine, design, seed: 1, budget: 200_000, ledger: true }, source, |_| Control::GoOn).unwrap()
 }
@@ -16,7 +16,7 @@ fn gups(machine: &Machine, design: &str) -> Record {
 #[test]
 fn every_machine_runs_gups_and_protection_costs_time() {
     for machine in systems::machines() {
-        let [plain, protected] = ["none", "sc64-bmt"].map(|design| gups(&machine, design));
+        let [plain, protected] = ["none", "sc64-bmt"].map(|design| kernel("gups", &machine, design));
         for record in [&plain, &protected] {
             assert!(record.checks.passed, "{}: {:?}", machine.name, record.checks);
         }
@@ -26,6 +26,22 @@ fn every_machine_runs_gups_and_protection_costs_time() {
         );
         assert!(protected.cycles > plain.cycles, "{}: protection costs nothing", machine.name);
         assert!(protected.dram.reads > plain.dram.reads, "{}: no metadata was read", machine.name);
+    }
+}
+
+#[test]
+fn a_prefetcher_makes_a_stream_faster_and_its_lines_are_right_too() {
+    let with = systems::machine("emcc").unwrap();
+    let mut without = with.clone();
+    (without.node.l1d.prefetcher, without.node.l2.prefetcher) = (None, None);
+    for design in ["none", "sc64-bmt"] {
+        let [slow, fast] = [&without, &with].map(|machine| kernel("stream", machine, design));
+        assert!(slow.checks.passed && fast.checks.passed);
+        assert!(fast.cycles < slow.cycles, "{design}: {} cycles, {} without", fast.cycles, slow.cycles);
+        let [l1d, l2] = [fast.node.l1d.prefetches, fast.node.l2.prefetches];
+        assert!(l1d.useful + l2.useful > 10 * (l1d.useless + l2.useless), "{design}: {l1d:?} {l2:?}");
+        assert_eq!(slow.node.l1d.prefetches.issued + slow.node.l2.prefetches.issued, 0);
+        println!("stream {design}: {} cycles, {} without; L1D {l1d:?}, L2 {l2:?}", fast.cycles, slow.cycles);
     }
 }
 

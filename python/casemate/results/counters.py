@@ -27,6 +27,19 @@ class Hits(Result):
     """Not found."""
 
 
+class Prefetches(Result):
+    """What came of a cache's prefetches; the rest is under way or still waiting for a use."""
+
+    issued: int
+    """Lines fetched ahead."""
+    useful: int
+    """Of these, used."""
+    late: int
+    """Of those used, wanted before they had arrived."""
+    useless: int
+    """Of those issued, gone without a use."""
+
+
 class Cache(Hits):
     """Accesses to a private cache."""
 
@@ -34,6 +47,8 @@ class Cache(Hits):
     """Not found, and joined to an earlier miss of the same line."""
     writebacks: int
     """Dirty lines that left for the next level."""
+    prefetches: Prefetches
+    """What its prefetcher did; none of that is in the other counts."""
 
 
 class MetadataCache(Hits):

@@ -7,12 +7,14 @@
 
 use super::config::{CacheConfig, NodeConfig};
 use super::counters::CacheCounters;
-use super::lines::{Half, Halves, LineSize};
+use super::lines::{Half, LineSize};
 use super::mshr::Mshrs;
+use super::outstanding::{Outstanding, Purpose};
+use super::prefetch::{Prefetcher, Unused};
 use super::timed::TimedTags;
 use super::units::Pool;
 use super::waiting::{List, Lists};
-use super::{Request, RequestKind};
+use super::{Request, RequestKind, UNKNOWN};
 use crate::cache::{Evicted, TagArray};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr};
@@ -49,48 +51,35 @@ struct Stalled {
     waiter: Waiter,
 }
 
-/// What is known of a line under way from beyond L2.
-#[derive(Clone, Copy, Debug)]
-struct Outstanding {
-    /// What L1D wants of it, and what of that is to be written.
-    data: Halves,
-    written: Halves,
-    /// What L1I wants of it.
-    code: Halves,
-    /// What L2 wants of it: whatever a first-level cache does.
-    second: Halves,
-    waiters: List,
-}
-
-const NOT_WANTED: Outstanding = Outstanding {
-    data: Halves::NONE,
-    written: Halves::NONE,
-    code: Halves::NONE,
-    second: Halves::NONE,
-    waiters: List::EMPTY,
-};
-
 /// All private caches of one core.
 #[derive(Clone, Debug)]
 pub(super) struct Caches {
     clock: Clock,
     l1i: TimedTags,
     l1d: TimedTags,
-    l2: TagArray,
+    pub(super) l2: TagArray,
     l1i_lines: LineSize,
-    l1d_lines: LineSize,
-    l2_lines: LineSize,
+    pub(super) l1d_lines: LineSize,
+    pub(super) l2_lines: LineSize,
     l1i_latency: u64,
-    l1d_latency: u64,
-    l2_latency: u64,
+    pub(super) l1d_latency: u64,
+    pub(super) l2_latency: u64,
     /// Look-ups of L1D, if those are limited.
     l1d_port: Option<Pool>,
-    l1d_mshrs: Mshrs,
-    l2_mshrs: Mshrs,
+    pub(super) l1d_mshrs: Mshrs,
+    pub(super) l2_mshrs: Mshrs,
     /// By the number of the L2 register.
-    outstanding: Box<[Outstanding]>,
+    pub(super) outstanding: Box<[Outstanding]>,
     waiters: Lists<Waiter>,
     stalled: VecDeque<Stalled>,
+    /// Whether there is a prefetcher.
+    pub(super) prefetches: bool,
+    pub(super) l1d_prefetcher: Option<Prefetcher>,
+    pub(super) l2_prefetcher: Option<Prefetcher>,
+    /// The latest instructions whose load, and whose store, the prefetchers have seen.
+    pub(super) latest_seen: [u64; 2],
+    l1d_unused: Unused,
+    l2_unused: Unused,
     /// The latest arrival: nothing is sent out before it.
     latest_fill: u64,
     pub(super) l1i_counters: CacheCounters,
@@ -101,6 +90,9 @@ pub(super) struct Caches {
 impl Caches {
     pub(super) fn new(config: &NodeConfig) -> Caches {
         let timed = |cache: &CacheConfig| TimedTags::new(cache.sets(), cache.ways, cache.replacement);
+        let prefetcher =
+            |cache: &CacheConfig| cache.prefetcher.map(|config| Prefetcher::new(config, LineSize::new(cache.line)));
+        let unused = |cache: &CacheConfig| Unused::new(cache.lines(), cache.prefetcher);
         Caches {
             clock: Clock::from_mhz(config.clock_mhz),
             l1i: timed(&config.l1i),
@@ -115,9 +107,15 @@ impl Caches {
             l1d_port: config.l1d_lookups.as_ref().map(Pool::new),
             l1d_mshrs: Mshrs::new(config.l1d.mshrs),
             l2_mshrs: Mshrs::new(config.l2.mshrs),
-            outstanding: vec![NOT_WANTED; config.l2.mshrs].into(),
+            outstanding: vec![Outstanding::NOT_WANTED; config.l2.mshrs].into(),
             waiters: Lists::new(),
             stalled: VecDeque::new(),
+            prefetches: config.l1d.prefetcher.or(config.l2.prefetcher).is_some(),
+            l1d_prefetcher: prefetcher(&config.l1d),
+            l2_prefetcher: prefetcher(&config.l2),
+            latest_seen: [UNKNOWN; 2],
+            l1d_unused: unused(&config.l1d),
+            l2_unused: unused(&config.l2),
             latest_fill: 0,
             l1i_counters: CacheCounters::default(),
             l1d_counters: CacheCounters::default(),
@@ -178,29 +176,32 @@ impl Caches {
             self.l1d.tags.mark_dirty(slot);
         }
         self.l1d_counters.hits += 1;
-        Answer::At(self.l1d.ready(slot, looked_up, cycle + self.l1d_latency + self.l2_latency))
+        let ready = self.l1d.ready(slot, looked_up, cycle + self.l1d_latency + self.l2_latency);
+        if self.l1d_unused.take(slot) {
+            self.l1d_counters.prefetches.count_use(ready > looked_up);
+        }
+        Answer::At(ready)
     }
 
     fn data_miss(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
-        let write = matches!(waiter, Waiter::Store(_));
-        if let Some(register) = self.l2_mshrs.find(half.line().0) {
+        if let Some(register) = self.under_way(half) {
             return self.join(register, half, cycle, waiter);
         }
         let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
         let looked_up = vacancy.start + self.l1d_latency + self.l2_latency;
-        if self.l2.lookup(self.l2_lines.key(half)).is_some() {
+        let write = matches!(waiter, Waiter::Store(_));
+        let purpose = if write { Purpose::Write } else { Purpose::Read };
+        if self.hit_l2(half) {
             self.l1d_mshrs.take(vacancy, looked_up);
             self.l1d_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.fill_l1d(half, looked_up, write, looked_up, out);
+            self.fill_l1d(half, looked_up, purpose, looked_up, out);
             return Answer::At(looked_up);
         }
         let kind = if write { RequestKind::ReadForOwnership } else { RequestKind::Read };
+        let Some(register) = self.ask(half, looked_up, kind, waiter, out) else { return Answer::Stalled };
         let data = self.l1d_lines.covered(half);
-        let wanted = Outstanding { data, written: if write { data } else { Halves::NONE }, ..NOT_WANTED };
-        if !self.ask(half, looked_up, kind, wanted, waiter, out) {
-            return Answer::Stalled;
-        }
+        self.outstanding[register].want_data(data, purpose, &mut self.l1d_counters.prefetches);
         self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
         self.l1d_counters.misses += 1;
         Answer::Asked
@@ -218,11 +219,9 @@ impl Caches {
             self.l1d_counters.misses += 1;
         }
         let outstanding = &mut self.outstanding[register];
-        outstanding.data.add(data);
-        outstanding.second.add(self.l2_lines.covered(half));
-        if matches!(waiter, Waiter::Store(_)) {
-            outstanding.written.add(data);
-        }
+        let purpose = if matches!(waiter, Waiter::Store(_)) { Purpose::Write } else { Purpose::Read };
+        outstanding.want_data(data, purpose, &mut self.l1d_counters.prefetches);
+        outstanding.want_second(self.l2_lines.covered(half), false, &mut self.l2_counters.prefetches);
         self.waiters.push(&mut outstanding.waiters, waiter);
         Answer::Asked
     }
@@ -235,49 +234,68 @@ impl Caches {
             self.l1i_counters.hits += 1;
             return Answer::At(self.l1i.ready(slot, cycle, looked_up));
         }
-        if let Some(register) = self.l2_mshrs.find(half.line().0) {
+        if let Some(register) = self.under_way(half) {
             self.l1i_counters.misses += 1;
             self.l2_counters.merged += 1;
             let outstanding = &mut self.outstanding[register];
             outstanding.code.add(self.l1i_lines.covered(half));
-            outstanding.second.add(self.l2_lines.covered(half));
+            outstanding.want_second(self.l2_lines.covered(half), false, &mut self.l2_counters.prefetches);
             self.waiters.push(&mut outstanding.waiters, Waiter::Fetch);
             return Answer::Asked;
         }
         // Code that was just written may be in L1D alone.
-        let in_l1d = |caches: &Caches| caches.l1d.tags.probe(caches.l1d_lines.key(half)).is_some();
-        if self.l2.lookup(self.l2_lines.key(half)).is_some() || in_l1d(self) {
+        if self.hit_l2(half) || self.in_l1d(half) {
             self.l1i_counters.misses += 1;
             self.l2_counters.hits += 1;
             self.l1i.fill(key, looked_up, false);
             return Answer::At(looked_up);
         }
-        let wanted = Outstanding { code: self.l1i_lines.covered(half), ..NOT_WANTED };
-        if !self.ask(half, looked_up, RequestKind::Instruction, wanted, Waiter::Fetch, out) {
-            return Answer::Stalled;
-        }
+        let kind = RequestKind::Instruction;
+        let Some(register) = self.ask(half, looked_up, kind, Waiter::Fetch, out) else { return Answer::Stalled };
+        self.outstanding[register].code.add(self.l1i_lines.covered(half));
         self.l1i_counters.misses += 1;
         Answer::Asked
     }
 
-    /// Asks for the line of `half` from beyond L2, if there is a register for it.
+    pub(super) fn in_l1d(&self, half: Half) -> bool {
+        self.l1d.tags.probe(self.l1d_lines.key(half)).is_some()
+    }
+
+    /// The register that waits for `half`, or for the rest of its line while L2 has nothing of `half`.
+    pub(super) fn under_way(&self, half: Half) -> Option<usize> {
+        let register = self.l2_mshrs.find(half.line().0)?;
+        let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(half));
+        (wanted || self.l2.probe(self.l2_lines.key(half)).is_none()).then_some(register)
+    }
+
+    /// Looks up in L2 for a first-level cache; tells whether it is there.
+    pub(super) fn hit_l2(&mut self, half: Half) -> bool {
+        let Some(slot) = self.l2.lookup(self.l2_lines.key(half)) else { return false };
+        if self.l2_unused.take(slot) {
+            self.l2_counters.prefetches.count_use(false);
+        }
+        true
+    }
+
+    /// Asks for the line of `half` from beyond L2, if there is a register for it; tells which it took.
     fn ask(
         &mut self,
         half: Half,
         cycle: u64,
         kind: RequestKind,
-        wanted: Outstanding,
         waiter: Waiter,
         out: &mut Vec<Request>,
-    ) -> bool {
-        let Some(vacancy) = self.l2_mshrs.vacancy(cycle) else { return false };
+    ) -> Option<usize> {
+        let vacancy = self.l2_mshrs.vacancy(cycle)?;
         let line = half.line();
         let register = self.l2_mshrs.take_for(vacancy, line.0);
-        self.outstanding[register] = Outstanding { second: self.l2_lines.covered(half), ..wanted };
+        self.outstanding[register] = Outstanding::NOT_WANTED;
+        let second = self.l2_lines.covered(half);
+        self.outstanding[register].want_second(second, false, &mut self.l2_counters.prefetches);
         self.waiters.push(&mut self.outstanding[register].waiters, waiter);
         self.l2_counters.misses += 1;
         self.send(line, vacancy.start, kind, out);
-        true
+        Some(register)
     }
 
     /// Takes in a line that arrived, and hands over the list of those that waited.
@@ -288,12 +306,13 @@ impl Caches {
         };
         let wanted = self.outstanding[register];
         for half in self.l2_lines.some_of(line, wanted.second) {
-            self.fill_l2(half, false, cycle, out);
+            let purpose = wanted.second_purpose(self.l2_lines.covered(half));
+            self.fill_l2(half, purpose, cycle, out);
         }
         for half in self.l1d_lines.some_of(line, wanted.data) {
             self.l1d_mshrs.arrived(self.l1d_lines.key(half), cycle);
-            let written = wanted.written.overlap(self.l1d_lines.covered(half));
-            self.fill_l1d(half, cycle, written, cycle, out);
+            let purpose = wanted.data_purpose(self.l1d_lines.covered(half));
+            self.fill_l1d(half, cycle, purpose, cycle, out);
         }
         for half in self.l1i_lines.some_of(line, wanted.code) {
             self.l1i.fill(self.l1i_lines.key(half), cycle, false);
@@ -306,28 +325,39 @@ impl Caches {
         self.waiters.pop(list)
     }
 
-    fn fill_l1d(&mut self, half: Half, arrival: u64, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
-        if let (_, Some(Evicted { key, dirty: true })) = self.l1d.fill(self.l1d_lines.key(half), arrival, dirty) {
+    pub(super) fn fill_l1d(&mut self, half: Half, arrival: u64, purpose: Purpose, cycle: u64, out: &mut Vec<Request>) {
+        let (slot, evicted) = self.l1d.fill(self.l1d_lines.key(half), arrival, purpose == Purpose::Write);
+        self.l1d_counters.prefetches.useless += u64::from(self.l1d_unused.take(slot));
+        if purpose == Purpose::Ahead {
+            self.l1d_unused.note(slot);
+        }
+        if let Some(Evicted { key, dirty: true }) = evicted {
             self.l1d_counters.writebacks += 1;
-            self.fill_l2(self.l1d_lines.first(key), true, cycle, out);
+            self.fill_l2(self.l1d_lines.first(key), Purpose::Write, cycle, out);
         }
     }
 
-    fn fill_l2(&mut self, half: Half, dirty: bool, cycle: u64, out: &mut Vec<Request>) {
+    fn fill_l2(&mut self, half: Half, purpose: Purpose, cycle: u64, out: &mut Vec<Request>) {
         let key = self.l2_lines.key(half);
+        let dirty = purpose == Purpose::Write;
         if let Some(slot) = self.l2.lookup(key) {
             if dirty {
                 self.l2.mark_dirty(slot);
             }
             return;
         }
-        if let (_, Some(Evicted { key, dirty: true })) = self.l2.insert(key, dirty) {
+        let (slot, evicted) = self.l2.insert(key, dirty);
+        self.l2_counters.prefetches.useless += u64::from(self.l2_unused.take(slot));
+        if purpose == Purpose::Ahead {
+            self.l2_unused.note(slot);
+        }
+        if let Some(Evicted { key, dirty: true }) = evicted {
             self.l2_counters.writebacks += 1;
             self.send(self.l2_lines.first(key).line(), cycle, RequestKind::WriteBack, out);
         }
     }
 
-    fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) {
+    pub(super) fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) {
         let at = self.clock.start_of(Cycles(cycle.max(self.latest_fill)));
         out.push(Request { at, line, kind });
     }

@@ -2,6 +2,7 @@
 
 use super::config::{NodeConfig, WALK_LEVELS_MAX};
 use super::lines::HALF_BYTES;
+use super::prefetch::{PrefetcherConfig, TABLE_WAYS};
 use units::{Bytes, LINE_BYTES};
 use workload::instruction::Reg;
 
@@ -52,6 +53,9 @@ pub enum NodeConfigError {
         /// The length of the lines of L2.
         longest: Bytes,
     },
+    /// A prefetcher where there can be none.
+    #[error("l1i.prefetcher: only l1d and l2 can have one")]
+    CodePrefetcher,
     /// A walker whose levels and structure caches do not fit together.
     #[error(
         "walker.levels is {levels} with {caches} structure caches: expected 2 to {WALK_LEVELS_MAX} levels and one cache less"
@@ -83,6 +87,7 @@ impl NodeConfig {
         self.check_counts()?;
         self.check_options()?;
         self.check_units()?;
+        self.check_prefetchers()?;
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
             let (line, longest) = (cache.line, self.l2.line);
             if ![HALF_BYTES, LINE_BYTES as u64].contains(&line.0) || line > longest {
@@ -134,6 +139,25 @@ impl NodeConfig {
         Ok(())
     }
 
+    fn check_prefetchers(&self) -> Result<(), NodeConfigError> {
+        if self.l1i.prefetcher.is_some() {
+            return Err(NodeConfigError::CodePrefetcher);
+        }
+        for (name, cache) in [("l1d", &self.l1d), ("l2", &self.l2)] {
+            let Some(prefetcher) = cache.prefetcher else { continue };
+            at_least_one(prefetcher.degree().into(), || format!("{name}.prefetcher.degree"))?;
+            // A prefetch takes no last register: with fewer than these there never is one.
+            at_least(2, cache.mshrs as u64, || format!("{name}.mshrs, with a prefetcher,"))?;
+            if let PrefetcherConfig::Stride { entries: found, .. } = prefetcher
+                && (!found.is_power_of_two() || found < TABLE_WAYS)
+            {
+                let key = if name == "l1d" { "l1d.prefetcher.stride.entries" } else { "l2.prefetcher.stride.entries" };
+                return Err(NodeConfigError::TableSize { key, found, least: TABLE_WAYS });
+            }
+        }
+        Ok(())
+    }
+
     fn check_options(&self) -> Result<(), NodeConfigError> {
         for (key, width) in [
             ("issue_width", self.issue_width),
@@ -179,7 +203,11 @@ impl NodeConfig {
 }
 
 fn at_least_one(found: u64, key: impl FnOnce() -> String) -> Result<(), NodeConfigError> {
-    if found == 0 { Err(NodeConfigError::TooFew { key: key(), found, least: 1 }) } else { Ok(()) }
+    at_least(1, found, key)
+}
+
+fn at_least(least: u64, found: u64, key: impl FnOnce() -> String) -> Result<(), NodeConfigError> {
+    if found < least { Err(NodeConfigError::TooFew { key: key(), found, least }) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -209,6 +237,19 @@ mod tests {
         assert_eq!(
             broken(|c| c.l2.line = Bytes(32)),
             "l1i.line is 64 B: expected 32 B or 64 B, and no more than the 32 B of l2.line"
+        );
+        fn next(degree: u32) -> Option<PrefetcherConfig> {
+            Some(PrefetcherConfig::NextLine { degree })
+        }
+        assert_eq!(broken(|c| c.l1i.prefetcher = next(1)), "l1i.prefetcher: only l1d and l2 can have one");
+        assert_eq!(broken(|c| c.l2.prefetcher = next(0)), "l2.prefetcher.degree is 0: expected at least 1");
+        assert_eq!(
+            broken(|c| (c.l1d.prefetcher, c.l1d.mshrs) = (next(1), 1)),
+            "l1d.mshrs, with a prefetcher, is 1: expected at least 2"
+        );
+        assert_eq!(
+            broken(|c| c.l2.prefetcher = Some(PrefetcherConfig::Stride { degree: 1, entries: 2 })),
+            "l2.prefetcher.stride.entries is 2: expected a power of two from 4"
         );
         assert!(broken(|c| c.l1d.ways = 0).starts_with("l1d: 768 entries in 0 ways"));
         assert!(broken(|c| c.l1d.ways = 10).starts_with("l1d: 768 entries in 10 ways make 76 sets"));

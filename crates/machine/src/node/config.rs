@@ -1,5 +1,6 @@
 //! What a core and its private caches are made of, as a machine file says it.
 
+use super::prefetch::PrefetcherConfig;
 use crate::cache::Replacement;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
@@ -84,6 +85,9 @@ pub struct CacheConfig {
     /// Who has to leave.
     #[serde(default)]
     pub replacement: Replacement,
+    /// What it fetches ahead of its use; nothing if it only fetches what it is asked for. L1I cannot have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetcher: Option<PrefetcherConfig>,
 }
 
 fn memory_line() -> Bytes {
@@ -93,7 +97,8 @@ fn memory_line() -> Bytes {
 impl CacheConfig {
     /// A cache of 64-byte lines that replaces the least recently used and has no more than it must.
     pub fn new(size: Bytes, ways: usize, latency_cycles: u64, mshrs: usize) -> CacheConfig {
-        CacheConfig { size, ways, latency_cycles, mshrs, line: memory_line(), replacement: Replacement::Lru }
+        let replacement = Replacement::Lru;
+        CacheConfig { size, ways, latency_cycles, mshrs, line: memory_line(), replacement, prefetcher: None }
     }
 
     /// How many lines it has room for.

@@ -40,9 +40,11 @@ pub(super) struct Entry {
     pub(super) stores: u32,
     /// Physical registers to give back at retirement.
     pub(super) results: u32,
+    /// The low part of its address: by this the prefetchers know it.
+    pub(super) pc: u32,
 }
 
-const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0 };
+const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0, pc: 0 };
 
 /// What is known so far of when an instruction can do what.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +168,8 @@ impl Core {
         let number = self.window.enter();
         let place = self.place(number);
         let results = step.instruction.destinations.len() as u32;
-        self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results };
+        let pc = step.instruction.pc.0 as u32;
+        self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
         let plan = self.plan(number, step, cycle);
         self.schedule(number, plan, step.touches, out);
         self.write_registers(number, step);

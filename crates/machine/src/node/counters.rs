@@ -14,7 +14,7 @@ pub struct HitCounters {
 /// Accesses to one private cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct CacheCounters {
-    /// Found, or arriving within the latency of the next level.
+    /// Found, or arriving within the latency of the next level or ahead of its use.
     pub hits: u64,
     /// Not found, and the first to send for the line.
     pub misses: u64,
@@ -22,6 +22,29 @@ pub struct CacheCounters {
     pub merged: u64,
     /// Dirty lines that left for the next level.
     pub writebacks: u64,
+    /// What its prefetcher did; none of that is in the other counts.
+    pub prefetches: PrefetchCounters,
+}
+
+/// What came of a cache's prefetches. Those neither useful nor useless are under way or still waiting for a use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct PrefetchCounters {
+    /// Lines fetched ahead.
+    pub issued: u64,
+    /// Of these, used.
+    pub useful: u64,
+    /// Of those used, wanted before they had arrived.
+    pub late: u64,
+    /// Of those issued, gone without a use.
+    pub useless: u64,
+}
+
+impl PrefetchCounters {
+    /// The first use of a line that was fetched ahead.
+    pub(super) fn count_use(&mut self, late: bool) {
+        self.useful += 1;
+        self.late += u64::from(late);
+    }
 }
 
 /// Cycles by which the entry of instructions into the window was put off, each charged to the first cause that reached so far: in

@@ -22,6 +22,11 @@ impl Half {
         Half(line.0 * 2 + u64::from(offset) / HALF_BYTES)
     }
 
+    /// The half with the byte at that address.
+    pub(super) fn at(address: u64) -> Half {
+        Half(address / HALF_BYTES)
+    }
+
     /// Where a touch begins.
     #[inline]
     pub(super) fn touched(touch: &Touch) -> Half {
@@ -49,6 +54,17 @@ impl Halves {
     pub(super) fn add(&mut self, other: Halves) {
         self.0 |= other.0;
     }
+
+    pub(super) fn without(self, other: Halves) -> Halves {
+        Halves(self.0 & !other.0)
+    }
+
+    /// Takes `other` away; tells whether any of it was there.
+    pub(super) fn remove(&mut self, other: Halves) -> bool {
+        let overlap = self.overlap(other);
+        *self = self.without(other);
+        overlap
+    }
 }
 
 /// How long the lines of a cache are.
@@ -72,6 +88,11 @@ impl LineSize {
     /// The first half of the cache's line with that key.
     pub(super) fn first(self, key: u64) -> Half {
         Half(key << self.shift)
+    }
+
+    /// Bytes of a line.
+    pub(super) fn bytes(self) -> u64 {
+        HALF_BYTES << self.shift
     }
 
     /// The halves that the cache's line with `half` has.

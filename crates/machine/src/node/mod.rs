@@ -14,10 +14,12 @@
 //! | `stores.rs` | the store queue and forwarding from it |
 //! | `branch.rs`, `tage.rs` | branch prediction |
 //! | `caches.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
-//! | `lines.rs` | lines of 32 and 64 bytes |
+//! | `lines.rs`, `outstanding.rs` | lines of 32 and 64 bytes, and what is known of those under way |
+//! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
 
+mod ahead;
 mod branch;
 mod caches;
 mod check;
@@ -27,6 +29,8 @@ mod counters;
 mod front;
 mod lines;
 mod mshr;
+mod outstanding;
+mod prefetch;
 mod queue;
 mod schedule;
 mod stores;
@@ -45,7 +49,8 @@ pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PredictorConfig, TableLayout,
     TlbConfig, WALK_LEVELS_MAX, WalkerConfig,
 };
-pub use counters::{CacheCounters, HitCounters, LostCycles, NodeCounters};
+pub use counters::{CacheCounters, HitCounters, LostCycles, NodeCounters, PrefetchCounters};
+pub use prefetch::PrefetcherConfig;
 pub use walk::PageTables;
 
 use self::core::Core;
@@ -122,6 +127,8 @@ pub enum RequestKind {
     ReadForOwnership,
     /// To be executed.
     Instruction,
+    /// Expected to be wanted.
+    Prefetch,
     /// Dirty, and evicted.
     WriteBack,
 }

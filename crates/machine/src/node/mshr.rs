@@ -40,6 +40,13 @@ impl Mshrs {
         (start != UNKNOWN).then_some(Vacancy { register, start })
     }
 
+    /// A register that is free at `cycle`, if another one is free as well: prefetches leave one for what is asked for.
+    pub(super) fn spare(&self, cycle: u64) -> Option<Vacancy> {
+        let mut free = self.free_from.iter().enumerate().filter(|(_, free)| **free <= cycle);
+        let register = free.next()?.0;
+        free.next().map(|_| Vacancy { register, start: cycle })
+    }
+
     /// Takes a register until `end`.
     pub(super) fn take(&mut self, vacancy: Vacancy, end: u64) {
         self.free_from[vacancy.register] = end;

@@ -1,6 +1,7 @@
 //! Scheduling: from sources to completion, now if all times are known, else when memory answers.
 
 use super::Request;
+use super::ahead::Origin;
 use super::caches::{Answer, Waiter};
 use super::core::{Core, Plan, Role};
 use super::lines::Half;
@@ -41,7 +42,9 @@ impl Core {
         if touch.store {
             let issued = self.units.issue(plan.addresses);
             let start = self.units.store_ports.start(issued);
-            plan.stores = plan.stores.max(self.translate_early(touch.page, start) + 1);
+            let translated = self.translate_early(touch.page, start);
+            self.caches.see_store(self.origin(number), touch, translated, out);
+            plan.stores = plan.stores.max(translated + 1);
             return;
         }
         let issued = self.units.issue(plan.addresses) + self.load_start;
@@ -68,10 +71,16 @@ impl Core {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
             Some(forward) => self.forward(number, forward, translated),
             None => {
-                let ready = self.caches.access(Half::touched(touch), translated, Waiter::Load(number), out)?;
+                let ready = self.caches.load(self.origin(number), touch, translated, out)?;
                 Some(ready + self.load_return)
             }
         }
+    }
+
+    /// The instruction as the prefetchers know it.
+    #[inline]
+    fn origin(&self, number: u64) -> Origin {
+        Origin { number, pc: self.entries[self.place(number)].pc }
     }
 
     /// When a store's address is translated. If page tables are walked, that is left until the store is written.

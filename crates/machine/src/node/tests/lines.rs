@@ -73,6 +73,14 @@ fn with_short_lines_everywhere_the_other_half_is_asked_for_again() {
 }
 
 #[test]
+fn a_half_that_is_in_l2_does_not_wait_for_the_other_one() {
+    let mut bench = Bench::warm(&short_everywhere(), &[64, 66, 68]);
+    bench.cycles(&[load(1, &[], 64, 32), load(2, &[], 64, 0)]);
+    let counters = bench.node.counters();
+    assert_eq!((counters.l2.hits, counters.l2.merged, counters.l1d.hits), (1, 0, 0));
+}
+
+#[test]
 fn misses_of_both_halves_make_one_request_and_take_a_register_of_l1d_each() {
     for config in [short_l1(), short_everywhere()] {
         let both = [load(1, &[], 64, 0), load(2, &[], 64, 32)];

@@ -2,6 +2,7 @@
 
 mod exact;
 mod lines;
+mod prefetch;
 mod random;
 mod ticking;
 mod walk;

@@ -50,16 +50,27 @@ fn some_op() -> impl Strategy<Value = Op> {
     )
 }
 
+fn some_prefetchers() -> impl Strategy<Value = (Option<PrefetcherConfig>, Option<PrefetcherConfig>)> {
+    let one = || {
+        let next_line = (1..3u32).prop_map(|degree| Some(PrefetcherConfig::NextLine { degree }));
+        let stride = (1..3u32).prop_map(|degree| Some(PrefetcherConfig::Stride { degree, entries: 4 }));
+        prop_oneof![Just(None), next_line, stride]
+    };
+    (one(), one())
+}
+
 fn some_config() -> impl Strategy<Value = NodeConfig> {
     let lines = prop_oneof![Just((64, 64)), Just((32, 64)), Just((32, 32))];
-    (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..4usize, 1..4usize, lines).prop_map(
-        |(width, rob, loads, stores, l1d, l2, (l1_line, l2_line))| {
+    (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..5usize, 1..5usize, lines, some_prefetchers()).prop_map(
+        |(width, rob, loads, stores, l1d, l2, (l1_line, l2_line), (l1d_ahead, l2_ahead))| {
             let mut config = small();
             (config.dispatch_width, config.retire_width) = (width, 5 - width);
             (config.rob, config.load_queue, config.store_queue) = (rob, loads, stores);
             (config.l1d.mshrs, config.l2.mshrs) = (l1d, l2);
             (config.l1d.line, config.l2.line) = (::units::Bytes(l1_line), ::units::Bytes(l2_line));
             config.l1i = CacheConfig { size: ::units::Bytes(4 * 64), ..config.l1d.clone() };
+            config.l1d.prefetcher = l1d_ahead.filter(|_| l1d > 1);
+            config.l2.prefetcher = l2_ahead.filter(|_| l2 > 1);
             config.dtlb = TlbConfig { entries: 2, ways: 1, latency_cycles: 1 };
             config.walk_latency_cycles = 20;
             config
@@ -179,6 +190,9 @@ proptest! {
         let outcome = Trial::run(&config, &ops, seed);
         assert_order(&ops, &outcome.completions);
         prop_assert_eq!(&outcome, &Trial::run(&config, &ops, seed));
+        for counts in [outcome.counters.l1d.prefetches, outcome.counters.l2.prefetches] {
+            prop_assert!(counts.late <= counts.useful && counts.useful + counts.useless <= counts.issued);
+        }
     }
 
     #[test]

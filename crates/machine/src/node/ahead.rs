@@ -1,0 +1,122 @@
+//! Prefetching into L1D and L2: what the prefetchers expect is fetched ahead of its use, where there is room.
+//!
+//! The prefetcher of L1D sees every load that is looked up and every store whose address is generated; that of L2 sees
+//! what L1D sends on, its prefetches included. Of an instruction with several loads or stores the first of each is seen: the
+//! others are mostly the rest of an access across the end of a line, and would hide its stride.
+//!
+//! A prefetch takes the way of a miss, a register at each level included, but only while another register stays free for
+//! what is asked for. It needs no translation, as it does not leave its page, and no place among L1D's look-ups.
+
+use super::caches::{Caches, Waiter};
+use super::lines::Half;
+use super::outstanding::{Outstanding, Purpose};
+use super::prefetch::Seen;
+use super::{Request, RequestKind, Touch};
+use units::LINE_BYTES;
+
+/// An instruction as the prefetchers know it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// Its number in the order of the program.
+    pub(super) number: u64,
+    /// Its address, as far as is kept.
+    pub(super) pc: u32,
+}
+
+impl Caches {
+    /// Looks a load up, and whatever is expected after it.
+    #[inline]
+    pub(super) fn load(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) -> Option<u64> {
+        let half = Half::touched(touch);
+        let waiter = Waiter::Load(origin.number);
+        if !self.prefetches {
+            return self.access(half, cycle, waiter, out);
+        }
+        let missed = !self.in_l1d(half);
+        let ready = self.access(half, cycle, waiter, out);
+        self.see(origin, touch, missed, cycle, out);
+        ready
+    }
+
+    /// Shows the prefetchers a store, when its address is known.
+    #[inline]
+    pub(super) fn see_store(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) {
+        if self.prefetches {
+            let missed = !self.in_l1d(Half::touched(touch));
+            self.see(origin, touch, missed, cycle, out);
+        }
+    }
+
+    /// Shows an access to L1D's prefetcher, and to that of L2 if it missed.
+    fn see(&mut self, origin: Origin, touch: &Touch, missed: bool, cycle: u64, out: &mut Vec<Request>) {
+        let latest = &mut self.latest_seen[usize::from(touch.store)];
+        if *latest == origin.number {
+            return;
+        }
+        *latest = origin.number;
+        let address = touch.line.0 * LINE_BYTES as u64 + u64::from(touch.offset);
+        let seen = Seen { origin: u64::from(origin.pc) << 1 | u64::from(touch.store), address };
+        let at_l2 = cycle + self.l1d_latency;
+        if missed {
+            self.see_at_l2(seen, at_l2, out);
+        }
+        let Some(prefetcher) = &mut self.l1d_prefetcher else { return };
+        for address in prefetcher.expect(seen) {
+            if self.prefetch_l1d(Half::at(address), cycle, out) {
+                self.see_at_l2(Seen { address, ..seen }, at_l2, out);
+            }
+        }
+    }
+
+    fn see_at_l2(&mut self, seen: Seen, cycle: u64, out: &mut Vec<Request>) {
+        let Some(prefetcher) = &mut self.l2_prefetcher else { return };
+        for address in prefetcher.expect(seen) {
+            self.prefetch_l2(Half::at(address), cycle, out);
+        }
+    }
+
+    /// Fetches into L1D what is not there or on its way, if there is room; tells whether that was so.
+    fn prefetch_l1d(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> bool {
+        let (data, second) = (self.l1d_lines.covered(half), self.l2_lines.covered(half));
+        let register = self.under_way(half);
+        if self.in_l1d(half) || register.is_some_and(|register| self.outstanding[register].data.overlap(data)) {
+            return false;
+        }
+        let Some(vacancy) = self.l1d_mshrs.spare(cycle) else { return false };
+        let looked_up = cycle + self.l1d_latency + self.l2_latency;
+        if register.is_none() && self.hit_l2(half) {
+            self.l1d_mshrs.take(vacancy, looked_up);
+            self.fill_l1d(half, looked_up, Purpose::Ahead, looked_up, out);
+        } else {
+            let Some(register) = register.or_else(|| self.ask_ahead(half, looked_up, out)) else { return false };
+            self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
+            let outstanding = &mut self.outstanding[register];
+            outstanding.want_data(data, Purpose::Ahead, &mut self.l1d_counters.prefetches);
+            outstanding.want_second(second, false, &mut self.l2_counters.prefetches);
+        }
+        self.l1d_counters.prefetches.issued += 1;
+        true
+    }
+
+    /// Fetches into L2 what is not there, not in L1D, and not on its way, if there is room. `cycle` is that of its look-up.
+    fn prefetch_l2(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) {
+        let second = self.l2_lines.covered(half);
+        let register = self.l2_mshrs.find(half.line().0);
+        let under_way = register.is_some_and(|register| self.outstanding[register].second.overlap(second));
+        if under_way || self.in_l1d(half) || self.l2.probe(self.l2_lines.key(half)).is_some() {
+            return;
+        }
+        let Some(register) = register.or_else(|| self.ask_ahead(half, cycle + self.l2_latency, out)) else { return };
+        self.outstanding[register].want_second(second, true, &mut self.l2_counters.prefetches);
+        self.l2_counters.prefetches.issued += 1;
+    }
+
+    /// Asks for the line of `half` from beyond L2, if a register can be spared; tells which it took.
+    fn ask_ahead(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
+        let vacancy = self.l2_mshrs.spare(cycle)?;
+        let register = self.l2_mshrs.take_for(vacancy, half.line().0);
+        self.outstanding[register] = Outstanding::NOT_WANTED;
+        self.send(half.line(), cycle, RequestKind::Prefetch, out);
+        Some(register)
+    }
+}

@@ -1,0 +1,172 @@
+//! What a prefetcher expects: from the accesses that a cache sees, the lines that it will be asked for next.
+//!
+//! Two kinds. *Next-line* expects the lines behind the one accessed, after every access (the "always prefetch" of Smith, ACM
+//! Computing Surveys 14(3), 1982). *Stride* keeps the reference prediction table of Chen and Baer (IEEE Transactions on
+//! Computers 44(5), 1995): for each instruction that accesses data the latest address, the stride to it, and whether that
+//! stride held. An instruction whose stride changes twice in a row is left alone until it repeats itself.
+//!
+//! Strides below a line are taken for a whole line in their direction, since the line itself is there already. Nothing is
+//! expected beyond the 4 KB frame of the access: what follows it in physical memory may be anyone's. Which of the
+//! expected lines are worth a request, and whether there is room for one, is for the caches to say (`ahead.rs`).
+
+use super::lines::LineSize;
+use crate::cache::{Slot, TagArray};
+use serde::{Deserialize, Serialize};
+
+/// Associativity of the reference prediction table.
+pub(super) const TABLE_WAYS: usize = 4;
+/// Bits of an address within a frame of 4 KB.
+const FRAME_BITS: u32 = 12;
+
+/// A prefetcher, as a machine file says it: `{ stride = { degree = 2, entries = 64 } }`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PrefetcherConfig {
+    /// The lines behind each access.
+    NextLine {
+        /// How many lines ahead.
+        degree: u32,
+    },
+    /// The lines at the strides of instructions.
+    Stride {
+        /// How many strides ahead.
+        degree: u32,
+        /// Instructions that the table holds, in sets of four.
+        entries: usize,
+    },
+}
+
+impl PrefetcherConfig {
+    /// Lines that one access makes it expect.
+    pub(super) fn degree(self) -> u32 {
+        match self {
+            PrefetcherConfig::NextLine { degree } | PrefetcherConfig::Stride { degree, .. } => degree,
+        }
+    }
+}
+
+/// An access as a prefetcher sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Seen {
+    /// Who accesses: instruction and kind of access.
+    pub(super) origin: u64,
+    /// The first byte's physical address.
+    pub(super) address: u64,
+}
+
+/// How far an instruction's stride is to be trusted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trust {
+    Initial,
+    Transient,
+    Steady,
+    NoPrediction,
+}
+
+/// What is known of one instruction.
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    address: u64,
+    stride: i64,
+    trust: Trust,
+}
+
+impl Reference {
+    const fn new(address: u64) -> Reference {
+        Reference { address, stride: 0, trust: Trust::Initial }
+    }
+
+    /// Takes in the next address.
+    fn learn(&mut self, address: u64) {
+        let stride = address.wrapping_sub(self.address) as i64;
+        let right = stride == self.stride;
+        self.address = address;
+        // A stride that was steady is given a second chance.
+        if !right && self.trust != Trust::Steady {
+            self.stride = stride;
+        }
+        self.trust = match (self.trust, right) {
+            (Trust::Initial | Trust::Transient | Trust::Steady, true) => Trust::Steady,
+            (Trust::NoPrediction, true) | (Trust::Initial, false) => Trust::Transient,
+            (Trust::Steady, false) => Trust::Initial,
+            (Trust::Transient | Trust::NoPrediction, false) => Trust::NoPrediction,
+        };
+    }
+}
+
+/// The reference prediction table.
+#[derive(Clone, Debug)]
+struct Table {
+    tags: TagArray,
+    references: Box<[Reference]>,
+}
+
+impl Table {
+    fn new(entries: usize) -> Table {
+        let tags = TagArray::new(entries / TABLE_WAYS, TABLE_WAYS);
+        Table { references: vec![Reference::new(0); tags.slots()].into(), tags }
+    }
+
+    /// The stride to expect after this access; zero if none.
+    fn stride_after(&mut self, seen: Seen) -> i64 {
+        let Some(slot) = self.tags.lookup(seen.origin) else {
+            let (slot, _) = self.tags.insert(seen.origin, false);
+            self.references[slot.index()] = Reference::new(seen.address);
+            return 0;
+        };
+        let reference = &mut self.references[slot.index()];
+        reference.learn(seen.address);
+        if reference.trust == Trust::NoPrediction { 0 } else { reference.stride }
+    }
+}
+
+/// The prefetcher of one cache.
+#[derive(Clone, Debug)]
+pub(super) struct Prefetcher {
+    /// Nothing if it expects the next lines whatever comes.
+    table: Option<Table>,
+    degree: u32,
+    line_bytes: i64,
+}
+
+impl Prefetcher {
+    /// Of a cache with lines of that size.
+    pub(super) fn new(config: PrefetcherConfig, lines: LineSize) -> Prefetcher {
+        let table = match config {
+            PrefetcherConfig::NextLine { .. } => None,
+            PrefetcherConfig::Stride { entries, .. } => Some(Table::new(entries)),
+        };
+        Prefetcher { table, degree: config.degree(), line_bytes: lines.bytes() as i64 }
+    }
+
+    /// What is expected after this access, the nearest first, by addresses.
+    pub(super) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
+        let stride = self.table.as_mut().map_or(self.line_bytes, |table| table.stride_after(seen));
+        let stride = stride.signum() * stride.abs().max(self.line_bytes);
+        let frame = seen.address >> FRAME_BITS;
+        let address = move |steps: u32| seen.address.wrapping_add_signed(stride.wrapping_mul(steps.into()));
+        let steps = if stride == 0 { 0 } else { self.degree };
+        (1..=steps).map(address).take_while(move |address| address >> FRAME_BITS == frame)
+    }
+}
+
+/// Which entries of a cache were prefetched and not used since. Takes no room without a prefetcher.
+#[derive(Clone, Debug)]
+pub(super) struct Unused(Box<[bool]>);
+
+impl Unused {
+    pub(super) fn new(slots: usize, prefetcher: Option<PrefetcherConfig>) -> Unused {
+        Unused(vec![false; if prefetcher.is_some() { slots } else { 0 }].into())
+    }
+
+    /// Notes that the entry was prefetched.
+    pub(super) fn note(&mut self, slot: Slot) {
+        self.0[slot.index()] = true;
+    }
+
+    /// Whether the entry was noted; it no longer is.
+    #[inline]
+    pub(super) fn take(&mut self, slot: Slot) -> bool {
+        self.0.get_mut(slot.index()).is_some_and(std::mem::take)
+    }
+}

@@ -1,0 +1,204 @@
+//! Prefetchers: what they expect, against a naive oracle, and what comes of it, to the exact cycle.
+
+use super::*;
+use crate::node::lines::LineSize;
+use crate::node::prefetch::{Prefetcher, Seen};
+use ::units::Bytes;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const MISS: u64 = 5 + 10 + MEMORY;
+const NEXT: Option<PrefetcherConfig> = Some(PrefetcherConfig::NextLine { degree: 1 });
+const STRIDE: Option<PrefetcherConfig> = Some(PrefetcherConfig::Stride { degree: 2, entries: 64 });
+
+fn expected(config: PrefetcherConfig, line: u64, seen: &[(u64, u64)]) -> Vec<Vec<u64>> {
+    let mut prefetcher = Prefetcher::new(config, LineSize::new(Bytes(line)));
+    seen.iter().map(|&(origin, address)| prefetcher.expect(Seen { origin, address }).collect()).collect()
+}
+
+fn stride(degree: u32, addresses: &[u64]) -> Vec<Vec<u64>> {
+    let seen: Vec<(u64, u64)> = addresses.iter().map(|&address| (7, address)).collect();
+    expected(PrefetcherConfig::Stride { degree, entries: 4 }, 64, &seen)
+}
+
+#[test]
+fn the_next_lines_of_the_frame_are_expected_and_none_beyond_it() {
+    let next = |line, address| expected(PrefetcherConfig::NextLine { degree: 2 }, line, &[(0, address)]).remove(0);
+    assert_eq!(next(64, 0x1010), [0x1050, 0x1090]);
+    assert_eq!(next(32, 0x1010), [0x1030, 0x1050]);
+    assert_eq!(next(64, 0x1f7f), [0x1fbf, 0x1fff]);
+    assert_eq!(next(64, 0x1f80), [0x1fc0]);
+    assert!(next(64, 0x1fc0).is_empty());
+}
+
+#[test]
+fn a_stride_is_expected_until_it_was_wrong_twice_and_again_once_it_was_right() {
+    let nothing = Vec::<u64>::new();
+    assert_eq!(stride(1, &[0, 100, 200]), [nothing.clone(), vec![200], vec![300]]);
+    assert_eq!(stride(1, &[0, 100, 700, 710]), [nothing.clone(), vec![200], nothing.clone(), nothing.clone()]);
+    assert_eq!(stride(1, &[0, 100, 700, 1300, 1900])[3..], [vec![1900], vec![2500]]);
+    assert_eq!(stride(1, &[0, 100, 200, 1000, 1100])[3..], [vec![1100], vec![1200]], "one exception to a steady one");
+    assert_eq!(stride(2, &[1000, 900, 800])[2], [700, 600]);
+    assert_eq!(stride(2, &[0, 8, 16])[2], [16 + 64, 16 + 128], "a whole line at least");
+    assert_eq!(stride(2, &[640, 632, 624])[2], [624 - 64, 624 - 128]);
+    assert_eq!(stride(3, &[0, 1500])[1], [3000], "4500 is beyond the frame");
+    assert!(stride(3, &[1500, 0])[1].is_empty());
+    assert!(stride(3, &[64, 64, 64])[2].is_empty());
+}
+
+/// The table as its paper tells it, without a limit to its entries.
+fn naive(accesses: &[(u64, u64)], degree: u32) -> Vec<Vec<u64>> {
+    // By state: initial, transient, steady, no prediction.
+    const RIGHT: [usize; 4] = [2, 2, 2, 1];
+    const WRONG: [usize; 4] = [1, 3, 0, 3];
+    let mut table: BTreeMap<u64, (i128, i128, usize)> = BTreeMap::new();
+    let mut expect = |&(origin, address): &(u64, u64)| {
+        let address = i128::from(address);
+        let Some((previous, stride, state)) = table.get_mut(&origin) else {
+            table.insert(origin, (address, 0, 0));
+            return Vec::new();
+        };
+        if *previous + *stride == address {
+            *state = RIGHT[*state];
+        } else {
+            if *state != 2 {
+                *stride = address - *previous;
+            }
+            *state = WRONG[*state];
+        }
+        *previous = address;
+        let step = if stride.abs() < 64 { 64 * stride.signum() } else { *stride };
+        let ahead = (1..=i128::from(degree)).map(|n| address + n * step);
+        let same_frame = ahead.take_while(|ahead| ahead.div_euclid(4096) == address / 4096);
+        if *state == 3 || *stride == 0 { Vec::new() } else { same_frame.map(|ahead| ahead as u64).collect() }
+    };
+    accesses.iter().map(&mut expect).collect()
+}
+
+fn some_accesses() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let run = (0..4u64, 0..20_000u64, -300..300i64, 1..8u64).prop_map(|(origin, start, stride, length)| {
+        (0..length).map(|n| (origin, (start + 4096).wrapping_add_signed(stride * n as i64))).collect::<Vec<_>>()
+    });
+    proptest::collection::vec(run, 1..30).prop_map(|runs| runs.concat())
+}
+
+proptest! {
+    #[test]
+    fn the_table_expects_what_its_paper_says(accesses in some_accesses(), degree in 1..5u32) {
+        let config = PrefetcherConfig::Stride { degree, entries: 4 };
+        prop_assert_eq!(expected(config, 64, &accesses), naive(&accesses, degree));
+    }
+}
+
+fn with(l1d: Option<PrefetcherConfig>, l2: Option<PrefetcherConfig>) -> NodeConfig {
+    let mut config = small();
+    (config.l1d.prefetcher, config.l2.prefetcher) = (l1d, l2);
+    config
+}
+
+fn kinds(bench: &Bench) -> Vec<(u64, RequestKind)> {
+    bench.requests.iter().map(|request| (request.line.0, request.kind)).collect()
+}
+
+#[test]
+fn what_was_fetched_ahead_costs_the_level_that_it_was_fetched_into() {
+    for (config, cycles) in [(with(NEXT, None), 5), (with(None, NEXT), 5 + 10)] {
+        let mut bench = Bench::warm(&config, &[]);
+        assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
+        assert_eq!(kinds(&bench), [(64, RequestKind::Read), (65, RequestKind::Prefetch)]);
+        assert_eq!(bench.requests[0].at, bench.requests[1].at);
+        assert_eq!(bench.cycles(&[load(1, &[], 65, 0)]), cycles);
+    }
+}
+
+#[test]
+fn a_store_is_seen_too_and_its_line_is_dirty_although_it_was_fetched_to_be_read() {
+    let mut bench = Bench::warm(&with(NEXT, None), &[]);
+    bench.cycles(&[store(1, 64, 0), op(Class::Serial, &[], &[])]);
+    assert_eq!(bench.sent(65, RequestKind::Prefetch), 1);
+    bench.cycles(&[store(1, 65, 0), op(Class::Serial, &[], &[])]);
+    assert_eq!(bench.node.dirty_lines(), [64, 65].map(LineAddr));
+    assert_eq!(bench.sent(65, RequestKind::ReadForOwnership), 0);
+}
+
+#[test]
+fn a_prefetch_from_l2_is_late_until_its_fifteenth_cycle() {
+    for distance in 8..13u64 {
+        // The last two displace line 65 from L1D, not from L2.
+        let mut bench = Bench::warm(&with(NEXT, None), &[64, 65, 69, 73]);
+        let before = bench.node.counters().l1d.prefetches;
+        let mut ops = vec![load(1, &[], 64, 0)];
+        ops.resize(1 + distance as usize, alu(&[2], &[2]));
+        ops.push(load(3, &[2], 65, 0));
+        assert_eq!(bench.cycles(&ops), 15.max(distance + 5), "{distance}");
+        let after = bench.node.counters().l1d.prefetches;
+        assert_eq!(after.useful - before.useful, 1);
+        assert_eq!(after.late - before.late, u64::from(distance + 5 < 15), "{distance}");
+    }
+}
+
+#[test]
+fn an_access_joins_the_prefetch_of_its_line() {
+    for config in [with(NEXT, None), with(None, NEXT)] {
+        let mut bench = Bench::warm(&config, &[]);
+        assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 65, 0)]), MISS);
+        assert_eq!(bench.sent(65, RequestKind::Prefetch) + bench.sent(65, RequestKind::Read), 1);
+        let counters = bench.node.counters();
+        let prefetches = [counters.l1d.prefetches, counters.l2.prefetches];
+        assert_eq!(prefetches.iter().map(|counts| (counts.useful, counts.late)).max(), Some((1, 1)));
+    }
+}
+
+#[test]
+fn a_prefetch_leaves_a_register_free() {
+    let issued = |mshrs: fn(&mut NodeConfig, usize), count, config: NodeConfig| {
+        let mut config = config;
+        mshrs(&mut config, count);
+        let mut bench = Bench::warm(&config, &[]);
+        bench.cycles(&[load(1, &[], 64, 0)]);
+        bench.requests.iter().filter(|request| request.kind == RequestKind::Prefetch).count()
+    };
+    let l1d = |count| issued(|config, count| config.l1d.mshrs = count, count, with(NEXT, None));
+    let l2 = |count| issued(|config, count| config.l2.mshrs = count, count, with(None, NEXT));
+    assert_eq!((l1d(2), l1d(3)), (0, 1), "the miss has one, and one stays free");
+    assert_eq!((l2(2), l2(3)), (0, 1));
+}
+
+#[test]
+fn lines_that_leave_unused_are_useless() {
+    let mut bench = Bench::warm(&with(NEXT, None), &[]);
+    let stride: Vec<Op> = (0..20).map(|n| load(1, &[1], 64 + 2 * n, 0)).collect();
+    bench.cycles(&stride);
+    let counts = bench.node.counters().l1d.prefetches;
+    // Two of the four sets have all of them, and hold four when it ends.
+    assert_eq!((counts.issued, counts.useful, counts.late, counts.useless), (20, 0, 0, 16));
+}
+
+#[test]
+fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_nothing_of_an_irregular_one() {
+    // Each load waits for the one before: without prefetching, all of them miss one after another.
+    let walk = |config: &NodeConfig, lines: &dyn Fn(u64) -> u64| {
+        let mut bench = Bench::warm(config, &[]);
+        bench.cycles(&(0..20).map(|n| load(1, &[1], lines(n), 0)).collect::<Vec<_>>())
+    };
+    let regular = |n| 64 + 3 * n;
+    let irregular = |n| 64 + n * n % 61;
+    assert_eq!(walk(&small(), &regular), 20 * MISS);
+    for config in [with(STRIDE, None), with(None, STRIDE), with(STRIDE, STRIDE)] {
+        assert!(walk(&config, &regular) < 12 * MISS, "{}", walk(&config, &regular));
+        assert!(walk(&config, &irregular) >= 18 * MISS);
+    }
+}
+
+#[test]
+fn the_rest_of_an_access_across_a_line_does_not_hide_its_stride() {
+    let mut bench = Bench::warm(&with(STRIDE, None), &[]);
+    let across = |n: u64| {
+        let mut op = load(1, &[1], 64 + n, 48);
+        op.touches[0].bytes = 16;
+        op.touches.push(touch(64 + n + 1, 0, 16, false));
+        op
+    };
+    bench.cycles(&(0..10).map(across).collect::<Vec<_>>());
+    assert!(bench.node.counters().l1d.prefetches.useful >= 7);
+}
