@@ -39,7 +39,7 @@ check-python:
 	$(VENV)/bin/mypy
 	$(PYTHON) -m pytest --quiet python/tests tests
 
-bench: build ## Measure whole runs, unprotected and protected, against the previous results
+bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, public simulators and last time
 	$(PYTHON) scripts/bench.py
 
 docs: build ## Build the Rust documentation and the schemas of all results

@@ -1,10 +1,8 @@
-"""Whole-run speeds: simulated instructions per second, unprotected and protected, against the previous results.
+"""Speed: the kernels alone, the DRAM model alone and whole runs, against targets, public simulators and last time.
 
-Each row is the median of several runs of its own process, one thread for the simulation. Results go to
-results/bench.json with a description of the machine; the file that was there before is what is compared with.
-
-Memory is the peak of the process in megabytes, and, for programs large enough to tell, what the simulator adds to
-each byte of the program's own (a built-in workload's data lives in the same process; that copy is the program's).
+Whole runs and DRAM rows are medians of several processes, by the processor time of the simulating thread; kernels are
+criterion's medians. Everything goes to results/bench/ as one JSON file for each time, with a description of the
+machine, and is compared with the newest file that was there.
 """
 
 from __future__ import annotations
@@ -12,94 +10,139 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "results" / "bench.json"
-LARGE_BYTES = 64 << 20
+from bench_history import ROOT, History, Row, Target
+
 DESIGNS = ("none", "sc64-bmt")
-# Workload, millions of instructions, parameters: cache-resident, streaming, pointer-chasing.
-ROWS = (
-    ("resident", 60, ()),
-    ("stream", 20, ()),
-    ("chase", 20, ()),
-    ("chase", 4, ("work=0",)),
+# Machine, workload, millions of instructions, designs, and the speed that is asked for without protection.
+RUNS = (
+    ("modern", "resident", 20, DESIGNS, 10e6),
+    ("modern", "champsim/mix", 12, DESIGNS, 6e6),
+    ("modern", "champsim/hot", 10, DESIGNS, None),
+    ("modern", "stream", 6, DESIGNS, 2e6),
+    ("modern", "champsim/stream", 3, DESIGNS, 2e6),
+    ("modern", "chase", 6, DESIGNS, 2e6),
+    ("modern", "champsim/chase4", 5, DESIGNS, 2e6),
+    *(
+        ("champsim-default", f"champsim/{trace}", millions, ("none",), None)
+        for trace, millions in (("mix", 8), ("hot", 8), ("stream", 2), ("chase4", 3), ("chase1", 3))
+    ),
 )
+# What protection may cost the simulator: under it, this part of the speed that is asked for without.
+PROTECTED_SHARE = 0.5
+DRAM_REQUESTS = 200_000
+DRAM_TARGET = 1.5e6
+DRAM_SEQUENTIAL_TARGET = 5e6
+# The crates that have benchmarks of their own, and how long criterion looks at each.
+KERNELS = ("crypto", "sim", "workload", "machine")
+CRITERION = ("--warm-up-time", "0.3", "--measurement-time", "1", "--sample-size", "20", "--noplot", "--quiet")
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    cpu = platform.processor()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            cpu = line.partition(":")[2].strip()
-            break
-    load = os.getloadavg()[0]
-    return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform(), "load_average_at_start": load}
+def target_directory() -> Path:
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def cargo(*arguments: str, **options: Any) -> None:
+    subprocess.run(["cargo", *arguments, "--locked", "--quiet"], cwd=ROOT, check=True, **options)
+
+
+def packages() -> list[str]:
+    return [word for crate in KERNELS for word in ("--package", f"casemate-{crate}")]
 
 
 def build() -> Path:
-    """Builds the example that does one run and returns its path."""
-    command = ["cargo", "build", "--release", "--locked", "--package", "casemate-lab", "--example", "speed"]
-    subprocess.run([*command, "--quiet"], cwd=ROOT, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / "speed"
+    """Builds all that is measured; the example that measures whole runs and DRAM."""
+    cargo("build", "--release", "--package", "casemate-lab", "--example", "speed")
+    cargo("bench", *packages(), "--benches", "--no-run", stderr=subprocess.DEVNULL)
+    return target_directory() / "release" / "examples" / "speed"
 
 
-def measure(speed: Path, row: tuple[str, int, tuple[str, ...]], design: str, runs: int) -> dict[str, Any]:
+def kernels() -> Iterator[Row]:
+    """Every criterion benchmark, by its median."""
+    begun = time.time()
+    command = ["cargo", "bench", *packages(), "--benches", "--locked", "--quiet", "--", *CRITERION]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for estimates in sorted((target_directory() / "criterion").rglob("new/estimates.json")):
+        # What an earlier version measured is still there.
+        if estimates.stat().st_mtime < begun:
+            continue
+        about = json.loads(estimates.with_name("benchmark.json").read_text())
+        ((unit, amount),) = about["throughput"].items()
+        nanoseconds = json.loads(estimates.read_text())["median"]["point_estimate"]
+        yield Row("kernel", about["title"], unit.lower(), amount * 1e9 / nanoseconds)
+
+
+def lines_of(command: list[str], runs: int) -> list[list[dict[str, Any]]]:
+    """What several processes print, one JSON object a line: for each line, the objects of all processes."""
+    printed = [subprocess.run(command, capture_output=True, check=True, text=True).stdout for _ in range(runs)]
+    return [[json.loads(line) for line in same] for same in zip(*map(str.splitlines, printed), strict=True)]
+
+
+def median(results: list[dict[str, Any]]) -> dict[str, Any]:
     """The run with the median speed."""
-    workload, millions, parameters = row
-    command = [str(speed), workload, design, str(millions), *parameters]
-    results = [json.loads(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(runs)]
-    middle = statistics.median_low(result["instructions_per_second"] for result in results)
-    chosen: dict[str, Any] = next(result for result in results if result["instructions_per_second"] == middle)
-    return chosen | {"row": " ".join((workload, *parameters))}
+    middle = statistics.median_low(result["per_second"] for result in results)
+    return next(result for result in results if result["per_second"] == middle)
 
 
-def show(result: dict[str, Any], before: dict[tuple[str, str], float]) -> None:
-    """One line of the table."""
-    rate = result["instructions_per_second"]
-    earlier = before.get((result["row"], result["design"]))
-    change = f"{rate / earlier:5.2f}x" if earlier else "    -"
-    own = result["program_bytes"]
-    peak = result["peak_bytes"] or 0
-    added = f"{(peak - own) / own:4.2f}x" if own > LARGE_BYTES else "    -"
-    print(
-        f"{result['row']:<14} {result['design']:<9} {rate / 1e6:8.2f} M/s"
-        f"  {result['events_per_instruction']:8.3f} events/instr"
-        f"  crypto {result['crypto_share']:5.1%}  peak {peak / 2**20:6.0f} MB, added {added}  {change}",
-        flush=True,
-    )
+def dram(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Iterator[Row]:
+    """The DRAM model alone."""
+    for results in lines_of([str(speed), "dram", str(DRAM_REQUESTS)], runs):
+        result = median(results)
+        name, gap = result["stream"], result["mean_gap_clocks"]
+        at_least = DRAM_SEQUENTIAL_TARGET if name.startswith("sequential") else DRAM_TARGET
+        row = Row("dram", f"{name}, gap {gap}", "requests", result["per_second"], Target(at_least), details=result)
+        yield row.beside(reference, stream=name, mean_gap_clocks=gap)
+
+
+def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Iterator[Row]:
+    """Whole runs under every design."""
+    for machine, workload, millions, designs, target in RUNS:
+        for design in designs:
+            command = [str(speed), "run", machine, workload, design, str(millions)]
+            result = median(lines_of(command, runs)[0])
+            share = 1.0 if design == "none" else PROTECTED_SHARE
+            row = Row(
+                "run",
+                f"{workload}, {design}, {machine}",
+                "instructions",
+                result["per_second"],
+                Target(target and target * share),
+                details=result,
+            )
+            yield row.beside(reference, workload=workload, machine=machine) if design == "none" else row
 
 
 def main() -> int:
-    """Measures every row under every design."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="runs of each row; the median counts")
+    """Measures everything and keeps it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
+    choices = ("kernels", "dram", "runs")
+    parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
-    before = {}
-    if RESULTS.exists():
-        earlier = json.loads(RESULTS.read_text())["results"]
-        before = {(result["row"], result["design"]): result["instructions_per_second"] for result in earlier}
-    record: dict[str, Any] = {"machine": machine(), "results": []}
-    print(f"{record['machine']['cpu']}, load {record['machine']['load_average_at_start']:.1f}")
-    print("last column: speed against the previous results")
+    parts = arguments.only or choices
+    reference = json.loads((ROOT / "reference" / "speed.json").read_text())
+    history = History.open()
+    print(history.heading())
+    print("building ...", flush=True)
     speed = build()
-    for row in ROWS:
-        for design in DESIGNS:
-            result = measure(speed, row, design, arguments.runs)
-            record["results"].append(result)
-            show(result, before)
-            if not result["checks_passed"]:
-                print("the built-in check of this run failed", file=sys.stderr)
-                return 1
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(record, indent=2) + "\n")
-    return 0
+    if "runs" in parts:
+        history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
+    if "dram" in parts:
+        history.add("DRAM model alone", dram(speed, arguments.runs, reference["dram"]))
+    if "kernels" in parts:
+        history.add("kernels (about half a minute before the first)", kernels())
+    print(f"\nkept in {history.store().relative_to(ROOT)}")
+    failed = [row.name for row in history.rows if row.details.get("checks_passed") is False]
+    if failed:
+        print(f"the built-in check of these runs failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

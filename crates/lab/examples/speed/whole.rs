@@ -1,19 +1,18 @@
-//! Whole-run speed, as one JSON object: `speed MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...]`.
+//! One whole run.
 //!
 //! A workload is a built-in kernel, or `champsim/NAME` for one of the traces on which the machine is compared with
-//! ChampSim.
-//!
-//! As in every run, the program is produced on a thread of its own; the speed is that of the thread that simulates, by the
-//! processor time which it had.
+//! ChampSim. As in every run, the program is produced on a thread of its own.
 //!
 //! The share of real cryptography is what it costs here to do once, alone and in a warm cache, what the run did: every
 //! pad, tag and hash that it counted, times the measured cost of one.
 
+use crate::timed;
 use casemate_lab::{Control, Record, RunOptions, run};
 use crypto::{Cmac, Gmac, Key, Nonce, PadCipher};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::hint::black_box;
-use std::time::Instant;
 use units::{LineAddr, ZERO_LINE};
 use workload::broadcast::broadcast;
 use workload::{champsim, kernels};
@@ -21,17 +20,20 @@ use workload::{champsim, kernels};
 /// Instructions of a trace, which then starts again: as many as the reference's files have.
 const TRACE_INSTRUCTIONS: u64 = 4_000_000;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [machine, workload, design, millions, parameters @ ..] = &arguments[..] else {
-        return Err("usage: speed MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...]".into());
-    };
-    let parameters: BTreeMap<String, String> =
+/// Runs `millions` of instructions and tells how fast that was.
+pub fn measure(
+    machine: &str,
+    workload: &str,
+    design: &str,
+    millions: u64,
+    parameters: &[&str],
+) -> Result<Value, Box<dyn Error>> {
+    let settings: BTreeMap<String, String> =
         parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-    let budget = millions.parse::<u64>()? * 1_000_000;
+    let budget = millions * 1_000_000;
     let source = match workload.strip_prefix("champsim/") {
         Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget)?,
-        None => kernels::open(workload, &parameters, 1)?,
+        None => kernels::open(workload, &settings, 1)?,
     };
     let options = RunOptions {
         machine: systems::machine(machine)?,
@@ -40,16 +42,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         budget,
         ledger: false,
     };
-    let before = thread_seconds();
     let tap = broadcast(source, 1).remove(0);
-    let record = run(&options, tap, |_| Control::GoOn)?;
-    let seconds = thread_seconds().zip(before).map_or(record.host.seconds, |(after, before)| after - before);
-    let result = serde_json::json!({
+    let (seconds, record) = timed(|| run(&options, tap, |_| Control::GoOn));
+    let record = record?;
+    Ok(json!({
         "machine": machine,
         "workload": workload,
         "design": design,
         "instructions": record.instructions,
-        "instructions_per_second": record.instructions as f64 / seconds,
+        "per_second": record.instructions as f64 / seconds,
+        "per_second_of_wall_time": record.host.instructions_per_second,
         "events_per_instruction": record.events as f64 / record.instructions as f64,
         "ipc": record.ipc,
         "llc_misses": record.llc.misses,
@@ -57,9 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "crypto_share": crypto_seconds(&record) / seconds,
         "program_bytes": record.footprint.program_bytes,
         "peak_bytes": peak_bytes(),
-    });
-    println!("{result}");
-    Ok(())
+    }))
 }
 
 /// Seconds that the run's cryptography takes alone.
@@ -79,17 +79,12 @@ fn crypto_seconds(record: &Record) -> f64 {
 /// Seconds that one call takes.
 fn seconds_of(work: impl Fn(u64) -> u64) -> f64 {
     const CALLS: u64 = 200_000;
-    let started = Instant::now();
-    for n in 0..CALLS {
-        black_box(work(black_box(n)));
-    }
-    started.elapsed().as_secs_f64() / CALLS as f64
-}
-
-/// Seconds that this thread has had of a processor, where the system tells: what others take does not count.
-fn thread_seconds() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    status.split_whitespace().next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
+    let (seconds, ()) = timed(|| {
+        for n in 0..CALLS {
+            black_box(work(black_box(n)));
+        }
+    });
+    seconds / CALLS as f64
 }
 
 /// The most memory this process has had, where the system tells.

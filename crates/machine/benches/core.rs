@@ -1,19 +1,22 @@
-//! How many instructions per second one core simulates, on a program that costs nothing to produce.
-//!
-//! `cargo run --release -p casemate-machine --example core_speed [million instructions [lines touched]]`
+//! What an instruction costs the host in the core alone, on a program that costs nothing to produce: within the first
+//! cache, within the second and in neither, and under each branch predictor.
 
 use arrayvec::ArrayVec;
-use casemate_machine::node::{Feed, Node, NodeConfig, NodeCounters, PageKey, Pause, RequestKind, Step, Touch};
+use casemate_machine::node::{
+    DirectionPredictor, Feed, Node, NodeConfig, PageKey, Pause, PredictorConfig, RequestKind, Step, Touch,
+};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
-use std::time::Instant;
 use units::random::Random;
 use units::{Duration, LineAddr, Time, VirtAddr};
 use workload::instruction::{Class, Flow, Instruction, Reg};
 
 /// Instructions in the program's body, which repeats.
 const BODY: usize = 4096;
+/// Instructions of one measurement.
+const INSTRUCTIONS: u64 = 100_000;
 /// What memory takes to answer.
 const MEMORY: Duration = Duration::from_ns(60);
 
@@ -85,14 +88,14 @@ impl Feed for Program {
     }
 }
 
-fn simulate(instructions: u64, lines: u64) -> (NodeCounters, u64) {
-    let mut node = Node::new(&NodeConfig::modern());
-    let mut program = Program::new(instructions, lines);
-    let (mut out, mut answers, mut requests) = (Vec::new(), BinaryHeap::new(), 0);
+/// Runs a core until it has executed [`INSTRUCTIONS`]; the cycles that this took it.
+fn simulate(config: &NodeConfig, lines: u64) -> u64 {
+    let mut node = Node::new(config);
+    let mut program = Program::new(INSTRUCTIONS, lines);
+    let (mut out, mut answers) = (Vec::new(), BinaryHeap::new());
     loop {
         let Ok(pause) = node.run(&mut program, Time::NEVER, &mut out);
         loop {
-            requests += out.len() as u64;
             let reads = out.drain(..).filter(|request| request.kind != RequestKind::WriteBack);
             answers.extend(reads.map(|request| Reverse((request.at + MEMORY, request.line))));
             let Some(Reverse((at, line))) = answers.pop() else { break };
@@ -102,26 +105,27 @@ fn simulate(instructions: u64, lines: u64) -> (NodeCounters, u64) {
             }
         }
         if pause == Pause::Finished && out.is_empty() {
-            return (node.counters(), requests);
+            return node.counters().cycles;
         }
     }
 }
 
-fn main() {
-    let arguments: Vec<u64> = std::env::args().skip(1).filter_map(|text| text.parse().ok()).collect();
-    let millions = arguments.first().copied().unwrap_or(20);
-    let footprints = arguments.get(1).map_or(vec![512, 4_096, 16_384, 1 << 20], |&lines| vec![lines]);
-    for lines in footprints {
-        let start = Instant::now();
-        let (counters, requests) = simulate(millions * 1_000_000, lines);
-        let seconds = start.elapsed().as_secs_f64();
-        let per_instruction = |count: u64| count as f64 / counters.instructions as f64;
-        println!(
-            "{lines:8} lines: {:6.2} M instructions/s, IPC {:.2}, {:.4} requests and {:.4} mispredictions per instruction",
-            counters.instructions as f64 / seconds / 1e6,
-            1.0 / per_instruction(counters.cycles),
-            per_instruction(requests),
-            per_instruction(counters.mispredicts),
-        );
+fn core(criterion: &mut Criterion) {
+    let modern = NodeConfig::modern();
+    let predictor = PredictorConfig { direction: DirectionPredictor::Bimodal, ..modern.predictor.clone() };
+    let bimodal = NodeConfig { predictor, ..modern.clone() };
+    let mut group = criterion.benchmark_group("core");
+    group.throughput(Throughput::Elements(INSTRUCTIONS));
+    for (name, config, lines) in [
+        ("TAGE, 32 KB", &modern, 512),
+        ("bimodal, 32 KB", &bimodal, 512),
+        ("TAGE, 1 MB", &modern, 1 << 14),
+        ("TAGE, 64 MB", &modern, 1 << 20),
+    ] {
+        group.bench_function(name, |bench| bench.iter(|| simulate(config, lines)));
     }
+    group.finish();
 }
+
+criterion_group!(benches, core);
+criterion_main!(benches);

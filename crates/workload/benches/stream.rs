@@ -1,0 +1,77 @@
+//! What an instruction costs the host before it reaches a core: walked, stored in a trace, read back.
+
+use casemate_workload::kernels;
+use casemate_workload::stream::Chunk;
+use casemate_workload::trace::{TraceReader, TraceWriter};
+use casemate_workload::walker::Walker;
+use casemate_workload::{Finish, Origin, Source, WorkloadError};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Chunks of one measurement.
+const CHUNKS: usize = 32;
+
+/// Chunks that are there already.
+#[derive(Clone)]
+struct Listed(VecDeque<Arc<Chunk>>, Origin);
+
+impl Source for Listed {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        Ok(self.0.pop_front())
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.1
+    }
+}
+
+/// The first chunks of a kernel.
+fn kernel() -> Result<Listed, WorkloadError> {
+    let mut source = kernels::open("btree", &BTreeMap::new(), 1)?;
+    let mut chunks = VecDeque::new();
+    while let Some(chunk) = source.next_chunk()?.filter(|_| chunks.len() < CHUNKS) {
+        chunks.push_back(chunk);
+    }
+    Ok(Listed(chunks, source.origin().clone()))
+}
+
+fn walk(source: impl Source) -> Result<u64, WorkloadError> {
+    let mut walker = Walker::new(source);
+    let mut instructions = 0;
+    while walker.next_step(|_| {})?.is_some() {
+        instructions += 1;
+    }
+    Ok(instructions)
+}
+
+fn write(chunks: &Listed, path: &Path) -> Result<(), WorkloadError> {
+    let mut writer = TraceWriter::create(path, &chunks.1)?;
+    chunks.0.iter().try_for_each(|chunk| writer.write(chunk))?;
+    writer.finish(Finish::LimitReached)?;
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<u64, WorkloadError> {
+    let mut reader = TraceReader::open(path)?;
+    while reader.next_chunk()?.is_some() {}
+    Ok(reader.totals().instructions)
+}
+
+fn stream(criterion: &mut Criterion) {
+    let chunks = kernel().expect("the kernel and its defaults are built in");
+    let instructions = walk(chunks.clone()).expect("what a kernel gives is whole");
+    let path = std::env::temp_dir().join(format!("casemate-bench-{}.trace", std::process::id()));
+    let mut group = criterion.benchmark_group("stream");
+    group.throughput(Throughput::Elements(instructions));
+    group.bench_function("walk", |bench| bench.iter(|| walk(chunks.clone())));
+    group.bench_function("write a trace", |bench| bench.iter(|| write(&chunks, &path)));
+    group.bench_function("read a trace", |bench| bench.iter(|| read(&path)));
+    group.finish();
+    // A scratch file that cannot be removed is no reason to lose the figures.
+    let _ = std::fs::remove_file(&path);
+}
+
+criterion_group!(benches, stream);
+criterion_main!(benches);

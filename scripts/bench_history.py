@@ -1,0 +1,149 @@
+"""What bench.py measured, now and before: rows, their file, and how they are shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "results" / "bench"
+# A difference within this share may be the host's, not ours.
+NOISE = 0.1
+
+
+@dataclass(frozen=True)
+class Target:
+    """The speed that is asked for, if any is."""
+
+    per_second: float | None = None
+
+    def verdict(self, per_second: float) -> str:
+        """Whether a speed is enough, in few words."""
+        if self.per_second is None:
+            return ""
+        wanted = f"{self.per_second / 1e6:g} M"
+        return f"ok, >= {wanted}" if per_second >= self.per_second else f"BELOW {wanted}"
+
+
+@dataclass
+class Row:
+    """One figure."""
+
+    kind: str
+    name: str
+    unit: str
+    per_second: float
+    target: Target = field(default_factory=Target)
+    # How many times as fast as each public simulator at the same work.
+    times_as_fast_as: dict[str, float] = field(default_factory=dict)
+    # The figure of last time, if there is one.
+    before: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def beside(self, reference: list[dict[str, Any]], **work: Any) -> Row:
+        """This row with its ratios to the reference's figures for the same work."""
+        for figures in reference:
+            if all(figures[key] == value for key, value in work.items()):
+                speeds = {name: speed for name, speed in figures.items() if name not in work}
+                self.times_as_fast_as = {name: self.per_second / speed for name, speed in speeds.items()}
+        return self
+
+    def shown(self) -> str:
+        """One line of the table."""
+        ratios = ", ".join(f"{ratio:.0f}x {name}" for name, ratio in self.times_as_fast_as.items())
+        change = f"{self.per_second / self.before:.2f}x" if self.before else "-"
+        if self.before and abs(self.per_second / self.before - 1) > NOISE:
+            change += " faster" if self.per_second > self.before else " SLOWER"
+        speed = f"{self.per_second / 1e6:10.3f} M {self.unit}/s"
+        return (
+            f"  {self.name:<44} {speed:<28} {change:<13} {self.target.verdict(self.per_second):<13} {ratios}".rstrip()
+        )
+
+
+def host() -> dict[str, Any]:
+    """What the figures are measured on."""
+    cpu = platform.processor()
+    information = Path("/proc/cpuinfo")
+    for line in information.read_text().splitlines() if information.exists() else ():
+        if line.startswith("model name"):
+            cpu = line.partition(":")[2].strip()
+            break
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    load = os.getloadavg()[0]
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "compiler": rustc,
+        "load_average_at_start": load,
+    }
+
+
+def commit() -> str:
+    """Which version is measured."""
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return described.stdout.strip()
+
+
+class History:
+    """The figures of this time, in the light of last time's."""
+
+    def __init__(self, folder: Path, earlier: dict[str, Any] | None) -> None:
+        """New figures for `folder`, to be compared with `earlier` ones."""
+        self.folder = folder
+        self.earlier = earlier
+        self.rows: list[Row] = []
+        self.begun = time.gmtime()
+        self.host = host()
+
+    @staticmethod
+    def open(folder: Path = KEPT) -> History:
+        """New figures, to be compared with the newest that the folder keeps."""
+        kept = sorted(folder.glob("*.json"))
+        return History(folder, json.loads(kept[-1].read_text()) if kept else None)
+
+    def heading(self) -> str:
+        """What this is measured on and what it is compared with."""
+        lines = [f"{self.host['cpu']}, {self.host['cores']} cores, load {self.host['load_average_at_start']:.1f}"]
+        if self.earlier is None:
+            lines.append("nothing was measured here before")
+        else:
+            lines.append(f"last time: {self.earlier['taken_at']}, version {self.earlier['version']}")
+            if self.earlier["host"]["cpu"] != self.host["cpu"]:
+                lines.append(f"that was another machine, so its figures mean little: {self.earlier['host']['cpu']}")
+        lines.append("columns: speed, against last time, against what is asked for, against public simulators")
+        return "\n".join(lines)
+
+    def add(self, title: str, rows: Iterable[Row]) -> None:
+        """Takes in rows, and shows each as it is measured."""
+        before = {(row["kind"], row["name"]): row["per_second"] for row in (self.earlier or {"rows": []})["rows"]}
+        begun = time.monotonic()
+        print(f"\n{title}", flush=True)
+        for row in rows:
+            row.before = before.get((row.kind, row.name))
+            self.rows.append(row)
+            print(row.shown(), flush=True)
+        print(f"  ({time.monotonic() - begun:.0f} s)", flush=True)
+
+    def store(self) -> Path:
+        """Writes a file of its own for this time."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / time.strftime("%Y-%m-%dT%H-%M-%SZ.json", self.begun)
+        content = {
+            "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", self.begun),
+            "version": commit(),
+            "host": self.host,
+            "compared_with": self.earlier and self.earlier["taken_at"],
+            "rows": [asdict(row) for row in self.rows],
+        }
+        path.write_text(json.dumps(content, indent=2) + "\n")
+        return path

@@ -1,0 +1,48 @@
+"""The bookkeeping of scripts/bench.py: medians, targets, ratios and the comparison with last time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import bench
+import pytest
+from bench_history import ROOT, History, Row, Target
+
+
+def test_the_run_with_the_median_speed_counts_whole() -> None:
+    runs = [{"per_second": speed, "number": number} for number, speed in enumerate((3.0, 1.0, 2.0))]
+    assert bench.median(runs) == {"per_second": 2.0, "number": 2}
+
+
+def test_a_speed_is_held_against_what_is_asked_for() -> None:
+    assert Target(2e6).verdict(2e6) == "ok, >= 2 M"
+    assert Target(2e6).verdict(1.99e6) == "BELOW 2 M"
+    assert Target().verdict(1.0) == ""
+
+
+def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
+    reference = [{"workload": "mix", "champsim": 100.0}, {"workload": "hot", "champsim": 200.0}]
+    assert Row("run", "mix", "instructions", 5_000.0).beside(reference, workload="mix").times_as_fast_as == {
+        "champsim": 50.0
+    }
+    assert not Row("run", "chase", "instructions", 5_000.0).beside(reference, workload="chase").times_as_fast_as
+
+
+def test_figures_are_compared_with_the_newest_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, speed in (("2026-01-01T00-00-00Z", 1e6), ("2026-01-02T00-00-00Z", 2e6)):
+        first = History(tmp_path, None)
+        first.add("part", [Row("run", "mix", "instructions", speed)])
+        first.store().rename(tmp_path / f"{name}.json")
+    later = History.open(tmp_path)
+    later.add("part", [Row("run", "mix", "instructions", 1e6), Row("run", "new", "instructions", 1e6)])
+    assert [row.before for row in later.rows] == [2e6, None]
+    assert "0.50x SLOWER" in capsys.readouterr().out
+    assert json.loads(later.store().read_text())["rows"][0]["before"] == 2e6
+
+
+def test_every_run_of_the_reference_is_measured() -> None:
+    reference = json.loads((ROOT / "reference" / "speed.json").read_text())
+    measured = {(machine, workload) for machine, workload, *_ in bench.RUNS}
+    assert {(row["machine"], row["workload"]) for row in reference["runs"]} <= measured
+    assert all(set(row) - {"workload", "machine"} <= set(reference["simulators"]) for row in reference["runs"])
