@@ -61,9 +61,13 @@ class Row:
         change = f"{self.per_second / self.before:.2f}x" if self.before else "-"
         if self.before and abs(self.per_second / self.before - 1) > NOISE:
             change += " faster" if self.per_second > self.before else " SLOWER"
+        overhead = self.details.get("overhead_bytes")
+        memory = f"+{overhead / 2**20:.0f} MB" if overhead is not None else ""
         speed = f"{self.per_second / 1e6:10.3f} M {self.unit}/s"
         return (
-            f"  {self.name:<44} {speed:<28} {change:<13} {self.target.verdict(self.per_second):<13} {ratios}".rstrip()
+            f"  {self.name:<44} {speed:<28} {change:<13}"
+            f" {self.target.verdict(self.per_second):<13}"
+            f" {memory:<7} {ratios}".rstrip()
         )
 
 
@@ -120,7 +124,10 @@ class History:
             lines.append(f"last time: {self.earlier['taken_at']}, version {self.earlier['version']}")
             if self.earlier["host"]["cpu"] != self.host["cpu"]:
                 lines.append(f"that was another machine, so its figures mean little: {self.earlier['host']['cpu']}")
-        lines.append("columns: speed, against last time, against what is asked for, against public simulators")
+        lines.append(
+            "columns: speed, against last time, against what is asked for, memory beyond the program's own, "
+            "against public simulators"
+        )
         return "\n".join(lines)
 
     def add(self, title: str, rows: Iterable[Row]) -> None:

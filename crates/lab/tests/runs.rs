@@ -38,6 +38,18 @@ fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
 }
 
 #[test]
+fn a_program_is_held_once_and_not_twice() {
+    for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
+        let options = RunOptions { ledger: false, ..options(design, 400_000) };
+        let record = run(&options, kernel("gups", &[("footprint", "64MB")]), |_| Control::GoOn).unwrap();
+        // Beside the content: an eighth of fingerprints and places, and the lines on the chip.
+        let limit = record.footprint.program_bytes as f64 * (metadata + 0.125) + (32 << 20) as f64;
+        let taken = record.host.simulated_memory_bytes as f64;
+        assert!(record.footprint.program_bytes > 50 << 20 && taken < limit, "{design}: {taken} of {limit}");
+    }
+}
+
+#[test]
 fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
     let [none, ctr, bmt] = ["none", "ctr-only", "sc64-bmt"].map(gups);
     assert!(none.cycles < ctr.cycles && ctr.cycles < bmt.cycles);

@@ -3,6 +3,9 @@
 //! A workload is a built-in kernel, or `champsim/NAME` for one of the traces on which the machine is compared with
 //! ChampSim. As in every run, the program is produced on a thread of its own.
 //!
+//! The overhead in memory is what the process takes at its peak beyond the program, which is the built-in program's own data,
+//! beyond its content in simulated memory, and beyond its metadata there.
+//!
 //! The share of real cryptography is what it costs here to do once, alone and in a warm cache, what the run did: every
 //! pad, tag and hash that it counted, times the measured cost of one.
 
@@ -45,6 +48,8 @@ pub fn measure(
     let tap = broadcast(source, 1).remove(0);
     let (seconds, record) = timed(|| run(&options, tap, |_| Control::GoOn));
     let record = record?;
+    let data_bytes = record.footprint.program_bytes;
+    let metadata_bytes = (data_bytes as f64 * record.footprint.metadata_percent / 100.0) as u64;
     Ok(json!({
         "machine": machine,
         "workload": workload,
@@ -59,6 +64,7 @@ pub fn measure(
         "crypto_share": crypto_seconds(&record) / seconds,
         "program_bytes": record.footprint.program_bytes,
         "peak_bytes": peak_bytes(),
+        "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(2 * data_bytes + metadata_bytes)),
     }))
 }
 
