@@ -11,6 +11,11 @@ use protection::ways::Engines;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
+/// The largest last-level cache; its tags take a quarter as much of the host's memory.
+const LLC_MAX: Bytes = Bytes(1 << 30);
+/// The most lines that may be under way into the last-level cache, or out of it.
+const UNDER_WAY_MAX: usize = 4096;
+
 /// The last-level cache and the way to it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +39,27 @@ impl LlcConfig {
     /// How many sets it has.
     pub fn sets(&self) -> usize {
         self.size.0 as usize / LINE_BYTES / self.ways.max(1)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let LlcConfig { size, ways, latency_ns, .. } = *self;
+        let sets = self.sets();
+        let whole = ways > 0 && sets.checked_mul(ways * LINE_BYTES) == Some(size.0 as usize);
+        if !whole || !sets.is_power_of_two() || ways > usize::from(u16::MAX) || size > LLC_MAX {
+            return Err(format!(
+                "llc: size \"{size}\" in {ways} ways of 64 B lines makes {sets} sets: expected a power of two, nothing left \
+                 over, and at most {LLC_MAX}"
+            ));
+        }
+        for (name, found) in [("mshrs", self.mshrs), ("writeback_buffers", self.writeback_buffers)] {
+            if !(1..=UNDER_WAY_MAX).contains(&found) {
+                return Err(format!("llc.{name} is {found}: expected 1 to {UNDER_WAY_MAX}"));
+            }
+        }
+        if !(0.0..1e6).contains(&latency_ns) {
+            return Err(format!("llc.latency_ns is {latency_ns}: expected 0 to 1000000"));
+        }
+        Ok(())
     }
 }
 
@@ -117,7 +143,7 @@ impl Machine {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.node.check().map_err(|rule| rule.to_string())?;
+        self.node.check().map_err(|rule| format!("node.{rule}"))?;
         self.device()?;
         let channels = self.memory_config();
         channels.check()?;
@@ -130,18 +156,8 @@ impl Machine {
         ] {
             engine.check(name)?;
         }
-        let llc = &self.llc;
+        self.llc.check()?;
         let rules = [
-            (
-                llc.ways == 0 || !llc.sets().is_power_of_two(),
-                "llc.size and llc.ways must give a power of two of sets".to_owned(),
-            ),
-            (llc.mshrs == 0, "llc.mshrs is 0: at least one miss must be possible".to_owned()),
-            (llc.writeback_buffers == 0, "llc.writeback_buffers is 0: at least one is needed".to_owned()),
-            (
-                !(0.0..1e6).contains(&llc.latency_ns),
-                format!("llc.latency_ns is {}: expected 0 to 1000000", llc.latency_ns),
-            ),
             (
                 !(0.0..1e6).contains(&self.memory.path_ns),
                 format!("memory.path_ns is {}: expected 0 to 1000000", self.memory.path_ns),

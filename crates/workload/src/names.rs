@@ -1,9 +1,12 @@
 //! What a mistyped name was meant to be.
 
-/// The name among `known` that `name` was most likely meant to be, if any is similar.
+/// The name among `known` that `name` was most likely meant to be, if any is similar. Capitals do not count: a data sheet
+/// says tRCD.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const SIMILAR: f64 = 0.7;
-    let scored = known.into_iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+    let name = name.to_lowercase();
+    let similarity = |candidate: &str| strsim::jaro_winkler(&name, &candidate.to_lowercase());
+    let scored = known.into_iter().map(|candidate| (similarity(candidate), candidate));
     let (score, best) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (score >= SIMILAR).then_some(best)
 }
@@ -16,6 +19,7 @@ mod tests {
     fn a_slip_is_understood_and_a_stranger_is_not() {
         let known = ["sc64-bmt", "ctr-mac", "none"];
         assert_eq!(nearest("sc64-btm", known), Some("sc64-bmt"));
+        assert_eq!(nearest("SC64-BMT", known), Some("sc64-bmt"));
         assert_eq!(nearest("qqqq", known), None);
     }
 }

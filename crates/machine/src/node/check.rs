@@ -6,6 +6,14 @@ use super::prefetch::{PrefetcherConfig, TABLE_WAYS};
 use units::{Bytes, LINE_BYTES};
 use workload::instruction::Reg;
 
+/// The fastest clock: time is in whole femtoseconds, so a faster one would be far from exact.
+const CLOCK_MHZ_MAX: u64 = 100_000;
+/// The most entries of a queue.
+const QUEUE_MAX: u64 = 1 << 16;
+
+/// The most entries of a cache, a TLB or a predictor's table: a cache of 1 GB.
+const ENTRIES_MAX: u64 = 1 << 24;
+
 /// Why a core cannot be built as described.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NodeConfigError {
@@ -18,6 +26,16 @@ pub enum NodeConfigError {
         found: u64,
         /// The least that works.
         least: u64,
+    },
+    /// More of something than there can be.
+    #[error("{key} is {found}: expected at most {most}")]
+    TooMany {
+        /// The key in the machine file.
+        key: String,
+        /// What it says.
+        found: u64,
+        /// The most that works.
+        most: u64,
     },
     /// A cache, a TLB or a predictor's table that does not divide into a power of two of sets.
     #[error("{key}: {entries} entries in {ways} ways make {sets} sets; expected a power of two and nothing left over")]
@@ -107,6 +125,7 @@ impl NodeConfig {
             ("stlb", self.stlb.entries, self.stlb.ways),
             ("predictor.target_entries", predictor.target_entries, predictor.target_ways),
         ] {
+            at_most(ENTRIES_MAX, entries as u64, || format!("{key}, in entries,"))?;
             let sets = entries / ways.max(1);
             if !sets.is_power_of_two() || sets * ways != entries || ways > usize::from(u16::MAX) {
                 return Err(NodeConfigError::Sets { key, entries, ways, sets });
@@ -116,10 +135,22 @@ impl NodeConfig {
         if !found.is_power_of_two() || found < least {
             return Err(NodeConfigError::TableSize { key: "predictor.direction_entries", found, least });
         }
-        Ok(())
+        at_most(ENTRIES_MAX, found as u64, || "predictor.direction_entries".to_owned())
     }
 
     fn check_counts(&self) -> Result<(), NodeConfigError> {
+        for (key, found, most) in [
+            ("clock_mhz", self.clock_mhz, CLOCK_MHZ_MAX),
+            ("rob", self.rob.into(), QUEUE_MAX),
+            ("load_queue", self.load_queue.into(), QUEUE_MAX),
+            ("store_queue", self.store_queue.into(), QUEUE_MAX),
+            ("l1i.mshrs", self.l1i.mshrs as u64, QUEUE_MAX),
+            ("l1d.mshrs", self.l1d.mshrs as u64, QUEUE_MAX),
+            ("l2.mshrs", self.l2.mshrs as u64, QUEUE_MAX),
+            ("predictor.return_stack_entries", self.predictor.return_stack_entries as u64, QUEUE_MAX),
+        ] {
+            at_most(most, found, || key.to_owned())?;
+        }
         for (key, found) in [
             ("clock_mhz", self.clock_mhz),
             ("dispatch_width", self.dispatch_width.into()),
@@ -208,6 +239,10 @@ fn at_least_one(found: u64, key: impl FnOnce() -> String) -> Result<(), NodeConf
 
 fn at_least(least: u64, found: u64, key: impl FnOnce() -> String) -> Result<(), NodeConfigError> {
     if found < least { Err(NodeConfigError::TooFew { key: key(), found, least }) } else { Ok(()) }
+}
+
+fn at_most(most: u64, found: u64, key: impl FnOnce() -> String) -> Result<(), NodeConfigError> {
+    if found > most { Err(NodeConfigError::TooMany { key: key(), found, most }) } else { Ok(()) }
 }
 
 #[cfg(test)]
