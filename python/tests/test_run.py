@@ -150,3 +150,24 @@ def test_a_failed_check_shows_and_is_not_passed(casemate: Casemate) -> None:
     console.print(run_table.run_table(results, check_values=False))
     assert isinstance(console.file, io.StringIO)
     assert "FAILED" in console.file.getvalue()
+
+
+def test_a_workload_larger_than_the_machine_is_refused_before_it_runs(casemate: Casemate, tmp_path: Path) -> None:
+    machine = Path(__file__).resolve().parents[2] / "machines" / "modern.toml"
+    (tmp_path / "small.toml").write_text(machine.read_text().replace('size = "4 GB"', 'size = "64 MB"'))
+    said = casemate("run", "--machine", "small.toml", "--workload", "chase", "--set", "footprint=32 GB")
+    assert said.code == 2
+    assert "needs more memory than the machine's 64 MB: it touches 32769 MB" in " ".join(said.err.split())
+
+
+def test_an_impossible_machine_is_refused_with_file_key_and_rule(casemate: Casemate, tmp_path: Path) -> None:
+    machine = Path(__file__).resolve().parents[2] / "machines" / "modern.toml"
+    for line, wrong, rule in (
+        ("trc = 74", "trc = 73", "mine.toml: dram: trc must be at least tras + trp, but 73 < 74"),
+        ("mshrs = 64", "mshrs = 0", "mine.toml: llc.mshrs is 0: expected 1 to 4096"),
+        ("trcd = 22", "tRCD = 22", "did you mean 'trcd'?"),
+    ):
+        (tmp_path / "mine.toml").write_text(machine.read_text().replace(line, wrong))
+        said = casemate("run", "--machine", "mine.toml", *SMALL)
+        assert said.code == 2
+        assert rule in " ".join(said.err.split())

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use units::Bytes;
 use workload::stream::Chunk;
 use workload::{Origin, Source, WorkloadError};
 
@@ -51,5 +52,9 @@ impl<S: Source> Source for Endable<S> {
 
     fn origin(&self) -> &Origin {
         self.source.origin()
+    }
+
+    fn footprint(&self) -> Option<Bytes> {
+        self.source.footprint()
     }
 }

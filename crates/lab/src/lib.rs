@@ -20,5 +20,5 @@ pub mod validate;
 pub use feed::{FeedCounters, FeedError};
 pub use record::Record;
 pub use recording::record_trace;
-pub use run::{Control, RunError, RunOptions, run};
+pub use run::{Control, RunError, RunOptions, check_fits, run};
 pub use session::{Command, Outcome, Progress, Results, SessionError, session};

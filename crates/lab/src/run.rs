@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use systems::{Design, Machine};
 use thiserror::Error;
-use units::{LINE_BYTES, Time};
+use units::{Bytes, LINE_BYTES, Time};
 use workload::Source;
 
 /// Events between two looks at the progress.
@@ -52,6 +52,14 @@ pub enum RunError {
     /// The program, or its place in memory.
     #[error(transparent)]
     Feed(#[from] FeedError),
+    /// The program is larger than the machine's memory, which is known before it runs.
+    #[error("the program needs more memory than the machine's {size}: it touches {} MB", needed.0.div_ceil(1 << 20))]
+    TooLarge {
+        /// What the program touches.
+        needed: Bytes,
+        /// What the machine has for programs.
+        size: Bytes,
+    },
     /// The composition of the design.
     #[error("design {design}: {rule}")]
     Design {
@@ -81,6 +89,7 @@ pub fn run<S: Source + 'static>(
     mut watch: impl FnMut(u64) -> Control,
 ) -> Result<Record, RunError> {
     let started = Instant::now();
+    check_fits(&source, &options.machine)?;
     let mut bench = Bench::assemble(options, source)?;
     let mut looked_at = 0;
     let mut stop = false;
@@ -102,6 +111,19 @@ pub fn run<S: Source + 'static>(
         return Err(error.into());
     }
     bench.record(options, started)
+}
+
+/// Whether a program fits the machine's memory, as far as it is known before it runs. A program of which it is not known
+/// fails when memory is full.
+///
+/// # Errors
+/// [`RunError::TooLarge`].
+pub fn check_fits(source: &impl Source, machine: &Machine) -> Result<(), RunError> {
+    let size = machine.memory.size;
+    match source.footprint() {
+        Some(needed) if needed > size => Err(RunError::TooLarge { needed, size }),
+        _ => Ok(()),
+    }
 }
 
 /// Everything on the bench: one machine with one program.

@@ -75,6 +75,7 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
     let mut watcher = Watcher::new(callback);
     let opened = spec.program.open(spec.limit, spec.seed).map_err(refused)?;
+    lab::check_fits(&opened.source, &machine).map_err(refused)?;
     let results = py.detach(|| {
         lab::session(opened.source, &designs, |progress| {
             let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });

@@ -9,6 +9,7 @@ use crate::source::{Origin, Source};
 use crate::stream::Chunk;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
+use units::Bytes;
 
 /// Chunks that wait for a consumer at most: enough to bridge uneven progress, little enough to stay in a cache.
 const QUEUE_CHUNKS: usize = 16;
@@ -23,16 +24,17 @@ enum Message {
 /// One consumer's end.
 pub struct Tap {
     origin: Origin,
+    footprint: Option<Bytes>,
     queue: Receiver<Message>,
     ended: Option<Result<(), Arc<WorkloadError>>>,
 }
 
 /// Splits a source into `consumers` sources that all give the same.
 pub fn broadcast(source: impl Source + 'static, consumers: usize) -> Vec<Tap> {
-    let origin = source.origin().clone();
+    let (origin, footprint) = (source.origin().clone(), source.footprint());
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..consumers).map(|_| bounded(QUEUE_CHUNKS)).unzip();
     std::thread::spawn(move || pump(source, senders));
-    receivers.into_iter().map(|queue| Tap { origin: origin.clone(), queue, ended: None }).collect()
+    receivers.into_iter().map(|queue| Tap { origin: origin.clone(), footprint, queue, ended: None }).collect()
 }
 
 fn pump(mut source: impl Source, mut consumers: Vec<Sender<Message>>) {
@@ -70,6 +72,10 @@ impl Source for Tap {
 
     fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    fn footprint(&self) -> Option<Bytes> {
+        self.footprint
     }
 }
 

@@ -4,6 +4,7 @@ use crate::error::WorkloadError;
 use crate::stream::Chunk;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use units::Bytes;
 
 /// Something that executes: a live program, a stored trace, a built-in kernel.
 ///
@@ -16,6 +17,11 @@ pub trait Source: Send {
 
     /// What this is. How it finished is known after the last chunk.
     fn origin(&self) -> &Origin;
+
+    /// The memory that it touches when it runs to its end, if that is known before.
+    fn footprint(&self) -> Option<Bytes> {
+        None
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -25,6 +31,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn origin(&self) -> &Origin {
         (**self).origin()
+    }
+
+    fn footprint(&self) -> Option<Bytes> {
+        (**self).footprint()
     }
 }
 

@@ -14,7 +14,9 @@ pub use writer::{TraceWriter, record};
 
 use crate::source::Finish;
 use crate::stream::Chunk;
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use units::{Bytes, PAGE_BYTES, VirtAddr};
 use wire::word::{self, Control, Word};
 
 /// The first bytes of every trace.
@@ -42,6 +44,16 @@ pub struct Totals {
     pub stores: u64,
     /// Lines told.
     pub lines: u64,
+    /// Pages of 4 KB touched, by every process for itself; zero in traces that were written before they were counted.
+    #[serde(default)]
+    pub pages: u64,
+}
+
+/// Counts what goes into a trace, or comes out of it.
+#[derive(Default)]
+struct Counter {
+    totals: Totals,
+    pages: FxHashSet<(u32, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,18 +63,33 @@ struct End {
 }
 
 impl Totals {
+    /// The memory that was touched, if the trace says it.
+    fn footprint(&self) -> Option<Bytes> {
+        (self.pages > 0).then_some(Bytes(self.pages * PAGE_BYTES as u64))
+    }
+}
+
+impl Counter {
     fn add(&mut self, chunk: &Chunk) {
-        self.chunks += 1;
+        let process = chunk.strand.process;
+        let code = chunk.new_blocks.iter().flat_map(|block| &block.instructions).map(|instruction| instruction.pc);
+        self.pages.extend(code.map(|pc| (process, pc.page())));
+        self.totals.chunks += 1;
         let mut at = 0;
         while let Some(count) = word::record_words(&chunk.words[at..]) {
             match word::parse(chunk.words[at]) {
-                Word::Access { store: true, .. } => self.stores += 1,
-                Word::Access { store: false, .. } => self.loads += 1,
-                Word::Block { instructions, .. } => self.instructions += u64::from(instructions),
-                Word::Control { which: Some(Control::Line), .. } => self.lines += 1,
+                Word::Access { store: true, .. } => self.totals.stores += 1,
+                Word::Access { store: false, .. } => self.totals.loads += 1,
+                Word::Block { instructions, .. } => self.totals.instructions += u64::from(instructions),
+                // Every line is told when it is touched first.
+                Word::Control { which: Some(Control::Line), operand, .. } => {
+                    self.totals.lines += 1;
+                    self.pages.insert((process, VirtAddr(operand).page()));
+                }
                 Word::Control { .. } => {}
             }
             at += count;
         }
+        self.totals.pages = self.pages.len() as u64;
     }
 }

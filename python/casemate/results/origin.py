@@ -58,6 +58,8 @@ class Totals(Result):
     """Stores, counted likewise."""
     lines: int
     """Lines of 64 bytes whose content is told."""
+    pages: int
+    """Pages of 4 KB touched, by every process for itself."""
 
 
 class TraceInfo(Result):

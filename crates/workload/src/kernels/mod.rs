@@ -63,7 +63,7 @@ pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Res
         KernelError::UnknownKernel { name: name.to_owned(), nearest: nearest(name, known.iter().copied()), known }
     })?;
     let settings = kernel.settings(parameters)?;
-    Ok(Box::new(KernelSource::start(name, (kernel.prepare)(&settings), &settings, seed)))
+    Ok(Box::new(KernelSource::new(name, (kernel.prepare)(&settings), &settings, seed)))
 }
 
 #[cfg(test)]

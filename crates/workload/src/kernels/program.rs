@@ -10,11 +10,12 @@ use super::parameters::Settings;
 use crate::stream::Chunk;
 use crate::{Finish, Medium, Origin, Source, Values, WorkloadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::mem::replace;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use units::VirtAddr;
 use units::random::{Random, mix};
+use units::{Bytes, VirtAddr};
 
 /// Chunks that a kernel may be ahead of its consumer.
 const CHUNKS_AHEAD: usize = 4;
@@ -52,35 +53,61 @@ pub fn execute(
     Ok(result)
 }
 
-/// A running kernel, as its consumer sees it.
+/// A kernel as its consumer sees it.
 pub struct KernelSource {
     origin: Origin,
-    /// Taken only when the source is dropped.
-    chunks: Option<Receiver<Arc<Chunk>>>,
-    /// Taken when the kernel has ended.
-    thread: Option<JoinHandle<()>>,
+    footprint: Bytes,
+    state: State,
+}
+
+enum State {
+    /// Nothing has run and nothing takes memory: whoever finds the kernel too large can let it go.
+    Prepared {
+        program: Box<dyn Program>,
+        seed: u64,
+    },
+    Running {
+        chunks: Receiver<Arc<Chunk>>,
+        thread: JoinHandle<()>,
+    },
+    Ended,
 }
 
 impl KernelSource {
-    /// Starts the kernel `name`, which `program` is, under these settings.
-    pub fn start(name: &str, program: Box<dyn Program>, settings: &Settings, seed: u64) -> KernelSource {
-        let load_values = settings.load_values();
-        let (sender, chunks) = bounded(CHUNKS_AHEAD);
-        let thread = thread::spawn(move || {
-            // Being stopped is one of the two ways to end, and by then nobody is there to be told.
-            let _ = execute(&*program, seed, load_values, sender);
-        });
+    /// The kernel `name`, which `program` is, under these settings. It starts when its first chunk is asked for.
+    pub fn new(name: &str, program: Box<dyn Program>, settings: &Settings, seed: u64) -> KernelSource {
         let origin = Origin {
             program: vec![name.to_owned()],
             skip: 0,
             limit: None,
             values: Values::Exact,
-            load_values,
+            load_values: settings.load_values(),
             medium: Medium::BuiltIn,
             conditions: settings.conditions().into_iter().chain([("seed".into(), seed.to_string())]).collect(),
             finish: Finish::Running,
         };
-        KernelSource { origin, chunks: Some(chunks), thread: Some(thread) }
+        let footprint = Bytes(program.arena_bytes());
+        KernelSource { origin, footprint, state: State::Prepared { program, seed } }
+    }
+
+    fn start(program: Box<dyn Program>, seed: u64, load_values: bool) -> State {
+        let (sender, chunks) = bounded(CHUNKS_AHEAD);
+        let thread = thread::spawn(move || {
+            // Being stopped is one of the two ways to end, and by then nobody is there to be told.
+            let _ = execute(&*program, seed, load_values, sender);
+        });
+        State::Running { chunks, thread }
+    }
+
+    /// Stops the kernel, if it runs; the panic that it ended with, if it did.
+    fn end(&mut self) -> thread::Result<()> {
+        match replace(&mut self.state, State::Ended) {
+            State::Running { chunks, thread } => {
+                drop(chunks);
+                thread.join()
+            }
+            State::Prepared { .. } | State::Ended => Ok(()),
+        }
     }
 }
 
@@ -88,11 +115,14 @@ impl Source for KernelSource {
     /// # Panics
     /// If the kernel did.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let chunk = self.chunks.as_ref().and_then(|chunks| chunks.recv().ok());
-        if chunk.is_none()
-            && let Some(thread) = self.thread.take()
-        {
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        self.state = match replace(&mut self.state, State::Ended) {
+            State::Prepared { program, seed } => KernelSource::start(program, seed, self.origin.load_values),
+            other => other,
+        };
+        let State::Running { chunks, .. } = &self.state else { return Ok(None) };
+        let chunk = chunks.recv().ok();
+        if chunk.is_none() {
+            self.end().unwrap_or_else(|panic| resume_unwind(panic));
             self.origin.finish = Finish::Exited(0);
         }
         Ok(chunk)
@@ -101,14 +131,15 @@ impl Source for KernelSource {
     fn origin(&self) -> &Origin {
         &self.origin
     }
+
+    fn footprint(&self) -> Option<Bytes> {
+        Some(self.footprint)
+    }
 }
 
 impl Drop for KernelSource {
     fn drop(&mut self) {
-        self.chunks = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of a kernel whose result nobody wants is of no interest.
-            let _ = thread.join();
-        }
+        // A panic of a kernel whose result nobody wants is of no interest.
+        let _ = self.end();
     }
 }

@@ -1,14 +1,15 @@
 //! Reading a trace: every byte is covered by a checksum, and the end record must agree with what was read.
 
 use super::codec::Codec;
-use super::{End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION};
+use super::{Counter, End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION};
 use crate::error::WorkloadError;
 use crate::source::{Medium, Origin, Source};
 use crate::stream::Chunk;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use units::Bytes;
 
 const HEADER_BYTES: usize = MAGIC.len() + 3 * 4;
 /// More than any description of an origin takes.
@@ -20,7 +21,8 @@ pub struct TraceReader {
     file: BufReader<File>,
     origin: Origin,
     codec: Codec,
-    totals: Totals,
+    counter: Counter,
+    footprint: Option<Bytes>,
     ended: bool,
 }
 
@@ -46,24 +48,27 @@ impl TraceReader {
         let origin: Option<Origin> =
             serde_json::from_slice(&origin).ok().filter(|_| crc32fast::hash(&origin) == checksum);
         let origin = origin.ok_or_else(|| damaged(path, 0, "the description before it does not match its checksum"))?;
+        let footprint = end_ahead(&mut file).map_err(WorkloadError::io("reading", path))?;
+        let footprint = footprint.and_then(|end| end.totals.footprint());
         Ok(TraceReader {
             path: path.to_owned(),
             file,
             origin: Origin { medium: Medium::Stored, ..origin },
             codec: Codec::default(),
-            totals: Totals::default(),
+            counter: Counter::default(),
+            footprint,
             ended: false,
         })
     }
 
     /// What was read so far; after the last chunk, what the trace holds.
     pub fn totals(&self) -> Totals {
-        self.totals
+        self.counter.totals
     }
 
     /// The next record: its kind and its bytes as stored, and how many they are when unpacked.
     fn read_record(&mut self) -> Result<(u8, Vec<u8>, usize), WorkloadError> {
-        let chunk = self.totals.chunks;
+        let chunk = self.totals().chunks;
         let head = read_up_to(&mut self.file, RECORD_HEADER_BYTES, &self.path)?;
         let (kind, numbers) = head.split_first().ok_or_else(|| truncated(&self.path, chunk))?;
         let [stored_bytes, plain_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(&self.path, chunk))?;
@@ -82,10 +87,12 @@ impl TraceReader {
 
     fn read_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
         let (kind, stored, plain_bytes) = self.read_record()?;
-        let number = self.totals.chunks;
+        let number = self.totals().chunks;
         if kind == KIND_END {
             let end: Option<End> = serde_json::from_slice(&stored).ok();
-            let end = end.filter(|end| end.totals == self.totals);
+            // An older trace does not say how many pages there are.
+            let known = |end: &End| if end.totals.pages == 0 { 0 } else { self.totals().pages };
+            let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
             let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
             self.origin.finish = end.finish;
             self.ended = true;
@@ -94,7 +101,7 @@ impl TraceReader {
         let plain = zstd::bulk::decompress(&stored, plain_bytes).ok();
         let chunk = plain.and_then(|plain| self.codec.decode(&plain));
         let chunk = chunk.ok_or_else(|| damaged(&self.path, number, "its content is not a chunk"))?;
-        self.totals.add(&chunk);
+        self.counter.add(&chunk);
         Ok(Some(Arc::new(chunk)))
     }
 }
@@ -107,6 +114,31 @@ impl Source for TraceReader {
     fn origin(&self) -> &Origin {
         &self.origin
     }
+
+    fn footprint(&self) -> Option<Bytes> {
+        self.footprint
+    }
+}
+
+/// What the end record says, found by its distance: records are skipped unread, and the file is left where it was.
+/// Nothing if there is none; whoever reads up to there will be told what is wrong.
+fn end_ahead(file: &mut BufReader<File>) -> io::Result<Option<End>> {
+    let start = file.stream_position()?;
+    let mut head = [0; RECORD_HEADER_BYTES];
+    let mut end = None;
+    while file.read_exact(&mut head).is_ok()
+        && let Some([stored_bytes, ..]) = numbers_of(&head[1..])
+    {
+        if head[0] == KIND_END {
+            let mut text = Vec::new();
+            file.take(stored_bytes.into()).read_to_end(&mut text)?;
+            end = serde_json::from_slice(&text).ok();
+            break;
+        }
+        file.seek_relative(stored_bytes.into())?;
+    }
+    file.seek(SeekFrom::Start(start))?;
+    Ok(end)
 }
 
 /// So many bytes, or fewer where the file ends.

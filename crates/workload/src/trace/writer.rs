@@ -1,7 +1,7 @@
 //! Writing a trace. It bears its name only when it is whole.
 
 use super::codec::Codec;
-use super::{End, KIND_CHUNK, KIND_END, MAGIC, Totals, VERSION};
+use super::{Counter, End, KIND_CHUNK, KIND_END, MAGIC, Totals, VERSION};
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source};
 use crate::stream::Chunk;
@@ -18,7 +18,7 @@ pub struct TraceWriter {
     partial: PathBuf,
     file: BufWriter<File>,
     codec: Codec,
-    totals: Totals,
+    counter: Counter,
     finished: bool,
 }
 
@@ -43,7 +43,7 @@ impl TraceWriter {
             partial,
             file: BufWriter::new(file),
             codec: Codec::default(),
-            totals: Totals::default(),
+            counter: Counter::default(),
             finished: false,
         };
         let origin = to_json(origin);
@@ -61,24 +61,24 @@ impl TraceWriter {
         let plain = self.codec.encode(chunk);
         let stored =
             zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.partial))?;
-        self.totals.add(chunk);
+        self.counter.add(chunk);
         self.put_record(KIND_CHUNK, &stored, plain.len())
     }
 
     /// What it holds so far.
     pub fn totals(&self) -> Totals {
-        self.totals
+        self.counter.totals
     }
 
     /// Adds the end record and gives the file its name.
     pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
-        let end = to_json(&End { totals: self.totals, finish });
+        let end = to_json(&End { totals: self.totals(), finish });
         self.put_record(KIND_END, &end, end.len())?;
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         synced.map_err(WorkloadError::io("writing", &self.partial))?;
         std::fs::rename(&self.partial, &self.path).map_err(WorkloadError::io("naming", &self.path))?;
         self.finished = true;
-        Ok(self.totals)
+        Ok(self.totals())
     }
 
     fn put_record(&mut self, kind: u8, stored: &[u8], plain_bytes: usize) -> Result<(), WorkloadError> {
