@@ -55,10 +55,10 @@ struct Stalled {
 #[derive(Clone, Debug)]
 pub(super) struct Caches {
     clock: Clock,
-    l1i: TimedTags,
-    l1d: TimedTags,
+    pub(super) l1i: TimedTags,
+    pub(super) l1d: TimedTags,
     pub(super) l2: TagArray,
-    l1i_lines: LineSize,
+    pub(super) l1i_lines: LineSize,
     pub(super) l1d_lines: LineSize,
     pub(super) l2_lines: LineSize,
     l1i_latency: u64,
@@ -70,7 +70,8 @@ pub(super) struct Caches {
     pub(super) l2_mshrs: Mshrs,
     /// By the number of the L2 register.
     pub(super) outstanding: Box<[Outstanding]>,
-    waiters: Lists<Waiter>,
+    /// Who waits for what is outstanding, and before which cycle it cannot have that.
+    waiters: Lists<(Waiter, u64)>,
     stalled: VecDeque<Stalled>,
     /// Whether there is a prefetcher.
     pub(super) prefetches: bool,
@@ -210,19 +211,23 @@ impl Caches {
     /// Adds a data access to the line that L2's `register` already waits for.
     fn join(&mut self, register: usize, half: Half, cycle: u64, waiter: Waiter) -> Answer {
         let data = self.l1d_lines.covered(half);
+        let store = matches!(waiter, Waiter::Store(_));
+        // The line may arrive before this access has been looked up.
+        let mut earliest = cycle + if store { 1 } else { self.l1d_latency };
         if self.outstanding[register].data.overlap(data) {
             self.l1d_counters.merged += 1;
         } else {
             let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
+            earliest = vacancy.start + self.l1d_latency + self.l2_latency;
             self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
             self.l2_counters.merged += 1;
             self.l1d_counters.misses += 1;
         }
         let outstanding = &mut self.outstanding[register];
-        let purpose = if matches!(waiter, Waiter::Store(_)) { Purpose::Write } else { Purpose::Read };
+        let purpose = if store { Purpose::Write } else { Purpose::Read };
         outstanding.want_data(data, purpose, &mut self.l1d_counters.prefetches);
         outstanding.want_second(self.l2_lines.covered(half), false, &mut self.l2_counters.prefetches);
-        self.waiters.push(&mut outstanding.waiters, waiter);
+        self.waiters.push(&mut outstanding.waiters, (waiter, earliest));
         Answer::Asked
     }
 
@@ -240,7 +245,7 @@ impl Caches {
             let outstanding = &mut self.outstanding[register];
             outstanding.code.add(self.l1i_lines.covered(half));
             outstanding.want_second(self.l2_lines.covered(half), false, &mut self.l2_counters.prefetches);
-            self.waiters.push(&mut outstanding.waiters, Waiter::Fetch);
+            self.waiters.push(&mut outstanding.waiters, (Waiter::Fetch, cycle));
             return Answer::Asked;
         }
         // Code that was just written may be in L1D alone.
@@ -292,7 +297,7 @@ impl Caches {
         self.outstanding[register] = Outstanding::NOT_WANTED;
         let second = self.l2_lines.covered(half);
         self.outstanding[register].want_second(second, false, &mut self.l2_counters.prefetches);
-        self.waiters.push(&mut self.outstanding[register].waiters, waiter);
+        self.waiters.push(&mut self.outstanding[register].waiters, (waiter, cycle));
         self.l2_counters.misses += 1;
         self.send(line, vacancy.start, kind, out);
         Some(register)
@@ -320,8 +325,8 @@ impl Caches {
         wanted.waiters
     }
 
-    /// The next of those that waited.
-    pub(super) fn next_waiter(&mut self, list: &mut List) -> Option<Waiter> {
+    /// The next of those that waited, and before which cycle it cannot have what it waited for.
+    pub(super) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
         self.waiters.pop(list)
     }
 
@@ -376,26 +381,5 @@ impl Caches {
         drop(&mut self.l1i.tags, self.l1i_lines);
         let in_l1d = drop(&mut self.l1d.tags, self.l1d_lines);
         drop(&mut self.l2, self.l2_lines) | in_l1d
-    }
-
-    /// Whether any of them has `line`, or a part of it.
-    pub(super) fn holds(&self, line: LineAddr) -> bool {
-        let has =
-            |tags: &TagArray, lines: LineSize| lines.within(line).any(|half| tags.probe(lines.key(half)).is_some());
-        has(&self.l1d.tags, self.l1d_lines) || has(&self.l2, self.l2_lines) || has(&self.l1i.tags, self.l1i_lines)
-    }
-
-    /// Every dirty line, by address.
-    pub(super) fn dirty_lines(&self) -> Vec<LineAddr> {
-        let mut lines: Vec<LineAddr> = self.dirty_halves().map(Half::line).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        lines
-    }
-
-    /// The first half of every dirty line of either cache.
-    pub(super) fn dirty_halves(&self) -> impl Iterator<Item = Half> + '_ {
-        let in_l1d = self.l1d.tags.dirty_keys().map(|key| self.l1d_lines.first(key));
-        in_l1d.chain(self.l2.dirty_keys().map(|key| self.l2_lines.first(key)))
     }
 }

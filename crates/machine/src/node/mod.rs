@@ -13,7 +13,7 @@
 //! | `units.rs` | functional units and ports, booked by the cycle |
 //! | `stores.rs` | the store queue and forwarding from it |
 //! | `branch.rs`, `tage.rs` | branch prediction |
-//! | `caches.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
+//! | `caches.rs`, `contents.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
 //! | `lines.rs`, `outstanding.rs` | lines of 32 and 64 bytes, and what is known of those under way |
 //! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
@@ -24,9 +24,11 @@ mod branch;
 mod caches;
 mod check;
 mod config;
+mod contents;
 mod core;
 mod counters;
 mod front;
+
 mod lines;
 mod mshr;
 mod outstanding;

@@ -207,8 +207,8 @@ impl Core {
     /// A line arrived: tells all that waited for it, and all that waited for those.
     pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
         let mut waiters = self.caches.filled(line, cycle, out);
-        while let Some(waiter) = self.caches.next_waiter(&mut waiters) {
-            self.answer(waiter, cycle, out);
+        while let Some((waiter, earliest)) = self.caches.next_waiter(&mut waiters) {
+            self.answer(waiter, cycle.max(earliest), out);
         }
         while let Some((waiter, answer)) = self.caches.retry(cycle, out) {
             if let Answer::At(ready) = answer {

@@ -131,6 +131,18 @@ fn misses_of_one_line_make_one_request() {
 }
 
 #[test]
+fn a_load_that_comes_to_a_line_after_its_arrival_still_looks_it_up() {
+    let mut config = small();
+    (config.rob, config.retire_width) = (512, 255);
+    for work in [MISS - 6, MISS - 5, MISS - 4, MISS, MISS + 20] {
+        let mut ops = vec![load(1, &[], 64, 0)];
+        ops.resize(1 + work as usize, alu(&[2], &[2]));
+        ops.push(load(3, &[2], 64, 8));
+        assert_eq!(Bench::new(&config).cycles(&ops), MISS.max(work + 5), "{work} cycles later");
+    }
+}
+
+#[test]
 fn a_load_takes_its_data_from_the_store_queue_sooner_than_from_the_cache() {
     let mut bench = Bench::warm(&small(), &[64]);
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 8)]), 1 + 2);

@@ -1,6 +1,7 @@
 //! A core under test: scripted programs, and a memory that answers every request after a delay.
 
 mod exact;
+mod latencies;
 mod lines;
 mod prefetch;
 mod random;
