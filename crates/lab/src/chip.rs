@@ -256,6 +256,6 @@ impl Receiver for Chip {
     }
 
     fn start_up_content(&self, line: LineAddr) -> units::Line {
-        self.put(line)
+        self.shadow.borrow_mut().start_up(line)
     }
 }

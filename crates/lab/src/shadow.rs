@@ -7,9 +7,14 @@
 //! A line that is not on the chip and holds nothing that memory lacks is forgotten, as on a real chip: what remains is the
 //! ciphertext, in memory, and a fingerprint, at the observer. A simulated program thus costs its footprint once, not
 //! twice. A store to a forgotten line is kept as the bytes that it wrote until memory returns the others.
+//!
+//! A recording shows a line when the program first touches it. If a prefetcher is sooner, memory starts up with zeros in
+//! its place: a guess, which the first sight corrects. That is no change from outside, and the line is kept here until it
+//! is written.
 
 use machine::observer::{Observer, ObserverCounters};
 use machine::sparse::Sparse;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
@@ -35,6 +40,8 @@ pub struct Shadow {
     entries: Vec<Entry>,
     free: Vec<u32>,
     observer: Observer,
+    /// Lines that were put into memory before anybody told their content.
+    guessed: FxHashSet<LineAddr>,
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
     keeps_all: bool,
@@ -48,6 +55,7 @@ impl Shadow {
             entries: Vec::new(),
             free: Vec::new(),
             observer: Observer::new(lines),
+            guessed: FxHashSet::default(),
             crowded_from: FEW_LINES,
             keeps_all: false,
         }
@@ -57,18 +65,19 @@ impl Shadow {
     ///
     /// A line that has stores of its own to wait for merges with them: its content then counts as the program's.
     pub fn tell(&mut self, line: LineAddr, content: &Line) -> bool {
+        let guessed = !self.guessed.is_empty() && self.guessed.remove(&line);
         let Some(place) = self.place(line) else {
             let same = self.observer.has(line, content);
             if same != Some(true) {
                 self.add(Entry { bytes: *content, line, known: WHOLE, ahead: true });
             }
-            return same == Some(false);
+            return same == Some(false) && !guessed;
         };
         let entry = &mut self.entries[place];
         let changed = entry.known == WHOLE && entry.bytes != *content;
         entry.ahead |= changed;
         (entry.bytes, entry.known) = (*content, WHOLE);
-        changed
+        changed && !guessed
     }
 
     /// The program stores `bytes` at `range` of the line.
@@ -103,6 +112,14 @@ impl Shadow {
         };
         self.observer.put(line, &content);
         content
+    }
+
+    /// The plaintext of a line that memory is asked for although it was never put there.
+    pub fn start_up(&mut self, line: LineAddr) -> Line {
+        if self.place(line).is_none() {
+            self.guessed.insert(line);
+        }
+        self.put(line)
     }
 
     /// Memory returned a line: it is compared with what was put, and remembered, but for what was stored meanwhile.
@@ -229,6 +246,24 @@ mod tests {
             assert!(!shadow.tell(LINE, &[7; 64]));
             assert!(shadow.tell(LINE, &[8; 64]));
             assert_eq!(shadow.put(LINE), [8; 64]);
+        }
+    }
+
+    #[test]
+    fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
+        for forgotten in [false, true] {
+            let mut shadow = Shadow::new(10);
+            let guess = shadow.start_up(LINE);
+            shadow.returned(LINE, &guess);
+            if forgotten {
+                shadow.forget(|_| false);
+            }
+            assert!(!shadow.tell(LINE, &[7; 64]), "this is its first sight");
+            shadow.forget(|_| false);
+            shadow.returned(LINE, &guess);
+            assert!(shadow.tell(LINE, &[8; 64]), "and this a change");
+            assert_eq!(shadow.put(LINE), [8; 64]);
+            assert_eq!(shadow.observed().lines_wrong, 0);
         }
     }
 

@@ -38,6 +38,7 @@ fn a_prefetcher_makes_a_stream_faster_and_its_lines_are_right_too() {
         let [slow, fast] = [&without, &with].map(|machine| kernel("stream", machine, design));
         assert!(slow.checks.passed && fast.checks.passed);
         assert!(fast.cycles < slow.cycles, "{design}: {} cycles, {} without", fast.cycles, slow.cycles);
+        assert_eq!(fast.llc.foreign_writes, 0, "a line that was fetched before its first sight did not change");
         let [l1d, l2] = [fast.node.l1d.prefetches, fast.node.l2.prefetches];
         assert!(l1d.useful + l2.useful > 10 * (l1d.useless + l2.useless), "{design}: {l1d:?} {l2:?}");
         assert_eq!(slow.node.l1d.prefetches.issued + slow.node.l2.prefetches.issued, 0);
