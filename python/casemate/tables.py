@@ -116,6 +116,7 @@ def trace_table(info: TraceInfo) -> RenderableType:
         "part": _recorded_part(origin, totals.instructions),
         "loads, stores": f"{amounts.count(totals.loads)}, {amounts.count(totals.stores)} of at most 8 bytes",
         "lines told": f"{amounts.count(totals.lines)} of 64 bytes",
+        "memory touched": f"{amounts.count(totals.pages)} pages of 4 KB",
         "load values": "recorded" if origin.load_values else "not recorded",
         "file": f"{amounts.size(info.file_bytes)}, {per_instruction:.2f} bits an instruction",
         "conditions": ", ".join(f"{name} {value}" for name, value in origin.conditions),

@@ -29,6 +29,15 @@ def test_a_live_program_is_stopped_at_the_limit(casemate: Casemate) -> None:
     assert "(the program was stopped there)" in said.out
 
 
+def test_a_live_program_that_outgrows_the_machine_is_bad_input(casemate: Casemate, tmp_path: Path) -> None:
+    machine = Path(__file__).resolve().parents[2] / "machines" / "modern.toml"
+    tiny = machine.read_text().replace('"4 GB"', '"2 MB"').replace('"4 KB"', '"2 MB"')
+    (tmp_path / "tiny.toml").write_text(tiny)
+    said = casemate("run", "--machine", "tiny.toml", "--design", "none", "--", *PROGRAM)
+    assert said.code == 2
+    assert "needs more memory than the machine's 2 MB: all pages of 2 MB are in use" in " ".join(said.err.split())
+
+
 def test_a_recorded_program_gives_the_same_result_every_time(casemate: Casemate) -> None:
     recorded = casemate("record", "-o", "sh.trace", "--limit", "100K", "--json", "--", *PROGRAM)
     assert recorded.code == 0
