@@ -101,10 +101,12 @@ def commit() -> str:
 class History:
     """The figures of this time, in the light of last time's."""
 
-    def __init__(self, folder: Path, earlier: dict[str, Any] | None) -> None:
-        """New figures for `folder`, to be compared with `earlier` ones."""
+    def __init__(self, folder: Path, kept: list[dict[str, Any]]) -> None:
+        """New figures for `folder`, to be compared with those that are kept, the oldest first."""
         self.folder = folder
-        self.earlier = earlier
+        self.earlier = kept[-1] if kept else None
+        # A part may have been left out last time: each row has a last time of its own.
+        self.before = {(row["kind"], row["name"]): row["per_second"] for one in kept for row in one["rows"]}
         self.rows: list[Row] = []
         self.begun = time.gmtime()
         self.host = host()
@@ -112,8 +114,7 @@ class History:
     @staticmethod
     def open(folder: Path = KEPT) -> History:
         """New figures, to be compared with the newest that the folder keeps."""
-        kept = sorted(folder.glob("*.json"))
-        return History(folder, json.loads(kept[-1].read_text()) if kept else None)
+        return History(folder, [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))])
 
     def heading(self) -> str:
         """What this is measured on and what it is compared with."""
@@ -132,11 +133,10 @@ class History:
 
     def add(self, title: str, rows: Iterable[Row]) -> None:
         """Takes in rows, and shows each as it is measured."""
-        before = {(row["kind"], row["name"]): row["per_second"] for row in (self.earlier or {"rows": []})["rows"]}
         begun = time.monotonic()
         print(f"\n{title}", flush=True)
         for row in rows:
-            row.before = before.get((row.kind, row.name))
+            row.before = self.before.get((row.kind, row.name))
             self.rows.append(row)
             print(row.shown(), flush=True)
         print(f"  ({time.monotonic() - begun:.0f} s)", flush=True)

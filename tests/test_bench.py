@@ -31,9 +31,12 @@ def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
 
 def test_figures_are_compared_with_the_newest_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, speed in (("2026-01-01T00-00-00Z", 1e6), ("2026-01-02T00-00-00Z", 2e6)):
-        first = History(tmp_path, None)
+        first = History(tmp_path, [])
         first.add("part", [Row("run", "mix", "instructions", speed)])
         first.store().rename(tmp_path / f"{name}.json")
+    part_of_it = History(tmp_path, [])
+    part_of_it.add("another part", [Row("dram", "random reads", "requests", 3e6)])
+    part_of_it.store().rename(tmp_path / "2026-01-03T00-00-00Z.json")
     later = History.open(tmp_path)
     later.add("part", [Row("run", "mix", "instructions", 1e6), Row("run", "new", "instructions", 1e6)])
     assert [row.before for row in later.rows] == [2e6, None]
