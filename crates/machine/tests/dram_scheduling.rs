@@ -55,7 +55,7 @@ fn last_data(timing: Timing, asked: &[Asked]) -> u64 {
 fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
     use Kind::{Read, Write};
     type Field = fn(&mut Timing) -> &mut u64;
-    let scenarios: [(&str, Field, &[Asked], u64); 13] = [
+    let scenarios: [(&str, Field, &[Asked], u64); 15] = [
         ("tRCD", |t| &mut t.trcd, &[(0, 0, Read)], 22 + 26),
         ("CL", |t| &mut t.cl, &[(0, 0, Read)], 22 + 26),
         ("tCCD_L", |t| &mut t.tccd_l, &[(0, 0, Read), (0, 1, Read)], 22 + 8 + 26),
@@ -73,6 +73,8 @@ fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
         ("tWTR_L", |t| &mut t.twtr_l, &[(0, 0, Write), (30, 1, Read)], 22 + 16 + 4 + 12 + 26),
         ("tWTR_S", |t| &mut t.twtr_s, &[(0, GROUP, Read), (100, 0, Write), (123, GROUP + 1, Read)], 122 + 24 + 26),
         ("tRTRS", |t| &mut t.trtrs, &[(0, 0, Read), (99, 1, Read), (99, 2, Write), (120, 3, Read)], 99 + 12 + 32 + 26),
+        ("CWL", |t| &mut t.cwl, &[(0, 0, Write), (30, 1, Read)], 22 + 16 + 4 + 12 + 26),
+        ("tREFI", |t| &mut t.trefi, &[(12_500, 0, Read)], 12_480 + 560 + 48),
         ("tRFC", |t| &mut t.trfc, &[(12_500, 0, Read)], 12_480 + 560 + 48),
     ];
     for (name, field, asked, clock) in scenarios {
@@ -88,6 +90,36 @@ fn a_fifth_row_waits_until_tfaw_lets_it_open() {
     let banks = [0, GROUP, 2 * GROUP, 3 * GROUP, BANK].map(|line| (0, line, Kind::Read));
     for tfaw in [36, 37] {
         assert_eq!(last_data(Timing { tfaw, ..Timing::DDR4_3200 }, &banks), tfaw + 48);
+    }
+}
+
+#[test]
+fn a_burst_lasts_and_a_row_stays_open_as_long_as_they_are_set_to() {
+    for more in [0, 1] {
+        let timing = Timing { burst_clocks: 4 + more, tccd_s: 4 + more, ..Timing::DDR4_3200 };
+        assert_eq!(last_data(timing, &[(0, 0, Kind::Read)]), 22 + 22 + 4 + more);
+        let timing = Timing { tras: 52 + more, trc: 74 + more, ..Timing::DDR4_3200 };
+        assert_eq!(last_data(timing, &[(0, 0, Kind::Read), (0, ROW, Kind::Read)]), 52 + more + 22 + 48);
+    }
+}
+
+#[test]
+fn a_queue_takes_as_many_as_it_has_places_for() {
+    for places in [4, 5] {
+        for kind in [Kind::Read, Kind::Write] {
+            let mut dram = channel(|config| {
+                (config.read_queue, config.write_queue) = (places, places);
+                (config.drain_start, config.drain_stop) = (places, 1);
+            });
+            let taken = (0..).take_while(|&line| {
+                let room = dram.has_room(kind);
+                if room {
+                    dram.submit(at(0), LineAddr(line * ROW), kind, line as u32);
+                }
+                room
+            });
+            assert_eq!(taken.count(), places, "{kind:?}");
+        }
     }
 }
 

@@ -35,6 +35,43 @@ fn a_lone_read_takes_the_banks_time_and_a_burst() {
 }
 
 #[test]
+fn each_time_set_a_nanosecond_or_a_clock_longer_is_that_much_longer() {
+    let last_read = |change: fn(&mut PcmConfig)| {
+        let mut config = PcmConfig::secpb();
+        change(&mut config);
+        let mut pcm = Pcm::new(config);
+        // The read finds its bank writing.
+        pcm.submit(Time::ZERO, LineAddr(0), Kind::Write, 0);
+        finish(&mut pcm, Time::ZERO);
+        pcm.submit(at(100), LineAddr(17), Kind::Read, 1);
+        finish(&mut pcm, at(100))[0].at
+    };
+    let plain = Time::ZERO + BURST + WRITE + READ + BURST;
+    assert_eq!(last_read(|_| {}), plain);
+    assert_eq!(last_read(|c| c.read_ns += 1.0), plain + Duration::from_ns(1));
+    assert_eq!(last_read(|c| c.write_ns += 1.0), plain + Duration::from_ns(1));
+    assert_eq!(last_read(|c| c.burst_clocks += 1), plain + CLOCK + CLOCK, "once for each transfer");
+}
+
+#[test]
+fn a_queue_takes_as_many_as_it_has_places_for() {
+    for places in [4, 5] {
+        for kind in [Kind::Read, Kind::Write] {
+            let config = PcmConfig { read_queue: places, write_pending_queue: places, ..PcmConfig::secpb() };
+            let mut pcm = Pcm::new(config);
+            let taken = (0..).take_while(|&line| {
+                let room = pcm.has_room(kind);
+                if room {
+                    pcm.submit(Time::ZERO, LineAddr(line), kind, line as u32);
+                }
+                room
+            });
+            assert_eq!(taken.count(), places, "{kind:?}");
+        }
+    }
+}
+
+#[test]
 fn reads_of_one_bank_follow_each_other_and_those_of_two_only_share_the_bus() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     for (token, line) in [0, 1, 17].into_iter().enumerate() {
