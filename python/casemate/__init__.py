@@ -25,6 +25,7 @@ from casemate.api import (
     run,
     trace_info,
     validate,
+    window,
     workloads,
 )
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
@@ -51,5 +52,6 @@ __all__ = [
     "run",
     "trace_info",
     "validate",
+    "window",
     "workloads",
 ]

@@ -19,6 +19,7 @@ from casemate.results.explain import Explanation, OnChip, Row
 from casemate.results.origin import Recording, TraceInfo
 from casemate.results.run import RunResults
 from casemate.results.validation import Validation
+from casemate.results.window import Window
 
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
@@ -219,6 +220,20 @@ def attack(
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
     """Flips every stored bit of a small memory under a design, each by itself."""
     return ExhaustiveReport.model_validate_json(_core.exhaustive(design, _relay(progress)))
+
+
+def window(
+    trace: str | Path,
+    *,
+    machine: str | Path = "champsim-default",
+    warmup: int,
+    instructions: int,
+    seed: int = 1,
+    progress: Told | None = None,
+) -> Window:
+    """Measures a window of a ChampSim trace on an unprotected machine, in ChampSim's terms."""
+    extent = (warmup, instructions)
+    return Window.model_validate_json(_core.window(str(machine), str(trace), extent, seed, _relay(progress)))
 
 
 def validate(*, brief: bool = False, progress: Told | None = None) -> Validation:

@@ -28,6 +28,7 @@ COMMANDS = {
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",
     "validate": "Compare the simulated machine with public simulators.",
+    "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
     "schema": "Print the JSON schema of a command's --json.",
 }
 

@@ -12,6 +12,7 @@ from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
 from casemate.results.catalogue import SEVERITY, Layout, Verdict
 from casemate.results.origin import Exited, Origin, TraceInfo
 from casemate.results.validation import Validation
+from casemate.results.window import Window
 
 VERDICT_STYLES: dict[Verdict, str] = {
     "not-applicable": "dim",
@@ -134,6 +135,23 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
         whole = "the whole program" if not origin.skip else "to the program's end"
         return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
     return f"the first {executed} instructions{after}"
+
+
+def window_table(window: Window) -> RenderableType:
+    """A window of a trace: its speed, and what each cache and TLB saw."""
+    speed = plain_table("instructions", "cycles", "IPC", "mispredicted per 1000", right=("instructions", "cycles", "IPC"))
+    speed.add_row(
+        f"{window.instructions:,}", f"{window.cycles:,}", f"{window.ipc:.4g}", f"{window.branch_mpki:.4g}"
+    )
+    table = plain_table("", "accesses", "misses", "mean miss latency", right=("accesses", "misses", "mean miss latency"))
+    latency = window.llc_miss_latency_cycles
+    for name, seen in (
+        ("L1I", window.l1i), ("L1D", window.l1d), ("L2", window.l2), ("LLC", window.llc),
+        ("DTLB", window.dtlb), ("STLB", window.stlb),
+    ):  # fmt: skip
+        said = f"{latency:.1f} cycles" if name == "LLC" and latency is not None else ""
+        table.add_row(name, f"{seen.accesses:,}", f"{seen.misses:,}", said)
+    return Group(speed, table)
 
 
 def validation_table(report: Validation) -> RenderableType:

@@ -16,9 +16,11 @@ mod session;
 mod shadow;
 mod uncore;
 pub mod validate;
+mod window;
 
 pub use feed::{FeedCounters, FeedError};
 pub use record::Record;
 pub use recording::record_trace;
 pub use run::{Control, RunError, RunOptions, check_fits, run};
 pub use session::{Command, Outcome, Progress, Results, SessionError, session};
+pub use window::{Accesses, Extent, Window, WindowError, measure_window};

@@ -7,11 +7,10 @@
 mod champsim;
 mod dram;
 
-use crate::run::RunError;
+use crate::window::WindowError;
 use serde::Serialize;
 use systems::ConfigError;
 use thiserror::Error;
-use workload::WorkloadError;
 
 /// How much of the reference's work is repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +34,7 @@ pub struct Row {
     pub ours: f64,
     /// The reference's.
     pub theirs: f64,
-    /// By how much ours is higher, in percent of theirs.
+    /// By how much ours is higher, in percent of theirs; of two figures in percent, their difference.
     pub difference_percent: f64,
     /// How far it may be off, in percent; nothing if it is only reported.
     pub tolerance_percent: Option<f64>,
@@ -46,6 +45,21 @@ pub struct Row {
 impl Row {
     fn new(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: Option<f64>) -> Row {
         let difference = if theirs == 0.0 { 0.0 } else { 100.0 * (ours - theirs) / theirs };
+        Row::of(reference, subject, quantity, [ours, theirs], (difference, tolerance))
+    }
+
+    /// A row of two figures in percent: what is told and held is the difference of them, not its share.
+    fn in_points(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: f64) -> Row {
+        Row::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)))
+    }
+
+    fn of(
+        reference: &str,
+        subject: &str,
+        quantity: &str,
+        [ours, theirs]: [f64; 2],
+        (difference, tolerance): (f64, Option<f64>),
+    ) -> Row {
         Row {
             reference: reference.to_owned(),
             subject: subject.to_owned(),
@@ -79,15 +93,12 @@ pub enum ValidationError {
         /// What is wrong with it.
         error: serde_json::Error,
     },
-    /// A machine or design is missing.
+    /// A machine is missing.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
-    /// A trace cannot be had.
+    /// A trace could not be measured.
     #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// A run has no result.
-    #[error(transparent)]
-    Run(#[from] RunError),
+    Window(#[from] WindowError),
 }
 
 /// Measures everything. `progress` is told each row as it is found.
@@ -95,13 +106,30 @@ pub enum ValidationError {
 /// # Errors
 /// See [`ValidationError`]; a figure out of its tolerance is a result.
 pub fn validate(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<ValidationReport, ValidationError> {
-    let mut rows = Vec::new();
-    let mut found = |row: Row| {
+    let mut rows = validate_dram(extent, &mut progress)?.rows;
+    champsim::compare(extent, &mut |row: Row| {
         progress(&row);
         rows.push(row);
-    };
-    dram::compare(extent, &mut found)?;
-    champsim::compare(extent, &mut found)?;
-    let ok = rows.iter().all(|row| row.ok);
-    Ok(ValidationReport { rows, ok })
+    })?;
+    Ok(ValidationReport::of(rows))
+}
+
+/// Measures the DRAM channel alone.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_dram(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<ValidationReport, ValidationError> {
+    let mut rows = Vec::new();
+    dram::compare(extent, &mut |row: Row| {
+        progress(&row);
+        rows.push(row);
+    })?;
+    Ok(ValidationReport::of(rows))
+}
+
+impl ValidationReport {
+    fn of(rows: Vec<Row>) -> ValidationReport {
+        let ok = rows.iter().all(|row| row.ok);
+        ValidationReport { rows, ok }
+    }
 }

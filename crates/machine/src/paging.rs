@@ -258,6 +258,7 @@ mod tests {
             outstanding: 1,
             latency_cycles: 0,
             step_cycles: 0,
+            waiting_accesses: None,
             first_touch_cycles: 0,
         };
         let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), 7).walked_by(Some(&walker));

@@ -185,6 +185,28 @@ fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String
     to_json(&report.map_err(refused)?)
 }
 
+/// Measures a window of a ChampSim trace on an unprotected machine. Ctrl-C gives up.
+#[pyfunction]
+fn window(
+    py: Python<'_>,
+    machine: &str,
+    trace: PathBuf,
+    extent: (u64, u64),
+    seed: u64,
+    callback: Py<PyAny>,
+) -> PyResult<String> {
+    let machine = systems::machine(machine).map_err(refused)?;
+    let extent = lab::Extent { warmup: extent.0, instructions: extent.1 };
+    let measured = interruptible(py, &callback, move |progress| {
+        let open = |limit| workload::champsim::open(&trace, seed, Some(limit));
+        lab::measure_window(&machine, seed, extent, open, |done| {
+            progress.tell(serde_json::json!({ "instructions": done }));
+            lab::Control::GoOn
+        })
+    })?;
+    to_json(&measured.map_err(refused)?)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
@@ -201,5 +223,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
     module.add_function(wrap_pyfunction!(exhaustive, module)?)?;
+    module.add_function(wrap_pyfunction!(window, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workload::live::{Live, LiveOptions, Output};
 use workload::trace::{Totals, TraceReader};
-use workload::{Origin, Source, WorkloadError, kernels};
+use workload::{Origin, Source, WorkloadError, champsim, kernels};
 
 /// What to execute.
 #[derive(Deserialize)]
@@ -63,6 +63,9 @@ impl Program {
             Program::Kernel { name, settings } => {
                 Ok(Opened { source: kernels::open(&name, &settings, seed)?, process: None })
             }
+            Program::Trace { path } if is_of_champsim(&path) => {
+                Ok(Opened { source: champsim::open(&path, seed, None)?, process: None })
+            }
             Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), process: None }),
             Program::Live { command, skip, marked_region, load_values, inherit_output, recorder } => {
                 let output = if inherit_output { Output::Inherit } else { Output::Discard };
@@ -73,6 +76,12 @@ impl Program {
             }
         }
     }
+}
+
+/// Whether a trace is one of ChampSim's. Its format has no mark of its own, so the name decides: they all are called
+/// `*.champsimtrace`, with what packs them behind.
+fn is_of_champsim(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".champsim"))
 }
 
 /// What a trace holds.

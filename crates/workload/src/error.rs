@@ -112,6 +112,16 @@ pub enum WorkloadError {
         /// Its length.
         bytes: u64,
     },
+    /// A packed trace that its program cannot unpack.
+    #[error("{program} cannot unpack '{}': it ended with {status}", .path.display())]
+    Unpacking {
+        /// The file.
+        path: PathBuf,
+        /// What unpacks it.
+        program: &'static str,
+        /// How that ended.
+        status: std::process::ExitStatus,
+    },
     /// There is no such trace of ChampSim's.
     #[error(transparent)]
     Champsim(#[from] crate::champsim::UnknownTrace),

@@ -20,6 +20,7 @@ KINDS = {
     "list": "Listing",
     "trace": "TraceInfo",
     "validate": "Validation",
+    "champsim": "Window",
 }
 
 

@@ -6,8 +6,10 @@ from casemate.results.explain import Cause, Explanation, Explanations, OnChip, R
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.run import Configuration, Failure, Record, RunResults
 from casemate.results.validation import Validation, ValidationRow
+from casemate.results.window import Accesses, Window
 
 __all__ = [
+    "Accesses",
     "Attack",
     "AttackReport",
     "AttackResults",
@@ -36,6 +38,7 @@ __all__ = [
     "TraceInfo",
     "Validation",
     "ValidationRow",
+    "Window",
     "Verdict",
     "Workload",
 ]

@@ -1,13 +1,9 @@
 //! The whole machine against ChampSim, on the same traces, with the same warm-up.
-//!
-//! A window's figures are the difference of two runs: one to the end of the warm-up, one to the end of the window. A run is
-//! the same up to there, since nothing depends on how long it will be.
 
 use super::{Extent, Row, ValidationError};
-use crate::record::Record;
-use crate::run::{Control, RunOptions, run};
+use crate::run::Control;
+use crate::window::{self, measure_window};
 use serde::Deserialize;
-use systems::Machine;
 use workload::champsim::synthetic;
 
 const FILE: &str = "reference/champsim.json";
@@ -53,41 +49,28 @@ pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(),
 fn compare_window(theirs: &Figures, extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
     let machine = systems::machine(&theirs.machine)?;
     let part = if extent == Extent::Full { 1 } else { 10 };
-    let (warmup, window) = (theirs.warmup_instructions / part, theirs.instructions / part);
-    let before = measure(&machine, &theirs.trace, warmup)?;
-    let after = measure(&machine, &theirs.trace, warmup + window)?;
-    let of = |count: fn(&Record) -> u64| (count(&after) - count(&before)) as f64;
+    let window = window::Extent { warmup: theirs.warmup_instructions / part, instructions: theirs.instructions / part };
+    let open = |instructions| synthetic(&theirs.trace, TRACE.0, TRACE.1, instructions);
+    let ours = measure_window(&machine, SEED, window, open, |_| Control::GoOn)?;
     let subject = format!("{} on {}", theirs.trace, theirs.machine);
     let mut row =
         |quantity, ours, theirs, tolerance| found(Row::new(NAME, &subject, quantity, [ours, theirs], tolerance));
 
-    let instructions = of(|record| record.instructions);
-    row("instructions per cycle", instructions / of(|record| record.cycles), theirs.ipc, Some(10.0));
+    row("instructions per cycle", ours.ipc, theirs.ipc, Some(10.0));
     if extent == Extent::Brief {
         return Ok(());
     }
-    let mispredicts = 1e3 * of(|record| record.node.mispredicts) / instructions;
-    row("branches mispredicted per 1000 instructions", mispredicts, theirs.branch_mpki, Some(5.0));
-    let l1d = of(|record| record.node.l1d.misses + record.node.l1d.merged);
-    row("L1D misses, merged ones included", l1d, theirs.l1d_misses, Some(5.0));
-    row("L2 misses", of(|record| record.node.l2.misses), theirs.l2_misses, Some(5.0));
-    row("LLC misses", of(|record| record.llc.misses), theirs.llc_misses, Some(5.0));
-    row("DTLB misses, merged ones included", of(|record| record.node.dtlb.misses), theirs.dtlb_misses, Some(5.0));
-    row("STLB misses", of(|record| record.node.stlb.misses), theirs.stlb_misses, Some(5.0));
-    let beyond_fs = of(|record| record.llc.miss_latency_fs) / of(|record| record.llc.misses);
-    let latency = (beyond_fs / 1e6 + machine.memory.path_ns / 2.0) * machine.node.clock_mhz as f64 / 1e3;
+    row("branches mispredicted per 1000 instructions", ours.branch_mpki, theirs.branch_mpki, Some(5.0));
+    for (quantity, ours, theirs) in [
+        ("L1D misses, merged ones included", ours.l1d, theirs.l1d_misses),
+        ("L2 misses", ours.l2, theirs.l2_misses),
+        ("LLC misses", ours.llc, theirs.llc_misses),
+        ("DTLB misses, merged ones included", ours.dtlb, theirs.dtlb_misses),
+        ("STLB misses", ours.stlb, theirs.stlb_misses),
+    ] {
+        row(quantity, ours.misses as f64, theirs, Some(5.0));
+    }
+    let latency = ours.llc_miss_latency_cycles.unwrap_or(0.0);
     row("mean LLC miss latency in cycles", latency, theirs.llc_miss_latency_cycles, Some(10.0));
     Ok(())
-}
-
-fn measure(machine: &Machine, trace: &str, instructions: u64) -> Result<Record, ValidationError> {
-    let options = RunOptions {
-        machine: machine.clone(),
-        design: systems::design("none")?,
-        seed: SEED,
-        budget: instructions,
-        ledger: false,
-    };
-    let source = synthetic(trace, TRACE.0, TRACE.1, instructions)?;
-    Ok(run(&options, source, |_| Control::GoOn)?)
 }

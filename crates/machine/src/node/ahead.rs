@@ -26,16 +26,23 @@ pub(super) struct Origin {
 impl Caches {
     /// Looks a load up, and whatever is expected after it.
     #[inline]
-    pub(super) fn load(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) -> Option<u64> {
+    pub(super) fn load(
+        &mut self,
+        origin: Origin,
+        shared: bool,
+        touch: &Touch,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
         let half = Half::touched(touch);
-        let waiter = Waiter::Load(origin.number);
+        let waiter = if shared { Waiter::SharedLoad(origin.number) } else { Waiter::Load(origin.number) };
         if !self.prefetches {
-            return self.access(half, cycle, waiter, out);
+            return self.access(half, cycle, waiter, out).known();
         }
         let missed = !self.in_l1d(half);
-        let ready = self.access(half, cycle, waiter, out);
+        let answer = self.access(half, cycle, waiter, out);
         self.see(origin, touch, missed, cycle, out);
-        ready
+        answer.known()
     }
 
     /// Shows the prefetchers a store, when its address is known.

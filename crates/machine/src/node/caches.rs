@@ -8,11 +8,11 @@
 use super::config::{CacheConfig, NodeConfig};
 use super::counters::CacheCounters;
 use super::lines::{Half, LineSize};
+use super::lookups::LookUps;
 use super::mshr::Mshrs;
 use super::outstanding::{Outstanding, Purpose};
 use super::prefetch::{Prefetcher, Unused};
 use super::timed::TimedTags;
-use super::units::Pool;
 use super::waiting::{List, Lists};
 use super::{Request, RequestKind, UNKNOWN};
 use crate::cache::{Evicted, TagArray};
@@ -24,12 +24,21 @@ use units::{Clock, Cycles, LineAddr};
 pub(super) enum Waiter {
     /// A load of the instruction of that number.
     Load(u64),
+    /// The same, sharing the look-up of a load of the same line that waited beside it: it is not counted.
+    SharedLoad(u64),
     /// The store of that number.
     Store(u64),
     /// The walk at that place.
     Walk(usize),
     /// The front end.
     Fetch,
+}
+
+impl Waiter {
+    /// How many accesses it counts for.
+    fn counted(self) -> u64 {
+        u64::from(!matches!(self, Waiter::SharedLoad(_)))
+    }
 }
 
 /// What became of an access.
@@ -41,6 +50,17 @@ pub(super) enum Answer {
     Asked,
     /// There is no register for the miss.
     Stalled,
+}
+
+impl Answer {
+    /// The data's cycle, or nothing if the waiter will be told.
+    #[inline]
+    pub(super) fn known(self) -> Option<u64> {
+        match self {
+            Answer::At(cycle) => Some(cycle),
+            Answer::Asked | Answer::Stalled => None,
+        }
+    }
 }
 
 /// An access for which there was no register.
@@ -64,8 +84,8 @@ pub(super) struct Caches {
     l1i_latency: u64,
     pub(super) l1d_latency: u64,
     pub(super) l2_latency: u64,
-    /// Look-ups of L1D, if those are limited.
-    l1d_port: Option<Pool>,
+    lookups: LookUps,
+    l1d_in_order: bool,
     pub(super) l1d_mshrs: Mshrs,
     pub(super) l2_mshrs: Mshrs,
     /// By the number of the L2 register.
@@ -105,7 +125,8 @@ impl Caches {
             l1i_latency: config.l1i.latency_cycles,
             l1d_latency: config.l1d.latency_cycles,
             l2_latency: config.l2.latency_cycles,
-            l1d_port: config.l1d_lookups.as_ref().map(Pool::new),
+            lookups: LookUps::new(config),
+            l1d_in_order: config.l1d_in_order,
             l1d_mshrs: Mshrs::new(config.l1d.mshrs),
             l2_mshrs: Mshrs::new(config.l2.mshrs),
             outstanding: vec![Outstanding::NOT_WANTED; config.l2.mshrs].into(),
@@ -130,16 +151,30 @@ impl Caches {
         self.l1i_lines.key(half)
     }
 
-    /// Looks `half` up for `waiter` at `cycle`. The data's cycle, or nothing if the waiter will be told.
+    /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be told.
     #[inline]
-    pub(super) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Option<u64> {
-        match self.attempt(half, cycle, waiter, out) {
-            Answer::At(ready) => Some(ready),
-            Answer::Asked => None,
-            Answer::Stalled => {
-                self.stalled.push_back(Stalled { half, cycle, waiter });
-                None
-            }
+    pub(super) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        let cycle = match waiter {
+            Waiter::Fetch => cycle,
+            Waiter::Load(_) | Waiter::SharedLoad(_) | Waiter::Store(_) => self.lookups.enter(half.line(), cycle),
+            Waiter::Walk(_) => self.lookups.enter_translated(cycle),
+        };
+        let queues = self.l1d_in_order && !self.stalled.is_empty() && waiter != Waiter::Fetch;
+        let answer = if queues { Answer::Stalled } else { self.attempt(half, cycle, waiter, out) };
+        if answer == Answer::Stalled {
+            let waiter = if self.l1d_in_order { self.sharing(half, waiter) } else { waiter };
+            self.stalled.push_back(Stalled { half, cycle, waiter });
+        }
+        answer
+    }
+
+    /// The same waiter, sharing a look-up if it and another that is stalled are loads of one line.
+    fn sharing(&self, half: Half, waiter: Waiter) -> Waiter {
+        let key = self.l1d_lines.key(half);
+        let loads = |other: &Stalled| self.l1d_lines.key(other.half) == key && matches!(other.waiter, Waiter::Load(_));
+        match waiter {
+            Waiter::Load(number) if self.stalled.iter().any(loads) => Waiter::SharedLoad(number),
+            other => other,
         }
     }
 
@@ -157,13 +192,11 @@ impl Caches {
 
     #[inline]
     fn attempt(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
-        let cycle = match &mut self.l1d_port {
-            Some(port) if waiter != Waiter::Fetch => port.start(cycle),
-            _ => cycle,
-        };
         match waiter {
             Waiter::Fetch => self.fetch(half, cycle, out),
-            Waiter::Load(_) | Waiter::Walk(_) => self.data(half, cycle, cycle + self.l1d_latency, waiter, out),
+            Waiter::Load(_) | Waiter::SharedLoad(_) | Waiter::Walk(_) => {
+                self.data(half, cycle, cycle + self.l1d_latency, waiter, out)
+            }
             // A write that hits is done in the cycle in which it is written.
             Waiter::Store(_) => self.data(half, cycle, cycle + 1, waiter, out),
         }
@@ -176,7 +209,7 @@ impl Caches {
         if matches!(waiter, Waiter::Store(_)) {
             self.l1d.tags.mark_dirty(slot);
         }
-        self.l1d_counters.hits += 1;
+        self.l1d_counters.hits += waiter.counted();
         let ready = self.l1d.ready(slot, looked_up, cycle + self.l1d_latency + self.l2_latency);
         if self.l1d_unused.take(slot) {
             self.l1d_counters.prefetches.count_use(ready > looked_up);
@@ -215,7 +248,7 @@ impl Caches {
         // The line may arrive before this access has been looked up.
         let mut earliest = cycle + if store { 1 } else { self.l1d_latency };
         if self.outstanding[register].data.overlap(data) {
-            self.l1d_counters.merged += 1;
+            self.l1d_counters.merged += waiter.counted();
         } else {
             let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
             earliest = vacancy.start + self.l1d_latency + self.l2_latency;

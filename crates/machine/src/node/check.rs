@@ -194,9 +194,11 @@ impl NodeConfig {
             ("issue_width", self.issue_width),
             ("complete_width", self.complete_width),
             ("l1d_lookups.count", self.l1d_lookups.map(|lookups| lookups.count)),
+            ("dtlb_lookups.count", self.dtlb_lookups.map(|lookups| lookups.count)),
         ] {
             at_least_one(width.unwrap_or(1).into(), || key.to_owned())?;
         }
+        at_least_one(self.write_buffer.unwrap_or(1).into(), || "write_buffer".to_owned())?;
         if let Some(found) = self.physical_registers.map(u64::from) {
             let least = Reg::COUNT as u64 * if self.unwritten_registers_leak { 2 } else { 1 };
             if found < least {
@@ -205,6 +207,7 @@ impl NodeConfig {
         }
         let Some(walker) = &self.walker else { return Ok(()) };
         at_least_one(walker.outstanding as u64, || "walker.outstanding".to_owned())?;
+        at_least_one(walker.waiting_accesses.unwrap_or(1) as u64, || "walker.waiting_accesses".to_owned())?;
         for entries in &walker.structure_caches {
             at_least_one(*entries as u64, || "walker.structure_caches".to_owned())?;
         }

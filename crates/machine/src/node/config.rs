@@ -147,6 +147,10 @@ pub struct WalkerConfig {
     pub structure_caches: Vec<usize>,
     /// Walks under way at once.
     pub outstanding: usize,
+    /// Accesses that may wait for walks at once: further ones are looked up in the TLB when walks have ended, and so are not
+    /// its misses. Nothing if there is no limit.
+    #[serde(default)]
+    pub waiting_accesses: Option<usize>,
     /// Cycles of a walk beside its accesses.
     pub latency_cycles: u64,
     /// Cycles of each access beside the data cache's own.
@@ -176,6 +180,9 @@ pub struct NodeConfig {
     pub load_queue: u32,
     /// Stores between dispatch and the completion of their write into L1D.
     pub store_queue: u32,
+    /// Retired stores that wait to be accepted by L1D, and then need no place of the store queue; nothing if stores keep
+    /// their place until they are written.
+    pub write_buffer: Option<u32>,
     /// The functional units.
     pub units: FunctionalUnits,
     /// Instructions of all classes that start per cycle; nothing if only their units limit them.
@@ -185,6 +192,11 @@ pub struct NodeConfig {
     /// Places for accesses of all kinds that the first-level data cache looks up, and for how long each is taken; nothing
     /// if only the ports limit them.
     pub l1d_lookups: Option<FunctionalUnit>,
+    /// Look-ups of the data TLB beside it, as the same; an access whose translation comes late is looked up in L1D again.
+    pub dtlb_lookups: Option<FunctionalUnit>,
+    /// Whether an access that finds no miss register of L1D keeps all later ones waiting. Loads of one line that wait there
+    /// share one look-up.
+    pub l1d_in_order: bool,
     /// Registers behind those of the architecture: an instruction enters when there is one for each of its results, and
     /// frees those that it replaces when it retires. Nothing if they never run out.
     pub physical_registers: Option<u32>,
@@ -253,6 +265,7 @@ impl NodeConfig {
             rob: 352,
             load_queue: 128,
             store_queue: 72,
+            write_buffer: None,
             units: FunctionalUnits {
                 int_alu: pipelined(4, 1),
                 int_mul: pipelined(1, 3),
@@ -265,6 +278,8 @@ impl NodeConfig {
             issue_width: None,
             complete_width: None,
             l1d_lookups: None,
+            dtlb_lookups: None,
+            l1d_in_order: false,
             physical_registers: None,
             unwritten_registers_leak: false,
             taken_branch_ends_fetch: false,

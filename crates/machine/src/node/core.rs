@@ -139,7 +139,7 @@ impl Core {
             dependents: Lists::new(),
             resolved: Vec::new(),
             loads: Queue::new(config.load_queue),
-            stores: StoreQueue::new(config.store_queue, config.store_ports),
+            stores: StoreQueue::new(config),
             units: Units::new(config),
             tlbs: Tlbs::new(config),
             walker: Walker::new(config),

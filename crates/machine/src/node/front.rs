@@ -166,7 +166,7 @@ impl Core {
 
     /// Looks the line of code up, now that its address is known.
     pub(super) fn fetch_translated(&mut self, half: Half, translated: u64, out: &mut Vec<Request>) {
-        if let Some(ready) = self.caches.access(half, translated, Waiter::Fetch, out) {
+        if let Some(ready) = self.caches.access(half, translated, Waiter::Fetch, out).known() {
             self.fetched(ready);
         }
     }
@@ -179,7 +179,7 @@ impl Core {
 
     /// When everything so far has retired and been written.
     fn quiet_from(&self) -> Option<u64> {
-        Some(self.window.empty_from()?.max(self.stores.queue.empty_from()?))
+        Some(self.window.empty_from()?.max(self.stores.empty_from()?))
     }
 
     /// Holds up the front end behind an instruction that serialises or that the predictor gets wrong.

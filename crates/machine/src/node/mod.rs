@@ -15,6 +15,7 @@
 //! | `branch.rs`, `tage.rs` | branch prediction |
 //! | `caches.rs`, `contents.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
 //! | `lines.rs`, `outstanding.rs` | lines of 32 and 64 bytes, and what is known of those under way |
+//! | `lookups.rs` | the way into L1D |
 //! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
@@ -30,6 +31,7 @@ mod counters;
 mod front;
 
 mod lines;
+mod lookups;
 mod mshr;
 mod outstanding;
 mod prefetch;

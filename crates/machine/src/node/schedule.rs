@@ -49,9 +49,9 @@ impl Core {
         }
         let issued = self.units.issue(plan.addresses) + self.load_start;
         let start = self.units.load_ports.start(issued);
-        let goal = Translated::Load { number, touch: *touch, forward };
+        let goal = Translated::Load { number, touch: *touch, forward, shared: false };
         let translated = self.translate(Side::Data, touch.page, start, goal, out);
-        let ready = translated.and_then(|translated| self.load(number, touch, forward, translated, out));
+        let ready = translated.and_then(|translated| self.load(number, touch, forward, false, translated, out));
         match ready {
             Some(ready) => plan.operands = plan.operands.max(ready),
             None => plan.operands_missing += 1,
@@ -65,13 +65,14 @@ impl Core {
         number: u64,
         touch: &Touch,
         forward: Option<Forward>,
+        shared: bool,
         translated: u64,
         out: &mut Vec<Request>,
     ) -> Option<u64> {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
             Some(forward) => self.forward(number, forward, translated),
             None => {
-                let ready = self.caches.load(self.origin(number), touch, translated, out)?;
+                let ready = self.caches.load(self.origin(number), shared, touch, translated, out)?;
                 Some(ready + self.load_return)
             }
         }
@@ -112,7 +113,12 @@ impl Core {
 
     fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated), out: &mut Vec<Request>) -> Option<u64> {
         let walker = self.walker.as_mut()?;
-        if walker.join(page, waiter) {
+        let has_room = walker.has_room();
+        let (side, goal) = if has_room { waiter } else { (waiter.0, walker.sharing(waiter.1)) };
+        if walker.join(page, (side, goal)) {
+            if !has_room {
+                self.tlbs.count_later_hit(side);
+            }
             return None;
         }
         let begun = walker.begin(page, cycle, waiter);
@@ -129,7 +135,8 @@ impl Core {
             match next {
                 Next::Done(cycle) => return Some(cycle),
                 Next::Read(line, cycle) => {
-                    let ready = self.caches.access(Half::of(line, 0), cycle, Waiter::Walk(place), out)?;
+                    let answer = self.caches.access(Half::of(line, 0), cycle, Waiter::Walk(place), out);
+                    let ready = answer.known()?;
                     next = self.walker.as_mut()?.go_on(place, ready);
                 }
             }
@@ -159,8 +166,8 @@ impl Core {
     /// Goes on with what waited for a translation.
     fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
         match goal {
-            Translated::Load { number, touch, forward } => {
-                if let Some(ready) = self.load(number, &touch, forward, cycle, out) {
+            Translated::Load { number, touch, forward, shared } => {
+                if let Some(ready) = self.load(number, &touch, forward, shared, cycle, out) {
                     self.tell(number, Role::Operand, ready, out);
                 }
             }
@@ -172,8 +179,10 @@ impl Core {
     /// Writes a store, whose address is translated, into the cache.
     fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let half = self.stores.target(store).1;
-        if let Some(written) = self.caches.access(half, cycle, Waiter::Store(store), out) {
-            self.stores.written(store, written);
+        match self.caches.access(half, cycle, Waiter::Store(store), out) {
+            Answer::At(written) => self.stores.written(store, written),
+            Answer::Asked if self.stores.is_buffered() => self.stores.written(store, cycle),
+            Answer::Asked | Answer::Stalled => {}
         }
     }
 
@@ -211,8 +220,10 @@ impl Core {
             self.answer(waiter, cycle.max(earliest), out);
         }
         while let Some((waiter, answer)) = self.caches.retry(cycle, out) {
-            if let Answer::At(ready) = answer {
-                self.answer(waiter, ready, out);
+            match (answer, waiter) {
+                (_, Waiter::Store(store)) if self.stores.is_buffered() => self.stores.written(store, cycle),
+                (Answer::At(ready), _) => self.answer(waiter, ready, out),
+                _ => {}
             }
         }
         self.cascade(out);
@@ -221,7 +232,11 @@ impl Core {
 
     fn answer(&mut self, waiter: Waiter, cycle: u64, out: &mut Vec<Request>) {
         match waiter {
-            Waiter::Load(number) => self.tell(number, Role::Operand, cycle + self.load_return, out),
+            Waiter::Load(number) | Waiter::SharedLoad(number) => {
+                self.tell(number, Role::Operand, cycle + self.load_return, out)
+            }
+            // A buffered store was let go when its miss got a register.
+            Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Store(store) => self.stores.written(store, cycle),
             Waiter::Walk(place) => self.walk_answered(place, cycle, out),
             Waiter::Fetch => self.fetched(cycle),

@@ -4,8 +4,12 @@
 //! youngest older store to its bytes; a table by eight-byte word remembers the latest store to each, so no queue is
 //! searched. The table is direct-mapped: a store whose word was displaced is not found, and its load reads the cache.
 //!
+//! With a *write buffer* behind the queue, a store leaves the queue when it has retired and the buffer has room, and the
+//! buffer when L1D has accepted it: found its line, or given its miss a register.
+//!
 //! Which store a load depends on is known from the recorded addresses, as with a perfect memory-dependence predictor.
 
+use super::config::NodeConfig;
 use super::lines::Half;
 use super::queue::{Pacer, Queue};
 use super::{PageKey, Touch, UNKNOWN};
@@ -41,6 +45,10 @@ pub(super) struct Forward {
 struct Entry {
     page: PageKey,
     half: Half,
+    /// When it may be written.
+    retired: u64,
+    /// When it left the queue for the buffer, if there is one.
+    moved: u64,
     written: u64,
 }
 
@@ -48,7 +56,11 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct StoreQueue {
     pub(super) queue: Queue,
+    buffer: Option<Queue>,
+    /// Stores that are not written, oldest first.
     entries: VecDeque<Entry>,
+    /// The number of the oldest of them.
+    first: u64,
     /// The number of the next store to be written.
     next_write: u64,
     writes: Pacer,
@@ -56,12 +68,14 @@ pub(super) struct StoreQueue {
 }
 
 impl StoreQueue {
-    pub(super) fn new(capacity: u32, writes_per_cycle: u8) -> StoreQueue {
+    pub(super) fn new(config: &NodeConfig) -> StoreQueue {
         StoreQueue {
-            queue: Queue::new(capacity),
-            entries: VecDeque::with_capacity(capacity as usize),
+            queue: Queue::new(config.store_queue),
+            buffer: config.write_buffer.map(Queue::new),
+            entries: VecDeque::with_capacity(config.store_queue as usize),
+            first: 0,
             next_write: 0,
-            writes: Pacer::new(writes_per_cycle),
+            writes: Pacer::new(config.store_ports),
             latest: vec![None; TABLE].into(),
         }
     }
@@ -69,7 +83,13 @@ impl StoreQueue {
     /// Enters a store of instruction `owner`.
     pub(super) fn enter(&mut self, touch: &Touch, owner: u64) {
         let store = self.queue.enter();
-        self.entries.push_back(Entry { page: touch.page, half: Half::touched(touch), written: UNKNOWN });
+        self.entries.push_back(Entry {
+            page: touch.page,
+            half: Half::touched(touch),
+            retired: UNKNOWN,
+            moved: UNKNOWN,
+            written: UNKNOWN,
+        });
         let end = touch.offset + touch.bytes;
         for word in words(touch) {
             self.latest[place(touch.line, word)] =
@@ -94,21 +114,60 @@ impl StoreQueue {
     pub(super) fn write(&mut self, retired: u64) -> (u64, u64) {
         let store = self.next_write;
         self.next_write += 1;
-        (store, self.writes.next(retired))
+        let start = self.writes.next(retired);
+        self.entries[(store - self.first) as usize].retired = start;
+        self.move_up();
+        (store, start)
     }
 
     /// Where the store goes.
     pub(super) fn target(&self, store: u64) -> (PageKey, Half) {
-        let entry = &self.entries[(store - self.queue.left()) as usize];
+        let entry = &self.entries[(store - self.first) as usize];
         (entry.page, entry.half)
     }
 
-    /// The write is done at `cycle`: the store leaves, as soon as all before it have.
+    /// Whether stores wait in a buffer, and only until L1D has accepted them.
+    pub(super) fn is_buffered(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    /// The write is done, or accepted from the buffer, at `cycle`: the store leaves, as soon as all before it have.
     pub(super) fn written(&mut self, store: u64, cycle: u64) {
-        self.entries[(store - self.queue.left()) as usize].written = cycle;
-        while let Some(entry) = self.entries.front().filter(|entry| entry.written != UNKNOWN) {
-            self.queue.leave(entry.written.max(self.queue.last_departure()));
-            self.entries.pop_front();
+        self.entries[(store - self.first) as usize].written = cycle;
+        self.move_up();
+    }
+
+    /// When all stores so far are written, or nothing if that is not known yet.
+    pub(super) fn empty_from(&self) -> Option<u64> {
+        let queue = self.queue.empty_from()?;
+        self.buffer.as_ref().map_or(Some(queue), |buffer| Some(queue.max(buffer.empty_from()?)))
+    }
+
+    /// Lets everything move up that can.
+    fn move_up(&mut self) {
+        let Some(buffer) = &mut self.buffer else {
+            while let Some(entry) = self.entries.front().filter(|entry| entry.written != UNKNOWN) {
+                self.queue.leave(entry.written.max(self.queue.last_departure()));
+                self.entries.pop_front();
+                self.first += 1;
+            }
+            return;
+        };
+        loop {
+            if let Some(entry) = self.entries.front().filter(|entry| entry.moved != UNKNOWN && entry.written != UNKNOWN)
+            {
+                buffer.leave(entry.written.max(entry.moved).max(buffer.last_departure()));
+                self.entries.pop_front();
+                self.first += 1;
+                continue;
+            }
+            let next = self.entries.get_mut((self.queue.left() - self.first) as usize);
+            let (Some(entry), Some(room)) = (next.filter(|entry| entry.retired != UNKNOWN), buffer.room(1)) else {
+                return;
+            };
+            entry.moved = entry.retired.max(room).max(self.queue.last_departure());
+            self.queue.leave(entry.moved);
+            buffer.enter();
         }
     }
 }

@@ -94,6 +94,13 @@ impl Tlbs {
         self.counters[2].misses += 1;
     }
 
+    /// A miss just counted was one of an access that will be looked up only when its translation is there.
+    pub(super) fn count_later_hit(&mut self, side: Side) {
+        let counters = &mut self.counters[side as usize];
+        counters.misses -= 1;
+        counters.hits += 1;
+    }
+
     /// A walk is done.
     pub(super) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
         self.second.fill(page.0, cycle, false);

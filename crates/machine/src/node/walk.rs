@@ -40,7 +40,7 @@ pub struct PageTables {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Translated {
     /// A load of the instruction of that number.
-    Load { number: u64, touch: Touch, forward: Option<Forward> },
+    Load { number: u64, touch: Touch, forward: Option<Forward>, shared: bool },
     /// The write of the store of that number.
     Store { store: u64 },
     /// The front end, at that place.
@@ -123,6 +123,21 @@ impl Walker {
             None => return false,
         }
         true
+    }
+
+    /// Whether one more access may wait.
+    pub(super) fn has_room(&self) -> bool {
+        let Some(limit) = self.config.waiting_accesses else { return true };
+        self.walks.iter().flatten().chain(&self.waiting).map(|walk| walk.waiters.len()).sum::<usize>() < limit
+    }
+
+    /// The same goal, sharing a look-up of L1D if it is a load of a line for which another load waits here.
+    pub(super) fn sharing(&self, goal: Translated) -> Translated {
+        let Translated::Load { number, touch, forward, .. } = goal else { return goal };
+        let loads = |other: &Translated| matches!(other, Translated::Load { touch: t, .. } if t.line == touch.line);
+        let walks = self.walks.iter().flatten().chain(&self.waiting).filter(|walk| walk.page == touch.page);
+        let shared = walks.flat_map(|walk| &walk.waiters).any(|(_, other)| loads(other));
+        Translated::Load { number, touch, forward, shared }
     }
 
     /// Begins a walk; its place and its first access, unless it has to wait for a place.

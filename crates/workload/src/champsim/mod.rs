@@ -2,10 +2,11 @@
 //!
 //! | file | part |
 //! |---|---|
-//! | `record.rs` | one record of a trace |
+//! | `record.rs`, `file.rs` | one record of a trace, and files of them |
 //! | `source.rs` | from records to the stream that the machine reads |
 //! | `synthetic.rs`, `numpy.rs` | the traces of the comparison, made bit for bit |
 
+mod file;
 mod numpy;
 mod record;
 mod source;
@@ -17,30 +18,27 @@ pub use synthetic::{NAMES, Synthetic, UnknownTrace};
 
 use crate::error::WorkloadError;
 use crate::source::{Finish, Medium, Origin, Source, Values};
-use std::fs::File;
-use std::io::{BufReader, Read};
+use file::Records;
 use std::path::Path;
 
-/// An uncompressed trace file as a program. What it stores and what its memory holds is drawn from `seed`.
+/// A trace file as a program, plain or packed by `xz` or `gzip`. What it stores and what its memory holds is drawn from
+/// `seed`. With a `limit` it starts again at its end, as in ChampSim, and ends after so many records.
 ///
 /// # Errors
-/// [`WorkloadError::Io`] if the file cannot be opened, [`WorkloadError::ChampsimLength`] if it is no whole number of
-/// records, or empty.
-pub fn open(path: &Path, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
-    let file = File::open(path).map_err(WorkloadError::io("opening", path))?;
-    let bytes = file.metadata().map_err(WorkloadError::io("measuring", path))?.len();
-    if bytes == 0 || !bytes.is_multiple_of(RECORD_BYTES as u64) {
-        return Err(WorkloadError::ChampsimLength { path: path.to_owned(), bytes });
+/// [`WorkloadError::Io`] if the file cannot be opened, or what unpacks it cannot be run;
+/// [`WorkloadError::ChampsimLength`] if a plain file is no whole number of records, or empty. What is wrong with a packed
+/// one turns up when it is read.
+pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source>, WorkloadError> {
+    let records = Records::open(path, limit.is_some())?;
+    if !records.is_packed() {
+        let bytes = path.metadata().map_err(WorkloadError::io("measuring", path))?.len();
+        if bytes == 0 || !bytes.is_multiple_of(RECORD_BYTES as u64) {
+            return Err(WorkloadError::ChampsimLength { path: path.to_owned(), bytes });
+        }
     }
-    let mut file = BufReader::with_capacity(1 << 16, file);
-    let shown = path.to_owned();
-    let records = (0..bytes / RECORD_BYTES as u64).map(move |_| {
-        let mut record = [0; RECORD_BYTES];
-        file.read_exact(&mut record).map_err(WorkloadError::io("reading", &shown))?;
-        Ok(Record::from_bytes(&record))
-    });
-    let origin = origin(path.display().to_string(), Medium::Stored, seed, Vec::new());
-    Ok(Box::new(ChampsimSource::new(records, origin, seed)))
+    let origin = Origin { limit, ..origin(path.display().to_string(), Medium::Stored, seed, Vec::new()) };
+    let most = limit.map_or(usize::MAX, |limit| limit as usize);
+    Ok(Box::new(ChampsimSource::new(records.take(most), origin, seed)))
 }
 
 /// The trace `name` of the comparison, with about `instructions` records under the script's seed, over and over again
@@ -107,7 +105,7 @@ mod tests {
     fn a_file_is_the_same_program_as_the_records_in_it() {
         let records: Vec<Record> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
         let path = file("mix", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
-        let stored = steps(open(&path, 1).unwrap());
+        let stored = steps(open(&path, 1, None).unwrap());
         std::fs::remove_file(&path).unwrap();
         assert_eq!(stored, steps(synthetic("mix", 7_000, 1, 7_000).unwrap()));
         for (index, (record, step)) in records.iter().zip(&stored).enumerate() {
@@ -130,16 +128,38 @@ mod tests {
     fn an_instruction_that_follows_itself_is_executed_as_often_as_the_trace_says() {
         let record = Record { pc: 0x1000, loads: [0x5000, 0, 0, 0], ..Record::default() };
         let path = file("repeated", &record.to_bytes().repeat(5));
-        let repeated = steps(open(&path, 1).unwrap());
+        let repeated = steps(open(&path, 1, None).unwrap());
         std::fs::remove_file(&path).unwrap();
         assert_eq!(repeated.len(), 5);
+    }
+
+    #[test]
+    fn a_packed_file_is_the_same_program_and_one_cut_off_is_refused() {
+        let records: Vec<Record> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
+        let plain = file("plain", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
+        let packed = std::process::Command::new("gzip").arg("-c").arg(&plain).output().unwrap().stdout;
+        let whole = file("whole", &packed);
+        let cut = file("cut", &packed[..packed.len() / 2]);
+        assert_eq!(steps(open(&whole, 1, None).unwrap()), steps(open(&plain, 1, None).unwrap()));
+        assert_eq!(steps(open(&whole, 1, Some(7_100)).unwrap()).len(), 7_100, "it starts again at its end");
+        let mut walker = Walker::new(open(&cut, 1, None).unwrap());
+        let refused = loop {
+            match walker.next_step(|_| {}) {
+                Ok(step) => assert!(step.is_some(), "the end of half a file is not the program's"),
+                Err(error) => break error.to_string(),
+            }
+        };
+        for path in [plain, whole, cut] {
+            std::fs::remove_file(path).unwrap();
+        }
+        assert!(refused.contains("gzip") && refused.contains("cut"), "{refused}");
     }
 
     #[test]
     fn a_file_of_a_wrong_length_is_refused_with_its_name_and_length() {
         for bytes in [0, 100] {
             let path = file("short", &vec![1; bytes]);
-            let refused = open(&path, 1).err().unwrap().to_string();
+            let refused = open(&path, 1, None).err().unwrap().to_string();
             std::fs::remove_file(&path).unwrap();
             assert!(refused.contains("short") && refused.contains(&format!("{bytes} bytes")), "{refused}");
         }

@@ -184,6 +184,28 @@ fn a_store_that_misses_does_not_delay_retirement_unless_the_queue_is_full() {
 }
 
 #[test]
+fn a_retired_store_leaves_its_place_to_the_write_buffer() {
+    let stores: Vec<Op> = (0..5).map(|n| store(1, 64 + n, 0)).collect();
+    let config = NodeConfig { write_buffer: Some(1), ..small() };
+    let cycles = Bench::warm(&config, &[]).cycles(&stores);
+    assert!(cycles < MEMORY, "four misses have registers, the fifth store has the buffer: {cycles}");
+    let stores: Vec<Op> = (0..10).map(|n| store(1, 64 + n, 0)).collect();
+    let cycles = Bench::warm(&config, &[]).cycles(&stores);
+    assert!(cycles > MEMORY, "a tenth waits for a register, a place in the buffer and one in the queue: {cycles}");
+}
+
+#[test]
+fn an_access_without_a_register_keeps_later_hits_waiting_if_l1d_is_in_order() {
+    let misses = (0..5).map(|n| load(1, &[], 64 + n, 0));
+    let divisions = std::iter::repeat_n(op(Class::IntDiv, &[2], &[2]), 9);
+    let ops: Vec<Op> = misses.chain([load(2, &[], 128, 0)]).chain(divisions).collect();
+    let free = Bench::warm(&small(), &[128]).cycles(&ops);
+    let config = NodeConfig { l1d_in_order: true, ..small() };
+    let ordered = Bench::warm(&config, &[128]).cycles(&ops);
+    assert!(ordered > free, "{ordered} {free}");
+}
+
+#[test]
 fn a_wrong_prediction_costs_the_resolution_and_the_refill() {
     let penalty = small().predictor.refill_penalty_cycles;
     let (taken, not_taken) = (0x1100, 0x1004);

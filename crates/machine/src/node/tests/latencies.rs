@@ -217,6 +217,7 @@ fn walked(set: impl Fn(&mut WalkerConfig)) -> u64 {
         levels: 2,
         layout: TableLayout::Radix,
         structure_caches: vec![4],
+        waiting_accesses: None,
         outstanding: 2,
         latency_cycles: 0,
         step_cycles: 0,

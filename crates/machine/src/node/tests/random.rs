@@ -61,9 +61,12 @@ fn some_prefetchers() -> impl Strategy<Value = (Option<PrefetcherConfig>, Option
 
 fn some_config() -> impl Strategy<Value = NodeConfig> {
     let lines = prop_oneof![Just((64, 64)), Just((32, 64)), Just((32, 32))];
-    (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..5usize, 1..5usize, lines, some_prefetchers()).prop_map(
-        |(width, rob, loads, stores, l1d, l2, (l1_line, l2_line), (l1d_ahead, l2_ahead))| {
+    let sizes = (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..5usize, 1..5usize);
+    let order = (proptest::option::of(1..4u32), any::<bool>());
+    (sizes, lines, some_prefetchers(), order).prop_map(
+        |((width, rob, loads, stores, l1d, l2), (l1_line, l2_line), (l1d_ahead, l2_ahead), order)| {
             let mut config = small();
+            (config.write_buffer, config.l1d_in_order) = order;
             (config.dispatch_width, config.retire_width) = (width, 5 - width);
             (config.rob, config.load_queue, config.store_queue) = (rob, loads, stores);
             (config.l1d.mshrs, config.l2.mshrs) = (l1d, l2);

@@ -14,6 +14,7 @@ fn bench(layout: TableLayout, first_touch_cycles: u64) -> Bench {
         outstanding: 1,
         latency_cycles: 0,
         step_cycles: 0,
+        waiting_accesses: None,
         first_touch_cycles,
     });
     let mut bench = Bench::new(&config);
