@@ -139,11 +139,13 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
 
 def window_table(window: Window) -> RenderableType:
     """A window of a trace: its speed, and what each cache and TLB saw."""
-    speed = plain_table("instructions", "cycles", "IPC", "mispredicted per 1000", right=("instructions", "cycles", "IPC"))
-    speed.add_row(
-        f"{window.instructions:,}", f"{window.cycles:,}", f"{window.ipc:.4g}", f"{window.branch_mpki:.4g}"
+    speed = plain_table(
+        "instructions", "cycles", "IPC", "mispredicted per 1000", right=("instructions", "cycles", "IPC")
     )
-    table = plain_table("", "accesses", "misses", "mean miss latency", right=("accesses", "misses", "mean miss latency"))
+    speed.add_row(f"{window.instructions:,}", f"{window.cycles:,}", f"{window.ipc:.4g}", f"{window.branch_mpki:.4g}")
+    table = plain_table(
+        "", "accesses", "misses", "mean miss latency", right=("accesses", "misses", "mean miss latency")
+    )
     latency = window.llc_miss_latency_cycles
     for name, seen in (
         ("L1I", window.l1i), ("L1D", window.l1d), ("L2", window.l2), ("LLC", window.llc),

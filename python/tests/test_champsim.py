@@ -35,7 +35,9 @@ def test_a_window_fits_its_schema_and_a_packed_trace_gives_the_same(casemate: Ca
     assert casemate("champsim", str(packed), *window).json() == plain
 
 
-def test_a_window_is_shown_as_a_table_and_longer_than_the_trace_starts_it_again(casemate: Casemate, trace: Path) -> None:
+def test_a_window_is_shown_as_a_table_and_longer_than_the_trace_starts_it_again(
+    casemate: Casemate, trace: Path
+) -> None:
     said = casemate("champsim", str(trace), "--warmup", "2K", "--instructions", "4K")
     assert said.code == 0
     assert "LLC" in said.out

@@ -198,6 +198,7 @@ fn window(
     let machine = systems::machine(machine).map_err(refused)?;
     let extent = lab::Extent { warmup: extent.0, instructions: extent.1 };
     let measured = interruptible(py, &callback, move |progress| {
+        progress.tell(serde_json::json!({ "instructions": 0 }));
         let open = |limit| workload::champsim::open(&trace, seed, Some(limit));
         lab::measure_window(&machine, seed, extent, open, |done| {
             progress.tell(serde_json::json!({ "instructions": done }));

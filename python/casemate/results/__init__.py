@@ -38,7 +38,7 @@ __all__ = [
     "TraceInfo",
     "Validation",
     "ValidationRow",
-    "Window",
     "Verdict",
+    "Window",
     "Workload",
 ]

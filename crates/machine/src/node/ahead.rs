@@ -7,7 +7,8 @@
 //! A prefetch takes the way of a miss, a register at each level included, but only while another register stays free for
 //! what is asked for. It needs no translation, as it does not leave its page, and no place among L1D's look-ups.
 
-use super::caches::{Caches, Waiter};
+use super::access::Waiter;
+use super::caches::Caches;
 use super::lines::Half;
 use super::outstanding::{Outstanding, Purpose};
 use super::prefetch::Seen;

@@ -5,6 +5,7 @@
 //! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
 //! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 
+use super::access::{Answer, Waiter};
 use super::config::{CacheConfig, NodeConfig};
 use super::counters::CacheCounters;
 use super::lines::{Half, LineSize};
@@ -18,50 +19,6 @@ use super::{Request, RequestKind, UNKNOWN};
 use crate::cache::{Evicted, TagArray};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr};
-
-/// Who waits for a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Waiter {
-    /// A load of the instruction of that number.
-    Load(u64),
-    /// The same, sharing the look-up of a load of the same line that waited beside it: it is not counted.
-    SharedLoad(u64),
-    /// The store of that number.
-    Store(u64),
-    /// The walk at that place.
-    Walk(usize),
-    /// The front end.
-    Fetch,
-}
-
-impl Waiter {
-    /// How many accesses it counts for.
-    fn counted(self) -> u64 {
-        u64::from(!matches!(self, Waiter::SharedLoad(_)))
-    }
-}
-
-/// What became of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
-    /// Its data is there at this cycle.
-    At(u64),
-    /// The line was asked for; the waiter is told when it arrives.
-    Asked,
-    /// There is no register for the miss.
-    Stalled,
-}
-
-impl Answer {
-    /// The data's cycle, or nothing if the waiter will be told.
-    #[inline]
-    pub(super) fn known(self) -> Option<u64> {
-        match self {
-            Answer::At(cycle) => Some(cycle),
-            Answer::Asked | Answer::Stalled => None,
-        }
-    }
-}
 
 /// An access for which there was no register.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! window, and nothing is fetched from a wrong path. An instruction waits for its code, for places in the queues, and for
 //! whatever holds up the front end: a branch gone wrong or a serialising instruction, whose completion may depend on memory.
 
+use super::access::Waiter;
 use super::branch::{Prediction, Predictor};
-use super::caches::Waiter;
 use super::config::NodeConfig;
 use super::core::Core;
 use super::lines::Half;

@@ -15,11 +15,12 @@
 //! | `branch.rs`, `tage.rs` | branch prediction |
 //! | `caches.rs`, `contents.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
 //! | `lines.rs`, `outstanding.rs` | lines of 32 and 64 bytes, and what is known of those under way |
-//! | `lookups.rs` | the way into L1D |
+//! | `access.rs`, `lookups.rs` | who asks, and the way into L1D |
 //! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
 
+mod access;
 mod ahead;
 mod branch;
 mod caches;
@@ -29,7 +30,6 @@ mod contents;
 mod core;
 mod counters;
 mod front;
-
 mod lines;
 mod lookups;
 mod mshr;

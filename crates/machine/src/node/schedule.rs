@@ -1,8 +1,8 @@
 //! Scheduling: from sources to completion, now if all times are known, else when memory answers.
 
 use super::Request;
+use super::access::{Answer, Waiter};
 use super::ahead::Origin;
-use super::caches::{Answer, Waiter};
 use super::core::{Core, Plan, Role};
 use super::lines::Half;
 use super::stores::Forward;

@@ -1,0 +1,45 @@
+//! Accesses to private caches: on whose behalf, and what became of them.
+
+/// Who waits for a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waiter {
+    /// A load of the instruction of that number.
+    Load(u64),
+    /// The same, sharing the look-up of a load of the same line that waited beside it: it is not counted.
+    SharedLoad(u64),
+    /// The store of that number.
+    Store(u64),
+    /// The walk at that place.
+    Walk(usize),
+    /// The front end.
+    Fetch,
+}
+
+impl Waiter {
+    /// How many accesses it counts for.
+    pub(super) fn counted(self) -> u64 {
+        u64::from(!matches!(self, Waiter::SharedLoad(_)))
+    }
+}
+
+/// What became of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    /// Its data is there at this cycle.
+    At(u64),
+    /// The line was asked for; the waiter is told when it arrives.
+    Asked,
+    /// There is no register for the miss.
+    Stalled,
+}
+
+impl Answer {
+    /// The data's cycle, or nothing if the waiter will be told.
+    #[inline]
+    pub(super) fn known(self) -> Option<u64> {
+        match self {
+            Answer::At(cycle) => Some(cycle),
+            Answer::Asked | Answer::Stalled => None,
+        }
+    }
+}
