@@ -10,11 +10,13 @@
 //! megabyte neither becomes one instruction of many thousand accesses nor one instruction per byte.
 
 mod event;
+mod skim;
 
 pub use event::Event;
+pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
-use crate::instruction::Flow;
+use crate::instruction::{Flow, Instruction};
 use crate::source::{Origin, Source};
 use crate::stream::{Access, AccessKind, Birth, Block, Chunk, LineCause, Step, Strand};
 use rustc_hash::FxHashMap;
@@ -39,6 +41,8 @@ struct Position {
     ran: usize,
     due: usize,
     accesses: Vec<Access>,
+    /// Accesses of the instruction that is due that were skimmed, not kept.
+    skimmed: usize,
 }
 
 /// What to hand out, found while the words are only read.
@@ -155,10 +159,7 @@ impl<S: Source> Walker<S> {
                 Word::Access { store, log2_bytes, value, index, addr } => {
                     let index = usize::from(index);
                     if index < position.due || index >= position.ran {
-                        return Err(damaged(
-                            position.strand,
-                            format!("instruction {index} is not due, but accesses memory"),
-                        ));
+                        return Err(not_due(position.strand, index));
                     }
                     if index > position.due {
                         let next = following(&self.processes[position.process], position);
@@ -171,13 +172,9 @@ impl<S: Source> Walker<S> {
                 }
                 Word::Block { id, instructions } => {
                     let blocks = &self.processes[position.process];
-                    let entered = blocks.get(id as usize).and_then(|block| block.as_deref());
-                    let Some((entered, first)) = entered.and_then(|block| Some((block, block.instructions.first()?)))
-                    else {
-                        return Err(damaged(position.strand, format!("block {id} was never told")));
-                    };
+                    let (entered, entry) = known(blocks, id, position.strand)?;
                     if position.due < position.ran
-                        && let Some(found) = leave(blocks, position, entered, first.pc)
+                        && let Some(found) = leave(blocks, position, entered, entry)
                     {
                         return Ok(found);
                     }
@@ -185,9 +182,7 @@ impl<S: Source> Walker<S> {
                     (position.block, position.ran, position.due) = (id, ran, 0);
                     self.at += 1;
                 }
-                Word::Control { which: None, .. } => {
-                    return Err(damaged(position.strand, format!("the word {word:#018x} tells nothing known")));
-                }
+                Word::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
                 Word::Control { which: Some(which), detail, operand } => {
                     if position.due < must_run_before(which, operand, position.ran) {
                         let next = following(&self.processes[position.process], position);
@@ -197,13 +192,7 @@ impl<S: Source> Walker<S> {
                     if which != Control::Line {
                         return Ok(Found::Plain(which, detail, operand));
                     }
-                    let Some(content) = chunk.words.get(self.at..self.at + self.line.len() / 8) else {
-                        return Err(damaged(position.strand, "a line's content is cut off".into()));
-                    };
-                    for (to, word) in self.line.chunks_exact_mut(8).zip(content) {
-                        to.copy_from_slice(&word.to_le_bytes());
-                    }
-                    self.at += content.len();
+                    self.at += copy_line(&mut self.line, &chunk.words[self.at..], position.strand)?;
                     return Ok(Found::Line { addr: operand, cause: LineCause::from_detail(detail) });
                 }
             }
@@ -291,6 +280,24 @@ fn current_block<'b>(blocks: &'b Blocks, position: &Position) -> Option<&'b Bloc
     blocks.get(position.block as usize)?.as_deref()
 }
 
+/// The block with this number and its address.
+#[inline]
+fn known(blocks: &Blocks, id: u32, strand: Strand) -> Result<(&Block, VirtAddr), WorkloadError> {
+    let block = blocks.get(id as usize).and_then(|block| block.as_deref());
+    let found = block.and_then(|block| Some((block, block.instructions.first()?.pc)));
+    found.ok_or_else(|| damaged(strand, format!("block {id} was never told")))
+}
+
+/// Takes a line's content from the head of `words`; how many words it was.
+fn copy_line(line: &mut Line, words: &[u64], strand: Strand) -> Result<usize, WorkloadError> {
+    let content = words.get(..line.len() / 8);
+    let content = content.ok_or_else(|| damaged(strand, "a line's content is cut off".into()))?;
+    for (to, word) in line.chunks_exact_mut(8).zip(content) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    Ok(content.len())
+}
+
 /// The instruction after the one that is due, if both ran and are of one block.
 fn following(blocks: &Blocks, position: &Position) -> Option<VirtAddr> {
     let index = position.due + 1;
@@ -303,19 +310,9 @@ fn following(blocks: &Blocks, position: &Position) -> Option<VirtAddr> {
 #[inline]
 fn leave(blocks: &Blocks, position: &mut Position, entered: &Block, entry: VirtAddr) -> Option<Found> {
     let instructions = &current_block(blocks, position)?.instructions;
-    let last = &instructions[position.ran - 1];
-    if last.flow == Flow::Next && last.fall_through() != entry {
-        if entry == last.pc && position.due + 1 == position.ran && entered.instructions.len() == 1 {
-            let full = position.accesses.len() >= PIECE_ACCESSES;
-            return full.then_some(Found::Step { next: Some(entry), piece: true });
-        }
-        // QEMU left the block before its end to execute one of its instructions in another way.
-        let rest = &instructions[position.due..position.ran];
-        if let Some(restarted) = rest.iter().position(|instruction| instruction.pc == entry)
-            && entry != last.pc
-        {
-            position.ran = position.due + restarted;
-        }
+    if repeats(instructions, position, entered, entry) {
+        let full = position.accesses.len() >= PIECE_ACCESSES;
+        return full.then_some(Found::Step { next: Some(entry), piece: true });
     }
     if position.due >= position.ran {
         position.accesses.clear();
@@ -323,6 +320,27 @@ fn leave(blocks: &Blocks, position: &mut Position, entered: &Block, entry: VirtA
     }
     let next = following(blocks, position).unwrap_or(entry);
     Some(Found::Step { next: Some(next), piece: false })
+}
+
+/// Whether entering a block only repeats the string instruction that is due. If not, this may show that the current block
+/// was left before its end.
+#[inline]
+fn repeats(instructions: &[Instruction], position: &mut Position, entered: &Block, entry: VirtAddr) -> bool {
+    let last = &instructions[position.ran - 1];
+    if last.flow != Flow::Next || last.fall_through() == entry {
+        return false;
+    }
+    if entry == last.pc && position.due + 1 == position.ran && entered.instructions.len() == 1 {
+        return true;
+    }
+    // QEMU left the block before its end to execute one of its instructions in another way.
+    let rest = &instructions[position.due..position.ran];
+    if let Some(restarted) = rest.iter().position(|instruction| instruction.pc == entry)
+        && entry != last.pc
+    {
+        position.ran = position.due + restarted;
+    }
+    false
 }
 
 /// Up to which instruction of the current block everything ran before this was told.
@@ -333,6 +351,14 @@ fn must_run_before(which: Control, operand: u64, ran: usize) -> usize {
         Control::Ended => ran,
         _ => 0,
     }
+}
+
+fn not_due(strand: Strand, index: usize) -> WorkloadError {
+    damaged(strand, format!("instruction {index} is not due, but accesses memory"))
+}
+
+fn unknown(strand: Strand, word: u64) -> WorkloadError {
+    damaged(strand, format!("the word {word:#018x} tells nothing known"))
 }
 
 fn damaged(strand: Strand, found: String) -> WorkloadError {

@@ -1,0 +1,179 @@
+//! Skimming: going through a program block by block, without handing out its instructions.
+//!
+//! Whoever only wants to know which lines a program touches and which way its branches go (caches and predictors that are
+//! kept warm between two detailed windows) is told just that, several times as fast as it could take the instructions one
+//! by one. Skimming and stepping may alternate: both stand at the same place and count the same instructions.
+
+use super::{Blocks, Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
+use crate::error::WorkloadError;
+use crate::instruction::{Flow, Instruction};
+use crate::source::Source;
+use crate::stream::{Access, AccessKind, Block, LineCause, Strand};
+use std::ops::ControlFlow;
+use units::VirtAddr;
+use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};
+
+/// Who is told what is skimmed.
+pub trait Skimmer {
+    /// A block is entered, of which these instructions run.
+    fn block(&mut self, strand: Strand, instructions: &[Instruction]);
+
+    /// The block entered last accesses memory.
+    fn access(&mut self, strand: Strand, access: &Access);
+
+    /// A block was left: the branch at its end led to `next`.
+    fn branch(&mut self, strand: Strand, branch: &Instruction, next: VirtAddr);
+
+    /// Anything else but an instruction. Skimming breaks off if asked to, and must be taken up again before stepping.
+    fn event(&mut self, event: Event<'_>) -> ControlFlow<()>;
+}
+
+/// Why skimming a chunk ended.
+enum Stop {
+    /// It is used up.
+    ChunkEnd,
+    /// Enough instructions were skimmed.
+    Enough,
+    /// Something else than execution was told.
+    Told(Control, u8, u64),
+}
+
+impl<S: Source> Walker<S> {
+    /// Skims whole blocks until one more would make it more than `most` instructions, `to` breaks it off, or nothing is
+    /// left but what [`Walker::next_step`] holds back to the end. Returns how many instructions were skimmed. If `most` is
+    /// less than a block may have, nothing is.
+    ///
+    /// # Errors
+    /// As [`Walker::next_step`].
+    pub fn skim(&mut self, most: u64, to: &mut impl Skimmer) -> Result<u64, WorkloadError> {
+        let mut count = 0;
+        if most < BLOCK_INSTRUCTIONS as u64 {
+            return Ok(count);
+        }
+        self.hand_over(to);
+        loop {
+            match self.skim_chunk(most, &mut count, to)? {
+                Stop::ChunkEnd if self.drained => return Ok(count),
+                Stop::ChunkEnd => self.next_chunk()?,
+                Stop::Enough => return Ok(count),
+                Stop::Told(which, detail, operand) => {
+                    count += self.finish_before(which);
+                    if self.tell(which, detail, operand, to)?.is_break() {
+                        return Ok(count);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Accesses that were kept for instructions not handed out yet are told.
+    fn hand_over(&mut self, to: &mut impl Skimmer) {
+        if !std::mem::take(&mut self.handed_out) {
+            return;
+        }
+        self.positions[self.current].accesses.clear();
+        for position in &mut self.positions {
+            position.skimmed = position.accesses.len();
+            position.accesses.drain(..).for_each(|access| to.access(position.strand, &access));
+        }
+    }
+
+    fn skim_chunk(&mut self, most: u64, count: &mut u64, to: &mut impl Skimmer) -> Result<Stop, WorkloadError> {
+        let words = &self.chunk.words[..];
+        let position = &mut self.positions[self.current];
+        let (blocks, strand) = (&self.processes[position.process], position.strand);
+        while let Some(&word) = words.get(self.at) {
+            match word::parse(word) {
+                Word::Access { store, log2_bytes, value, index, addr } => {
+                    let index = usize::from(index);
+                    if index < position.due || index >= position.ran {
+                        return Err(not_due(strand, index));
+                    }
+                    if index > position.due {
+                        *count += (index - position.due) as u64;
+                        (position.due, position.skimmed) = (index, 0);
+                    }
+                    position.skimmed += 1;
+                    let kind = if store { AccessKind::Store } else { AccessKind::Load };
+                    let value = if value { words.get(self.at + 1).copied() } else { None };
+                    self.at += 1 + usize::from(value.is_some());
+                    to.access(strand, &Access { addr: VirtAddr(addr), bytes: 1 << log2_bytes, kind, value });
+                }
+                Word::Block { id, instructions } => {
+                    let (entered, entry) = known(blocks, id, strand)?;
+                    let (left, again) = leave_whole(blocks, position, entered, entry, to);
+                    *count += left;
+                    let ran = usize::from(instructions).min(entered.instructions.len());
+                    if *count + if again { 1 } else { ran as u64 } > most {
+                        return Ok(Stop::Enough);
+                    }
+                    if !again {
+                        position.skimmed = 0;
+                        to.block(strand, &entered.instructions[..ran]);
+                    }
+                    (position.block, position.ran, position.due) = (id, ran, 0);
+                    self.at += 1;
+                }
+                Word::Control { which: None, .. } => return Err(unknown(strand, word)),
+                Word::Control { which: Some(which), detail, operand } => {
+                    self.at += 1;
+                    return Ok(Stop::Told(which, detail, operand));
+                }
+            }
+        }
+        Ok(Stop::ChunkEnd)
+    }
+
+    /// Before a strand's end is told, its last block is done; how many instructions that are.
+    fn finish_before(&mut self, which: Control) -> u64 {
+        let position = &mut self.positions[self.current];
+        if which != Control::Ended {
+            return 0;
+        }
+        let due = std::mem::replace(&mut position.due, position.ran);
+        (position.ran - due) as u64
+    }
+
+    fn tell(
+        &mut self,
+        which: Control,
+        detail: u8,
+        operand: u64,
+        to: &mut impl Skimmer,
+    ) -> Result<ControlFlow<()>, WorkloadError> {
+        if which != Control::Line {
+            return Ok(self.plain(which, detail, operand).map_or(ControlFlow::Continue(()), |event| to.event(event)));
+        }
+        let strand = self.chunk.strand;
+        self.at += copy_line(&mut self.line, &self.chunk.words[self.at..], strand)?;
+        let (addr, cause) = (VirtAddr(operand), LineCause::from_detail(detail));
+        Ok(to.event(Event::Line { strand, addr, content: &self.line, cause }))
+    }
+}
+
+/// Another block is entered: how many instructions of the current one that completes, and whether it is only the next
+/// iteration of a repeated string instruction.
+#[inline]
+fn leave_whole(
+    blocks: &Blocks,
+    position: &mut Position,
+    entered: &Block,
+    entry: VirtAddr,
+    to: &mut impl Skimmer,
+) -> (u64, bool) {
+    let Some(current) = current_block(blocks, position).filter(|_| position.due < position.ran) else {
+        return (0, false);
+    };
+    if repeats(&current.instructions, position, entered, entry) {
+        let full = position.skimmed >= PIECE_ACCESSES;
+        position.skimmed = if full { 0 } else { position.skimmed };
+        return (full.into(), true);
+    }
+    let due = std::mem::replace(&mut position.due, position.ran);
+    if let Some(last) = current.instructions[due..position.ran].last()
+        && last.flow != Flow::Next
+    {
+        to.branch(position.strand, last, entry);
+    }
+    ((position.ran - due) as u64, false)
+}

@@ -1,0 +1,133 @@
+//! Skimming against stepping: the same execution, however the two alternate.
+
+mod common;
+
+use casemate_workload::instruction::{Flow, Instruction};
+use casemate_workload::stream::{Access, Block, Chunk, Strand};
+use casemate_workload::walker::{Event, Skimmer, Walker};
+use common::{Listed, block};
+use proptest::prelude::*;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use wire::word;
+
+const NOP: &[u8] = &[0x90];
+const LOAD: &[u8] = &[0x48, 0x8b, 0x03];
+const RETURN: &[u8] = &[0xc3];
+const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
+
+/// What both must tell alike: accesses in order, and branches with where they led.
+#[derive(PartialEq, Eq, Debug, Default)]
+struct Told {
+    accesses: Vec<Access>,
+    branches: Vec<(u64, u64)>,
+    blocks: usize,
+}
+
+impl Skimmer for Told {
+    fn block(&mut self, _: Strand, _: &[Instruction]) {
+        self.blocks += 1;
+    }
+
+    fn access(&mut self, _: Strand, access: &Access) {
+        self.accesses.push(*access);
+    }
+
+    fn branch(&mut self, _: Strand, branch: &Instruction, next: units::VirtAddr) {
+        self.branches.push((branch.pc.0, next.0));
+    }
+
+    fn event(&mut self, _: Event<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn blocks() -> Vec<Arc<Block>> {
+    vec![
+        block(0, 0x100, &[NOP, LOAD, RETURN]),
+        block(1, 0x200, &[NOP, REP_MOVSB]),
+        block(2, 0x201, &[REP_MOVSB]),
+        block(3, 0x300, &[LOAD, LOAD, NOP, RETURN]),
+        block(4, 0x203, &[NOP]),
+    ]
+}
+
+/// An execution of some blocks, each string copy of as many bytes as `copied` says, in chunks of a few words.
+fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
+    let mut records: Vec<Vec<u64>> = Vec::new();
+    let load = |index, addr| vec![word::access(false, 3, false, index, addr)];
+    for (step, &(which, copied)) in script.iter().enumerate() {
+        let addr = 0x8000 + 64 * step as u64;
+        match which % 3 {
+            0 => records.extend([vec![word::block(0, 3)], load(1, addr), load(2, addr + 8)]),
+            1 => records.extend([vec![word::block(3, 4)], load(0, addr), load(1, addr + 8), load(3, addr + 16)]),
+            _ => {
+                records.push(vec![word::block(1, 2)]);
+                for n in 0..copied {
+                    let index = u16::from(n == 0);
+                    records.push(load(index, addr));
+                    records.push(vec![word::access(true, 0, true, index, addr + 32), 7]);
+                    records.push(vec![word::block(2, 1)]);
+                }
+                records.push(vec![word::block(4, 1)]);
+            }
+        }
+    }
+    let mut new_blocks = blocks();
+    let chunks = records.chunks(chunk_records);
+    chunks
+        .map(|records| Chunk {
+            strand: Strand::default(),
+            new_blocks: std::mem::take(&mut new_blocks),
+            words: records.concat(),
+        })
+        .collect()
+}
+
+/// Goes through all of it, by turns stepping and skimming so many instructions; what was told and how many there were.
+fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (Told, u64) {
+    let mut walker = Walker::new(Listed::new(chunks));
+    let (mut told, mut count) = (Told::default(), 0);
+    for (step, skim) in turns.iter().cycle() {
+        for _ in 0..*step {
+            let Some(step) = walker.next_step(|_| ()).unwrap() else { return (told, count) };
+            count += 1;
+            told.accesses.extend(step.accesses);
+            if let (false, Some(next)) = (step.instruction.flow == Flow::Next, step.next) {
+                told.branches.push((step.instruction.pc.0, next.0));
+            }
+        }
+        let skimmed = walker.skim(*skim, &mut told).unwrap();
+        assert!(skimmed <= *skim);
+        count += skimmed;
+    }
+    unreachable!("stepping ends")
+}
+
+proptest! {
+    #[test]
+    fn stepping_and_skimming_by_turns_tell_what_stepping_alone_tells(
+        script in proptest::collection::vec((any::<u8>(), 0..40u8), 1..1500),
+        chunk_records in 1..300usize,
+        turns in proptest::collection::vec((1..90u64, BLOCK..2 * BLOCK), 1..6),
+    ) {
+        let (stepped, steps) = go_through(execution(&script, chunk_records), &[(u64::MAX, 0)]);
+        let (mixed, count) = go_through(execution(&script, chunk_records), &turns);
+        prop_assert_eq!(&mixed.accesses, &stepped.accesses);
+        prop_assert_eq!(&mixed.branches, &stepped.branches);
+        prop_assert_eq!(count, steps);
+    }
+}
+
+/// The most instructions of a block: less is never skimmed.
+const BLOCK: u64 = word::BLOCK_INSTRUCTIONS as u64;
+
+#[test]
+fn a_block_that_would_be_too_much_is_left_for_later() {
+    let chunks = execution(&[(0, 0); 1000], 100);
+    let mut walker = Walker::new(Listed::new(chunks));
+    let mut told = Told::default();
+    assert_eq!(walker.skim(BLOCK, &mut told).unwrap(), BLOCK / 3 * 3, "blocks of three instructions");
+    assert_eq!(told.blocks as u64, BLOCK / 3);
+    assert_eq!(walker.next_step(|_| ()).unwrap().unwrap().instruction.pc.0, 0x100);
+}
