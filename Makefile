@@ -8,7 +8,7 @@ RECORDER := python/casemate/libcasemate_recorder.so
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
-.PHONY: demo test bench docs build check-rust check-python clean help
+.PHONY: demo test bench sample docs build check-rust check-python clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ check-python:
 
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, public simulators and last time
 	$(PYTHON) scripts/bench.py
+
+sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
+	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
 
 docs: build ## Build the Rust documentation and the schemas of all results
 	cargo doc --workspace --no-deps --locked

@@ -35,6 +35,9 @@ ATTACK_TRIALS = 100
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 
+Stream = Literal["inherit", "discard"]
+"""Whether one of the program's standard streams is ours, or empty."""
+
 Told = Callable[[dict[str, Any]], object]
 """Is told the progress, about ten times a second."""
 
@@ -83,7 +86,7 @@ def layout(design: str, *, machine: str = DEFAULT_MACHINE) -> Layout:
 
 
 def _live(
-    program: Sequence[str], skip: int, region: bool, load_values: bool, output: Literal["inherit", "discard"]
+    program: Sequence[str], skip: int, region: bool, load_values: bool, stdin: Stream, output: Stream
 ) -> dict[str, Any]:
     return {
         "live": {
@@ -91,16 +94,19 @@ def _live(
             "skip": skip,
             "marked_region": region,
             "load_values": load_values,
+            "inherit_input": stdin == "inherit",
             "inherit_output": output == "inherit",
             "recorder": str(recorder_path()),
         }
     }
 
 
-def limit_of(limit: int | Literal["all"] | None, *, stored: bool) -> int | None:
-    """The most instructions to run, `None` for all, if this was said. A stored execution has an end of its own."""
+def limit_of(limit: int | Literal["all"] | None, *, stored: bool, sampled: bool = False) -> int | None:
+    """The most instructions to run, `None` for all, if this was said. A stored execution has an end of its own, and a
+    sample is for long programs.
+    """
     if limit is None:
-        return None if stored else DEFAULT_LIMIT
+        return None if stored or sampled else DEFAULT_LIMIT
     return None if limit == "all" else limit
 
 
@@ -116,10 +122,13 @@ def run(
     skip: int = 0,
     region: bool = False,
     seed: int = 1,
+    detail: Literal["all", "sampled"] = "all",
+    sampling: Mapping[str, float] | None = None,
     check_values: bool = False,
     ledger: bool = False,
     protection: bool = True,
-    output: Literal["inherit", "discard"] = "discard",
+    stdin: Stream = "discard",
+    output: Stream = "discard",
     progress: Told | None = None,
 ) -> RunResults:
     """Runs one program under several designs and compares what they cost and what they stop.
@@ -131,6 +140,12 @@ def run(
     loaded with the simulated memory, `ledger` every pad with every other. `protection` adds a short campaign of attacks
     on each design.
 
+    `detail` says whether every instruction is simulated in detail, or a sample of them while the others keep caches,
+    predictors and metadata warm; then there is no limit if none is given, and every figure has a 95 % interval.
+    `sampling` sets what of `SamplingOptions` should not be as usual, such as `{"error": 0.01}`.
+
+    `stdin` lets the program read what this process would read, unless that is a terminal.
+
     Raises `CasemateError` if anything asked for is not to be had.
     """
     if sum(given is not None for given in (program, workload, trace)) != 1:
@@ -141,6 +156,8 @@ def run(
         )
     if settings and workload is None:
         raise CasemateError("settings are for built-in workloads: give a workload, too")
+    if sampling and detail != "sampled":
+        raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
     if workload is not None:
         given = {name: str(value) for name, value in (settings or {}).items()}
         if check_values:
@@ -149,15 +166,16 @@ def run(
     elif trace is not None:
         source = {"trace": {"path": str(trace)}}
     else:
-        source = _live(program or (), skip, region, check_values, output)
+        source = _live(program or (), skip, region, check_values, stdin, output)
     names = list(designs)
     spec = {
         "designs": names,
         "machine": machine,
         "program": source,
-        "limit": limit_of(limit, stored=trace is not None),
+        "limit": limit_of(limit, stored=trace is not None, sampled=detail == "sampled"),
         "seed": seed,
         "ledger": ledger,
+        "sampling": dict(sampling or {}) if detail == "sampled" else None,
     }
     answer = json.loads(_core.run(json.dumps(spec), _relay(progress)))
     stopped: list[Protection] = []
@@ -187,11 +205,12 @@ def record(
     skip: int = 0,
     region: bool = False,
     load_values: bool = False,
-    output: Literal["inherit", "discard"] = "discard",
+    stdin: Stream = "discard",
+    output: Stream = "discard",
     progress: Told | None = None,
 ) -> Recording:
     """Stores a program's execution in a file, to be run as often as you like."""
-    spec = {"program": _live(program, skip, region, load_values, output), "limit": limit, "output": str(path)}
+    spec = {"program": _live(program, skip, region, load_values, stdin, output), "limit": limit, "output": str(path)}
     answer = json.loads(_core.record(json.dumps(spec), _relay(progress)))
     return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
 

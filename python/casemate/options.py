@@ -28,6 +28,25 @@ class Count(click.ParamType[int | Literal["all"]]):
             return self.fail(str(error), param, ctx)
 
 
+class Percent(click.ParamType[float]):
+    """A part of a whole, as in `3%`."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The part, between nothing and the whole."""
+        if isinstance(value, float):
+            return value
+        try:
+            part = float(str(value).strip().removesuffix("%")) / 100
+        except ValueError:
+            part = 0.0
+        if not 0 < part < 1:
+            message = f"'{value}' is not an error to aim at: expected more than 0% and less than 100%, as in 3%"
+            self.fail(message, param, ctx)
+        return part
+
+
 machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
 seed = click.option(
     "--seed",

@@ -12,6 +12,7 @@ from casemate import amounts
 from casemate.results.attack import Protection
 from casemate.results.origin import Exited
 from casemate.results.run import Record, RunResults
+from casemate.results.sampling import Estimate, Sampled, Sampling
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit beside the questions; more designs make more tables, all of about the same width."""
@@ -26,6 +27,7 @@ def run_table(results: RunResults, check_values: bool) -> RenderableType:
     origin = first.configuration.workload
     title = Text.assemble((origin.title, "bold"), f" on {first.configuration.machine.name}:")
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
+    parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
     tables = math.ceil(len(results.records) / DESIGNS_PER_TABLE)
     width = math.ceil(len(results.records) / tables)
     for start in range(0, len(results.records), width):
@@ -53,13 +55,36 @@ def part_seen(record: Record) -> str:
             return f"the first {executed} instructions{after} (the program was stopped there)"
 
 
+def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """How much of a sampled run was in detail, and whether that was enough."""
+    samples = [record.sampling for record in records if record.sampling]
+    if not samples:
+        return []
+    lines = [(f"in detail {_share(samples)}, the rest warmed; ± is half of the 95 % interval", "")]
+    for record in records:
+        detail = record.configuration.detail
+        if record.sampling and not record.sampling.accurate and isinstance(detail, Sampled):
+            wanted = f"±{100 * detail.sampled.error:g} %"
+            lines.append((f"{record.design}: the sample is too small for an IPC within {wanted}", "yellow"))
+    return lines
+
+
+def _share(samples: Sequence[Sampling]) -> str:
+    def span(values: Sequence[float], form: str) -> str:
+        least, most = (f"{value:{form}}" for value in (min(values), max(values)))
+        return least if least == most else f"{least} to {most}"
+
+    percent = [100 * sample.detailed / (sample.detailed + sample.warmed) for sample in samples]
+    return f"{span(percent, '.2f')} %, measured in {span([sample.units for sample in samples], ',')} units"
+
+
 def _table(results: RunResults, records: Sequence[Record], check_values: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for record in records:
         table.add_column(record.design, justify="right", min_width=15, max_width=17)
     sections = (
-        ("cost", _cost(results.baseline or records[0])),
+        ("cost", _cost(results, results.baseline or records[0])),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -71,16 +96,39 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool) -
     return table
 
 
-def _cost(baseline: Record) -> list[Question]:
+def _cost(results: RunResults, baseline: Record) -> list[Question]:
+    def ipc(record: Record) -> Cell:
+        return f"{record.ipc:.3f}{_error(record.sampling.ipc if record.sampling else None)}"
+
+    def slowdown(record: Record) -> Cell:
+        error = _error(results.interval(record.design, "time_fs"))
+        return Text(f"{results.slowdown(record.design):.3f}x{error}", style="bold")
+
+    def traffic(record: Record) -> Cell:
+        return f"{amounts.size(record.dram_bytes)}{_error(record.sampling.dram_bytes if record.sampling else None)}"
+
+    def times(record: Record) -> Cell:
+        matched = results.interval(record.design, "dram_bytes")
+        value = matched.value if matched else record.dram_bytes / max(baseline.dram_bytes, 1)
+        return f"{value:.2f}x{_error(matched)}"
+
+    def latency(record: Record) -> Cell:
+        return f"{record.read_latency_ns:.1f} ns{_error(record.sampling.read_latency_ns if record.sampling else None)}"
+
     return [
-        ("slowdown", lambda record: Text(f"{record.time_fs / baseline.time_fs:.3f}x", style="bold")),
-        ("IPC", lambda record: f"{record.ipc:.3f}"),
-        ("DRAM traffic", lambda record: amounts.size(record.dram_bytes)),
-        ("", lambda record: f"{record.dram_bytes / max(baseline.dram_bytes, 1):.2f}x"),
-        ("read latency", lambda record: f"{record.read_latency_ns:.1f} ns"),
+        ("slowdown", slowdown),
+        ("IPC", ipc),
+        ("DRAM traffic", traffic),
+        ("", times),
+        ("read latency", latency),
         ("metadata in memory", lambda record: f"{record.footprint.metadata_percent:.1f} %"),
         ("metadata caches", lambda record: amounts.size(record.footprint.metadata_cache_bytes)),
     ]
+
+
+def _error(estimate: Estimate | None) -> str:
+    """Half of the 95 % interval, behind a figure of a sampled run."""
+    return f" ±{100 * estimate.relative_error:.1f}%" if estimate else ""
 
 
 def _protection(stopped: dict[str, Protection]) -> list[Question]:

@@ -5,6 +5,7 @@
 //! cache and goes up to the core.
 
 use crate::shadow::Shadow;
+use derive_more::{AddAssign, Sub};
 use machine::cache::TagArray;
 use machine::node::{Node, Request};
 use machine::observer::ObserverCounters;
@@ -20,7 +21,7 @@ use systems::Machine;
 use units::{Duration, LineAddr, Time};
 
 /// What the last-level cache has seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct LlcCounters {
     /// Lines asked for and found.
     pub hits: u64,
@@ -136,6 +137,14 @@ impl Chip {
         }
     }
 
+    /// A line was read from memory, in time or without: it goes through the shadow and enters the last-level cache.
+    pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
+        if self.llc.borrow_mut().lookup(line.0).is_none() {
+            self.enter(line, false);
+        }
+    }
+
     /// A line goes up to the core; it will be there at `at`.
     pub fn deliver(&self, line: LineAddr, at: Time) {
         self.node.borrow_mut().filled(line, at, &mut self.outbox.borrow_mut());
@@ -236,13 +245,10 @@ impl Chip {
 
 impl Receiver for Chip {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         if let Some(asked) = self.asked.borrow_mut().remove(&line) {
             self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
         }
-        if self.llc.borrow_mut().lookup(line.0).is_none() {
-            self.enter(line, false);
-        }
+        self.brought(line, plaintext);
         self.deliver(line, self.clock.now() + self.return_path);
         let position = self.changed_late.borrow().iter().position(|late| *late == line);
         if let Some(position) = position {

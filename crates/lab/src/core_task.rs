@@ -5,6 +5,7 @@
 
 use crate::chip::Chip;
 use crate::feed::{FeedError, Program};
+use crate::sampling::{Sampler, Turn};
 use crate::uncore::Uncore;
 use machine::node::Pause;
 use protection::verbs::Slot;
@@ -35,23 +36,25 @@ pub struct CoreTask<S> {
     uncore: Rc<Uncore>,
     memory: Rc<TimedMemory<Rc<Chip>>>,
     program: Rc<RefCell<Program<S>>>,
+    sampler: Option<Rc<RefCell<Sampler>>>,
     /// When the task has asked to be woken, if it has.
     appointment: Cell<Time>,
     end: Rc<RefCell<Option<End>>>,
 }
 
 impl<S: Source + 'static> CoreTask<S> {
-    /// Starts the core; `end` says how it ended, once it has.
+    /// Starts the core, sampled or in detail throughout; `end` says how it ended, once it has.
     pub fn start(
         clock: &Clock,
         chip: Rc<Chip>,
         uncore: Rc<Uncore>,
         memory: Rc<TimedMemory<Rc<Chip>>>,
         program: Rc<RefCell<Program<S>>>,
+        sampler: Option<Rc<RefCell<Sampler>>>,
         end: Rc<RefCell<Option<End>>>,
     ) {
-        let task =
-            CoreTask { clock: clock.clone(), chip, uncore, memory, program, appointment: Cell::new(Time::ZERO), end };
+        let appointment = Cell::new(Time::ZERO);
+        let task = CoreTask { clock: clock.clone(), chip, uncore, memory, program, sampler, appointment, end };
         clock.spawn(task.run());
     }
 
@@ -69,9 +72,28 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     fn go_on(&self) -> Option<End> {
-        let mut requests = self.chip.outbox.take();
         let mut program = self.program.borrow_mut();
-        let pause = self.chip.node.borrow_mut().run(&mut *program, self.clock.now() + AHEAD, &mut requests);
+        loop {
+            match self.advance(&mut program) {
+                Err(error) => return Some(End::Failed(error)),
+                Ok(Pause::Finished) => match self.turn(&mut program) {
+                    Err(error) => return Some(End::Failed(error)),
+                    Ok(Turn::End) => return Some(End::Finished),
+                    Ok(Turn::GoOn) => continue,
+                    Ok(Turn::At(time)) => self.appoint(time),
+                    Ok(Turn::AtRest) => self.uncore.wake_at_rest(),
+                },
+                Ok(Pause::Reached) => self.appoint(self.chip.node.borrow().now()),
+                Ok(Pause::Blocked) => {}
+            }
+            return None;
+        }
+    }
+
+    /// Runs the core as far as it may go.
+    fn advance(&self, program: &mut Program<S>) -> Result<Pause, FeedError> {
+        let mut requests = self.chip.outbox.take();
+        let pause = self.chip.node.borrow_mut().run(program, self.clock.now() + AHEAD, &mut requests);
         self.uncore.take_up(&mut requests);
         *self.chip.outbox.borrow_mut() = requests;
         for line in program.take_foreign() {
@@ -79,16 +101,25 @@ impl<S: Source + 'static> CoreTask<S> {
             self.chip.changed_from_outside(line, in_memory);
         }
         self.chip.forget_what_left();
-        let node = self.chip.node.borrow();
-        match pause {
-            Err(error) => return Some(End::Failed(error)),
-            Ok(Pause::Finished) if node.outstanding() == 0 => return Some(End::Finished),
-            Ok(Pause::Reached) if node.now() > self.appointment.get() => {
-                self.appointment.set(node.now());
-                self.clock.wake_at(self.clock.current_task(), node.now());
-            }
-            Ok(Pause::Finished | Pause::Reached | Pause::Blocked) => {}
+        pause
+    }
+
+    /// What to do now that the program has nothing more for now.
+    fn turn(&self, program: &mut Program<S>) -> Result<Turn, FeedError> {
+        match &self.sampler {
+            Some(sampler) => sampler.borrow_mut().turn(program, self.clock.now()),
+            None if self.chip.node.borrow().outstanding() > 0 => Ok(Turn::AtRest),
+            None => Ok(Turn::End),
         }
-        None
+    }
+
+    /// Asks to be woken at `time`, once.
+    fn appoint(&self, time: Time) {
+        if time > self.appointment.get() {
+            self.appointment.set(time);
+            self.clock.wake_at(self.clock.current_task(), time);
+        } else if time == self.clock.now() {
+            self.clock.wake(self.clock.current_task());
+        }
     }
 }

@@ -5,6 +5,10 @@
 //! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
+mod skim;
+
+pub use skim::Skimmed;
+
 use crate::shadow::Shadow;
 use machine::node::{Feed, PageKey, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
@@ -12,7 +16,7 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 use thiserror::Error;
-use units::{LINE_BYTES, LineAddr, PhysAddr, VirtAddr};
+use units::{LINE_BYTES, Line, LineAddr, PhysAddr, VirtAddr};
 use workload::stream::{Access, AccessKind, Strand};
 use workload::walker::{Event, Walker};
 use workload::{Origin, Source, WorkloadError};
@@ -53,6 +57,7 @@ struct Translation {
 }
 
 impl Translation {
+    #[inline]
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
         let page_bytes = self.pages.page_bytes();
         let key = page_key(strand.process, addr, page_bytes);
@@ -60,7 +65,7 @@ impl Translation {
         if recent.0 != key {
             *recent = (key, self.pages.frame(key)?.0);
         }
-        Ok((PageKey(key), PhysAddr(recent.1 + addr.0 % page_bytes)))
+        Ok((PageKey(key), PhysAddr(recent.1 + (addr.0 & (page_bytes - 1)))))
     }
 }
 
@@ -69,6 +74,9 @@ pub struct Program<S> {
     walker: Walker<S>,
     /// The most instructions to hand out.
     budget: u64,
+    /// After how many instructions to pause.
+    pause_at: u64,
+    ended: bool,
     translation: Translation,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
@@ -84,6 +92,8 @@ impl<S: Source> Program<S> {
         Program {
             walker: Walker::new(source),
             budget,
+            pause_at: u64::MAX,
+            ended: false,
             translation: Translation { pages, recent },
             shadow,
             touches: Vec::with_capacity(8),
@@ -107,6 +117,16 @@ impl<S: Source> Program<S> {
         self.translation.pages.used().0
     }
 
+    /// Hands nothing out beyond this many instructions, counted from the beginning, until told otherwise.
+    pub fn pause_at(&mut self, instructions: u64) {
+        self.pause_at = instructions;
+    }
+
+    /// Whether the program has ended or used up its budget.
+    pub fn has_ended(&self) -> bool {
+        self.ended || self.counters.instructions >= self.budget
+    }
+
     /// The lines that changed without a store since the last call.
     pub fn take_foreign(&mut self) -> Vec<LineAddr> {
         std::mem::take(&mut self.foreign)
@@ -117,20 +137,15 @@ impl<S: Source> Feed for Program<S> {
     type Error = FeedError;
 
     fn next(&mut self) -> Result<Option<Step<'_>>, FeedError> {
-        if self.counters.instructions >= self.budget {
+        if self.counters.instructions >= self.pause_at.min(self.budget) {
             return Ok(None);
         }
-        let Program { walker, translation, shadow, touches, foreign, counters, .. } = self;
+        let Program { walker, translation, shadow, touches, foreign, counters, ended, .. } = self;
         translation.pages.forget_fresh();
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
-                Ok((_, physical)) => {
-                    if shadow.borrow_mut().tell(physical.line(), content) {
-                        foreign.push(physical.line());
-                        counters.foreign_writes += 1;
-                    }
-                }
+                Ok((_, physical)) => tell(&mut shadow.borrow_mut(), physical.line(), content, foreign, counters),
                 Err(full) => trouble = Some(full),
             },
             Event::ProcessStarted { process, .. } => {
@@ -141,7 +156,10 @@ impl<S: Source> Feed for Program<S> {
         if let Some(full) = trouble {
             return Err(full.into());
         }
-        let Some(step) = step else { return Ok(None) };
+        let Some(step) = step else {
+            *ended = true;
+            return Ok(None);
+        };
         counters.instructions += 1;
         touches.clear();
         let mut shadow = shadow.borrow_mut();
@@ -168,6 +186,14 @@ impl<S: Source> Feed for Program<S> {
             tables: translation.pages.fresh(),
             next: step.next,
         }))
+    }
+}
+
+/// Memory's content is told; a line that was otherwise before is noted.
+fn tell(shadow: &mut Shadow, line: LineAddr, content: &Line, foreign: &mut Vec<LineAddr>, counters: &mut FeedCounters) {
+    if shadow.tell(line, content) {
+        foreign.push(line);
+        counters.foreign_writes += 1;
     }
 }
 

@@ -6,16 +6,19 @@
 
 mod chip;
 mod core_task;
+mod counts;
 mod endable;
 pub mod explain;
 mod feed;
 pub mod record;
 mod recording;
 mod run;
+pub mod sampling;
 mod session;
 mod shadow;
 mod uncore;
 pub mod validate;
+mod warm;
 mod window;
 
 pub use feed::{FeedCounters, FeedError};

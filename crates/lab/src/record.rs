@@ -2,6 +2,7 @@
 
 use crate::chip::LlcCounters;
 use crate::feed::FeedCounters;
+use crate::sampling::{Detail, Sampling};
 use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
@@ -29,6 +30,8 @@ pub struct Configuration {
     pub seed: u64,
     /// The most instructions to run.
     pub budget: u64,
+    /// How much of it is in detail.
+    pub detail: Detail,
     /// The program.
     pub workload: Origin,
 }
@@ -90,9 +93,9 @@ pub struct Record {
     pub configuration_hash: String,
     /// Simulated instructions.
     pub instructions: u64,
-    /// Core cycles.
+    /// Core cycles; of a sampled run, as the sample says.
     pub cycles: u64,
-    /// Simulated time in femtoseconds.
+    /// Simulated time in femtoseconds; of a sampled run, as the sample says.
     pub time_fs: u64,
     /// Instructions per cycle.
     pub ipc: f64,
@@ -102,7 +105,8 @@ pub struct Record {
     pub dram_bytes: u64,
     /// The program's events.
     pub feed: FeedCounters,
-    /// The core and its private caches.
+    /// The core and its private caches. Of a sampled run this and all further counts, up to the memory's, are about the
+    /// measured units alone.
     pub node: NodeCounters,
     /// The last-level cache.
     pub llc: LlcCounters,
@@ -116,6 +120,8 @@ pub struct Record {
     pub footprint: Footprint,
     /// The built-in check.
     pub checks: Checks,
+    /// The sample that the figures come from; nothing if everything was in detail.
+    pub sampling: Option<Sampling>,
     /// Events on the simulated clock.
     pub events: u64,
     /// Condenses all events: two runs are the same if it is the same. In hexadecimal.

@@ -158,11 +158,12 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampling::Detail;
     use std::collections::BTreeMap;
 
     fn options(design: &str, budget: u64) -> RunOptions {
         let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
-        RunOptions { machine, design, seed: 1, budget, ledger: false }
+        RunOptions { machine, design, seed: 1, budget, ledger: false, detail: Detail::All }
     }
 
     fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {

@@ -11,7 +11,7 @@ use protection::scheme::Scheme;
 use protection::ways::{Timed, TimedMemory};
 use sim::Clock;
 use sim::resource::Queue;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -37,6 +37,10 @@ pub struct Uncore {
     writeback_buffers: usize,
     /// Readers that wait for a write-back buffer.
     held_up: RefCell<VecDeque<sim::TaskId>>,
+    /// Lines asked for and not yet done with.
+    reads: Cell<usize>,
+    /// Who waits until everything has come to rest.
+    waits_for_rest: Cell<Option<sim::TaskId>>,
 }
 
 impl Uncore {
@@ -58,6 +62,8 @@ impl Uncore {
             path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
             writeback_buffers: machine.llc.writeback_buffers,
             held_up: RefCell::default(),
+            reads: Cell::new(0),
+            waits_for_rest: Cell::new(None),
         });
         for _ in 0..machine.llc.mshrs {
             clock.spawn(uncore.clone().read_forever());
@@ -78,9 +84,26 @@ impl Uncore {
                 | RequestKind::Instruction
                 | RequestKind::Prefetch => {
                     // The queue has no limit: the private caches' own misses are limited.
+                    self.reads.set(self.reads.get() + 1);
                     let _ = self.misses.push(Miss { line: request.line, at: request.at });
                 }
             }
+        }
+    }
+
+    /// Whether no line is under way between the private caches and memory.
+    pub fn is_at_rest(&self) -> bool {
+        self.reads.get() == 0 && self.chip.backlog() == 0
+    }
+
+    /// Wakes the current task when everything has come to rest.
+    pub fn wake_at_rest(&self) {
+        self.waits_for_rest.set(Some(self.clock.current_task()));
+    }
+
+    fn tell_of_rest(&self) {
+        if self.waits_for_rest.get().is_some() && self.is_at_rest() {
+            self.waits_for_rest.take().into_iter().for_each(|task| self.clock.wake(task));
         }
     }
 
@@ -97,6 +120,8 @@ impl Uncore {
                 self.clock.sleep(self.path).await;
                 self.scheme.read(&verbs, miss.line).await;
             }
+            self.reads.set(self.reads.get() - 1);
+            self.tell_of_rest();
         }
     }
 
@@ -111,6 +136,7 @@ impl Uncore {
             if let Some(task) = self.held_up.borrow_mut().pop_front() {
                 self.clock.wake(task);
             }
+            self.tell_of_rest();
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::record::Record;
 use crate::run::{Control, RunError, RunOptions, run};
+use crate::sampling::Detail;
 use serde::Serialize;
 use systems::{ConfigError, Machine};
 use thiserror::Error;
@@ -105,7 +106,8 @@ pub fn measure_window(
     let mut passed = 0;
     let mut run_to = |end: u64| {
         let design = systems::design("none")?;
-        let options = RunOptions { machine: machine.clone(), design, seed, budget: end, ledger: false };
+        let options =
+            RunOptions { machine: machine.clone(), design, seed, budget: end, ledger: false, detail: Detail::All };
         let record = run(&options, open(end)?, |done| watch(passed + done))?;
         passed += record.instructions;
         if record.instructions < end {

@@ -2,6 +2,7 @@
 //! it is longer by just that.
 
 use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run};
 use protection::ways::{Engine, Engines};
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ fn chase(chains: usize, instructions: u64, change: impl Fn(&mut Machine)) -> Rec
         [("footprint", "64 MB".to_owned()), ("chains", chains.to_string())].map(|(key, value)| (key.to_owned(), value));
     let source = workload::kernels::open("chase", &BTreeMap::from(parameters), 1).unwrap();
     let design = systems::design("none").unwrap();
-    let options = RunOptions { machine, design, seed: 1, budget: instructions, ledger: false };
+    let options = RunOptions { machine, design, seed: 1, budget: instructions, ledger: false, detail: Detail::All };
     run(&options, source, |_| Control::GoOn).unwrap()
 }
 

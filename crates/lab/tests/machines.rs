@@ -2,6 +2,7 @@
 //! `--nocapture` shows what it cost.
 
 use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run};
 use std::collections::BTreeMap;
 use systems::Machine;
@@ -10,7 +11,10 @@ fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), systems::design(design).unwrap());
-    run(&RunOptions { machine, design, seed: 1, budget: 200_000, ledger: true }, source, |_| Control::GoOn).unwrap()
+    run(&RunOptions { machine, design, seed: 1, budget: 200_000, ledger: true, detail: Detail::All }, source, |_| {
+        Control::GoOn
+    })
+    .unwrap()
 }
 
 #[test]

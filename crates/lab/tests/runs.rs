@@ -1,13 +1,14 @@
 //! Does a whole run cost what it should, repeat exactly, and check itself?
 
 use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use std::collections::BTreeMap;
 use workload::kernels;
 
 fn options(design: &str, budget: u64) -> RunOptions {
     let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
-    RunOptions { machine, design, seed: 7, budget, ledger: true }
+    RunOptions { machine, design, seed: 7, budget, ledger: true, detail: Detail::All }
 }
 
 fn kernel(name: &str, settings: &[(&str, &str)]) -> Box<dyn workload::Source> {

@@ -62,10 +62,12 @@ pub struct PageTable {
     fresh: Vec<PageTables>,
 }
 
-/// A page number that is unique over all processes: the process above bit 40, the virtual page below.
+/// A page number that is unique over all processes: the process above bit 40, the virtual page below. The size of a page
+/// is a power of two.
+#[inline]
 pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
     let huge = u64::from(page_bytes > PAGE_BYTES as u64) << 63;
-    huge | (u64::from(process) << 40) | (addr.0 / page_bytes)
+    huge | (u64::from(process) << 40) | (addr.0 >> page_bytes.trailing_zeros())
 }
 
 impl PageTable {
@@ -113,6 +115,7 @@ impl PageTable {
     }
 
     /// The size of a page in bytes.
+    #[inline]
     pub fn page_bytes(&self) -> u64 {
         self.page_bytes
     }

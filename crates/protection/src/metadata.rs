@@ -6,6 +6,7 @@
 
 use crate::tree::ARITY;
 use crate::verbs::{Role, Slot};
+use derive_more::{AddAssign, Sub};
 use machine::cache::TagArray;
 use serde::Serialize;
 use units::{LINE_BYTES, Line, ZERO_LINE};
@@ -27,7 +28,7 @@ impl Geometry {
 }
 
 /// Hits and misses of one cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CacheCounters {
     /// Look-ups that found the line on the chip.
     pub hits: u64,

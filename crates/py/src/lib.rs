@@ -10,6 +10,7 @@ mod watching;
 
 use campaign::Options;
 use lab::explain::Scenario;
+use lab::sampling::{Detail, SamplingOptions};
 use lab::validate::Extent;
 use programs::Program;
 use pyo3::create_exception;
@@ -46,6 +47,8 @@ struct RunSpec {
     limit: Option<u64>,
     seed: u64,
     ledger: bool,
+    /// How to sample; nothing for every instruction in detail.
+    sampling: Option<SamplingOptions>,
 }
 
 #[derive(Serialize)]
@@ -70,9 +73,11 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let options = |design: &String| {
         let design = systems::design(design).map_err(refused)?;
         let budget = spec.program.budget(spec.limit);
-        Ok(lab::RunOptions { machine: machine.clone(), design, seed: spec.seed, budget, ledger: spec.ledger })
+        let detail = spec.sampling.map_or(Detail::All, Detail::Sampled);
+        Ok(lab::RunOptions { machine: machine.clone(), design, seed: spec.seed, budget, ledger: spec.ledger, detail })
     };
     let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
+    spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
     let mut watcher = Watcher::new(callback);
     let opened = spec.program.open(spec.limit, spec.seed).map_err(refused)?;
     lab::check_fits(&opened.source, &machine).map_err(refused)?;
@@ -93,6 +98,12 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
         }
     }
     to_json(&answer)
+}
+
+/// The ratio of two totals by unit of a sample, with its 95 % interval; nothing if there are too few units.
+#[pyfunction]
+fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
+    to_json(&lab::sampling::ratio(&above, &below))
 }
 
 /// The recording of a program.
@@ -219,6 +230,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(ratio, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

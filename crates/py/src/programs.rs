@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use workload::live::{Live, LiveOptions, Output};
+use workload::live::{Input, Live, LiveOptions, Output};
 use workload::trace::{Totals, TraceReader};
 use workload::{Origin, Source, WorkloadError, champsim, kernels};
 
@@ -35,6 +35,8 @@ pub enum Program {
         load_values: bool,
         /// Whether the program's output goes where ours goes.
         inherit_output: bool,
+        /// Whether the program reads what we would read.
+        inherit_input: bool,
         /// The recorder, `libcasemate_recorder.so`.
         recorder: PathBuf,
     },
@@ -67,10 +69,12 @@ impl Program {
                 Ok(Opened { source: champsim::open(&path, seed, None)?, process: None })
             }
             Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), process: None }),
-            Program::Live { command, skip, marked_region, load_values, inherit_output, recorder } => {
+            Program::Live { command, skip, marked_region, load_values, inherit_output, inherit_input, recorder } => {
                 let output = if inherit_output { Output::Inherit } else { Output::Discard };
+                let input = if inherit_input { Input::Inherit } else { Input::Nothing };
                 let usual = LiveOptions::new(command, recorder);
-                let live = Live::start(LiveOptions { skip, limit, marked_region, load_values, output, ..usual })?;
+                let live =
+                    Live::start(LiveOptions { skip, limit, marked_region, load_values, input, output, ..usual })?;
                 let process = Some(live.id());
                 Ok(Opened { source: Box::new(live), process })
             }

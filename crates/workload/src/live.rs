@@ -2,7 +2,7 @@
 
 mod launch;
 
-pub use launch::{LiveOptions, Output, RECORDER_VARIABLE, recorder_from_environment};
+pub use launch::{Input, LiveOptions, Output, RECORDER_VARIABLE, recorder_from_environment};
 
 use crate::assemble::Assembler;
 use crate::error::WorkloadError;

@@ -2,13 +2,15 @@
 
 mod common;
 
-use casemate_workload::live::{Live, LiveOptions};
+use casemate_workload::live::{Input, Live, LiveOptions};
 use casemate_workload::shadow::{Report, check_values};
 use casemate_workload::trace::{TraceReader, record};
 use casemate_workload::walker::{Event, Walker};
 use casemate_workload::{Finish, Source, WorkloadError};
 use common::recorder;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn options(program: &[&str]) -> Option<LiveOptions> {
     recorder().map(|recorder| LiveOptions::new(program, recorder))
@@ -150,4 +152,24 @@ fn only_the_marked_region_is_recorded_from_the_block_after_its_first_marker() {
     std::fs::remove_file(&path).unwrap();
     // 20 times nothing, the second marker, and the three instructions that end the program.
     assert_eq!((steps, markers), (24, 1));
+}
+
+/// Standard input is the process's own, so what inherits it is a process of its own: this test, called again.
+#[test]
+fn a_program_reads_what_we_would_read_if_it_is_asked_to_inherit() {
+    const CALLED_AGAIN: &str = "CASEMATE_TEST_INHERITS";
+    let Some(options) = options(&["sh", "-c", "read word && test $word = hello"]) else { return };
+    if std::env::var_os(CALLED_AGAIN).is_some() {
+        let read = |input| finish_of(Live::start(LiveOptions { input, ..options.clone() }).unwrap()).unwrap();
+        assert_eq!(read(Input::Nothing), Finish::Exited(1));
+        assert_eq!(read(Input::Inherit), Finish::Exited(0));
+        return;
+    }
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "a_program_reads_what_we_would_read_if_it_is_asked_to_inherit"]);
+    again.env(CALLED_AGAIN, "1").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = again.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -72,6 +72,7 @@ def command(
             skip=skip,
             region=region,
             load_values=check_values,
+            stdin="inherit",
             output=output,
             progress=progress.tell,
         )

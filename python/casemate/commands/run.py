@@ -20,6 +20,8 @@ Examples:
       Three designs on one execution of the program.
   casemate run --workload bfs --set scale=20 --limit 50M --output results/
       A built-in workload; one JSON record per design is written to results/.
+  casemate run --detail sampled -- sqlite3 :memory: < big.sql
+      All of a long program: some units of it in detail, the rest warmed. Figures have 95 % intervals.
   casemate run --trace prog.trace --design mine.toml --json
       A stored execution, a design file of your own, one JSON object on standard output.
 
@@ -59,7 +61,20 @@ def _settings(context: click.Context, parameter: click.Parameter, given: tuple[s
     "--limit",
     type=options.Count(),
     metavar="N|all",
-    help="The most instructions to run, as in 50M. [default: 20M; a trace: all]",
+    help="The most instructions to run, as in 50M. [default: 20M; a trace, or if sampled: all]",
+)
+@click.option(
+    "--detail",
+    type=click.Choice(["all", "sampled"]),
+    default="all",
+    show_default=True,
+    help="Simulate every instruction in detail, or a sample, with intervals.",
+)
+@click.option(
+    "--error",
+    type=options.Percent(),
+    metavar="PERCENT",
+    help="With --detail sampled: half of the 95 % interval of IPC to aim at.  [default: 3%]",
 )
 @options.skip
 @options.region
@@ -81,6 +96,8 @@ def command(
     settings: dict[str, str],
     trace: Path | None,
     limit: int | Literal["all"] | None,
+    detail: Literal["all", "sampled"],
+    error: float | None,
     skip: int,
     region: bool,
     seed: int,
@@ -100,6 +117,8 @@ def command(
         raise click.UsageError(
             "expected one thing to run: `-- PROGRAM ARGS...`, `--workload NAME` or `--trace FILE`", context
         )
+    if error is not None and detail != "sampled":
+        raise click.UsageError("--error is for sampled runs: add --detail sampled", context)
     if as_json and output == "inherit":
         raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
     notices = screen.notices()
@@ -115,7 +134,8 @@ def command(
         screen.make_folder(folder)
     from casemate.progress import Instructions
 
-    with Instructions(notices, names, api.limit_of(limit, stored=trace is not None)) as progress:
+    most = api.limit_of(limit, stored=trace is not None, sampled=detail == "sampled")
+    with Instructions(notices, names, most) as progress:
         results = api.run(
             program or None,
             workload=workload,
@@ -127,8 +147,11 @@ def command(
             skip=skip,
             region=region,
             seed=seed,
+            detail=detail,
+            sampling=None if error is None else {"error": error},
             check_values=check_values,
             ledger=ledger,
+            stdin="inherit",
             output=output,
             progress=progress.tell,
         )

@@ -9,6 +9,7 @@ from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
 from casemate.results.counters import Dram, Feed, Footprint, Llc, MetadataCache, Node, ProtectionWork
 from casemate.results.origin import Origin
+from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
 
 class Configuration(Result):
@@ -24,6 +25,8 @@ class Configuration(Result):
     """Seeds keys and page placement."""
     budget: int
     """The most instructions to run."""
+    detail: Detail
+    """How much of it is in detail."""
     workload: Origin
     """The program."""
 
@@ -73,9 +76,9 @@ class Record(Result):
     instructions: int
     """Simulated instructions."""
     cycles: int
-    """Core cycles."""
+    """Core cycles; of a sampled run, as the sample says."""
     time_fs: int
-    """Simulated time in femtoseconds."""
+    """Simulated time in femtoseconds; of a sampled run, as the sample says."""
     ipc: float
     """Instructions per cycle."""
     read_latency_ns: float
@@ -85,7 +88,8 @@ class Record(Result):
     feed: Feed
     """The program's events."""
     node: Node
-    """The core and its private caches."""
+    """The core and its private caches. Of a sampled run, this and all counts up to the memory's are about the measured
+    units alone."""
     llc: Llc
     """The last-level cache."""
     protection: ProtectionWork
@@ -98,6 +102,8 @@ class Record(Result):
     """What it takes in memory."""
     checks: Checks
     """The built-in check."""
+    sampling: Sampling | None
+    """The sample that the figures come from; nothing if everything was in detail."""
     events: int
     """Events on the simulated clock."""
     event_hash: str
@@ -152,7 +158,16 @@ class RunResults(Result):
         baseline = self.baseline
         if baseline is None:
             raise KeyError(design)
-        return self.record(design).time_fs / baseline.time_fs
+        matched = self.interval(design, "time_fs")
+        return matched.value if matched else self.record(design).time_fs / baseline.time_fs
+
+    def interval(self, design: str, figure: Literal["time_fs", "dram_bytes"]) -> Estimate | None:
+        """How many times the baseline's time or traffic is the design's, with the 95 % interval from the units that
+        both measured. `None` if the run was not sampled. Raises `KeyError` if the design has no record.
+        """
+        above, baseline = self.record(design).sampling, self.baseline
+        below = baseline.sampling if baseline else None
+        return ratio(above, below, figure) if above and below else None
 
     @property
     def passed(self) -> bool:

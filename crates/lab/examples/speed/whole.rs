@@ -10,6 +10,7 @@
 //! pad, tag and hash that it counted, times the measured cost of one.
 
 use crate::timed;
+use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run};
 use crypto::{Cmac, Gmac, Key, Nonce, PadCipher};
 use serde_json::{Value, json};
@@ -44,6 +45,7 @@ pub fn measure(
         seed: 1,
         budget,
         ledger: false,
+        detail: Detail::All,
     };
     let tap = broadcast(source, 1).remove(0);
     let (seconds, record) = timed(|| run(&options, tap, |_| Control::GoOn));

@@ -1,12 +1,12 @@
 //! What a channel has done.
 
 use super::RowOutcome;
+use derive_more::{AddAssign, Sub};
 use serde::Serialize;
-use std::ops::AddAssign;
 use units::Duration;
 
 /// Totals since power-on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct DramCounters {
     /// Reads submitted.
     pub reads: u64,
@@ -32,24 +32,6 @@ pub struct DramCounters {
     pub read_latency: Duration,
     /// Memory clocks in which the data bus moved data.
     pub data_bus_busy_clocks: u64,
-}
-
-impl AddAssign for DramCounters {
-    /// Adds what another channel has done.
-    fn add_assign(&mut self, other: DramCounters) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.forwarded += other.forwarded;
-        self.merged += other.merged;
-        self.activates += other.activates;
-        self.precharges += other.precharges;
-        self.refreshes += other.refreshes;
-        self.row_hits += other.row_hits;
-        self.row_closed += other.row_closed;
-        self.row_conflicts += other.row_conflicts;
-        self.read_latency += other.read_latency;
-        self.data_bus_busy_clocks += other.data_bus_busy_clocks;
-    }
 }
 
 impl DramCounters {

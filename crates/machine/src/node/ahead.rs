@@ -13,7 +13,6 @@ use super::lines::Half;
 use super::outstanding::{Outstanding, Purpose};
 use super::prefetch::Seen;
 use super::{Request, RequestKind, Touch};
-use units::LINE_BYTES;
 
 /// An instruction as the prefetchers know it.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +61,7 @@ impl Caches {
             return;
         }
         *latest = origin.number;
-        let address = touch.line.0 * LINE_BYTES as u64 + u64::from(touch.offset);
-        let seen = Seen { origin: u64::from(origin.pc) << 1 | u64::from(touch.store), address };
+        let seen = Seen::of(origin.pc, touch);
         let at_l2 = cycle + self.l1d_latency;
         if missed {
             self.see_at_l2(seen, at_l2, out);

@@ -5,6 +5,8 @@
 //! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
 //! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 
+mod warm;
+
 use super::access::{Answer, Waiter};
 use super::config::{CacheConfig, NodeConfig};
 use super::counters::CacheCounters;

@@ -1,9 +1,10 @@
 //! What a core counted.
 
+use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 
 /// Accesses to a table that either has the thing or has not.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct HitCounters {
     /// Found.
     pub hits: u64,
@@ -12,7 +13,7 @@ pub struct HitCounters {
 }
 
 /// Accesses to one private cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CacheCounters {
     /// Found, or arriving within the latency of the next level or ahead of its use.
     pub hits: u64,
@@ -27,7 +28,7 @@ pub struct CacheCounters {
 }
 
 /// What came of a cache's prefetches. Those neither useful nor useless are under way or still waiting for a use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct PrefetchCounters {
     /// Lines fetched ahead.
     pub issued: u64,
@@ -49,7 +50,7 @@ impl PrefetchCounters {
 
 /// Cycles by which the entry of instructions into the window was put off, each charged to the first cause that reached so far: in
 /// the order branch, serial, fetch, window, load queue, store queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct LostCycles {
     /// Instruction cache, instruction TLB.
     pub fetch: u64,
@@ -66,7 +67,7 @@ pub struct LostCycles {
 }
 
 /// Everything that a core counts; plain sums over the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct NodeCounters {
     /// Instructions that entered the window.
     pub instructions: u64,

@@ -13,7 +13,8 @@ use super::queue::Pacer;
 use super::tlb::Side;
 use super::walk::Translated;
 use super::{Request, Step, Touch};
-use workload::instruction::{Class, Flow, Reg};
+use units::VirtAddr;
+use workload::instruction::{Class, Flow, Instruction, Reg};
 
 /// An instruction that nothing may follow until some cycles after its completion.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,16 @@ impl Front {
             redirected_at: 0,
             serial_until: 0,
         }
+    }
+
+    /// Nothing enters the window before `cycle`.
+    pub(super) fn hold_until(&mut self, cycle: u64) {
+        self.redirected_at = self.redirected_at.max(cycle);
+    }
+
+    /// The predictors see a branch that went to `next`.
+    pub(super) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
+        self.predictor.predict(branch, next);
     }
 }
 

@@ -18,6 +18,7 @@
 //! | `access.rs`, `lookups.rs` | who asks, and the way into L1D |
 //! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
+//! | `warm.rs`, `caches/warm.rs` | the same tables without the time, between the windows of a sampled run |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
 
 mod access;
@@ -44,6 +45,7 @@ mod tlb;
 mod units;
 mod waiting;
 mod walk;
+mod warm;
 
 #[cfg(test)]
 mod tests;
@@ -104,7 +106,7 @@ pub trait Feed {
     /// Why the next one cannot be had.
     type Error;
 
-    /// The next instruction in program order, or nothing at the program's end.
+    /// The next instruction in program order, or nothing if there is none for now.
     ///
     /// # Errors
     /// Whatever the source has to report; the node hands it on and may be asked to go on afterwards.
@@ -118,7 +120,7 @@ pub enum Pause {
     Blocked,
     /// It reached the time that it was given.
     Reached,
-    /// The program has ended. Lines may still be under way: see [`Node::outstanding`].
+    /// The feed has nothing more for now. Lines may still be under way: see [`Node::outstanding`].
     Finished,
 }
 
@@ -174,7 +176,6 @@ pub struct Node {
     core: Core,
     cutter: Cutter,
     held: Option<Held>,
-    finished: bool,
 }
 
 impl Node {
@@ -191,7 +192,6 @@ impl Node {
             core: Core::new(config),
             cutter: Cutter::new(LineSize::new(config.l1d.line)),
             held: None,
-            finished: false,
         }
     }
 
@@ -210,12 +210,12 @@ impl Node {
             self.held = Some(held);
             return Ok(Pause::Blocked);
         }
-        while !self.finished {
+        loop {
             if self.core.now() > until {
                 return Ok(Pause::Reached);
             }
             match feed.next()? {
-                None => self.finished = true,
+                None => return Ok(Pause::Finished),
                 Some(step) => {
                     let step = self.cutter.cut(step);
                     if let Some(walker) = &mut self.core.walker {
@@ -228,7 +228,6 @@ impl Node {
                 }
             }
         }
-        Ok(Pause::Finished)
     }
 
     /// A line asked for has arrived at L2's edge at `at`: fills L2 and L1 and schedules what waited, which may append

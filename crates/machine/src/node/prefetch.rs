@@ -9,9 +9,11 @@
 //! expected beyond the 4 KB frame of the access: what follows it in physical memory may be anyone's. Which of the
 //! expected lines are worth a request, and whether there is room for one, is for the caches to say (`ahead.rs`).
 
+use super::Touch;
 use super::lines::LineSize;
 use crate::cache::{Slot, TagArray};
 use serde::{Deserialize, Serialize};
+use units::LINE_BYTES;
 
 /// Associativity of the reference prediction table.
 pub(super) const TABLE_WAYS: usize = 4;
@@ -52,6 +54,14 @@ pub(super) struct Seen {
     pub(super) origin: u64,
     /// The first byte's physical address.
     pub(super) address: u64,
+}
+
+impl Seen {
+    /// An access of the instruction at `pc`.
+    pub(super) fn of(pc: u32, touch: &Touch) -> Seen {
+        let address = touch.line.0 * LINE_BYTES as u64 + u64::from(touch.offset);
+        Seen { origin: u64::from(pc) << 1 | u64::from(touch.store), address }
+    }
 }
 
 /// How far an instruction's stride is to be trusted.

@@ -38,33 +38,62 @@ impl Entry {
     }
 }
 
-/// The history's most recent `length` outcomes, folded by XOR to `width` bits.
+/// Where the index's, the tag's and the other fold begin in a [`Folds`], each with a bit to spare.
+const LANES: [u32; 3] = [0, 32, 48];
+
+/// The history's most recent `length` outcomes, folded by XOR to three widths: of the index, the tag and one bit less than
+/// that. All three lie in one word, so that an outcome shifts them at once.
 #[derive(Clone, Copy, Debug)]
-struct Folded {
-    value: u32,
-    width: u32,
-    /// Where an outcome is in `value` when it leaves the history.
-    exit: u32,
+struct Folds {
+    word: u64,
+    widths: [u32; 3],
+    /// Where an outcome is when it leaves the history.
+    exits: u64,
+    /// The bits of all three.
+    kept: u64,
 }
 
-impl Folded {
-    fn new(length: u32, width: u32) -> Folded {
-        Folded { value: 0, width, exit: length % width }
+impl Folds {
+    const FIRST_BITS: u64 = 1 << LANES[0] | 1 << LANES[1] | 1 << LANES[2];
+
+    fn new(length: u32, widths: [u32; 3]) -> Folds {
+        let bits = |of_lane: fn(u32, u32) -> u64| {
+            LANES.iter().zip(widths).fold(0, |bits, (lane, width)| bits | of_lane(width, length) << lane)
+        };
+        Folds {
+            word: 0,
+            widths,
+            exits: bits(|width, length| 1 << (length % width)),
+            kept: bits(|width, _| (1 << width) - 1),
+        }
     }
 
     fn shift(&mut self, newest: bool, leaving: bool) {
-        let rotated = self.value << 1 | u32::from(newest);
-        let without = rotated ^ u32::from(leaving) << self.exit;
-        self.value = (without ^ without >> self.width) & ((1 << self.width) - 1);
+        let entered = self.word << 1 | if newest { Folds::FIRST_BITS } else { 0 };
+        let left = entered ^ if leaving { self.exits } else { 0 };
+        // What was shifted out of the top of each goes round to its first bit.
+        let around = left & !self.kept;
+        let [index, tag, again] = self.widths;
+        let round =
+            (around >> index & 1 << LANES[0]) | (around >> tag & 1 << LANES[1]) | (around >> again & 1 << LANES[2]);
+        self.word = (left ^ round) & self.kept;
+    }
+
+    fn index(&self) -> u32 {
+        self.word as u32
+    }
+
+    /// The tag and the other one, combined.
+    fn tag(&self) -> u32 {
+        let (tag, again) = (self.word >> LANES[1], self.word >> LANES[2]);
+        tag as u32 & ((1 << TAG_BITS) - 1) ^ (again as u32) << 1
     }
 }
 
 #[derive(Clone, Debug)]
 struct Table {
     entries: Box<[Entry]>,
-    index: Folded,
-    tag: Folded,
-    tag_again: Folded,
+    folds: Folds,
 }
 
 impl Table {
@@ -72,20 +101,21 @@ impl Table {
         let bits = entries.trailing_zeros();
         Table {
             entries: vec![Entry::default(); entries].into(),
-            index: Folded::new(length, bits),
-            tag: Folded::new(length, TAG_BITS),
-            tag_again: Folded::new(length, TAG_BITS - 1),
+            folds: Folds::new(length, [bits, TAG_BITS, TAG_BITS - 1]),
         }
     }
 
     /// Where the branch would be, and the tag that it would have there (never zero, the tag of an unused entry).
-    fn place(&self, pc: u64) -> (usize, u16) {
+    fn place(&self, pc: u64) -> Place {
         let pc = pc as u32;
-        let index = (pc ^ pc >> self.index.width ^ self.index.value) as usize & (self.entries.len() - 1);
-        let tag = (pc ^ self.tag.value ^ self.tag_again.value << 1) & ((1 << TAG_BITS) - 1);
+        let index = (pc ^ pc >> self.folds.widths[0] ^ self.folds.index()) & (self.entries.len() as u32 - 1);
+        let tag = (pc ^ self.folds.tag()) & ((1 << TAG_BITS) - 1);
         (index, tag as u16 | 1 << TAG_BITS)
     }
 }
+
+/// An index into a table, and a tag.
+type Place = (u32, u16);
 
 /// The predictor.
 #[derive(Clone, Debug)]
@@ -101,7 +131,7 @@ pub(super) struct Tage {
 
 /// What one branch found: its place in every table and who decides.
 struct Finding {
-    places: [(usize, u16); TABLES],
+    places: [Place; TABLES],
     provider: Option<usize>,
     alternate: bool,
     predicted: bool,
@@ -134,7 +164,7 @@ impl Tage {
         for (number, table) in self.tables.iter().enumerate() {
             let (index, tag) = table.place(pc);
             finding.places[number] = (index, tag);
-            let entry = table.entries[index];
+            let entry = table.entries[index as usize];
             if entry.tag == tag {
                 finding.alternate = answer;
                 finding.provider = Some(number);
@@ -142,7 +172,7 @@ impl Tage {
             }
         }
         let distrusted = finding.provider.is_some_and(|provider| {
-            self.distrust_new > 0 && self.tables[provider].entries[finding.places[provider].0].is_new()
+            self.distrust_new > 0 && self.tables[provider].entries[finding.places[provider].0 as usize].is_new()
         });
         finding.predicted = if distrusted { finding.alternate } else { answer };
         finding
@@ -152,7 +182,7 @@ impl Tage {
         match finding.provider {
             None => self.base.learn(pc, taken),
             Some(provider) => {
-                let entry = &mut self.tables[provider].entries[finding.places[provider].0];
+                let entry = &mut self.tables[provider].entries[finding.places[provider].0 as usize];
                 let (answer, new) = (entry.taken(), entry.is_new());
                 entry.learn(taken);
                 if answer != finding.alternate {
@@ -179,12 +209,14 @@ impl Tage {
         let longer = finding.provider.map_or(0, |provider| provider + 1);
         let places = &finding.places[longer..];
         let mut candidates = self.tables[longer..].iter_mut().zip(places);
-        if let Some((table, &(index, tag))) = candidates.find(|(table, place)| table.entries[place.0].useful == 0) {
-            table.entries[index] = Entry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
+        if let Some((table, &(index, tag))) =
+            candidates.find(|(table, place)| table.entries[place.0 as usize].useful == 0)
+        {
+            table.entries[index as usize] = Entry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
             return;
         }
         for (table, place) in self.tables[longer..].iter_mut().zip(places) {
-            table.entries[place.0].useful -= 1;
+            table.entries[place.0 as usize].useful -= 1;
         }
     }
 
@@ -193,9 +225,7 @@ impl Tage {
         self.history[self.newest] = taken;
         for (table, length) in self.tables.iter_mut().zip(LENGTHS) {
             let leaving = self.history[(self.newest + HISTORY_BITS - length as usize) % HISTORY_BITS];
-            table.index.shift(taken, leaving);
-            table.tag.shift(taken, leaving);
-            table.tag_again.shift(taken, leaving);
+            table.folds.shift(taken, leaving);
         }
     }
 }
@@ -209,7 +239,7 @@ mod tests {
         let mut tage = Tage::new(1024);
         let mut bits = (0..500u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1);
         bits.by_ref().take(300).for_each(|bit| tage.remember(bit));
-        let folds = |tage: &Tage| tage.tables[3].index.value;
+        let folds = |tage: &Tage| tage.tables[3].folds.word;
         let mut other = Tage::new(1024);
         for bit in bits.take(60) {
             tage.remember(bit);

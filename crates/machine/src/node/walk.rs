@@ -205,6 +205,19 @@ impl Walker {
         if self.touched.insert(what) { self.config.first_touch_cycles } else { 0 }
     }
 
+    /// The lines that a walk for `page` reads if every one of them is at hand. No walk may be under way.
+    pub(super) fn walk_at_once(&mut self, page: PageKey) -> ArrayVec<LineAddr, { WALK_LEVELS_MAX + 1 }> {
+        let walk = Walk { page, asked: 0, step: 0, first: None, waiters: Vec::new() };
+        let mut next = self.start(0, walk, 0);
+        let mut lines = ArrayVec::new();
+        while let Next::Read(line, _) = next {
+            lines.push(line);
+            next = self.go_on(0, 0);
+        }
+        self.end(0);
+        lines
+    }
+
     /// Takes the walk that is done from its place.
     pub(super) fn end(&mut self, place: usize) -> Walk {
         let Some(walk) = self.walks[place].take() else { unreachable!("only a walk under way ends") };

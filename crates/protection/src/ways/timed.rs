@@ -9,6 +9,7 @@ use crate::media::Media;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Watch;
 use crypto::Nonce;
+use derive_more::{AddAssign, Sub};
 use machine::dram::{RowOutcome, WaitCause};
 use machine::memory::MemorySystem;
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,7 @@ impl<R: Receiver> Receiver for Rc<R> {
 }
 
 /// Lines moved, by role: data, counters, tags, nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Traffic {
     /// Of data.
     pub data: u64,
@@ -124,7 +125,7 @@ impl Traffic {
 }
 
 /// What a timed memory has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct TimedCounters {
     /// Lines fetched from memory.
     pub fetched: Traffic,
@@ -209,9 +210,20 @@ impl<R: Receiver> TimedMemory<R> {
         self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
     }
 
-    fn note_pad(&self, nonce: &Nonce, plaintext: &Line) {
+    pub(super) fn note_pad(&self, nonce: &Nonce, plaintext: &Line) {
         if let Some(ledger) = &self.ledger {
             ledger.borrow_mut().note(nonce, plaintext);
+        }
+    }
+
+    /// Puts the start-up content of a line into memory if nothing was ever written there.
+    pub(super) fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
+        let mut media = self.media.borrow_mut();
+        if media.is_blank(Slot(line.0)) {
+            let plaintext = self.receiver.start_up_content(line);
+            if let Some(nonce) = install(&mut media, &plaintext) {
+                self.note_pad(&nonce, &plaintext);
+            }
         }
     }
 }
@@ -314,13 +326,7 @@ impl<R: Receiver> Verbs for Timed<R> {
     }
 
     fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
-        let mut media = self.memory.media.borrow_mut();
-        if media.is_blank(Slot(line.0)) {
-            let plaintext = self.memory.receiver.start_up_content(line);
-            if let Some(nonce) = install(&mut media, &plaintext) {
-                self.memory.note_pad(&nonce, &plaintext);
-            }
-        }
+        self.memory.boot(line, install);
     }
 
     fn sealed(&self, nonce: &Nonce, plaintext: &Line) {

@@ -4,6 +4,7 @@ use crate::error::WorkloadError;
 use crate::source::{Finish, Medium, Origin, Values};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,16 @@ pub enum Output {
     Inherit,
 }
 
+/// What the program reads from its standard input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Input {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What we would read, if that is a file or a pipe. A terminal is not passed on: the program is not in its foreground.
+    Inherit,
+}
+
 /// What to run, and how.
 #[derive(Clone, Debug)]
 pub struct LiveOptions {
@@ -48,7 +59,9 @@ pub struct LiveOptions {
     pub recorder: PathBuf,
     /// QEMU, if not the `qemu-x86_64` of the search path.
     pub qemu: Option<PathBuf>,
-    /// Where the program's standard output and error go. Its standard input is empty.
+    /// What the program's standard input is.
+    pub input: Input,
+    /// Where the program's standard output and error go.
     pub output: Output,
 }
 
@@ -63,6 +76,7 @@ impl LiveOptions {
             marked_region: false,
             recorder,
             qemu: None,
+            input: Input::Nothing,
             output: Output::Discard,
         }
     }
@@ -106,11 +120,18 @@ pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
     command
         .args(launch::arguments(&recorder, OsStr::new(&ring_name), None, &program, &called))
         .env(HASH_SEED.0, HASH_SEED.1)
-        .stdin(Stdio::null())
+        .stdin(standard_input(options.input))
         .process_group(0);
     let complaints = redirect(&mut command, options.output)?;
     let child = command.spawn().map_err(WorkloadError::io("starting", &qemu))?;
     Ok(Started { program: asked, origin: origin(options, version), ring, child, complaints })
+}
+
+fn standard_input(input: Input) -> Stdio {
+    match input {
+        Input::Inherit if !std::io::stdin().is_terminal() => Stdio::inherit(),
+        Input::Inherit | Input::Nothing => Stdio::null(),
+    }
 }
 
 /// Sends the program's output where it should go. Errors go to a nameless file, to be quoted if QEMU refuses to start.

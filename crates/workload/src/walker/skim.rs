@@ -4,7 +4,7 @@
 //! kept warm between two detailed windows) is told just that, several times as fast as it could take the instructions one
 //! by one. Skimming and stepping may alternate: both stand at the same place and count the same instructions.
 
-use super::{Blocks, Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
+use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
 use crate::error::WorkloadError;
 use crate::instruction::{Flow, Instruction};
 use crate::source::Source;
@@ -18,8 +18,8 @@ pub trait Skimmer {
     /// A block is entered, of which these instructions run.
     fn block(&mut self, strand: Strand, instructions: &[Instruction]);
 
-    /// The block entered last accesses memory.
-    fn access(&mut self, strand: Strand, access: &Access);
+    /// Instruction `index` of `block` accesses memory, for the `nth` time from zero.
+    fn access(&mut self, strand: Strand, block: &Block, index: usize, nth: usize, access: &Access);
 
     /// A block was left: the branch at its end led to `next`.
     fn branch(&mut self, strand: Strand, branch: &Instruction, next: VirtAddr);
@@ -74,7 +74,11 @@ impl<S: Source> Walker<S> {
         self.positions[self.current].accesses.clear();
         for position in &mut self.positions {
             position.skimmed = position.accesses.len();
-            position.accesses.drain(..).for_each(|access| to.access(position.strand, &access));
+            let Some(block) = current_block(&self.processes[position.process], position) else { continue };
+            for (nth, access) in position.accesses.iter().enumerate() {
+                to.access(position.strand, block, position.due, nth, access);
+            }
+            position.accesses.clear();
         }
     }
 
@@ -82,26 +86,28 @@ impl<S: Source> Walker<S> {
         let words = &self.chunk.words[..];
         let position = &mut self.positions[self.current];
         let (blocks, strand) = (&self.processes[position.process], position.strand);
+        let mut current = current_block(blocks, position);
         while let Some(&word) = words.get(self.at) {
             match word::parse(word) {
                 Word::Access { store, log2_bytes, value, index, addr } => {
                     let index = usize::from(index);
-                    if index < position.due || index >= position.ran {
+                    let Some(block) = current.filter(|_| (position.due..position.ran).contains(&index)) else {
                         return Err(not_due(strand, index));
-                    }
+                    };
                     if index > position.due {
                         *count += (index - position.due) as u64;
                         (position.due, position.skimmed) = (index, 0);
                     }
-                    position.skimmed += 1;
                     let kind = if store { AccessKind::Store } else { AccessKind::Load };
                     let value = if value { words.get(self.at + 1).copied() } else { None };
                     self.at += 1 + usize::from(value.is_some());
-                    to.access(strand, &Access { addr: VirtAddr(addr), bytes: 1 << log2_bytes, kind, value });
+                    let access = Access { addr: VirtAddr(addr), bytes: 1 << log2_bytes, kind, value };
+                    to.access(strand, block, index, position.skimmed, &access);
+                    position.skimmed += 1;
                 }
                 Word::Block { id, instructions } => {
                     let (entered, entry) = known(blocks, id, strand)?;
-                    let (left, again) = leave_whole(blocks, position, entered, entry, to);
+                    let (left, again) = leave_whole(current, position, entered, entry, to);
                     *count += left;
                     let ran = usize::from(instructions).min(entered.instructions.len());
                     if *count + if again { 1 } else { ran as u64 } > most {
@@ -112,6 +118,7 @@ impl<S: Source> Walker<S> {
                         to.block(strand, &entered.instructions[..ran]);
                     }
                     (position.block, position.ran, position.due) = (id, ran, 0);
+                    current = Some(entered);
                     self.at += 1;
                 }
                 Word::Control { which: None, .. } => return Err(unknown(strand, word)),
@@ -155,19 +162,25 @@ impl<S: Source> Walker<S> {
 /// iteration of a repeated string instruction.
 #[inline]
 fn leave_whole(
-    blocks: &Blocks,
+    current: Option<&Block>,
     position: &mut Position,
     entered: &Block,
     entry: VirtAddr,
     to: &mut impl Skimmer,
 ) -> (u64, bool) {
-    let Some(current) = current_block(blocks, position).filter(|_| position.due < position.ran) else {
+    let Some(current) = current.filter(|_| position.due < position.ran) else {
         return (0, false);
     };
+    let mut before_last = 0;
+    if current.instructions[position.ran - 1].pc == entry && position.due + 1 < position.ran {
+        // Perhaps a string instruction repeats that has made no access yet: all before it are done.
+        before_last = (position.ran - 1 - position.due) as u64;
+        (position.due, position.skimmed) = (position.ran - 1, 0);
+    }
     if repeats(&current.instructions, position, entered, entry) {
         let full = position.skimmed >= PIECE_ACCESSES;
         position.skimmed = if full { 0 } else { position.skimmed };
-        return (full.into(), true);
+        return (before_last + u64::from(full), true);
     }
     let due = std::mem::replace(&mut position.due, position.ran);
     if let Some(last) = current.instructions[due..position.ran].last()
@@ -175,5 +188,5 @@ fn leave_whole(
     {
         to.branch(position.strand, last, entry);
     }
-    ((position.ran - due) as u64, false)
+    (before_last + (position.ran - due) as u64, false)
 }

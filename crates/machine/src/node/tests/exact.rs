@@ -320,7 +320,6 @@ fn a_run_stops_at_the_time_given_and_goes_on_from_there() {
     let start = bench.node.retired_at();
     let ops = vec![alu(&[1], &[1]); 400];
     let mut feed = Script { ops: ops.iter() };
-    bench.node.finished = false;
     let until = start + bench.node.clock.span(Cycles(50));
     let mut out = Vec::new();
     assert_eq!(bench.node.run(&mut feed, until, &mut out), Ok(Pause::Reached));
@@ -334,11 +333,9 @@ fn nothing_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
     let mut bench = Bench::warm(&small(), &[]);
     let ops = [load(1, &[], 64, 0), load(2, &[], 65, 0)];
     let mut out = Vec::new();
-    bench.node.finished = false;
     assert_eq!(bench.node.run(&mut Script { ops: ops[..1].iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
     let late = out[0].at + ::units::Duration::from_ns(500);
     bench.node.filled(LineAddr(64), late, &mut out);
-    bench.node.finished = false;
     assert_eq!(bench.node.run(&mut Script { ops: ops[1..].iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
     assert_eq!(out[1].line, LineAddr(65));
     assert!(out[1].at >= late);

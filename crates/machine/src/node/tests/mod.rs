@@ -7,6 +7,7 @@ mod prefetch;
 mod random;
 mod ticking;
 mod walk;
+mod warm;
 
 use super::*;
 use arrayvec::ArrayVec;
@@ -149,7 +150,6 @@ impl Bench {
 
     fn run(&mut self, ops: &[Op]) {
         self.requests.clear();
-        self.node.finished = false;
         let mut feed = Script { ops: ops.iter() };
         let mut out = Vec::new();
         loop {

@@ -1,0 +1,67 @@
+//! All counters of a machine at one moment, so that a stretch of a run can be counted as a difference.
+
+use crate::chip::{Chip, LlcCounters};
+use derive_more::{AddAssign, Sub};
+use machine::dram::DramCounters;
+use machine::memory::MemorySystem;
+use machine::node::NodeCounters;
+use protection::metadata::CacheCounters;
+use protection::scheme::Scheme;
+use protection::ways::{TimedCounters, TimedMemory};
+use std::rc::Rc;
+use units::LINE_BYTES;
+
+/// What was counted up to a moment, or in a stretch.
+#[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
+pub struct Counts {
+    /// The core and its private caches.
+    pub node: NodeCounters,
+    /// The last-level cache.
+    pub llc: LlcCounters,
+    /// What protection did.
+    pub protection: TimedCounters,
+    /// The cache of counters.
+    pub counter_cache: CacheCounters,
+    /// The cache of tags.
+    pub tag_cache: CacheCounters,
+    /// The cache of tree nodes.
+    pub node_cache: CacheCounters,
+    /// All memory channels together.
+    pub dram: DramCounters,
+}
+
+impl Counts {
+    /// All reads and writes of memory, in bytes.
+    pub fn dram_bytes(&self) -> u64 {
+        (self.protection.fetched.total() + self.protection.stored.total()) * LINE_BYTES as u64
+    }
+}
+
+/// Where the counters are.
+#[derive(Clone)]
+pub struct Meters {
+    /// The core and the last-level cache.
+    pub chip: Rc<Chip>,
+    /// The metadata caches.
+    pub scheme: Rc<Scheme>,
+    /// The protection.
+    pub memory: Rc<TimedMemory<Rc<Chip>>>,
+    /// The memory.
+    pub channels: MemorySystem,
+}
+
+impl Meters {
+    /// What was counted up to now.
+    pub fn read(&self) -> Counts {
+        let [counter_cache, tag_cache, node_cache] = self.scheme.cache_counters();
+        Counts {
+            node: self.chip.node.borrow().counters(),
+            llc: self.chip.counters(),
+            protection: self.memory.counters(),
+            counter_cache,
+            tag_cache,
+            node_cache,
+            dram: self.channels.counters(),
+        }
+    }
+}

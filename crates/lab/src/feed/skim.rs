@@ -1,0 +1,230 @@
+//! The program without its time: memory's content goes on, and the tables of the core stay warm.
+
+use super::{FeedCounters, FeedError, Program, Translation, pieces, take_effect, tell};
+use crate::shadow::Shadow;
+use machine::node::{Node, PageKey, Request, Touch};
+use machine::paging::OutOfMemory;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use units::{LineAddr, PhysAddr, VirtAddr};
+use workload::Source;
+use workload::instruction::Instruction;
+use workload::stream::{Access, AccessKind, Block, Strand};
+use workload::walker::{Event, Skimmer};
+
+/// How skimming ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Skimmed {
+    /// Where it should, or less than a block before: the next instructions are for the core.
+    Done,
+    /// The kernel changed lines, which have to be seen to: see [`Program::take_foreign`]. Then it must go on.
+    LinesChanged,
+}
+
+impl<S: Source> Program<S> {
+    /// Executes up to `until` instructions, counted from the beginning, without their time: memory's content changes as it
+    /// does when they are handed out, and the node's caches, TLBs and predictors are kept warm. What leaves its L2 is
+    /// handed to `beyond`, which empties the list.
+    ///
+    /// # Errors
+    /// As those of the feed.
+    pub fn skim(
+        &mut self,
+        until: u64,
+        node: &mut Node,
+        beyond: impl FnMut(&mut Vec<Request>),
+    ) -> Result<Skimmed, FeedError> {
+        let most = until.min(self.budget).saturating_sub(self.counters.instructions);
+        let (prefetches, code_line_bytes) = (node.prefetches(), node.code_line_bytes());
+        let mut sink = Sink {
+            translation: &mut self.translation,
+            shadow: &self.shadow,
+            counters: &mut self.counters,
+            foreign: &mut self.foreign,
+            node,
+            beyond,
+            requests: Vec::new(),
+            prefetches,
+            seen: [false; 2],
+            code_line_bytes,
+            code: None,
+            data: None,
+            code_page: None,
+            data_page: None,
+            trouble: None,
+        };
+        let instructions = self.walker.skim(most, &mut sink);
+        let trouble = sink.trouble;
+        self.counters.instructions += instructions?;
+        match trouble {
+            Some(full) => Err(full.into()),
+            None if self.foreign.is_empty() => Ok(Skimmed::Done),
+            None => Ok(Skimmed::LinesChanged),
+        }
+    }
+}
+
+/// The shortest line that a cache near the core may have, in bytes.
+const HALF_BYTES: u64 = 32;
+
+/// The half line touched last. When it is touched again and again in the same way, no table changes any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Repeat {
+    half: u64,
+    stored: bool,
+    repeated: bool,
+}
+
+/// Where skimmed execution goes.
+struct Sink<'a, F> {
+    translation: &'a mut Translation,
+    shadow: &'a RefCell<Shadow>,
+    counters: &'a mut FeedCounters,
+    foreign: &'a mut Vec<LineAddr>,
+    node: &'a mut Node,
+    beyond: F,
+    requests: Vec<Request>,
+    /// The line of code that execution is in: it is looked up when that changes.
+    code: Option<(Strand, VirtAddr)>,
+    code_line_bytes: u64,
+    data: Option<Repeat>,
+    prefetches: bool,
+    /// Whether the prefetchers have seen a load, and a store, of this instruction.
+    seen: [bool; 2],
+    /// The pages looked up last.
+    code_page: Option<PageKey>,
+    data_page: Option<PageKey>,
+    trouble: Option<OutOfMemory>,
+}
+
+impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
+    /// Where an address is; the node learns of the page if it is new.
+    #[inline]
+    fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Option<(PageKey, PhysAddr)> {
+        match self.translation.physical(strand, addr) {
+            Ok(found) => {
+                if !self.translation.pages.fresh().is_empty() {
+                    self.learn();
+                }
+                Some(found)
+            }
+            Err(full) => {
+                self.trouble = Some(full);
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self) {
+        self.translation.pages.fresh().iter().for_each(|tables| self.node.learn(tables));
+        self.translation.pages.forget_fresh();
+    }
+
+    #[inline]
+    fn touch(&mut self, touch: &Touch, physical: PhysAddr) {
+        let half = physical.0 / HALF_BYTES;
+        let spans = (physical.0 + u64::from(touch.bytes) - 1) / HALF_BYTES != half;
+        let before = self.data.filter(|before| before.half == half && (before.stored || !touch.store) && !spans);
+        if before.is_some_and(|before| before.repeated) {
+            return;
+        }
+        let stored = touch.store || before.is_some_and(|before| before.stored);
+        self.data = Some(Repeat { half, stored, repeated: before.is_some() });
+        self.look_up_page(touch.page);
+        self.node.warm_data(touch, &mut self.requests);
+    }
+
+    /// The same where prefetchers look on, which see the first load and the first store of each instruction.
+    #[cold]
+    fn touch_ahead(&mut self, pc: VirtAddr, nth: usize, touch: &Touch) {
+        if nth == 0 {
+            self.seen = [false; 2];
+        }
+        self.look_up_page(touch.page);
+        if std::mem::replace(&mut self.seen[usize::from(touch.store)], true) {
+            self.node.warm_data(touch, &mut self.requests);
+        } else {
+            self.node.warm_data_ahead(pc, touch, &mut self.requests);
+        }
+    }
+
+    #[inline]
+    fn look_up_page(&mut self, page: PageKey) {
+        if self.data_page.replace(page) != Some(page) {
+            self.node.warm_data_page(page, &mut self.requests);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self) {
+        if !self.requests.is_empty() {
+            (self.beyond)(&mut self.requests);
+        }
+    }
+}
+
+impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
+    #[inline]
+    fn block(&mut self, strand: Strand, instructions: &[Instruction]) {
+        let (Some(first), Some(last)) = (instructions.first(), instructions.last()) else { return };
+        let mut addr = first.pc;
+        while addr <= last.pc {
+            let line = VirtAddr(addr.0 & !(self.code_line_bytes - 1));
+            if self.code.replace((strand, line)) != Some((strand, line))
+                && let Some((page, physical)) = self.physical(strand, addr)
+            {
+                if self.code_page.replace(page) != Some(page) {
+                    self.node.warm_code_page(page, &mut self.requests);
+                }
+                self.node.warm_code(physical.line(), physical.line_offset() as u8, &mut self.requests);
+                self.send();
+            }
+            addr = VirtAddr(line.0 + self.code_line_bytes);
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, strand: Strand, block: &Block, index: usize, nth: usize, access: &Access) {
+        let store = access.kind == AccessKind::Store;
+        for (addr, bytes, shift) in pieces(access) {
+            let Some((page, physical)) = self.physical(strand, addr) else { return };
+            let (line, offset) = (physical.line(), physical.line_offset() as u8);
+            let touch = Touch { page, line, offset, bytes: bytes as u8, store };
+            if access.value.is_some() {
+                take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters);
+            }
+            if self.prefetches {
+                self.touch_ahead(block.instructions[index].pc, nth, &touch);
+            } else {
+                self.touch(&touch, physical);
+            }
+            self.send();
+        }
+    }
+
+    #[inline]
+    fn branch(&mut self, _: Strand, branch: &Instruction, next: VirtAddr) {
+        self.node.warm_branch(branch, next);
+    }
+
+    fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Line { strand, addr, content, .. } => {
+                if let Some((_, physical)) = self.physical(strand, addr) {
+                    let mut shadow = self.shadow.borrow_mut();
+                    tell(&mut shadow, physical.line(), content, self.foreign, self.counters);
+                }
+            }
+            Event::ProcessStarted { process, .. } => {
+                self.counters.processes = self.counters.processes.max(u64::from(process) + 1);
+            }
+            _ => {}
+        }
+        if self.foreign.is_empty() && self.trouble.is_none() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+}

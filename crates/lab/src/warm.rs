@@ -1,0 +1,86 @@
+//! Functional warming of everything on the chip, and of the protection behind it, while simulated time stands still.
+//!
+//! Lines that miss in the last-level cache and dirty ones that leave it pass through the scheme's own text, at once: so
+//! counters, tags, tree and metadata caches are what they would be, and every line that comes up is compared as ever.
+
+use crate::chip::Chip;
+use crate::counts::Meters;
+use crate::feed::{FeedError, Program, Skimmed};
+use machine::node::{Request, RequestKind};
+use protection::scheme::Scheme;
+use protection::verbs::Slot;
+use protection::ways::{AtOnce, TimedMemory, run_now};
+use std::rc::Rc;
+use units::LineAddr;
+use workload::Source;
+
+/// What is behind the private caches, without time. Nothing may be under way while it is used.
+pub struct Warmer {
+    chip: Rc<Chip>,
+    scheme: Rc<Scheme>,
+    memory: Rc<TimedMemory<Rc<Chip>>>,
+    verbs: AtOnce<Rc<Chip>>,
+}
+
+impl Warmer {
+    /// For this machine.
+    pub fn new(machine: &Meters) -> Warmer {
+        let Meters { chip, scheme, memory, .. } = machine.clone();
+        let verbs = AtOnce::new(&memory);
+        Warmer { chip, scheme, memory, verbs }
+    }
+
+    /// Lets a program go on to `until` instructions, counted from its beginning, or to less than a block before that.
+    ///
+    /// # Errors
+    /// As those of the feed.
+    pub fn warm<S: Source>(&self, program: &mut Program<S>, until: u64) -> Result<(), FeedError> {
+        loop {
+            let skimmed = program.skim(until, &mut self.chip.node.borrow_mut(), |requests| self.take_up(requests))?;
+            for line in program.take_foreign() {
+                let in_memory = !self.memory.media().borrow().is_blank(Slot(line.0));
+                self.chip.changed_from_outside(line, in_memory);
+                self.write_victims();
+            }
+            self.chip.forget_what_left();
+            if skimmed == Skimmed::Done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes up everything that has left the private caches.
+    fn take_up(&self, requests: &mut Vec<Request>) {
+        for request in requests.drain(..) {
+            match request.kind {
+                RequestKind::WriteBack => self.chip.take_back(request.line),
+                RequestKind::Read
+                | RequestKind::ReadForOwnership
+                | RequestKind::Instruction
+                | RequestKind::Prefetch => {
+                    if !self.chip.look_up(request.line) {
+                        self.read(request.line);
+                    }
+                }
+            }
+            self.write_victims();
+        }
+    }
+
+    fn read(&self, line: LineAddr) {
+        run_now(self.scheme.read(&self.verbs, line));
+        // Nothing is released if tampering was reported, which the run looks for by itself.
+        if let Some(plaintext) = self.verbs.take_released() {
+            self.chip.brought(line, &plaintext);
+        }
+    }
+
+    fn write_victims(&self) {
+        let next = || self.chip.victims.borrow_mut().pop_front();
+        while let Some(line) = next() {
+            let content = self.chip.put(line);
+            run_now(self.scheme.write(&self.verbs, line, &content));
+            self.chip.written(line);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
+
+use casemate_lab::sampling::{Detail, SamplingOptions, ratio};
+use casemate_lab::{Control, Record, RunError, RunOptions, run};
+use std::collections::BTreeMap;
+use systems::Machine;
+use workload::kernels;
+
+const SAMPLING: SamplingOptions =
+    SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, error: 0.03, start: None };
+
+fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOptions {
+    RunOptions { machine, design: systems::design(design).unwrap(), seed: 3, budget, ledger: true, detail }
+}
+
+fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {
+    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let source = kernels::open(kernel, &settings, 1).unwrap();
+    run(&options(systems::machine("modern").unwrap(), design, 600_000, detail), source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn the_figures_in_detail_lie_in_the_sampled_intervals() {
+    for kernel in ["btree", "gups", "stream"] {
+        for design in ["none", "sc64-bmt"] {
+            let full = record(kernel, &[], design, Detail::All);
+            let sampled = record(kernel, &[], design, Detail::Sampled(SAMPLING));
+            let sample = sampled.sampling.as_ref().unwrap();
+            assert_eq!(sampled.instructions, full.instructions, "{kernel} {design}");
+            assert_eq!(sample.detailed + sample.warmed, sampled.instructions);
+            assert!(sample.detailed < sampled.instructions / 3, "{kernel} {design}: {}", sample.detailed);
+            let held = sample.ipc.low <= full.ipc && full.ipc <= sample.ipc.high;
+            assert!(held, "{kernel} {design}: {} is not in {:?}", full.ipc, sample.ipc);
+        }
+    }
+}
+
+#[test]
+fn what_is_warmed_is_checked_like_everything_else() {
+    for design in systems::designs() {
+        let record = record("gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
+        assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
+        let in_units = record.llc.misses;
+        assert!(record.checks.lines.lines_checked > 5 * in_units, "{}: warmed lines count as well", design.name);
+    }
+}
+
+#[test]
+fn loads_see_what_was_stored_however_warming_and_detail_alternate() {
+    let settings = [("footprint", "4MB"), ("load_values", "yes")];
+    let record = record("gups", &settings, "sc64-bmt", Detail::Sampled(SAMPLING));
+    assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 50_000), (0, true));
+}
+
+#[test]
+fn the_same_sampled_run_twice_is_the_same_to_the_last_event() {
+    let once = || record("hashjoin", &[], "sc64-bmt", Detail::Sampled(SAMPLING));
+    let (first, second) = (once(), once());
+    assert_eq!(Record { host: second.host.clone(), ..first }, second);
+}
+
+#[test]
+fn two_designs_measure_the_same_units_and_their_ratio_is_narrow() {
+    let [none, bmt] = ["none", "sc64-bmt"].map(|design| record("btree", &[], design, Detail::Sampled(SAMPLING)));
+    let [none, bmt] = [none, bmt].map(|record| record.sampling.unwrap());
+    assert_eq!(none.series.start, bmt.series.start);
+    let times = |series: &[u64]| series.iter().map(|time| *time as f64).collect::<Vec<_>>();
+    let slowdown = ratio(&times(&bmt.series.time_fs), &times(&none.series.time_fs)).unwrap();
+    assert!(slowdown.value > 1.0, "{slowdown:?}");
+    let unmatched = none.ipc.relative_error() + bmt.ipc.relative_error();
+    assert!(slowdown.relative_error() < unmatched, "{slowdown:?} against {unmatched}");
+}
+
+#[test]
+fn every_machine_can_be_sampled() {
+    for machine in systems::machines() {
+        let name = machine.name.clone();
+        let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
+        let options = options(machine, "sc64-bmt", 100_000, Detail::Sampled(SAMPLING));
+        let record = run(&options, source, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{name}: {:?}", record.checks);
+        assert_eq!(record.sampling.unwrap().units, 10, "{name}");
+    }
+}
+
+#[test]
+fn a_program_too_short_for_two_units_is_refused_in_words() {
+    let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
+    let options = options(systems::machine("modern").unwrap(), "none", 9_000, Detail::Sampled(SAMPLING));
+    let error = run(&options, source, |_| Control::GoOn).unwrap_err();
+    assert!(matches!(error, RunError::TooShort { .. }), "{error}");
+    assert!(error.to_string().contains("executed 9000 instructions"), "{error}");
+}
+
+#[test]
+fn lengths_that_leave_no_room_for_warming_are_refused_with_what_is_needed() {
+    let crowded = SamplingOptions { period: 4_000, ..SAMPLING };
+    assert!(crowded.check().unwrap_err().contains("at least 7096"));
+    assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit of 0"));
+    assert!(SamplingOptions { error: 1.0, ..SAMPLING }.check().unwrap_err().contains("error of 1"));
+    assert_eq!(SamplingOptions::default().check(), Ok(()));
+}

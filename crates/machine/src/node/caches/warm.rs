@@ -1,0 +1,95 @@
+//! What a touch of a line leaves behind in the private caches, without the time that it takes.
+//!
+//! The same tags change in the same way as when the access is timed, but what is asked for counts as arrived at once, and
+//! for a prefetch there is always room. Nothing may be under way.
+
+use super::Caches;
+use crate::node::lines::Half;
+use crate::node::outstanding::Purpose;
+use crate::node::prefetch::Seen;
+use crate::node::{Request, RequestKind};
+
+/// An arrival that lies in everybody's past.
+const LONG_AGO: u64 = 0;
+
+impl Caches {
+    /// A load or a store of one or both halves of a line.
+    #[inline]
+    pub(in crate::node) fn warm_data(&mut self, first: Half, last: Half, store: bool, out: &mut Vec<Request>) {
+        self.warm_half(first, store, out);
+        if self.l1d_lines.key(first) != self.l1d_lines.key(last) {
+            self.warm_half(last, store, out);
+        }
+    }
+
+    #[inline]
+    fn warm_half(&mut self, half: Half, store: bool, out: &mut Vec<Request>) {
+        let Some(slot) = self.l1d.tags.lookup(self.l1d_lines.key(half)) else {
+            return self.warm_data_miss(half, store, out);
+        };
+        if store {
+            self.l1d.tags.mark_dirty(slot);
+        }
+        self.l1d_unused.take(slot);
+    }
+
+    #[cold]
+    fn warm_data_miss(&mut self, half: Half, store: bool, out: &mut Vec<Request>) {
+        let (kind, purpose) =
+            if store { (RequestKind::ReadForOwnership, Purpose::Write) } else { (RequestKind::Read, Purpose::Read) };
+        if !self.hit_l2(half) {
+            self.ask_warm(half, kind, Purpose::Read, out);
+        }
+        self.fill_l1d(half, LONG_AGO, purpose, LONG_AGO, out);
+    }
+
+    /// Brings a line into L2 from beyond.
+    fn ask_warm(&mut self, half: Half, kind: RequestKind, purpose: Purpose, out: &mut Vec<Request>) {
+        self.send(half.line(), LONG_AGO, kind, out);
+        self.fill_l2(half, purpose, LONG_AGO, out);
+    }
+
+    /// The front end comes to a line of code.
+    #[inline]
+    pub(in crate::node) fn warm_code(&mut self, half: Half, out: &mut Vec<Request>) {
+        if self.l1i.tags.lookup(self.code_key(half)).is_none() {
+            self.warm_code_miss(half, out);
+        }
+    }
+
+    #[cold]
+    fn warm_code_miss(&mut self, half: Half, out: &mut Vec<Request>) {
+        if !self.hit_l2(half) && !self.in_l1d(half) {
+            self.ask_warm(half, RequestKind::Instruction, Purpose::Read, out);
+        }
+        self.l1i.fill(self.code_key(half), LONG_AGO, false);
+    }
+
+    /// The prefetchers see an access, which missed in L1D or not; what they expect is there at once.
+    pub(in crate::node) fn warm_ahead(&mut self, seen: Seen, missed: bool, out: &mut Vec<Request>) {
+        if missed {
+            self.warm_ahead_l2(seen, out);
+        }
+        let Some(prefetcher) = &mut self.l1d_prefetcher else { return };
+        for address in prefetcher.expect(seen) {
+            let half = Half::at(address);
+            if !self.in_l1d(half) {
+                if !self.hit_l2(half) {
+                    self.ask_warm(half, RequestKind::Prefetch, Purpose::Read, out);
+                }
+                self.fill_l1d(half, LONG_AGO, Purpose::Ahead, LONG_AGO, out);
+                self.warm_ahead_l2(Seen { address, ..seen }, out);
+            }
+        }
+    }
+
+    fn warm_ahead_l2(&mut self, seen: Seen, out: &mut Vec<Request>) {
+        let Some(prefetcher) = &mut self.l2_prefetcher else { return };
+        for address in prefetcher.expect(seen) {
+            let half = Half::at(address);
+            if !self.in_l1d(half) && self.l2.probe(self.l2_lines.key(half)).is_none() {
+                self.ask_warm(half, RequestKind::Prefetch, Purpose::Ahead, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Warming against detail: the same touches leave the same tables behind.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A line of data or code, and whether it is code, loaded or stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    Load(u64),
+    Store(u64),
+    Code(u64),
+}
+
+fn some_use() -> impl Strategy<Value = Use> {
+    (0..60u64, 0..5u8).prop_map(|(line, how)| match how {
+        0 | 1 => Use::Load(line),
+        2 | 3 => Use::Store(line),
+        _ => Use::Code(line),
+    })
+}
+
+fn small_caches() -> NodeConfig {
+    let mut config = small();
+    config.l1i = CacheConfig { size: ::units::Bytes(4 * 64), ways: 2, ..config.l1i };
+    config.dtlb = TlbConfig { entries: 2, ways: 1, latency_cycles: 0 };
+    config.itlb = TlbConfig { entries: 2, ways: 2, latency_cycles: 0 };
+    config.stlb = TlbConfig { entries: 4, ways: 2, latency_cycles: 0 };
+    config
+}
+
+/// With lines of 32 bytes before those of 64, and SRRIP.
+fn short_lines() -> NodeConfig {
+    let mut config = small_caches();
+    config.l1d.line = ::units::Bytes(32);
+    config.l1d.replacement = crate::cache::Replacement::Srrip;
+    config
+}
+
+/// Each use alone in the window, so that the caches see them in program order.
+fn in_detail(config: &NodeConfig, uses: &[Use]) -> Bench {
+    let mut bench = Bench::new(config);
+    let mut requests = Vec::new();
+    for each in uses {
+        let mut op = match *each {
+            Use::Load(line) => load(1, &[], line, 0),
+            Use::Store(line) => store(1, line, 0),
+            Use::Code(_) => alu(&[1], &[]),
+        };
+        op.code = CODE_LINE;
+        if let Use::Code(line) = *each {
+            op.code = line;
+        }
+        let then_rest = Op { code: op.code, ..super::op(Class::Serial, &[], &[]) };
+        bench.run(&[op, then_rest]);
+        requests.append(&mut bench.requests);
+    }
+    bench.requests = requests;
+    bench
+}
+
+fn warmed(config: &NodeConfig, uses: &[Use]) -> (Node, Vec<Request>) {
+    let (mut node, mut requests) = (Node::new(config), Vec::new());
+    let mut code = None;
+    for each in uses {
+        let line = if let Use::Code(line) = *each { line } else { CODE_LINE };
+        if code.replace(line) != Some(line) {
+            node.warm_code_page(PageKey(line / 64), &mut requests);
+            node.warm_code(LineAddr(line), 0, &mut requests);
+        }
+        if let Use::Load(line) | Use::Store(line) = *each {
+            node.warm_data_page(PageKey(line / 64), &mut requests);
+            let touch = touch(line, 0, 8, matches!(each, Use::Store(_)));
+            node.warm_data(&touch, &mut requests);
+        }
+    }
+    (node, requests)
+}
+
+proptest! {
+    #[test]
+    fn warming_sends_and_keeps_what_detail_sends_and_keeps(uses in proptest::collection::vec(some_use(), 1..300)) {
+      for config in [small_caches(), short_lines()] {
+        let detailed = in_detail(&config, &uses);
+        let (node, requests) = warmed(&config, &uses);
+        let told = |requests: &[Request]| requests.iter().map(|request| (request.line, request.kind)).collect::<Vec<_>>();
+        prop_assert_eq!(told(&requests), told(&detailed.requests));
+        prop_assert_eq!(node.dirty_lines(), detailed.node.dirty_lines());
+        let hits = |node: &Node| (node.counters().itlb, node.counters().dtlb, node.counters().stlb);
+        prop_assert_eq!(hits(&node), hits(&detailed.node));
+      }
+    }
+}
+
+#[test]
+fn what_was_warmed_is_a_hit_at_once() {
+    let mut bench = Bench::new(&small());
+    let mut out = Vec::new();
+    bench.node.warm_code_page(PageKey(CODE_LINE / 64), &mut out);
+    bench.node.warm_code(LineAddr(CODE_LINE), 0, &mut out);
+    bench.node.warm_data_page(PageKey(0), &mut out);
+    bench.node.warm_data(&touch(7, 0, 8, false), &mut out);
+    assert_eq!(out.len(), 2, "both lines come from beyond L2");
+    assert_eq!(bench.cycles(&[load(1, &[], 7, 0)]), 5);
+    assert!(bench.requests.is_empty());
+}
+
+#[test]
+fn prefetchers_learn_while_warming_and_fetch_what_they_expect() {
+    let mut config = small();
+    config.l2.prefetcher = Some(PrefetcherConfig::Stride { degree: 1, entries: 16 });
+    let (mut node, mut out) = (Node::new(&config), Vec::new());
+    for line in [0, 2, 4, 6] {
+        node.warm_data_ahead(VirtAddr(0x1000), &touch(line, 0, 8, false), &mut out);
+    }
+    let asked: Vec<_> = out.iter().map(|request| (request.line.0, request.kind)).collect();
+    use RequestKind::{Prefetch, Read};
+    // The stride is a guess after two accesses; what was fetched ahead is not asked for again.
+    assert_eq!(asked, [(0, Read), (2, Read), (4, Prefetch), (6, Prefetch), (8, Prefetch)]);
+}
+
+#[test]
+fn a_branch_that_was_warmed_is_predicted() {
+    let loop_end = || {
+        let mut op = branch(Flow::Conditional, &[], 0x2000);
+        op.instruction.pc = VirtAddr(0x1ff0);
+        op
+    };
+    let mispredicts = |warmed: usize| {
+        let mut bench = Bench::new(&small());
+        let op = loop_end();
+        (0..warmed).for_each(|_| bench.node.warm_branch(&op.instruction, VirtAddr(0x2000)));
+        bench.run(&[op]);
+        bench.node.counters().mispredicts
+    };
+    assert_eq!((mispredicts(0), mispredicts(3)), (1, 0));
+}
+
+#[test]
+fn a_page_whose_walk_was_warmed_needs_no_walk() {
+    let mut config = small();
+    config.walker = Some(WalkerConfig {
+        levels: 2,
+        layout: TableLayout::Radix,
+        structure_caches: vec![4],
+        waiting_accesses: None,
+        outstanding: 1,
+        latency_cycles: 0,
+        step_cycles: 0,
+        first_touch_cycles: 0,
+    });
+    let mut bench = Bench::new(&config);
+    for (page, lines) in [(CODE_LINE / 64, [9000, 9100]), (4, [9200, 9301])] {
+        let lines = lines.map(LineAddr).into_iter().collect();
+        bench.node.learn(&PageTables { page: PageKey(page), lines });
+    }
+    let mut out = Vec::new();
+    bench.node.warm_code_page(PageKey(CODE_LINE / 64), &mut out);
+    bench.node.warm_code(LineAddr(CODE_LINE), 0, &mut out);
+    bench.node.warm_data_page(PageKey(4), &mut out);
+    bench.node.warm_data(&touch(4 * 64, 0, 8, false), &mut out);
+    let asked: Vec<u64> = out.iter().map(|request| request.line.0).collect();
+    assert_eq!(asked, [9000, 9100, CODE_LINE, 9200, 9301, 4 * 64], "each table, then the line");
+    assert_eq!(bench.cycles(&[load(1, &[], 4 * 64, 0)]), 5);
+}
