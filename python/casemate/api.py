@@ -113,9 +113,10 @@ def limit_of(limit: int | Literal["all"] | None, *, stored: bool, sampled: bool 
 def run(
     program: Sequence[str] | None = None,
     *,
-    workload: str | None = None,
+    workload: str | Sequence[str] | None = None,
     settings: Mapping[str, object] | None = None,
-    trace: str | os.PathLike[str] | None = None,
+    trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    copies: int = 1,
     designs: Iterable[str] = DEFAULT_DESIGNS,
     machine: str = DEFAULT_MACHINE,
     limit: int | Literal["all"] | None = None,
@@ -133,8 +134,9 @@ def run(
 ) -> RunResults:
     """Runs one program under several designs and compares what they cost and what they stop.
 
-    Give exactly one of `program` (a command and its arguments), `workload` (a built-in one, with its `settings`) and
-    `trace` (a file). `limit` is the most instructions to run; if nothing is said, `DEFAULT_LIMIT`, and for a trace all.
+    Give either `program` (a command and its arguments), or one or several of `workload` (built-in ones, with their
+    `settings`) and `trace` (files), each `copies` times; several run at once, each on cores and in memory of its own.
+    `limit` is the most instructions of each to run; if nothing is said, `DEFAULT_LIMIT`, and for traces alone all.
     `skip` lets instructions of a program pass first; `region` counts only what runs between its two markers (the
     instruction `xchg %rbx,%rbx`). `check_values` also compares every value that the program
     loaded with the simulated memory, `ledger` every pad with every other. `protection` adds a short campaign of attacks
@@ -148,31 +150,33 @@ def run(
 
     Raises `CasemateError` if anything asked for is not to be had.
     """
-    if sum(given is not None for given in (program, workload, trace)) != 1:
-        raise CasemateError("expected exactly one of a program, a built-in workload and a trace")
+    workloads = [workload] if isinstance(workload, str) else list(workload or ())
+    traces = [trace] if isinstance(trace, str | os.PathLike) else list(trace or ())
+    if (program is not None) == bool(workloads or traces):
+        raise CasemateError("expected either a program, or built-in workloads and traces")
+    if copies < 1 or (program is not None and copies > 1):
+        raise CasemateError(f"copies is {copies}: expected 1 or more, of workloads and traces only")
     if program is None and (skip or region):
         raise CasemateError(
             "skip and region are for programs that run now: a trace has its part already, a workload runs all of it"
         )
-    if settings and workload is None:
+    if settings and not workloads:
         raise CasemateError("settings are for built-in workloads: give a workload, too")
     if sampling and detail != "sampled":
         raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
-    if workload is not None:
-        given = {name: str(value) for name, value in (settings or {}).items()}
-        if check_values:
-            given["load_values"] = "yes"
-        source: dict[str, Any] = {"kernel": {"name": workload, "settings": given}}
-    elif trace is not None:
-        source = {"trace": {"path": str(trace)}}
-    else:
-        source = _live(program or (), skip, region, check_values, stdin, output)
+    given = {name: str(value) for name, value in (settings or {}).items()}
+    if check_values:
+        given["load_values"] = "yes"
+    programs: list[dict[str, Any]] = [{"kernel": {"name": name, "settings": given}} for name in workloads]
+    programs += [{"trace": {"path": str(path)}} for path in traces]
+    if program is not None:
+        programs = [_live(program, skip, region, check_values, stdin, output)]
     names = list(designs)
     spec = {
         "designs": names,
         "machine": machine,
-        "program": source,
-        "limit": limit_of(limit, stored=trace is not None, sampled=detail == "sampled"),
+        "programs": programs * copies,
+        "limit": limit_of(limit, stored=bool(traces) and not workloads, sampled=detail == "sampled"),
         "seed": seed,
         "ledger": ledger,
         "sampling": dict(sampling or {}) if detail == "sampled" else None,

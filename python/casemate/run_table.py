@@ -43,6 +43,8 @@ def part_seen(record: Record) -> str:
     """Which part of the program the record is about."""
     origin = record.configuration.workload
     executed = amounts.count(record.instructions)
+    if record.configuration.beside:
+        return f"{1 + len(record.configuration.beside)} programs at once, {executed} instructions in all"
     after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     match origin.finish:
         case Exited(exited=0) if not after:
@@ -118,6 +120,7 @@ def _cost(results: RunResults, baseline: Record) -> list[Question]:
     return [
         ("slowdown", slowdown),
         ("IPC", ipc),
+        *_each_core(baseline),
         ("DRAM traffic", traffic),
         ("", times),
         ("read latency", latency),
@@ -129,6 +132,19 @@ def _cost(results: RunResults, baseline: Record) -> list[Question]:
 def _error(estimate: Estimate | None) -> str:
     """Half of the 95 % interval, behind a figure of a sampled run."""
     return f" ±{100 * estimate.relative_error:.1f}%" if estimate else ""
+
+
+def _each_core(baseline: Record) -> list[Question]:
+    """What is asked of each core, if there are several."""
+    if len(baseline.cores) == 1:
+        return []
+
+    def ipc(record: Record) -> str:
+        return " ".join(
+            f"{core.instructions / core.cycles:.2f}" if core.instructions else "idle" for core in record.cores
+        )
+
+    return [("IPC of each core", ipc)]
 
 
 def _protection(stopped: dict[str, Protection]) -> list[Question]:

@@ -91,11 +91,31 @@ def test_a_design_file_of_ones_own_runs_beside_the_built_in_ones(casemate: Casem
     assert "15 of 15" in said.out
 
 
+def test_several_programs_run_at_once_on_cores_of_their_own(casemate: Casemate) -> None:
+    programs = ("--workload", "gups", "--workload", "bfs", "--copies", "2", "--limit", "20k")
+    said = casemate("run", "--machine", "emcc-4core", *programs, "--design", "none", "--design", "sc64-bmt", "--json")
+    assert said.code == 0
+    for record in json.loads(said.out)["records"]:
+        assert [core["instructions"] for core in record["cores"]] == [20_000] * 4
+        beside = [origin["program"][0] for origin in record["configuration"]["beside"]]
+        assert [record["configuration"]["workload"]["program"][0], *beside] == ["gups", "bfs", "gups", "bfs"]
+        assert record["checks"]["passed"]
+
+
+def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casemate) -> None:
+    said = casemate("run", "--machine", "emcc-4core", *SMALL, "--design", "none")
+    assert said.code == 0
+    assert "IPC of each core" in said.out
+    assert said.out.count("idle") == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["run"], "expected one thing to run"),
-        (["run", "--workload", "bfs", "--trace", "x"], "expected one thing to run"),
+        (["run", "--workload", "bfs", "--", "true"], "expected one thing to run"),
+        (["run", "--copies", "2", "--", "true"], "record the program"),
+        (["run", "--workload", "bfs", "--copies", "2"], "2 programs need 2 cores, and machine 'modern' has 1"),
         (["run", "--workload", "bsf"], "did you mean 'bfs'?"),
         (["run", "--workload", "bfs", "--set", "scal=9"], "did you mean scale?"),
         (["run", "--workload", "bfs", "--set", "scale"], "expected KEY=VALUE"),

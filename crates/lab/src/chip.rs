@@ -1,24 +1,27 @@
 //! What lies on the chip between the core and protected memory, as far as it has no time of its own: tags of the
 //! last-level cache, lines on their way out, and the shadow.
 //!
-//! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the last-level
-//! cache and goes up to the core.
+//! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
+//! last-level cache and goes up to its core, which is seen to in `upward.rs`.
 
 use crate::shadow::Shadow;
+use crate::upward::{Miss, Port, UnderWay};
 use derive_more::{AddAssign, Sub};
-use machine::cache::TagArray;
-use machine::node::{Node, Request};
+use machine::coherence::Domain;
+use machine::llc::{Displaced, Inclusion, Llc};
+use machine::noc::Network;
 use machine::observer::ObserverCounters;
 use protection::verbs::{Fault, Plaintext};
 use protection::ways::Receiver;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
+use sim::resource::Queue;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
-use systems::Machine;
-use units::{Duration, LineAddr, Time};
+use systems::{LlcConfig, Machine};
+use units::{Duration, LineAddr};
 
 /// What the last-level cache has seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
@@ -29,6 +32,12 @@ pub struct LlcCounters {
     pub hits_on_the_way_out: u64,
     /// Lines asked for and fetched from memory.
     pub misses: u64,
+    /// Lines asked for and supplied by another core, which had them exclusively.
+    pub from_cores: u64,
+    /// Lines that the core had already, and asked to write.
+    pub upgrades: u64,
+    /// Cores that were asked to give a line up or to share it.
+    pub probes: u64,
     /// Dirty lines written to memory.
     pub writebacks: u64,
     /// Lines written to memory because the kernel changed them.
@@ -39,22 +48,22 @@ pub struct LlcCounters {
 
 /// The chip's state.
 pub struct Chip {
-    clock: Clock,
-    /// The core and its private caches.
-    pub node: RefCell<Node>,
-    /// Requests that left the private caches and are not yet taken up.
-    pub outbox: RefCell<Vec<Request>>,
-    llc: RefCell<TagArray>,
+    pub(crate) clock: Clock,
+    /// The cores and their private caches.
+    pub cores: Domain,
+    /// The ways between the cores and the last-level cache.
+    pub network: Network,
+    pub(crate) ports: Box<[Port]>,
+    /// What the cores ask for, for the last-level cache's controller.
+    pub misses: Queue<Miss>,
+    pub(crate) llc: RefCell<Llc>,
+    pub(crate) under_way: RefCell<UnderWay>,
     /// Lines that have been handed to the writers and have not arrived in memory, with how often.
     leaving: RefCell<FxHashMap<LineAddr, u32>>,
     /// Lines to be written, oldest first; emptied by the writers.
     pub victims: RefCell<VecDeque<LineAddr>>,
-    asked: RefCell<FxHashMap<LineAddr, Time>>,
-    /// Lines that the kernel changed while they were on their way up.
-    changed_late: RefCell<Vec<LineAddr>>,
     shadow: Rc<RefCell<Shadow>>,
     return_path: Duration,
-    core_task: Cell<Option<TaskId>>,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
@@ -63,36 +72,30 @@ pub struct Chip {
 impl Chip {
     /// A chip at power-on.
     pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
-        Rc::new(Chip {
+        let lines = machine.memory.size.0 / units::LINE_BYTES as u64;
+        let LlcConfig { ways, replacement, inclusion, .. } = machine.llc;
+        let cores = Domain::new(&machine.node, machine.cores, lines);
+        Rc::new_cyclic(|chip| Chip {
             clock: clock.clone(),
-            node: RefCell::new(Node::new(&machine.node)),
-            outbox: RefCell::default(),
-            llc: RefCell::new(TagArray::with_replacement(
-                machine.llc.sets(),
-                machine.llc.ways,
-                machine.llc.replacement,
-            )),
+            cores: if inclusion == Inclusion::Victim { cores.sending_clean_victims() } else { cores },
+            network: machine.network(),
+            ports: (0..machine.cores).map(|_| Port::default()).collect(),
+            misses: Queue::new(clock, usize::MAX),
+            llc: RefCell::new(Llc::new(machine.llc.sets(), ways, replacement, inclusion)),
+            under_way: RefCell::new(UnderWay::new(chip.clone())),
             leaving: RefCell::default(),
             victims: RefCell::default(),
-            asked: RefCell::default(),
-            changed_late: RefCell::default(),
             shadow,
             return_path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
-            core_task: Cell::new(None),
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
             counters: Cell::default(),
         })
     }
 
-    /// Names the task that runs the core: woken whenever a line arrives.
-    pub fn set_core_task(&self, task: TaskId) {
-        self.core_task.set(Some(task));
-    }
-
     /// Looks a line up in the last-level cache and among the lines on their way out of it.
     pub fn look_up(&self, line: LineAddr) -> bool {
-        let hit = self.llc.borrow_mut().lookup(line.0).is_some();
+        let hit = self.llc.borrow_mut().look_up(line);
         let on_the_way_out = !hit && self.leaving.borrow().contains_key(&line);
         self.count(|counters| {
             counters.hits += u64::from(hit);
@@ -100,65 +103,60 @@ impl Chip {
             counters.misses += u64::from(!hit && !on_the_way_out);
         });
         if on_the_way_out {
-            self.enter(line, false);
+            self.pass_by(line);
         }
         hit || on_the_way_out
     }
 
     /// Notes that memory is asked for a line now.
     pub fn asking(&self, line: LineAddr) {
-        self.asked.borrow_mut().insert(line, self.clock.now());
+        if let Some(journey) = self.under_way.borrow_mut().of(line) {
+            journey.asked = Some(self.clock.now());
+        }
     }
 
-    /// A dirty line comes down from the private caches.
-    pub fn take_back(&self, line: LineAddr) {
-        let mut llc = self.llc.borrow_mut();
-        match llc.lookup(line.0) {
-            Some(place) => llc.mark_dirty(place),
-            None => {
-                drop(llc);
-                self.enter(line, true);
-            }
-        }
+    /// A line comes down from the private caches.
+    pub fn take_back(&self, line: LineAddr, dirty: bool) {
+        let displaced = self.llc.borrow_mut().taken_back(line, dirty);
+        self.make_room(displaced);
+    }
+
+    /// A line comes by on its way up.
+    pub(crate) fn pass_by(&self, line: LineAddr) {
+        let displaced = self.llc.borrow_mut().fetched(line);
+        self.make_room(displaced);
     }
 
     /// The kernel changed a line: cached copies go, and memory gets the new content if it had the old. A line on its way
     /// up arrives first.
     pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
-        if self.asked.borrow().contains_key(&line) {
-            self.changed_late.borrow_mut().push(line);
+        if let Some(journey) = self.under_way.borrow_mut().of(line) {
+            journey.changed = true;
             return;
         }
-        self.node.borrow_mut().invalidate(line);
-        self.llc.borrow_mut().invalidate(line.0);
+        self.cores.recall(line);
+        self.llc.borrow_mut().invalidate(line);
         if in_memory {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
         }
     }
 
-    /// A line was read from memory, in time or without: it goes through the shadow and enters the last-level cache.
+    /// A line was read from memory, in time or without: it goes through the shadow and by the last-level cache.
     pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
-        if self.llc.borrow_mut().lookup(line.0).is_none() {
-            self.enter(line, false);
-        }
+        self.pass_by(line);
     }
 
-    /// A line goes up to the core; it will be there at `at`.
-    pub fn deliver(&self, line: LineAddr, at: Time) {
-        self.node.borrow_mut().filled(line, at, &mut self.outbox.borrow_mut());
-        if let Some(task) = self.core_task.get() {
-            self.clock.wake(task);
+    /// Sees to a line that had to leave the last-level cache: what is dirty goes to the writers.
+    fn make_room(&self, displaced: Option<Displaced>) {
+        let Some(Displaced { line, mut dirty }) = displaced else { return };
+        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
+            dirty |= self.cores.recall(line).is_some();
         }
-    }
-
-    /// Enters a line into the last-level cache; a dirty victim goes to the writers.
-    fn enter(&self, line: LineAddr, dirty: bool) {
-        let (_, evicted) = self.llc.borrow_mut().insert(line.0, dirty);
-        if let Some(victim) = evicted.filter(|victim| victim.dirty) {
+        if dirty {
             self.count(|counters| counters.writebacks += 1);
-            self.send_out(LineAddr(victim.key));
+            self.send_out(line);
         }
     }
 
@@ -215,28 +213,37 @@ impl Chip {
         self.shadow.borrow().observed()
     }
 
-    /// Bytes of this process that the shadow and the observer take.
+    /// Lines whose latest content is neither in memory nor dirty on the chip: writes that were lost. To be asked when
+    /// every store has been written.
+    pub fn lost_lines(&self) -> u64 {
+        let mut dirty: FxHashSet<LineAddr> = self.cores.dirty_lines().into_iter().collect();
+        dirty.extend(self.llc.borrow().dirty_lines());
+        dirty.extend(self.victims.borrow().iter());
+        self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
+    }
+
+    /// Bytes of this process that the shadow, the observer and the directory take.
     pub fn footprint_bytes(&self) -> u64 {
-        self.shadow.borrow().footprint_bytes()
+        self.shadow.borrow().footprint_bytes() + self.cores.footprint_bytes()
     }
 
     /// Lets the shadow forget what is not on the chip, if it has grown large.
     pub fn forget_what_left(&self) {
-        let mut shadow = self.shadow.borrow_mut();
-        if shadow.is_crowded() {
-            shadow.forget(|line| self.holds(line));
+        if self.shadow.borrow().is_crowded() {
+            self.take_back_everything();
+            self.shadow.borrow_mut().forget(|line| self.holds(line));
         }
     }
 
     /// Whether a line is in a cache or between the caches and memory.
     fn holds(&self, line: LineAddr) -> bool {
-        self.llc.borrow().probe(line.0).is_some()
-            || self.node.borrow().holds(line)
+        self.llc.borrow().holds(line)
+            || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
             || self.leaving.borrow().contains_key(&line)
-            || self.asked.borrow().contains_key(&line)
+            || self.under_way.borrow_mut().of(line).is_some()
     }
 
-    fn count(&self, change: impl FnOnce(&mut LlcCounters)) {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut LlcCounters)) {
         let mut counters = self.counters.get();
         change(&mut counters);
         self.counters.set(counters);
@@ -245,16 +252,12 @@ impl Chip {
 
 impl Receiver for Chip {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        if let Some(asked) = self.asked.borrow_mut().remove(&line) {
+        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked);
+        if let Some(asked) = asked {
             self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
         }
         self.brought(line, plaintext);
-        self.deliver(line, self.clock.now() + self.return_path);
-        let position = self.changed_late.borrow().iter().position(|late| *late == line);
-        if let Some(position) = position {
-            self.changed_late.borrow_mut().swap_remove(position);
-            self.changed_from_outside(line, true);
-        }
+        self.deliver(line, self.return_path);
     }
 
     fn fault(&self, fault: Fault) {

@@ -53,9 +53,10 @@ pub struct Meters {
 impl Meters {
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
+        let cores = self.chip.cores.nodes().iter().map(|node| node.borrow().counters());
         let [counter_cache, tag_cache, node_cache] = self.scheme.cache_counters();
         Counts {
-            node: self.chip.node.borrow().counters(),
+            node: cores.reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
             protection: self.memory.counters(),
             counter_cache,

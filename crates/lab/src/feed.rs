@@ -10,16 +10,16 @@ mod skim;
 pub use skim::Skimmed;
 
 use crate::shadow::Shadow;
-use machine::node::{Feed, PageKey, Step, Touch};
+use machine::node::{Feed, PageKey, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
 use serde::Serialize;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use thiserror::Error;
 use units::{LINE_BYTES, Line, LineAddr, PhysAddr, VirtAddr};
 use workload::stream::{Access, AccessKind, Strand};
 use workload::walker::{Event, Walker};
-use workload::{Origin, Source, WorkloadError};
+use workload::{Supplier, WorkloadError};
 
 /// Translations remembered beside the page table.
 const RECENT: usize = 512;
@@ -50,34 +50,81 @@ pub struct FeedCounters {
     pub processes: u64,
 }
 
-/// Page table, with the last translations at hand.
+impl FeedCounters {
+    /// With what came through the feed of another core of the same program.
+    #[must_use]
+    pub fn beside(self, other: FeedCounters) -> FeedCounters {
+        FeedCounters {
+            instructions: self.instructions + other.instructions,
+            load_values_checked: self.load_values_checked + other.load_values_checked,
+            load_values_wrong: self.load_values_wrong + other.load_values_wrong,
+            foreign_writes: self.foreign_writes + other.foreign_writes,
+            processes: self.processes.max(other.processes),
+        }
+    }
+}
+
+/// All page tables.
+pub type Pages = Rc<RefCell<PageTable>>;
+
+/// The address spaces of one of several programs: their numbers are those of its processes, each times the number of
+/// programs, and its place among them.
+#[derive(Clone, Copy, Debug)]
+pub struct Spaces {
+    /// How many programs there are.
+    pub programs: u32,
+    /// Which of them this is.
+    pub program: u32,
+}
+
+/// The page tables, with the last translations at hand.
 struct Translation {
-    pages: PageTable,
+    pages: Pages,
+    page_bytes: u64,
+    spaces: Spaces,
     recent: Box<[(u64, u64)]>,
+    /// How many pages' tables this core was told, and whether there are more.
+    told: usize,
+    news: bool,
 }
 
 impl Translation {
     #[inline]
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
-        let page_bytes = self.pages.page_bytes();
-        let key = page_key(strand.process, addr, page_bytes);
+        let Spaces { programs, program } = self.spaces;
+        let key = page_key(strand.process * programs + program, addr, self.page_bytes);
         let recent = &mut self.recent[key as usize % RECENT];
         if recent.0 != key {
-            *recent = (key, self.pages.frame(key)?.0);
+            let mut pages = self.pages.borrow_mut();
+            *recent = (key, pages.frame(key)?.0);
+            self.news |= pages.tables().len() > self.told;
         }
-        Ok((PageKey(key), PhysAddr(recent.1 + (addr.0 & (page_bytes - 1)))))
+        Ok((PageKey(key), PhysAddr(recent.1 + (addr.0 & (self.page_bytes - 1)))))
+    }
+
+    /// The tables of pages that this core was not told of.
+    fn take_tables(&mut self, tables: &mut Vec<PageTables>) {
+        if self.news {
+            let pages = self.pages.borrow();
+            tables.extend_from_slice(&pages.tables()[self.told..]);
+            self.told = pages.tables().len();
+            self.news = false;
+        }
     }
 }
 
-/// A program on its way into a core.
+/// A program, or one core's part of it, on its way into that core.
 pub struct Program<S> {
     walker: Walker<S>,
-    /// The most instructions to hand out.
-    budget: u64,
+    /// How many more instructions the whole program may hand out.
+    left: Rc<Cell<u64>>,
     /// After how many instructions to pause.
     pause_at: u64,
-    ended: bool,
+    /// Whether its source had nothing more, or nothing for the moment.
+    dry: bool,
     translation: Translation,
+    /// Tables that the core is told now.
+    tables: Vec<PageTables>,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
@@ -85,16 +132,24 @@ pub struct Program<S> {
     counters: FeedCounters,
 }
 
-impl<S: Source> Program<S> {
-    /// A program that may run for `budget` instructions in the memory that `pages` hands out.
-    pub fn new(source: S, budget: u64, pages: PageTable, shadow: Rc<RefCell<Shadow>>) -> Program<S> {
+impl<S: Supplier> Program<S> {
+    /// A program in `spaces` of the memory that `pages` hands out, which may run for as many instructions as are `left`.
+    pub fn new(
+        source: S,
+        left: Rc<Cell<u64>>,
+        pages: Pages,
+        spaces: Spaces,
+        shadow: Rc<RefCell<Shadow>>,
+    ) -> Program<S> {
         let recent = vec![(u64::MAX, 0); RECENT].into();
+        let page_bytes = pages.borrow().page_bytes();
         Program {
             walker: Walker::new(source),
-            budget,
+            left,
             pause_at: u64::MAX,
-            ended: false,
-            translation: Translation { pages, recent },
+            dry: false,
+            translation: Translation { pages, page_bytes, spaces, recent, told: 0, news: false },
+            tables: Vec::new(),
             shadow,
             touches: Vec::with_capacity(8),
             foreign: Vec::new(),
@@ -102,19 +157,14 @@ impl<S: Source> Program<S> {
         }
     }
 
-    /// What the program is.
-    pub fn origin(&self) -> &Origin {
-        self.walker.origin()
-    }
-
     /// What came through so far.
     pub fn counters(&self) -> FeedCounters {
         self.counters
     }
 
-    /// Physical memory in use, in bytes.
-    pub fn footprint_bytes(&self) -> u64 {
-        self.translation.pages.used().0
+    /// Whether it has handed out all the instructions that it may.
+    pub fn is_spent(&self) -> bool {
+        self.left.get() == 0
     }
 
     /// Hands nothing out beyond this many instructions, counted from the beginning, until told otherwise.
@@ -122,9 +172,9 @@ impl<S: Source> Program<S> {
         self.pause_at = instructions;
     }
 
-    /// Whether the program has ended or used up its budget.
-    pub fn has_ended(&self) -> bool {
-        self.ended || self.counters.instructions >= self.budget
+    /// Whether nothing is left to hand out, now or later.
+    pub fn is_over(&self) -> bool {
+        self.is_spent() || self.dry && !self.walker.is_waiting()
     }
 
     /// The lines that changed without a store since the last call.
@@ -133,15 +183,18 @@ impl<S: Source> Program<S> {
     }
 }
 
-impl<S: Source> Feed for Program<S> {
+impl<S: Supplier> Feed for Program<S> {
     type Error = FeedError;
 
+    fn has_ended(&self) -> bool {
+        self.is_spent() || !self.walker.is_waiting()
+    }
+
     fn next(&mut self) -> Result<Option<Step<'_>>, FeedError> {
-        if self.counters.instructions >= self.pause_at.min(self.budget) {
+        if self.is_spent() || self.counters.instructions >= self.pause_at {
             return Ok(None);
         }
-        let Program { walker, translation, shadow, touches, foreign, counters, ended, .. } = self;
-        translation.pages.forget_fresh();
+        let Program { walker, translation, tables, shadow, touches, foreign, counters, left, dry, .. } = self;
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
@@ -157,10 +210,11 @@ impl<S: Source> Feed for Program<S> {
             return Err(full.into());
         }
         let Some(step) = step else {
-            *ended = true;
+            *dry = true;
             return Ok(None);
         };
         counters.instructions += 1;
+        left.set(left.get() - 1);
         touches.clear();
         let mut shadow = shadow.borrow_mut();
         for access in step.accesses {
@@ -179,13 +233,9 @@ impl<S: Source> Feed for Program<S> {
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
-        Ok(Some(Step {
-            instruction: step.instruction,
-            code,
-            touches,
-            tables: translation.pages.fresh(),
-            next: step.next,
-        }))
+        tables.clear();
+        translation.take_tables(tables);
+        Ok(Some(Step { instruction: step.instruction, code, touches, tables, next: step.next }))
     }
 }
 

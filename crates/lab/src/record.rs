@@ -28,12 +28,15 @@ pub struct Configuration {
     pub design: Design,
     /// Seeds keys and page placement.
     pub seed: u64,
-    /// The most instructions to run.
+    /// The most instructions of each program to run.
     pub budget: u64,
     /// How much of it is in detail.
     pub detail: Detail,
     /// The program.
     pub workload: Origin,
+    /// The programs that ran beside it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Origin>,
 }
 
 impl Configuration {
@@ -41,7 +44,8 @@ impl Configuration {
     /// is not part of it.
     pub fn hash(&self) -> String {
         let mut frozen = self.clone();
-        frozen.workload.finish = workload::Finish::Running;
+        let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.beside);
+        programs.for_each(|program| program.finish = workload::Finish::Running);
         let text = serde_json::to_vec(&frozen).unwrap_or_default();
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -63,6 +67,8 @@ pub struct Footprint {
 pub struct Checks {
     /// Every line that came up from memory against what had gone down.
     pub lines: ObserverCounters,
+    /// Lines whose latest content was at the end neither in memory nor in a cache.
+    pub lines_lost: u64,
     /// Tampering that was reported, though nobody tampered.
     pub false_alarm: Option<Fault>,
     /// Whether any pad hid two texts; absent if the ledger was off.
@@ -93,11 +99,11 @@ pub struct Record {
     pub configuration_hash: String,
     /// Simulated instructions.
     pub instructions: u64,
-    /// Core cycles; of a sampled run, as the sample says.
+    /// Core cycles until the last core had retired everything; of a sampled run, as the sample says.
     pub cycles: u64,
     /// Simulated time in femtoseconds; of a sampled run, as the sample says.
     pub time_fs: u64,
-    /// Instructions per cycle.
+    /// Instructions per cycle, of all cores together.
     pub ipc: f64,
     /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
     pub read_latency_ns: f64,
@@ -105,9 +111,11 @@ pub struct Record {
     pub dram_bytes: u64,
     /// The program's events.
     pub feed: FeedCounters,
-    /// The core and its private caches. Of a sampled run this and all further counts, up to the memory's, are about the
-    /// measured units alone.
+    /// All cores and their private caches together. Of a sampled run this and all further counts, up to the memory's, are
+    /// about the measured units alone.
     pub node: NodeCounters,
+    /// Each core and its private caches.
+    pub cores: Vec<NodeCounters>,
     /// The last-level cache.
     pub llc: LlcCounters,
     /// What protection did.

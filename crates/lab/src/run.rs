@@ -1,24 +1,30 @@
 //! One run: assembles the chip, lets time pass, and writes down the result.
 
+mod error;
+
+pub use error::RunError;
+
 use crate::chip::Chip;
-use crate::core_task::{CoreTask, End};
+use crate::core_task::{CoreTask, Ends, Team};
 use crate::counts::{Counts, Meters};
-use crate::feed::{FeedCounters, FeedError, Program};
+use crate::feed::{FeedCounters, Pages, Program, Spaces};
 use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA};
 use crate::sampling::{Detail, Sampler, Sampling};
 use crate::shadow::Shadow;
 use crate::uncore::Uncore;
+use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
+use machine::node::NodeCounters;
 use machine::paging::PageTable;
 use protection::ways::TimedMemory;
 use sim::Executor;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 use systems::{Design, Machine};
-use thiserror::Error;
 use units::{Bytes, Clock, LINE_BYTES, Time};
-use workload::Source;
+use workload::deal::{Hand, deal};
+use workload::{Origin, Source};
 
 /// Events between two looks at the progress.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
@@ -34,7 +40,7 @@ pub struct RunOptions {
     pub design: Design,
     /// Seeds keys and page placement.
     pub seed: u64,
-    /// The most instructions to run.
+    /// The most instructions of each program to run, on all its cores together.
     pub budget: u64,
     /// Whether every pad is written down and compared: exact, and costly in memory.
     pub ledger: bool,
@@ -51,54 +57,6 @@ pub enum Control {
     Stop,
 }
 
-/// Why a run has no result.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// The program, or its place in memory.
-    #[error(transparent)]
-    Feed(#[from] FeedError),
-    /// The program is larger than the machine's memory, which is known before it runs.
-    #[error("the program needs more memory than the machine's {size}: it touches {} MB", needed.0.div_ceil(1 << 20))]
-    TooLarge {
-        /// What the program touches.
-        needed: Bytes,
-        /// What the machine has for programs.
-        size: Bytes,
-    },
-    /// The composition of the design.
-    #[error("design {design}: {rule}")]
-    Design {
-        /// Its name.
-        design: String,
-        /// The rule that it breaks.
-        rule: String,
-    },
-    /// Nothing was executed.
-    #[error("'{0}' executed no instruction that could be simulated")]
-    Nothing(String),
-    /// How to sample it.
-    #[error("{0}")]
-    Sampling(String),
-    /// There is no interval to be had.
-    #[error(
-        "'{program}' executed {instructions} instructions, in which {units} units could be measured: too few to sample; run it with every instruction in detail"
-    )]
-    TooShort {
-        /// The program.
-        program: String,
-        /// All that it executed.
-        instructions: u64,
-        /// Units that were measured.
-        units: usize,
-    },
-    /// It was asked to stop.
-    #[error("stopped")]
-    Stopped,
-    /// A bug: all tasks wait for each other.
-    #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
-    StandsStill(Time),
-}
-
 /// Runs a program on a machine under a design. `watch` is told the number of instructions so far, now and then.
 ///
 /// # Errors
@@ -106,22 +64,36 @@ pub enum RunError {
 pub fn run<S: Source + 'static>(
     options: &RunOptions,
     source: S,
+    watch: impl FnMut(u64) -> Control,
+) -> Result<Record, RunError> {
+    run_together(options, vec![source], watch)
+}
+
+/// Runs several programs at once, each in address spaces of its own. The cores are dealt to the programs in turn, and a
+/// program's strands to its cores. The run ends when all programs have ended; a core whose program has is idle from then.
+///
+/// # Errors
+/// As [`run`]; also if there are more programs than cores.
+pub fn run_together<S: Source + 'static>(
+    options: &RunOptions,
+    sources: Vec<S>,
     mut watch: impl FnMut(u64) -> Control,
 ) -> Result<Record, RunError> {
     let started = Instant::now();
-    check_fits(&source, &options.machine)?;
-    let mut bench = Bench::assemble(options, source)?;
+    check_fits(&sources, &options.machine)?;
+    let mut bench = Bench::assemble(options, sources)?;
     let mut looked_at = 0;
     let mut stop = false;
     let between_looks = if bench.sampler.is_some() { SAMPLED_EVENTS_BETWEEN_LOOKS } else { EVENTS_BETWEEN_LOOKS };
-    let program = bench.program.clone();
-    let (clock, chip, end) = (bench.executor.clock().clone(), bench.meters.chip.clone(), bench.end.clone());
+    let programs = bench.programs.clone();
+    let (clock, chip, ends) = (bench.executor.clock().clone(), bench.meters.chip.clone(), bench.ends.clone());
     let ended = bench.executor.run_until(|| {
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + between_looks;
-            stop = watch(program.borrow().counters().instructions) == Control::Stop;
+            let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
+            stop = watch(instructions) == Control::Stop;
         }
-        stop || chip.fault_reported().is_some() || end.borrow().is_some()
+        stop || chip.fault_reported().is_some() || ends.is_over()
     });
     if stop {
         return Err(RunError::Stopped);
@@ -129,23 +101,32 @@ pub fn run<S: Source + 'static>(
     if !ended {
         return Err(RunError::StandsStill(clock.now()));
     }
-    if let Some(End::Failed(error)) = bench.end.take() {
+    if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
     bench.record(options, started)
 }
 
-/// Whether a program fits the machine's memory, as far as it is known before it runs. A program of which it is not known
-/// fails when memory is full.
+/// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
+/// known fails when memory is full.
 ///
 /// # Errors
 /// [`RunError::TooLarge`].
-pub fn check_fits(source: &impl Source, machine: &Machine) -> Result<(), RunError> {
+pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), RunError> {
     let size = machine.memory.size;
-    match source.footprint() {
-        Some(needed) if needed > size => Err(RunError::TooLarge { needed, size }),
-        _ => Ok(()),
-    }
+    let needed = Bytes(programs.iter().filter_map(Source::footprint).map(|needed| needed.0).sum());
+    if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
+}
+
+/// Whether a run of such a machine can be sampled: what is warmed must not be taken from the core meanwhile.
+fn check_sampled(machine: &Machine) -> Result<(), RunError> {
+    let why = match (machine.cores, machine.llc.inclusion) {
+        (1, Inclusion::Neither | Inclusion::Victim) => return Ok(()),
+        (1, Inclusion::Inclusive) => "has an inclusive last-level cache".to_owned(),
+        (cores, _) => format!("has {cores} cores"),
+    };
+    let machine = &machine.name;
+    Err(RunError::Sampling(format!("machine '{machine}' {why}, and such runs are not sampled: run it in full detail")))
 }
 
 /// The figures of a run.
@@ -158,18 +139,28 @@ struct Figures {
     sampling: Option<Sampling>,
 }
 
-/// Everything on the bench: one machine with one program.
+/// The feed of one core.
+type CoreProgram<S> = Rc<RefCell<Program<Hand<S>>>>;
+
+/// Everything on the bench: one machine with its programs.
 struct Bench<S> {
     executor: Executor,
     meters: Meters,
     sampler: Option<Rc<RefCell<Sampler>>>,
-    program: Rc<RefCell<Program<S>>>,
-    end: Rc<RefCell<Option<End>>>,
+    pages: Pages,
+    teams: Vec<Rc<Team<S>>>,
+    /// By core.
+    programs: Vec<CoreProgram<S>>,
+    ends: Rc<Ends>,
 }
 
 impl<S: Source + 'static> Bench<S> {
-    fn assemble(options: &RunOptions, source: S) -> Result<Bench<S>, RunError> {
-        let RunOptions { machine, design, seed, budget, ledger, detail } = options;
+    fn assemble(options: &RunOptions, sources: Vec<S>) -> Result<Bench<S>, RunError> {
+        let RunOptions { machine, design, seed, budget, ledger, .. } = options;
+        let (programs, cores) = (sources.len(), machine.cores);
+        if programs > cores {
+            return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
+        }
         let executor = Executor::new();
         let clock = executor.clock();
         let lines = machine.memory.size.0 / LINE_BYTES as u64;
@@ -179,38 +170,65 @@ impl<S: Source + 'static> Bench<S> {
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
             .walked_by(machine.node.walker.as_ref());
-        let program = Rc::new(RefCell::new(Program::new(source, *budget, pages, shadow.clone())));
-        let chip = Chip::new(clock, machine, shadow);
+        let pages = Rc::new(RefCell::new(pages));
+        let chip = Chip::new(clock, machine, shadow.clone());
         let channels = MemorySystem::start(clock, machine.memory_config());
         let slots = scheme.layout().total_lines();
         let memory = Rc::new(TimedMemory::new(clock, channels.clone(), slots, &machine.engines, *ledger, chip.clone()));
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         let meters = Meters { chip: chip.clone(), scheme, memory: memory.clone(), channels };
-        let sampler = match detail {
-            Detail::All => None,
-            Detail::Sampled(sampling) => {
-                sampling.check().map_err(RunError::Sampling)?;
-                // The sampler says when the core gets its first instruction.
-                program.borrow_mut().pause_at(0);
-                let cycle = Clock::from_mhz(machine.node.clock_mhz).period();
-                let sampler = Sampler::new(*sampling, *seed, cycle, meters.clone(), uncore.clone());
-                Some(Rc::new(RefCell::new(sampler)))
-            }
+        let ends = Rc::new(Ends::new(cores));
+        let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
+        let sampler = sampler(options, &meters, &uncore)?;
+        if sampler.is_some() {
+            // The sampler says when the core gets its first instruction.
+            programs.iter().for_each(|program| program.borrow_mut().pause_at(0));
+        }
+        for (core, program) in programs.iter().enumerate() {
+            let task = CoreTask {
+                clock: clock.clone(),
+                core,
+                chip: chip.clone(),
+                uncore: uncore.clone(),
+                memory: memory.clone(),
+                program: program.clone(),
+                team: teams[core % teams.len()].clone(),
+                sampler: sampler.clone(),
+                ends: ends.clone(),
+            };
+            clock.spawn(task.run());
+        }
+        Ok(Bench { executor, meters, sampler, pages, teams, programs, ends })
+    }
+
+    /// What came through the feeds: of each program the sum over its cores, and the sum of these.
+    fn fed(&self) -> FeedCounters {
+        let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
+        let programs = (0..self.teams.len())
+            .filter_map(|team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside));
+        let sum = |one: FeedCounters, other: FeedCounters| FeedCounters {
+            processes: one.processes + other.processes,
+            ..one.beside(other)
         };
-        let end = Rc::new(RefCell::new(None));
-        CoreTask::start(clock, chip, uncore, memory, program.clone(), sampler.clone(), end.clone());
-        Ok(Bench { executor, meters, sampler, program, end })
+        programs.reduce(sum).unwrap_or_default()
+    }
+
+    /// What the programs are.
+    fn origins(&self) -> Vec<Origin> {
+        self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
     }
 
     fn record(&self, options: &RunOptions, started: Instant) -> Result<Record, RunError> {
-        let program = self.program.borrow();
-        let origin = program.origin().clone();
-        let feed = program.counters();
+        let feed = self.fed();
+        let mut beside = self.origins();
+        let workload = beside.remove(0);
         if feed.instructions == 0 {
-            return Err(RunError::Nothing(origin.program.join(" ")));
+            return Err(RunError::Nothing(workload.program.join(" ")));
         }
         let Meters { chip, memory, .. } = &self.meters;
-        let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } = self.figures(&feed)?;
+        let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =
+            self.figures(&feed, &workload)?;
+        let cores: Vec<NodeCounters> = chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect();
         let configuration = Configuration {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: options.machine.clone(),
@@ -218,7 +236,8 @@ impl<S: Source + 'static> Bench<S> {
             seed: options.seed,
             budget: options.budget,
             detail: options.detail,
-            workload: origin,
+            workload,
+            beside,
         };
         let seconds = started.elapsed().as_secs_f64();
         Ok(Record {
@@ -232,11 +251,12 @@ impl<S: Source + 'static> Bench<S> {
             dram_bytes,
             feed,
             node: counts.node,
+            cores: if sampling.is_some() { vec![counts.node] } else { cores },
             llc: counts.llc,
             protection: counts.protection,
             metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
             dram: counts.dram,
-            footprint: self.footprint(options, program.footprint_bytes()),
+            footprint: self.footprint(options, self.pages.borrow().used().0),
             checks: self.checks(),
             sampling,
             events: self.executor.clock().event_count(),
@@ -252,12 +272,13 @@ impl<S: Source + 'static> Bench<S> {
     }
 
     /// The figures of the whole run: counted, or estimated from the sample.
-    fn figures(&self, feed: &FeedCounters) -> Result<Figures, RunError> {
+    fn figures(&self, feed: &FeedCounters, workload: &Origin) -> Result<Figures, RunError> {
         let Some(sampler) = &self.sampler else {
             let counts = self.meters.read();
+            let retired = self.meters.chip.cores.nodes().iter().map(|node| node.borrow().retired_at());
             return Ok(Figures {
                 cycles: counts.node.cycles,
-                time_fs: self.meters.chip.node.borrow().retired_at().as_fs(),
+                time_fs: retired.max().unwrap_or(Time::ZERO).as_fs(),
                 read_latency_ns: counts.llc.miss_latency_fs as f64 / 1e6 / counts.llc.misses.max(1) as f64,
                 dram_bytes: counts.dram_bytes(),
                 counts,
@@ -266,7 +287,7 @@ impl<S: Source + 'static> Bench<S> {
         };
         let sampler = sampler.borrow();
         let (sampling, counts) = sampler.report(feed.instructions).ok_or_else(|| RunError::TooShort {
-            program: self.program.borrow().origin().program.join(" "),
+            program: workload.program.join(" "),
             instructions: feed.instructions,
             units: sampler.units(),
         })?;
@@ -301,8 +322,51 @@ impl<S: Source + 'static> Bench<S> {
         let lines = chip.observed();
         let false_alarm = chip.fault_reported();
         let pad_reused = memory.ledger_is_on().then(|| memory.pad_reuse().is_some());
-        let passed =
-            lines.lines_wrong == 0 && lines.lines_checked > 0 && false_alarm.is_none() && pad_reused != Some(true);
-        Checks { lines, false_alarm, pad_reused, passed }
+        // A run that ended in an alarm has stores under way.
+        let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };
+        let nothing_wrong = lines.lines_wrong == 0 && lines_lost == 0 && false_alarm.is_none();
+        let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true);
+        Checks { lines, lines_lost, false_alarm, pad_reused, passed }
     }
+}
+
+/// Who decides what is in detail, if not all is.
+fn sampler(
+    options: &RunOptions,
+    meters: &Meters,
+    uncore: &Rc<Uncore>,
+) -> Result<Option<Rc<RefCell<Sampler>>>, RunError> {
+    let Detail::Sampled(sampling) = options.detail else { return Ok(None) };
+    check_sampled(&options.machine)?;
+    sampling.check().map_err(RunError::Sampling)?;
+    let cycle = Clock::from_mhz(options.machine.node.clock_mhz).period();
+    let sampler = Sampler::new(sampling, options.seed, cycle, meters.clone(), uncore.clone());
+    Ok(Some(Rc::new(RefCell::new(sampler))))
+}
+
+/// Deals the cores to the programs in turn, and each program to its cores: the programs' teams, and the cores' feeds.
+fn enlist<S: Source>(
+    sources: Vec<S>,
+    cores: usize,
+    budget: u64,
+    pages: &Pages,
+    shadow: &Rc<RefCell<Shadow>>,
+) -> (Vec<Rc<Team<S>>>, Vec<CoreProgram<S>>) {
+    let programs = sources.len();
+    let mut teams = Vec::new();
+    let mut hands: Vec<_> = Vec::new();
+    for (program, source) in sources.into_iter().enumerate() {
+        let (dealer, dealt) = deal(source, (program..cores).step_by(programs).count());
+        teams.push(Rc::new(Team { dealer, idle: RefCell::default() }));
+        hands.push((dealt.into_iter(), Rc::new(Cell::new(budget))));
+    }
+    let feeds = (0..cores).filter_map(|core| {
+        let program = core % programs;
+        let (dealt, left) = &mut hands[program];
+        let spaces = Spaces { programs: programs as u32, program: program as u32 };
+        let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, shadow.clone());
+        Some(Rc::new(RefCell::new(feed)))
+    });
+    let feeds = feeds.collect();
+    (teams, feeds)
 }

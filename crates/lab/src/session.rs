@@ -1,11 +1,12 @@
-//! Several designs in one go: one execution of the program, one thread for each design.
+//! Several designs in one go, one thread for each design.
 //!
-//! All designs get the same chunks, so they run the same instructions, and the program is executed once. The slowest
-//! design sets the pace. What is inside a simulation never leaves its thread; only progress and the record do.
+//! Of one program there is one execution: all designs get the same chunks, so they run the same instructions, and the slowest
+//! design sets the pace. Of several programs at once each design has executions of its own, which must be the same ones:
+//! the designs let the programs progress differently, and could wait for each other for ever. What is inside a simulation never leaves its thread; only progress and the record do.
 
 use crate::endable::{EndSwitch, Endable};
 use crate::record::Record;
-use crate::run::{Control, RunError, RunOptions, run};
+use crate::run::{Control, RunError, RunOptions, run_together};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use workload::Source;
-use workload::broadcast::{Tap, broadcast};
+use workload::broadcast::broadcast;
 
 /// Between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
@@ -75,16 +76,37 @@ struct Shared {
 pub fn session(
     source: impl Source + 'static,
     designs: &[RunOptions],
-    mut watch: impl FnMut(&Progress) -> Command,
+    watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
     let switch = EndSwitch::default();
     let taps = broadcast(Endable::new(source, switch.clone()), designs.len());
+    run_all(taps.into_iter().map(|tap| vec![tap]), designs, &switch, watch)
+}
+
+/// Runs several programs at once under several designs: for each design its own sources, of the same executions. `watch` is
+/// as for [`session`]; if it ends the programs, each design has come as far as it has.
+pub fn session_together<S: Source + 'static>(
+    sources: Vec<Vec<S>>,
+    designs: &[RunOptions],
+    watch: impl FnMut(&Progress) -> Command,
+) -> Results {
+    let switch = EndSwitch::default();
+    let endable = |sources: Vec<S>| sources.into_iter().map(|source| Endable::new(source, switch.clone())).collect();
+    run_all(sources.into_iter().map(endable), designs, &switch, watch)
+}
+
+fn run_all<S: Source + 'static>(
+    sources: impl Iterator<Item = Vec<S>>,
+    designs: &[RunOptions],
+    switch: &EndSwitch,
+    mut watch: impl FnMut(&Progress) -> Command,
+) -> Results {
     let instructions = designs.iter().map(|_| AtomicU64::new(0)).collect();
     let shared = Arc::new(Shared { instructions, give_up: AtomicBool::new(false) });
     let (sender, results) = channel();
-    for (index, (options, tap)) in designs.iter().zip(taps).enumerate() {
+    for (index, (options, sources)) in designs.iter().zip(sources).enumerate() {
         let (options, shared, sender) = (options.clone(), shared.clone(), sender.clone());
-        std::thread::spawn(move || run_one(index, &options, tap, &shared, &sender));
+        std::thread::spawn(move || run_one(index, &options, sources, &shared, &sender));
     }
     drop(sender);
     let mut outcomes = wait(designs.len(), &results, &shared, |progress| {
@@ -100,12 +122,18 @@ pub fn session(
     Results { outcomes, ended_early: switch.is_on() }
 }
 
-fn run_one(index: usize, options: &RunOptions, tap: Tap, shared: &Shared, sender: &Sender<(usize, Outcome)>) {
+fn run_one<S: Source + 'static>(
+    index: usize,
+    options: &RunOptions,
+    sources: Vec<S>,
+    shared: &Shared,
+    sender: &Sender<(usize, Outcome)>,
+) {
     let watch = |instructions| {
         shared.instructions[index].store(instructions, Ordering::Relaxed);
         if shared.give_up.load(Ordering::Relaxed) { Control::Stop } else { Control::GoOn }
     };
-    let ended = catch_unwind(AssertUnwindSafe(|| run(options, tap, watch)));
+    let ended = catch_unwind(AssertUnwindSafe(|| run_together(options, sources, watch)));
     let outcome = match ended {
         // The program was ended under it: what it has is about some part that nobody asked for.
         Ok(_) if shared.give_up.load(Ordering::Relaxed) => Err(RunError::Stopped.into()),
@@ -145,7 +173,11 @@ fn wait(
     }
 }
 
+/// Of several programs no one limit says how far each of them came.
 fn limit_to_what_ran(record: &mut Record) {
+    if !record.configuration.beside.is_empty() {
+        return;
+    }
     record.configuration.budget = record.instructions;
     record.configuration_hash = record.configuration.hash();
 }
@@ -158,6 +190,7 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::run;
     use crate::sampling::Detail;
     use std::collections::BTreeMap;
 

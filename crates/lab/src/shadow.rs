@@ -11,6 +11,8 @@
 //! A recording shows a line when the program first touches it. If a prefetcher is sooner, memory starts up with zeros in
 //! its place: a guess, which the first sight corrects. That is no change from outside, and the line is kept here until it
 //! is written.
+//!
+//! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
 use machine::observer::{Observer, ObserverCounters};
 use machine::sparse::Sparse;
@@ -42,6 +44,8 @@ pub struct Shadow {
     observer: Observer,
     /// Lines that were put into memory before anybody told their content.
     guessed: FxHashSet<LineAddr>,
+    /// Of these, lines of which memory still has the guess, though their content was told.
+    corrected: FxHashSet<LineAddr>,
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
     keeps_all: bool,
@@ -56,6 +60,7 @@ impl Shadow {
             free: Vec::new(),
             observer: Observer::new(lines),
             guessed: FxHashSet::default(),
+            corrected: FxHashSet::default(),
             crowded_from: FEW_LINES,
             keeps_all: false,
         }
@@ -66,6 +71,9 @@ impl Shadow {
     /// A line that has stores of its own to wait for merges with them: its content then counts as the program's.
     pub fn tell(&mut self, line: LineAddr, content: &Line) -> bool {
         let guessed = !self.guessed.is_empty() && self.guessed.remove(&line);
+        if guessed {
+            self.corrected.insert(line);
+        }
         let Some(place) = self.place(line) else {
             let same = self.observer.has(line, content);
             if same != Some(true) {
@@ -102,6 +110,9 @@ impl Shadow {
     /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that nobody ever
     /// told are zero.
     pub fn put(&mut self, line: LineAddr) -> Line {
+        if !self.corrected.is_empty() {
+            self.corrected.remove(&line);
+        }
         let content = match self.place(line) {
             Some(place) => {
                 let entry = &mut self.entries[place];
@@ -154,6 +165,13 @@ impl Shadow {
             }
         }
         self.crowded_from = (self.held() + self.held() / 2).max(FEW_LINES);
+    }
+
+    /// Lines whose content memory once had, and that have another one now, because they were written to.
+    pub fn newer_than_memory(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        let ahead = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.ahead);
+        let written = ahead.filter(|entry| !self.corrected.contains(&entry.line));
+        written.filter(|entry| self.observer.has(entry.line, &entry.bytes) == Some(false)).map(|entry| entry.line)
     }
 
     /// What the observer has seen.
@@ -232,6 +250,19 @@ mod tests {
         shadow.forget(|line| line == LineAddr(2));
         let kept = [0, 1, 2, 3].map(|line| shadow.place(LineAddr(line)).is_some());
         assert_eq!(kept, [false, true, true, true]);
+    }
+
+    #[test]
+    fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
+        let mut shadow = Shadow::new(10);
+        shadow.tell(LINE, &[7; 64]);
+        let newer = |shadow: &Shadow| shadow.newer_than_memory().collect::<Vec<_>>();
+        assert_eq!(newer(&shadow), [], "memory never had it");
+        shadow.put(LINE);
+        shadow.store(LINE, 0..1, &[8]);
+        assert_eq!(newer(&shadow), [LINE]);
+        shadow.put(LINE);
+        assert_eq!(newer(&shadow), []);
     }
 
     #[test]

@@ -6,24 +6,20 @@
 //! the text still has to do.
 
 use crate::chip::Chip;
+use crate::upward::Miss;
+use machine::coherence::directory::CoreSet;
+use machine::coherence::{Claim, Supplier};
 use machine::node::{Request, RequestKind};
 use protection::scheme::Scheme;
 use protection::ways::{Timed, TimedMemory};
 use sim::Clock;
-use sim::resource::Queue;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 use systems::Machine;
-use units::{Duration, LineAddr, Time};
-
-/// A line that the core wants.
-struct Miss {
-    line: LineAddr,
-    at: Time,
-}
+use units::{Clock as Frequency, Cycles, Duration, LineAddr};
 
 /// The last-level cache's controller and what is behind it.
 pub struct Uncore {
@@ -31,16 +27,16 @@ pub struct Uncore {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory<Rc<Chip>>>,
-    misses: Queue<Miss>,
-    llc_latency: Duration,
+    /// What a core that is probed takes to look a line up.
+    probe: Duration,
     path: Duration,
     writeback_buffers: usize,
     /// Readers that wait for a write-back buffer.
     held_up: RefCell<VecDeque<sim::TaskId>>,
     /// Lines asked for and not yet done with.
     reads: Cell<usize>,
-    /// Who waits until everything has come to rest.
-    waits_for_rest: Cell<Option<sim::TaskId>>,
+    /// Who wait until everything has come to rest.
+    wait_for_rest: RefCell<Vec<sim::TaskId>>,
 }
 
 impl Uncore {
@@ -57,13 +53,12 @@ impl Uncore {
             chip,
             scheme,
             memory,
-            misses: Queue::new(clock, usize::MAX),
-            llc_latency: Duration::from_ns_f64(machine.llc.latency_ns),
+            probe: Frequency::from_mhz(machine.node.clock_mhz).span(Cycles(machine.node.l2.latency_cycles)),
             path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
             writeback_buffers: machine.llc.writeback_buffers,
             held_up: RefCell::default(),
             reads: Cell::new(0),
-            waits_for_rest: Cell::new(None),
+            wait_for_rest: RefCell::default(),
         });
         for _ in 0..machine.llc.mshrs {
             clock.spawn(uncore.clone().read_forever());
@@ -74,19 +69,16 @@ impl Uncore {
         uncore
     }
 
-    /// Takes up everything that has left the private caches.
-    pub fn take_up(&self, requests: &mut Vec<Request>) {
-        for request in requests.drain(..) {
-            match request.kind {
-                RequestKind::WriteBack => self.chip.take_back(request.line),
-                RequestKind::Read
-                | RequestKind::ReadForOwnership
-                | RequestKind::Instruction
-                | RequestKind::Prefetch => {
-                    // The queue has no limit: the private caches' own misses are limited.
-                    self.reads.set(self.reads.get() + 1);
-                    let _ = self.misses.push(Miss { line: request.line, at: request.at });
-                }
+    /// Takes up everything that has left a core's private caches.
+    pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
+        for Request { at, line, kind } in requests.drain(..) {
+            if kind.is_answered() {
+                let at = at + self.chip.network.request(core, line);
+                self.reads.set(self.reads.get() + 1);
+                // The queue has no limit: the private caches' own misses are limited.
+                let _ = self.chip.misses.push(Miss { core, line, kind, at });
+            } else {
+                self.chip.take_back(line, kind == RequestKind::WriteBack);
             }
         }
     }
@@ -98,22 +90,29 @@ impl Uncore {
 
     /// Wakes the current task when everything has come to rest.
     pub fn wake_at_rest(&self) {
-        self.waits_for_rest.set(Some(self.clock.current_task()));
+        let task = self.clock.current_task();
+        let mut waiting = self.wait_for_rest.borrow_mut();
+        if !waiting.contains(&task) {
+            waiting.push(task);
+        }
     }
 
     fn tell_of_rest(&self) {
-        if self.waits_for_rest.get().is_some() && self.is_at_rest() {
-            self.waits_for_rest.take().into_iter().for_each(|task| self.clock.wake(task));
+        let mut waiting = self.wait_for_rest.borrow_mut();
+        if !waiting.is_empty() && self.is_at_rest() {
+            waiting.drain(..).for_each(|task| self.clock.wake(task));
         }
     }
 
     async fn read_forever(self: Rc<Uncore>) {
         let verbs = Timed::new(&self.memory);
         loop {
-            let miss = self.misses.pop().await;
-            self.clock.sleep_until(miss.at + self.llc_latency).await;
-            if self.chip.look_up(miss.line) {
-                self.chip.deliver(miss.line, self.clock.now());
+            let miss = self.chip.misses.pop().await;
+            self.clock.sleep_until(miss.at).await;
+            let Some(Claim { supplier, probed, .. }) = self.chip.claim(miss) else { continue };
+            self.clock.sleep(self.probes(miss.line, probed)).await;
+            if supplier != Supplier::Below || self.chip.look_up(miss.line) {
+                self.chip.deliver(miss.line, Duration::ZERO);
             } else {
                 self.chip.asking(miss.line);
                 self.writeback_buffer().await;
@@ -123,6 +122,12 @@ impl Uncore {
             self.reads.set(self.reads.get() - 1);
             self.tell_of_rest();
         }
+    }
+
+    /// How long it takes until the last of these cores has answered. What one of them had written comes with its answer.
+    fn probes(&self, line: LineAddr, probed: CoreSet) -> Duration {
+        let answers = probed.iter().map(|core| self.chip.network.way(core, line) * 2 + self.probe);
+        answers.max().unwrap_or(Duration::ZERO)
     }
 
     async fn write_forever(self: Rc<Uncore>) {

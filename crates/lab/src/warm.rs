@@ -12,7 +12,7 @@ use protection::verbs::Slot;
 use protection::ways::{AtOnce, TimedMemory, run_now};
 use std::rc::Rc;
 use units::LineAddr;
-use workload::Source;
+use workload::Supplier;
 
 /// What is behind the private caches, without time. Nothing may be under way while it is used.
 pub struct Warmer {
@@ -34,9 +34,10 @@ impl Warmer {
     ///
     /// # Errors
     /// As those of the feed.
-    pub fn warm<S: Source>(&self, program: &mut Program<S>, until: u64) -> Result<(), FeedError> {
+    pub fn warm<S: Supplier>(&self, program: &mut Program<S>, until: u64) -> Result<(), FeedError> {
         loop {
-            let skimmed = program.skim(until, &mut self.chip.node.borrow_mut(), |requests| self.take_up(requests))?;
+            let skimmed =
+                program.skim(until, &mut self.chip.cores.nodes()[0].borrow_mut(), |requests| self.take_up(requests))?;
             for line in program.take_foreign() {
                 let in_memory = !self.memory.media().borrow().is_blank(Slot(line.0));
                 self.chip.changed_from_outside(line, in_memory);
@@ -51,17 +52,11 @@ impl Warmer {
 
     /// Takes up everything that has left the private caches.
     fn take_up(&self, requests: &mut Vec<Request>) {
-        for request in requests.drain(..) {
-            match request.kind {
-                RequestKind::WriteBack => self.chip.take_back(request.line),
-                RequestKind::Read
-                | RequestKind::ReadForOwnership
-                | RequestKind::Instruction
-                | RequestKind::Prefetch => {
-                    if !self.chip.look_up(request.line) {
-                        self.read(request.line);
-                    }
-                }
+        for Request { line, kind, .. } in requests.drain(..) {
+            if !kind.is_answered() {
+                self.chip.take_back(line, kind == RequestKind::WriteBack);
+            } else if !self.chip.look_up(line) {
+                self.read(line);
             }
             self.write_victims();
         }

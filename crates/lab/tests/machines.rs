@@ -35,7 +35,7 @@ fn every_machine_runs_gups_and_protection_costs_time() {
 
 #[test]
 fn a_prefetcher_makes_a_stream_faster_and_its_lines_are_right_too() {
-    let with = systems::machine("emcc").unwrap();
+    let with = systems::machine("emcc-4core").unwrap();
     let mut without = with.clone();
     (without.node.l1d.prefetcher, without.node.l2.prefetcher) = (None, None);
     for design in ["none", "sc64-bmt"] {
@@ -61,7 +61,7 @@ fn explained(machine: &str, row: Row) -> u64 {
 fn an_explained_read_finds_the_row_as_it_was_asked_for_on_every_memory() {
     for (machine, hit, closed, conflict) in [
         ("modern", 16_250, 30_000, 43_750),
-        ("emcc", 16_250, 30_000, 43_750),
+        ("emcc-4core", 16_250, 30_000, 43_750),
         ("simplescalar-2005", 135_000, 170_000, 205_000),
         // 48, 87 and 126 clocks, and one until the next edge: the rest before is no whole number of its clocks.
         ("modern-ddr5", 20_416, 36_666, 52_916),

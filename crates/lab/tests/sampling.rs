@@ -2,6 +2,7 @@
 
 use casemate_lab::sampling::{Detail, SamplingOptions, ratio};
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
+use machine::llc::Inclusion;
 use std::collections::BTreeMap;
 use systems::Machine;
 use workload::kernels;
@@ -72,14 +73,29 @@ fn two_designs_measure_the_same_units_and_their_ratio_is_narrow() {
 }
 
 #[test]
-fn every_machine_can_be_sampled() {
-    for machine in systems::machines() {
+fn every_machine_of_one_core_can_be_sampled() {
+    for machine in systems::machines().into_iter().filter(|machine| machine.cores == 1) {
         let name = machine.name.clone();
         let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
         let options = options(machine, "sc64-bmt", 100_000, Detail::Sampled(SAMPLING));
         let record = run(&options, source, |_| Control::GoOn).unwrap();
         assert!(record.checks.passed, "{name}: {:?}", record.checks);
         assert_eq!(record.sampling.unwrap().units, 10, "{name}");
+    }
+}
+
+#[test]
+fn a_machine_whose_private_caches_others_change_is_not_sampled_and_says_why() {
+    let inclusive = {
+        let mut machine = systems::machine("modern").unwrap();
+        machine.llc.inclusion = Inclusion::Inclusive;
+        machine
+    };
+    for (machine, why) in [(systems::machine("emcc-4core").unwrap(), "has 4 cores"), (inclusive, "an inclusive")] {
+        let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
+        let options = options(machine, "none", 100_000, Detail::Sampled(SAMPLING));
+        let refused = run(&options, source, |_| Control::GoOn).unwrap_err().to_string();
+        assert!(refused.contains(why) && refused.contains("in full detail"), "{refused}");
     }
 }
 

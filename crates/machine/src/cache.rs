@@ -1,4 +1,4 @@
-//! A set-associative array of tags: which keys are held, how recently each was used, and which are dirty.
+//! A set-associative array of tags: which keys are held, how recently each was used, and in which state.
 //!
 //! Tags only. The bytes are the scheme's business, the timing is the owner's, so one part serves private caches, the
 //! last-level cache, metadata caches, TLBs and branch target buffers. Each place has a stable [`Slot`] number, so that an
@@ -34,6 +34,25 @@ pub struct Evicted {
     pub dirty: bool,
 }
 
+/// What may be done with an entry: MESI (Papamarcos and Patel, ISCA 1984), where an empty way is the invalid state. An
+/// owner who shares with nobody has entries that are exclusive or modified only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum State {
+    /// Others may have it too: it must not be written to.
+    Shared,
+    /// Nobody else has it.
+    Exclusive,
+    /// Nobody else has it, and it was written to: it is dirty.
+    Modified,
+}
+
+impl State {
+    /// The state of an entry that nobody else has.
+    pub const fn owned(dirty: bool) -> State {
+        if dirty { State::Modified } else { State::Exclusive }
+    }
+}
+
 /// Who has to leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,7 +79,7 @@ pub struct TagArray {
     set_mask: u64,
     tags: Box<[u64]>,
     stamps: Box<[u64]>,
-    dirty: Box<[bool]>,
+    states: Box<[State]>,
     last_used: Box<[u16]>,
     uses: u64,
     replacement: Replacement,
@@ -88,7 +107,7 @@ impl TagArray {
             set_mask: sets as u64 - 1,
             tags: vec![EMPTY; slots].into(),
             stamps: vec![0; slots].into(),
-            dirty: vec![false; slots].into(),
+            states: vec![State::Exclusive; slots].into(),
             last_used: vec![0; sets].into(),
             uses: 0,
             replacement,
@@ -127,12 +146,17 @@ impl TagArray {
     ///
     /// The key must not be held already: look it up first.
     pub fn insert(&mut self, key: u64, dirty: bool) -> (Slot, Option<Evicted>) {
+        self.insert_as(key, State::owned(dirty))
+    }
+
+    /// As [`TagArray::insert`], in any state.
+    pub fn insert_as(&mut self, key: u64, state: State) -> (Slot, Option<Evicted>) {
         debug_assert!(key != EMPTY && self.probe(key).is_none(), "key {key:#x} cannot enter");
         let set = self.set(key);
         let index = self.victim(set * self.ways);
-        let evicted = Evicted { key: self.tags[index], dirty: self.dirty[index] };
+        let evicted = Evicted { key: self.tags[index], dirty: self.states[index] == State::Modified };
         self.tags[index] = key;
-        self.dirty[index] = dirty;
+        self.states[index] = state;
         match self.replacement {
             Replacement::Lru => self.touch(set, index),
             Replacement::Srrip => self.stamps[index] = interval::LONG,
@@ -143,17 +167,34 @@ impl TagArray {
     /// Notes that the entry was written to.
     #[inline]
     pub fn mark_dirty(&mut self, slot: Slot) {
-        self.dirty[slot.index()] = true;
+        self.states[slot.index()] = State::Modified;
     }
 
     /// Notes that the entry was written back and stays.
     pub fn mark_clean(&mut self, slot: Slot) {
-        self.dirty[slot.index()] = false;
+        self.states[slot.index()] = State::Exclusive;
     }
 
     /// Whether the entry was written to since it entered or was last marked clean.
     pub fn is_dirty(&self, slot: Slot) -> bool {
-        self.dirty[slot.index()]
+        self.states[slot.index()] == State::Modified
+    }
+
+    /// What may be done with the entry.
+    #[inline]
+    pub fn state(&self, slot: Slot) -> State {
+        self.states[slot.index()]
+    }
+
+    /// Allows at least as much as `state` does.
+    pub fn raise(&mut self, slot: Slot, state: State) {
+        let held = &mut self.states[slot.index()];
+        *held = state.max(*held);
+    }
+
+    /// Shares the entry from now on; tells whether it was dirty.
+    pub fn share(&mut self, slot: Slot) -> bool {
+        std::mem::replace(&mut self.states[slot.index()], State::Shared) == State::Modified
     }
 
     /// Drops `key`; tells whether it was dirty, or nothing if it was not held.
@@ -161,7 +202,7 @@ impl TagArray {
         let index = self.probe(key)?.index();
         self.tags[index] = EMPTY;
         self.stamps[index] = 0;
-        Some(std::mem::take(&mut self.dirty[index]))
+        Some(std::mem::replace(&mut self.states[index], State::Exclusive) == State::Modified)
     }
 
     /// The keys of all entries, in the order of their places.
@@ -171,7 +212,7 @@ impl TagArray {
 
     /// The keys of all dirty entries, in the order of their places.
     pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.tags.iter().zip(&self.dirty).filter(|(_, dirty)| **dirty).map(|(tag, _)| *tag)
+        self.tags.iter().zip(&self.states).filter(|(_, state)| **state == State::Modified).map(|(tag, _)| *tag)
     }
 
     #[inline]

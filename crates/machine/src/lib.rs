@@ -5,8 +5,11 @@
 
 pub mod cache;
 pub mod channel;
+pub mod coherence;
 pub mod dram;
+pub mod llc;
 pub mod memory;
+pub mod noc;
 pub mod node;
 pub mod observer;
 pub mod paging;

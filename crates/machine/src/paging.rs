@@ -59,7 +59,7 @@ pub struct PageTable {
     tables: FxHashMap<(usize, u64), u64>,
     /// The pages that tables may still take of the frame taken last for tables.
     spare: std::ops::Range<u64>,
-    fresh: Vec<PageTables>,
+    told: Vec<PageTables>,
 }
 
 /// A page number that is unique over all processes: the process above bit 40, the virtual page below. The size of a page
@@ -83,7 +83,7 @@ impl PageTable {
             walked: None,
             tables: FxHashMap::default(),
             spare: 0..0,
-            fresh: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -104,14 +104,9 @@ impl PageTable {
         self
     }
 
-    /// The tables of the pages that got frames since the last [`PageTable::forget_fresh`].
-    pub fn fresh(&self) -> &[PageTables] {
-        &self.fresh
-    }
-
-    /// Begins a new list of fresh tables.
-    pub fn forget_fresh(&mut self) {
-        self.fresh.clear();
+    /// The tables of all pages, in the order in which the pages got their frames; none if nobody walks them.
+    pub fn tables(&self) -> &[PageTables] {
+        &self.told
     }
 
     /// The size of a page in bytes.
@@ -132,7 +127,7 @@ impl PageTable {
         self.table.insert(key, frame);
         if let Some((levels, layout)) = self.walked {
             let tables = self.tables_of(PageKey(key), levels, layout)?;
-            self.fresh.push(tables);
+            self.told.push(tables);
         }
         Ok(PhysAddr(frame * self.page_bytes))
     }
@@ -268,7 +263,7 @@ mod tests {
         for &key in keys {
             table.frame(key).unwrap();
         }
-        table.fresh().to_vec()
+        table.tables().to_vec()
     }
 
     #[test]

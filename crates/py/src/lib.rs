@@ -21,6 +21,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use systems::Attack;
 use watching::{Watcher, interruptible};
+use workload::Source;
 
 create_exception!(_core, CasemateError, PyException, "What was asked for cannot be done; the message says why.");
 
@@ -36,14 +37,14 @@ fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(refused)
 }
 
-/// A run of one program under several designs.
+/// A run of one program, or of several at once, under several designs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RunSpec {
     designs: Vec<String>,
     machine: String,
-    program: Program,
-    /// The most instructions; nothing for all.
+    programs: Vec<Program>,
+    /// The most instructions of each program; nothing for all.
     limit: Option<u64>,
     seed: u64,
     ledger: bool,
@@ -64,7 +65,7 @@ struct RunAnswer {
     interrupted: bool,
 }
 
-/// Runs a program under several designs. `callback(progress_json)` is called about ten times a second. Ctrl-C ends the
+/// Runs programs under several designs. `callback(progress_json)` is called about ten times a second. Ctrl-C ends the
 /// program there and lets the designs finish with that; a second one gives up.
 #[pyfunction]
 fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
@@ -72,21 +73,26 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let machine = systems::machine(&spec.machine).map_err(refused)?;
     let options = |design: &String| {
         let design = systems::design(design).map_err(refused)?;
-        let budget = spec.program.budget(spec.limit);
+        let budget = spec.programs.iter().map(|program| program.budget(spec.limit)).max().unwrap_or(0);
         let detail = spec.sampling.map_or(Detail::All, Detail::Sampled);
         Ok(lab::RunOptions { machine: machine.clone(), design, seed: spec.seed, budget, ledger: spec.ledger, detail })
     };
     let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
     spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
     let mut watcher = Watcher::new(callback);
-    let opened = spec.program.open(spec.limit, spec.seed).map_err(refused)?;
-    lab::check_fits(&opened.source, &machine).map_err(refused)?;
-    let results = py.detach(|| {
-        lab::session(opened.source, &designs, |progress| {
-            let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });
-            watcher.look(&told, opened.process)
-        })
-    });
+    let mut look = |progress: &lab::Progress, process| {
+        let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });
+        watcher.look(&told, process)
+    };
+    let results = if let [program] = &spec.programs[..] {
+        let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
+        lab::check_fits(std::slice::from_ref(&opened.source), &machine).map_err(refused)?;
+        py.detach(|| lab::session(opened.source, &designs, |progress| look(progress, opened.process)))
+    } else {
+        let sources = open_for_each(&designs, &spec)?;
+        sources.iter().try_for_each(|programs| lab::check_fits(programs, &machine)).map_err(refused)?;
+        py.detach(|| lab::session_together(sources, &designs, |progress| look(progress, None)))
+    };
     watcher.finish()?;
     let mut answer = RunAnswer { records: Vec::new(), failures: Vec::new(), interrupted: results.ended_early };
     for (options, outcome) in designs.iter().zip(results.outcomes) {
@@ -104,6 +110,15 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
 #[pyfunction]
 fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
     to_json(&lab::sampling::ratio(&above, &below))
+}
+
+/// For each design, all programs anew.
+fn open_for_each(designs: &[lab::RunOptions], spec: &RunSpec) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
+    if !spec.programs.iter().all(Program::is_repeatable) {
+        return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
+    }
+    let open = |program: &Program| Ok(program.clone().open(spec.limit, spec.seed).map_err(refused)?.source);
+    designs.iter().map(|_| spec.programs.iter().map(open).collect()).collect()
 }
 
 /// The recording of a program.

@@ -8,7 +8,7 @@ use workload::trace::{Totals, TraceReader};
 use workload::{Origin, Source, WorkloadError, champsim, kernels};
 
 /// What to execute.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Program {
     /// A built-in kernel.
@@ -57,6 +57,11 @@ impl Program {
             Program::Live { .. } => u64::MAX,
             Program::Kernel { .. } | Program::Trace { .. } => limit.unwrap_or(u64::MAX),
         }
+    }
+
+    /// Whether it can be started several times, and does the same each time.
+    pub fn is_repeatable(&self) -> bool {
+        !matches!(self, Program::Live { .. })
     }
 
     /// Starts it.

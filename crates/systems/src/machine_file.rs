@@ -2,8 +2,11 @@
 
 use crate::error::ConfigError;
 use machine::cache::Replacement;
+use machine::coherence::directory::CORES_MAX;
 use machine::dram::DramConfig;
+use machine::llc::Inclusion;
 use machine::memory::{DeviceConfig, Interleave, MemoryConfig};
+use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
 use machine::paging::Placement;
 use machine::pcm::PcmConfig;
@@ -27,7 +30,10 @@ pub struct LlcConfig {
     /// Who has to leave.
     #[serde(default)]
     pub replacement: Replacement,
-    /// From L2's miss to the answer, in nanoseconds: the network both ways and the look-up.
+    /// How it stands to the private caches.
+    #[serde(default)]
+    pub inclusion: Inclusion,
+    /// From L2's miss to the answer, in nanoseconds: the network both ways and the look-up, in the mean.
     pub latency_ns: f64,
     /// Lines that may be under way into it at once.
     pub mshrs: usize,
@@ -88,6 +94,10 @@ fn one_channel() -> usize {
     1
 }
 
+fn one_core() -> usize {
+    1
+}
+
 /// A whole machine.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,10 +106,16 @@ pub struct Machine {
     pub name: String,
     /// What it is, in a sentence.
     pub summary: String,
-    /// The core and its private caches.
+    /// How many cores it has, 1 to 8, each as `[node]` says.
+    #[serde(default = "one_core")]
+    pub cores: usize,
+    /// A core and its private caches.
     pub node: NodeConfig,
-    /// The last-level cache.
+    /// The last-level cache, which all cores share.
     pub llc: LlcConfig,
+    /// The network between cores and the last-level cache; without it, all ways are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noc: Option<NocConfig>,
     /// Physical memory.
     pub memory: Memory,
     /// A memory channel of DRAM; either this or `pcm` is there.
@@ -133,6 +149,12 @@ impl Machine {
         MemoryConfig { channels, interleave, device }
     }
 
+    /// The ways between its cores and its last-level cache.
+    pub fn network(&self) -> Network {
+        let latency = self.llc.latency_ns;
+        self.noc.as_ref().map_or_else(|| Network::uniform(latency, self.cores), |noc| Network::mesh(noc, latency))
+    }
+
     fn device(&self) -> Result<DeviceConfig, String> {
         match (&self.dram, &self.pcm) {
             (Some(dram), None) => Ok(dram.clone().into()),
@@ -157,6 +179,10 @@ impl Machine {
             engine.check(name)?;
         }
         self.llc.check()?;
+        if !(1..=CORES_MAX).contains(&self.cores) {
+            return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
+        }
+        self.noc.as_ref().map_or(Ok(()), |noc| noc.check(self.cores, self.llc.latency_ns))?;
         let rules = [
             (
                 !(0.0..1e6).contains(&self.memory.path_ns),

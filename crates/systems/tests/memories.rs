@@ -77,8 +77,8 @@ fn cryptopages_memory_takes_80_cycles_for_the_first_word_and_5_for_each_other_wh
 
 #[test]
 fn emccs_memory_takes_16_30_and_44_nanoseconds_and_forgets_its_rows_after_500() {
-    let config = dram("emcc");
-    assert_eq!(memory("emcc").capacity(), 128 << 30);
+    let config = dram("emcc-4core");
+    assert_eq!(memory("emcc-4core").capacity(), 128 << 30);
     let after = |gap_ns, line| latency(&reads(&config, gap_ns, &[0, line])[1]).1;
     assert_eq!(after(400, 1), 16_250_000);
     assert_eq!(after(600, 1), 30_000_000);

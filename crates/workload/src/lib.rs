@@ -6,6 +6,7 @@
 mod assemble;
 pub mod broadcast;
 pub mod champsim;
+pub mod deal;
 pub mod decode;
 mod error;
 pub mod instruction;
@@ -22,4 +23,4 @@ pub mod walker;
 
 pub use error::WorkloadError;
 pub use names::nearest;
-pub use source::{Finish, Medium, Origin, Source, Values};
+pub use source::{Finish, Medium, Origin, Source, Supplier, Supply, Values};

@@ -38,6 +38,32 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
+/// What a walker is given next.
+#[derive(Clone, Debug)]
+pub enum Supply {
+    /// A chunk.
+    Chunk(Arc<Chunk>),
+    /// Nothing for the moment.
+    Later,
+    /// Nothing ever again.
+    End,
+}
+
+/// Where a [walker](crate::walker::Walker) has its chunks from: a source, or a part of one that may run dry for a time.
+pub trait Supplier {
+    /// The next chunk, if there is one now.
+    ///
+    /// # Errors
+    /// The source's.
+    fn supply(&mut self) -> Result<Supply, WorkloadError>;
+}
+
+impl<S: Source> Supplier for S {
+    fn supply(&mut self) -> Result<Supply, WorkloadError> {
+        Ok(self.next_chunk()?.map_or(Supply::End, Supply::Chunk))
+    }
+}
+
 /// What was executed, and under which conditions: all that is needed to do it again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {

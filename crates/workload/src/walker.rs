@@ -17,7 +17,7 @@ pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
 use crate::instruction::{Flow, Instruction};
-use crate::source::{Origin, Source};
+use crate::source::{Origin, Source, Supplier, Supply};
 use crate::stream::{Access, AccessKind, Birth, Block, Chunk, LineCause, Step, Strand};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -74,9 +74,18 @@ pub struct Walker<S> {
     line: Line,
     handed_out: bool,
     drained: bool,
+    /// Whether there is no chunk for the moment.
+    waiting: bool,
 }
 
 impl<S: Source> Walker<S> {
+    /// What is being executed.
+    pub fn origin(&self) -> &Origin {
+        self.source.origin()
+    }
+}
+
+impl<S: Supplier> Walker<S> {
     /// Begins at the beginning.
     pub fn new(source: S) -> Walker<S> {
         Walker {
@@ -91,15 +100,16 @@ impl<S: Source> Walker<S> {
             line: ZERO_LINE,
             handed_out: false,
             drained: false,
+            waiting: false,
         }
     }
 
-    /// What is being executed.
-    pub fn origin(&self) -> &Origin {
-        self.source.origin()
+    /// Whether there was only nothing for the moment, and this is not the end.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting
     }
 
-    /// What happens next, or nothing at the end.
+    /// What happens next, or nothing at the end or [for the moment](Walker::is_waiting).
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event<'_>>, WorkloadError> {
         if std::mem::take(&mut self.handed_out) {
@@ -118,12 +128,18 @@ impl<S: Source> Walker<S> {
                     }
                 }
                 Found::Nothing if self.drained => return Ok(self.last_words().map(Event::Instruction)),
-                Found::Nothing => self.next_chunk()?,
+                Found::Nothing => {
+                    self.next_chunk()?;
+                    if self.waiting {
+                        return Ok(None);
+                    }
+                }
             }
         }
     }
 
-    /// The next executed instruction, or nothing at the end; what happens before it is told to `other`.
+    /// The next executed instruction, or nothing at the end or [for the moment](Walker::is_waiting); what happens before
+    /// it is told to `other`.
     #[inline]
     pub fn next_step(&mut self, mut other: impl FnMut(Event<'_>)) -> Result<Option<Step<'_>>, WorkloadError> {
         if std::mem::take(&mut self.handed_out) {
@@ -141,7 +157,12 @@ impl<S: Source> Walker<S> {
                     }
                 }
                 Found::Nothing if self.drained => return Ok(self.last_words()),
-                Found::Nothing => self.next_chunk()?,
+                Found::Nothing => {
+                    self.next_chunk()?;
+                    if self.waiting {
+                        return Ok(None);
+                    }
+                }
             }
         }
     }
@@ -237,10 +258,9 @@ impl<S: Source> Walker<S> {
 
     /// Goes on to the next chunk and the strand that it is of.
     fn next_chunk(&mut self) -> Result<(), WorkloadError> {
-        let Some(chunk) = self.source.next_chunk()? else {
-            self.drained = true;
-            return Ok(());
-        };
+        let supply = self.source.supply()?;
+        (self.drained, self.waiting) = (matches!(supply, Supply::End), matches!(supply, Supply::Later));
+        let Supply::Chunk(chunk) = supply else { return Ok(()) };
         let strand = chunk.strand;
         let process = *self.by_process.entry(strand.process).or_insert_with(|| {
             self.processes.push(Vec::new());

@@ -24,6 +24,10 @@ Examples:
       All of a long program: some units of it in detail, the rest warmed. Figures have 95 % intervals.
   casemate run --trace prog.trace --design mine.toml --json
       A stored execution, a design file of your own, one JSON object on standard output.
+  casemate run --machine emcc-4core --workload bfs --copies 4
+      The same workload on each of four cores, each in memory of its own.
+  casemate run --machine emcc-4core --workload bfs --workload gups --trace prog.trace
+      Three programs side by side, which share the last-level cache and memory.
 
 \b
 How to read the table:
@@ -32,6 +36,11 @@ How to read the table:
   lines compared    lines read from memory against what had been written; a wrong one is an error of the simulation
 
 \b
+On a machine of several cores, a program's threads and processes are dealt to the cores, and several programs get cores
+in turn. Each program runs to its end or its limit, and its cores are idle from then. The order in which threads reach
+memory is the simulated one: values that race may differ from those recorded (--check-values).
+
+
 Repeated string instructions count once for each repetition while recording (--limit, --skip), and once when simulated.
 
 \b
@@ -52,16 +61,36 @@ def _settings(context: click.Context, parameter: click.Parameter, given: tuple[s
     "--design", "designs", multiple=True, metavar="NAME|FILE", help="A design; repeat it. [default: none, sc64-bmt]"
 )
 @options.machine
-@click.option("--workload", metavar="NAME", help="A built-in workload instead of a program.")
+@click.option(
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="NAME",
+    help="A built-in workload instead of a program; repeat it for several at once.",
+)
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_settings, help="Set a workload's parameter."
 )
-@click.option("--trace", type=options.file, metavar="FILE", help="A stored execution instead of a program.")
+@click.option(
+    "--trace",
+    "traces",
+    multiple=True,
+    type=options.file,
+    metavar="FILE",
+    help="A stored execution instead of a program; repeat it for several at once.",
+)
+@click.option(
+    "--copies",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Run each workload and trace N times at once, on cores and in memory of their own.",
+)
 @click.option(
     "--limit",
     type=options.Count(),
     metavar="N|all",
-    help="The most instructions to run, as in 50M. [default: 20M; a trace, or if sampled: all]",
+    help="The most instructions of each program to run, as in 50M. [default: 20M; traces alone, or if sampled: all]",
 )
 @click.option(
     "--detail",
@@ -92,9 +121,10 @@ def command(
     context: click.Context,
     designs: tuple[str, ...],
     machine: str,
-    workload: str | None,
+    workloads: tuple[str, ...],
     settings: dict[str, str],
-    trace: Path | None,
+    traces: tuple[Path, ...],
+    copies: int,
     limit: int | Literal["all"] | None,
     detail: Literal["all", "sampled"],
     error: float | None,
@@ -113,34 +143,44 @@ def command(
     The program really runs, now, on this computer; the simulated machine sees every instruction of it and every byte it
     stores, really encrypts them, and checks every line that comes back. All designs see the same execution.
     """
-    if sum((bool(program), workload is not None, trace is not None)) != 1:
+    if bool(program) == bool(workloads or traces):
         raise click.UsageError(
-            "expected one thing to run: `-- PROGRAM ARGS...`, `--workload NAME` or `--trace FILE`", context
+            "expected one thing to run: `-- PROGRAM ARGS...`, or one or more of `--workload NAME` and `--trace FILE`",
+            context,
+        )
+    if program and copies > 1:
+        raise click.UsageError(
+            "--copies is for workloads and traces: record the program with `casemate record`, then run its trace",
+            context,
         )
     if error is not None and detail != "sampled":
         raise click.UsageError("--error is for sampled runs: add --detail sampled", context)
     if as_json and output == "inherit":
         raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
     notices = screen.notices()
-    title = workload or (trace and str(trace)) or " ".join(program)
+    title = " ".join(program) or " beside ".join((*workloads, *map(str, traces)))
+    title += f", {copies} times" if copies > 1 else ""
     from casemate import api, run_table
 
     names = tuple(dict.fromkeys(designs)) or api.DEFAULT_DESIGNS
     notices.print(f"Running {title} on {machine} under {', '.join(names)}", markup=False)
-    if workload is not None:
-        OneOf("workload", [known.name for known in api.workloads()]).convert(workload, None, context)
+    known = [known.name for known in api.workloads()] if workloads else []
+    for workload in workloads:
+        OneOf("workload", known).convert(workload, None, context)
     if folder:
         # Found out now, not after a long run.
         screen.make_folder(folder)
     from casemate.progress import Instructions
 
-    most = api.limit_of(limit, stored=trace is not None, sampled=detail == "sampled")
-    with Instructions(notices, names, most) as progress:
+    limit_each = api.limit_of(limit, stored=bool(traces) and not workloads, sampled=detail == "sampled")
+    programs = max(1, (len(workloads) + len(traces)) * copies)
+    with Instructions(notices, names, limit_each and limit_each * programs) as progress:
         results = api.run(
             program or None,
-            workload=workload,
+            workload=workloads,
             settings=settings,
-            trace=trace,
+            trace=traces,
+            copies=copies,
             designs=names,
             machine=machine,
             limit=limit,

@@ -73,10 +73,12 @@ class LostCycles(Result):
     """The store queue was full."""
     serial: int
     """Serialising instructions."""
+    idle: int
+    """There was nothing to execute, because other cores' part of the program had to come first."""
 
 
 class Node(Result):
-    """The core and its private caches."""
+    """A core and its private caches, or several together."""
 
     instructions: int
     """Instructions that entered the window."""
@@ -94,6 +96,8 @@ class Node(Result):
     """Lines written by instructions, once per instruction and line."""
     forwarded: int
     """Loads that took their data from the store queue."""
+    upgrades: int
+    """Stores that found their line held, but perhaps by other cores too."""
     l1i: Cache
     """The first-level instruction cache; one access per change of line."""
     l1d: Cache
@@ -115,6 +119,12 @@ class Llc(Hits):
 
     hits_on_the_way_out: int
     """Lines found among those on their way out."""
+    from_cores: int
+    """Lines supplied by another core, which had them exclusively."""
+    upgrades: int
+    """Lines that the core had already, and asked to write."""
+    probes: int
+    """Cores that were asked to give a line up or to share it."""
     writebacks: int
     """Dirty lines written to memory."""
     foreign_writes: int

@@ -24,11 +24,13 @@ class Configuration(Result):
     seed: int
     """Seeds keys and page placement."""
     budget: int
-    """The most instructions to run."""
+    """The most instructions of each program to run."""
     detail: Detail
     """How much of it is in detail."""
     workload: Origin
     """The program."""
+    beside: tuple[Origin, ...] = ()
+    """The programs that ran beside it, each on cores of its own."""
 
 
 class Lines(Result):
@@ -45,6 +47,8 @@ class Checks(Result):
 
     lines: Lines
     """The comparison of lines."""
+    lines_lost: int
+    """Lines whose latest content was at the end neither in memory nor in a cache."""
     false_alarm: dict[Literal["tag", "tree"], int] | None
     """Tampering that was reported, though nobody tampered: the line or slot."""
     pad_reused: bool | None
@@ -76,11 +80,11 @@ class Record(Result):
     instructions: int
     """Simulated instructions."""
     cycles: int
-    """Core cycles; of a sampled run, as the sample says."""
+    """Core cycles until the last core had retired everything; of a sampled run, as the sample says."""
     time_fs: int
     """Simulated time in femtoseconds; of a sampled run, as the sample says."""
     ipc: float
-    """Instructions per cycle."""
+    """Instructions per cycle, of all cores together."""
     read_latency_ns: float
     """Mean time from the last-level cache's miss to the released line, in nanoseconds."""
     dram_bytes: int
@@ -88,8 +92,10 @@ class Record(Result):
     feed: Feed
     """The program's events."""
     node: Node
-    """The core and its private caches. Of a sampled run, this and all counts up to the memory's are about the measured
-    units alone."""
+    """All cores and their private caches together. Of a sampled run, this and all counts up to the memory's are about
+    the measured units alone."""
+    cores: tuple[Node, ...]
+    """Each core and its private caches."""
     llc: Llc
     """The last-level cache."""
     protection: ProtectionWork

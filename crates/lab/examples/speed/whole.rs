@@ -1,7 +1,8 @@
 //! One whole run.
 //!
 //! A workload is a built-in kernel, or `champsim/NAME` for one of the traces on which the machine is compared with
-//! ChampSim. As in every run, the program is produced on a thread of its own.
+//! ChampSim. As in every run, the program is produced on a thread of its own. A machine of several cores runs it on each of
+//! them, in memory of its own.
 //!
 //! The overhead in memory is what the process takes at its peak beyond the program, which is the built-in program's own data,
 //! beyond its content in simulated memory, and beyond its metadata there.
@@ -11,7 +12,7 @@
 
 use crate::timed;
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, run};
+use casemate_lab::{Control, Record, RunOptions, run_together};
 use crypto::{Cmac, Gmac, Key, Nonce, PadCipher};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,9 +36,9 @@ pub fn measure(
     let settings: BTreeMap<String, String> =
         parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let budget = millions * 1_000_000;
-    let source = match workload.strip_prefix("champsim/") {
-        Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget)?,
-        None => kernels::open(workload, &settings, 1)?,
+    let open = || match workload.strip_prefix("champsim/") {
+        Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
+        None => kernels::open(workload, &settings, 1),
     };
     let options = RunOptions {
         machine: systems::machine(machine)?,
@@ -47,8 +48,11 @@ pub fn measure(
         ledger: false,
         detail: Detail::All,
     };
-    let tap = broadcast(source, 1).remove(0);
-    let (seconds, record) = timed(|| run(&options, tap, |_| Control::GoOn));
+    let mut taps = Vec::new();
+    for _ in 0..options.machine.cores {
+        taps.extend(broadcast(open()?, 1));
+    }
+    let (seconds, record) = timed(|| run_together(&options, taps, |_| Control::GoOn));
     let record = record?;
     let data_bytes = record.footprint.program_bytes;
     let metadata_bytes = (data_bytes as f64 * record.footprint.metadata_percent / 100.0) as u64;
@@ -63,6 +67,7 @@ pub fn measure(
         "ipc": record.ipc,
         "llc_misses": record.llc.misses,
         "checks_passed": record.checks.passed,
+        "event_hash": record.event_hash,
         "crypto_share": crypto_seconds(&record) / seconds,
         "program_bytes": record.footprint.program_bytes,
         "peak_bytes": peak_bytes(),

@@ -7,7 +7,7 @@ use machine::paging::OutOfMemory;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use units::{LineAddr, PhysAddr, VirtAddr};
-use workload::Source;
+use workload::Supplier;
 use workload::instruction::Instruction;
 use workload::stream::{Access, AccessKind, Block, Strand};
 use workload::walker::{Event, Skimmer};
@@ -21,7 +21,7 @@ pub enum Skimmed {
     LinesChanged,
 }
 
-impl<S: Source> Program<S> {
+impl<S: Supplier> Program<S> {
     /// Executes up to `until` instructions, counted from the beginning, without their time: memory's content changes as it
     /// does when they are handed out, and the node's caches, TLBs and predictors are kept warm. What leaves its L2 is
     /// handed to `beyond`, which empties the list.
@@ -34,7 +34,7 @@ impl<S: Source> Program<S> {
         node: &mut Node,
         beyond: impl FnMut(&mut Vec<Request>),
     ) -> Result<Skimmed, FeedError> {
-        let most = until.min(self.budget).saturating_sub(self.counters.instructions);
+        let most = until.saturating_sub(self.counters.instructions).min(self.left.get());
         let (prefetches, code_line_bytes) = (node.prefetches(), node.code_line_bytes());
         let mut sink = Sink {
             translation: &mut self.translation,
@@ -55,7 +55,9 @@ impl<S: Source> Program<S> {
         };
         let instructions = self.walker.skim(most, &mut sink);
         let trouble = sink.trouble;
-        self.counters.instructions += instructions?;
+        let instructions = instructions?;
+        self.counters.instructions += instructions;
+        self.left.set(self.left.get() - instructions);
         match trouble {
             Some(full) => Err(full.into()),
             None if self.foreign.is_empty() => Ok(Skimmed::Done),
@@ -103,7 +105,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Option<(PageKey, PhysAddr)> {
         match self.translation.physical(strand, addr) {
             Ok(found) => {
-                if !self.translation.pages.fresh().is_empty() {
+                if self.translation.news {
                     self.learn();
                 }
                 Some(found)
@@ -117,8 +119,9 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
 
     #[cold]
     fn learn(&mut self) {
-        self.translation.pages.fresh().iter().for_each(|tables| self.node.learn(tables));
-        self.translation.pages.forget_fresh();
+        let mut tables = Vec::new();
+        self.translation.take_tables(&mut tables);
+        tables.iter().for_each(|tables| self.node.learn(tables));
     }
 
     #[inline]

@@ -17,7 +17,7 @@ use crate::uncore::Uncore;
 use crate::warm::Warmer;
 use std::rc::Rc;
 use units::{Duration, Time};
-use workload::Source;
+use workload::Supplier;
 
 /// Warmed at once, so that whoever watches is not kept waiting.
 const WARMED_AT_ONCE: u64 = 2_000_000;
@@ -94,10 +94,10 @@ impl Sampler {
     ///
     /// # Errors
     /// Those of the feed.
-    pub fn turn<S: Source>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
-        let core = self.meters.chip.node.borrow().now();
+    pub fn turn<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
+        let core = self.meters.chip.cores.nodes()[0].borrow().now();
         match self.phase {
-            Phase::LeadIn { .. } | Phase::Unit { .. } if program.has_ended() => self.phase = Phase::Rest,
+            Phase::LeadIn { .. } | Phase::Unit { .. } if program.is_over() => self.phase = Phase::Rest,
             Phase::LeadIn { .. } | Phase::Unit { .. } if now < core => return Ok(Turn::At(core)),
             Phase::LeadIn { start } => {
                 program.pause_at(program.counters().instructions + self.options.unit);
@@ -138,11 +138,11 @@ impl Sampler {
     }
 
     /// Comes to rest, and warms up to the next lead-in.
-    fn rest<S: Source>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
-        if self.meters.chip.node.borrow().outstanding() > 0 || !self.uncore.is_at_rest() {
+    fn rest<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
+        if self.meters.chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() {
             return Ok(Turn::AtRest);
         }
-        if program.has_ended() {
+        if program.is_over() {
             return Ok(Turn::End);
         }
         let done = program.counters().instructions;
@@ -157,7 +157,7 @@ impl Sampler {
             return Ok(Turn::At(now));
         }
         program.pause_at(self.next);
-        self.meters.chip.node.borrow_mut().resume_at(now);
+        self.meters.chip.cores.nodes()[0].borrow_mut().resume(now);
         self.phase = Phase::LeadIn { start: self.next };
         Ok(Turn::GoOn)
     }
@@ -178,7 +178,7 @@ impl Sampler {
         self.units.iter().for_each(|unit| sum += unit.counts);
         let extent = Extent {
             instructions,
-            detailed: self.meters.chip.node.borrow().instructions(),
+            detailed: self.meters.chip.cores.nodes()[0].borrow().instructions(),
             distance: self.schedule.distance(),
             error: self.options.error,
         };

@@ -90,9 +90,10 @@ impl Caches {
         }
         let Some(vacancy) = self.l1d_mshrs.spare(cycle) else { return false };
         let looked_up = cycle + self.l1d_latency + self.l2_latency;
-        if register.is_none() && self.hit_l2(half) {
+        let in_l2 = if register.is_none() { self.hit_l2(half) } else { None };
+        if let Some(state) = in_l2 {
             self.l1d_mshrs.take(vacancy, looked_up);
-            self.fill_l1d(half, looked_up, Purpose::Ahead, looked_up, out);
+            self.fill_l1d(half, looked_up, Purpose::Ahead, state, looked_up, out);
         } else {
             let Some(register) = register.or_else(|| self.ask_ahead(half, looked_up, out)) else { return false };
             self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));

@@ -1,7 +1,8 @@
 //! The private caches: L1I, L1D and the L2 behind both.
 //!
-//! Hits in either level are answered at once with the cycle of their data. Only what misses L2 leaves: it is appended to
-//! the requests, and whoever waits is remembered until the line is [filled](Caches::filled). Lines are written back and
+//! Hits in either level are answered at once with the cycle of their data. Only what misses L2 leaves, and stores to lines
+//! that other cores may have: it is appended to the requests, and whoever waits is remembered until the line is
+//! [filled](Caches::filled). All copies of a line in one core may be written, or none. Lines are written back and
 //! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
 //! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 
@@ -16,9 +17,9 @@ use super::mshr::Mshrs;
 use super::outstanding::{Outstanding, Purpose};
 use super::prefetch::{Prefetcher, Unused};
 use super::timed::TimedTags;
-use super::waiting::{List, Lists};
+use super::waiting::Lists;
 use super::{Request, RequestKind, UNKNOWN};
-use crate::cache::{Evicted, TagArray};
+use crate::cache::{State, TagArray};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr};
 
@@ -50,7 +51,7 @@ pub(super) struct Caches {
     /// By the number of the L2 register.
     pub(super) outstanding: Box<[Outstanding]>,
     /// Who waits for what is outstanding, and before which cycle it cannot have that.
-    waiters: Lists<(Waiter, u64)>,
+    pub(super) waiters: Lists<(Waiter, u64)>,
     stalled: VecDeque<Stalled>,
     /// Whether there is a prefetcher.
     pub(super) prefetches: bool,
@@ -58,10 +59,16 @@ pub(super) struct Caches {
     pub(super) l2_prefetcher: Option<Prefetcher>,
     /// The latest instructions whose load, and whose store, the prefetchers have seen.
     pub(super) latest_seen: [u64; 2],
-    l1d_unused: Unused,
-    l2_unused: Unused,
+    pub(super) l1d_unused: Unused,
+    pub(super) l2_unused: Unused,
     /// The latest arrival: nothing is sent out before it.
-    latest_fill: u64,
+    pub(super) latest_fill: u64,
+    /// Whether clean lines that L2 evicts are sent out as well.
+    pub(super) sends_clean_victims: bool,
+    /// Whether any line ever came to be read only.
+    pub(super) has_shared: bool,
+    /// Stores to lines that were held, but not to be written.
+    pub(super) upgrades: u64,
     pub(super) l1i_counters: CacheCounters,
     pub(super) l1d_counters: CacheCounters,
     pub(super) l2_counters: CacheCounters,
@@ -98,6 +105,9 @@ impl Caches {
             l1d_unused: unused(&config.l1d),
             l2_unused: unused(&config.l2),
             latest_fill: 0,
+            sends_clean_victims: false,
+            has_shared: false,
+            upgrades: 0,
             l1i_counters: CacheCounters::default(),
             l1d_counters: CacheCounters::default(),
             l2_counters: CacheCounters::default(),
@@ -166,6 +176,9 @@ impl Caches {
         let key = self.l1d_lines.key(half);
         let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(half, cycle, waiter, out) };
         if matches!(waiter, Waiter::Store(_)) {
+            if self.l1d.tags.state(slot) == State::Shared {
+                return self.data_miss(half, cycle, waiter, out);
+            }
             self.l1d.tags.mark_dirty(slot);
         }
         self.l1d_counters.hits += waiter.counted();
@@ -176,6 +189,7 @@ impl Caches {
         Answer::At(ready)
     }
 
+    /// Sends an access to L2, and beyond if the line is not there or not to be written.
     fn data_miss(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         if let Some(register) = self.under_way(half) {
             return self.join(register, half, cycle, waiter);
@@ -184,19 +198,29 @@ impl Caches {
         let looked_up = vacancy.start + self.l1d_latency + self.l2_latency;
         let write = matches!(waiter, Waiter::Store(_));
         let purpose = if write { Purpose::Write } else { Purpose::Read };
-        if self.hit_l2(half) {
+        let in_l2 = self.hit_l2(half);
+        if let Some(state) = in_l2.filter(|state| !write || *state > State::Shared) {
             self.l1d_mshrs.take(vacancy, looked_up);
             self.l1d_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.fill_l1d(half, looked_up, purpose, looked_up, out);
+            self.fill_l1d(half, looked_up, purpose, state, looked_up, out);
             return Answer::At(looked_up);
         }
-        let kind = if write { RequestKind::ReadForOwnership } else { RequestKind::Read };
+        let kind = match write {
+            true if in_l2.is_some() || self.in_l1d(half) => RequestKind::Upgrade,
+            true => RequestKind::ReadForOwnership,
+            false => RequestKind::Read,
+        };
+        if kind == RequestKind::Upgrade
+            && let Some(register) = self.l2_mshrs.find(half.line().0)
+        {
+            return self.join(register, half, cycle, waiter);
+        }
         let Some(register) = self.ask(half, looked_up, kind, waiter, out) else { return Answer::Stalled };
         let data = self.l1d_lines.covered(half);
         self.outstanding[register].want_data(data, purpose, &mut self.l1d_counters.prefetches);
         self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
-        self.l1d_counters.misses += 1;
+        self.l1d_counters.misses += u64::from(kind != RequestKind::Upgrade);
         Answer::Asked
     }
 
@@ -241,10 +265,10 @@ impl Caches {
             return Answer::Asked;
         }
         // Code that was just written may be in L1D alone.
-        if self.hit_l2(half) || self.in_l1d(half) {
+        if self.hit_l2(half).is_some() || self.in_l1d(half) {
             self.l1i_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.l1i.fill(key, looked_up, false);
+            self.l1i.fill(key, looked_up, State::Shared);
             return Answer::At(looked_up);
         }
         let kind = RequestKind::Instruction;
@@ -265,13 +289,13 @@ impl Caches {
         (wanted || self.l2.probe(self.l2_lines.key(half)).is_none()).then_some(register)
     }
 
-    /// Looks up in L2 for a first-level cache; tells whether it is there.
-    pub(super) fn hit_l2(&mut self, half: Half) -> bool {
-        let Some(slot) = self.l2.lookup(self.l2_lines.key(half)) else { return false };
+    /// Looks up in L2 for a first-level cache; what may be done with it, if it is there.
+    pub(super) fn hit_l2(&mut self, half: Half) -> Option<State> {
+        let slot = self.l2.lookup(self.l2_lines.key(half))?;
         if self.l2_unused.take(slot) {
             self.l2_counters.prefetches.count_use(false);
         }
-        true
+        Some(self.l2.state(slot))
     }
 
     /// Asks for the line of `half` from beyond L2, if there is a register for it; tells which it took.
@@ -290,68 +314,12 @@ impl Caches {
         let second = self.l2_lines.covered(half);
         self.outstanding[register].want_second(second, false, &mut self.l2_counters.prefetches);
         self.waiters.push(&mut self.outstanding[register].waiters, (waiter, cycle));
-        self.l2_counters.misses += 1;
+        match kind {
+            RequestKind::Upgrade => self.upgrades += 1,
+            _ => self.l2_counters.misses += 1,
+        }
         self.send(line, vacancy.start, kind, out);
         Some(register)
-    }
-
-    /// Takes in a line that arrived, and hands over the list of those that waited.
-    pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) -> List {
-        self.latest_fill = self.latest_fill.max(cycle);
-        let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else {
-            panic!("line {line} was filled but not asked for");
-        };
-        let wanted = self.outstanding[register];
-        for half in self.l2_lines.some_of(line, wanted.second) {
-            let purpose = wanted.second_purpose(self.l2_lines.covered(half));
-            self.fill_l2(half, purpose, cycle, out);
-        }
-        for half in self.l1d_lines.some_of(line, wanted.data) {
-            self.l1d_mshrs.arrived(self.l1d_lines.key(half), cycle);
-            let purpose = wanted.data_purpose(self.l1d_lines.covered(half));
-            self.fill_l1d(half, cycle, purpose, cycle, out);
-        }
-        for half in self.l1i_lines.some_of(line, wanted.code) {
-            self.l1i.fill(self.l1i_lines.key(half), cycle, false);
-        }
-        wanted.waiters
-    }
-
-    /// The next of those that waited, and before which cycle it cannot have what it waited for.
-    pub(super) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
-        self.waiters.pop(list)
-    }
-
-    pub(super) fn fill_l1d(&mut self, half: Half, arrival: u64, purpose: Purpose, cycle: u64, out: &mut Vec<Request>) {
-        let (slot, evicted) = self.l1d.fill(self.l1d_lines.key(half), arrival, purpose == Purpose::Write);
-        self.l1d_counters.prefetches.useless += u64::from(self.l1d_unused.take(slot));
-        if purpose == Purpose::Ahead {
-            self.l1d_unused.note(slot);
-        }
-        if let Some(Evicted { key, dirty: true }) = evicted {
-            self.l1d_counters.writebacks += 1;
-            self.fill_l2(self.l1d_lines.first(key), Purpose::Write, cycle, out);
-        }
-    }
-
-    fn fill_l2(&mut self, half: Half, purpose: Purpose, cycle: u64, out: &mut Vec<Request>) {
-        let key = self.l2_lines.key(half);
-        let dirty = purpose == Purpose::Write;
-        if let Some(slot) = self.l2.lookup(key) {
-            if dirty {
-                self.l2.mark_dirty(slot);
-            }
-            return;
-        }
-        let (slot, evicted) = self.l2.insert(key, dirty);
-        self.l2_counters.prefetches.useless += u64::from(self.l2_unused.take(slot));
-        if purpose == Purpose::Ahead {
-            self.l2_unused.note(slot);
-        }
-        if let Some(Evicted { key, dirty: true }) = evicted {
-            self.l2_counters.writebacks += 1;
-            self.send(self.l2_lines.first(key).line(), cycle, RequestKind::WriteBack, out);
-        }
     }
 
     pub(super) fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) {
@@ -362,16 +330,5 @@ impl Caches {
     /// Lines asked for that have not arrived.
     pub(super) fn outstanding(&self) -> usize {
         self.l2_mshrs.outstanding()
-    }
-
-    /// Drops `line` everywhere; whether a copy was dirty.
-    pub(super) fn invalidate(&mut self, line: LineAddr) -> bool {
-        let drop = |tags: &mut TagArray, lines: LineSize| {
-            let keys = lines.within(line).map(|half| lines.key(half));
-            keys.fold(false, |dirty, key| tags.invalidate(key).unwrap_or(false) | dirty)
-        };
-        drop(&mut self.l1i.tags, self.l1i_lines);
-        let in_l1d = drop(&mut self.l1d.tags, self.l1d_lines);
-        drop(&mut self.l2, self.l2_lines) | in_l1d
     }
 }

@@ -64,6 +64,8 @@ pub struct LostCycles {
     pub store_queue: u64,
     /// Serialising instructions.
     pub serial: u64,
+    /// There was nothing to execute, because other cores' part of the program had to come first.
+    pub idle: u64,
 }
 
 /// Everything that a core counts; plain sums over the run.
@@ -85,6 +87,8 @@ pub struct NodeCounters {
     pub stores: u64,
     /// Loads that took their data from the store queue.
     pub forwarded: u64,
+    /// Stores that found their line held, but perhaps by other cores too.
+    pub upgrades: u64,
     /// The first-level instruction cache; one access per change of line.
     pub l1i: CacheCounters,
     /// The first-level data cache.
@@ -99,4 +103,15 @@ pub struct NodeCounters {
     pub stlb: HitCounters,
     /// Where dispatch lost time.
     pub lost_cycles: LostCycles,
+}
+
+impl NodeCounters {
+    /// What this core and another counted: sums, but of the cycles, which passed at the same time, the most.
+    #[must_use]
+    pub fn beside(self, other: NodeCounters) -> NodeCounters {
+        let mut sum = self;
+        sum += other;
+        sum.cycles = self.cycles.max(other.cycles);
+        sum
+    }
 }

@@ -62,11 +62,6 @@ impl Front {
         }
     }
 
-    /// Nothing enters the window before `cycle`.
-    pub(super) fn hold_until(&mut self, cycle: u64) {
-        self.redirected_at = self.redirected_at.max(cycle);
-    }
-
     /// The predictors see a branch that went to `next`.
     pub(super) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
         self.predictor.predict(branch, next);
@@ -77,6 +72,11 @@ impl Core {
     /// The cycle in which the latest instruction entered the window.
     pub(super) fn now(&self) -> u64 {
         self.front.dispatch.cycle()
+    }
+
+    /// Nothing enters the window before `cycle`: there was nothing to execute.
+    pub(super) fn resume(&mut self, cycle: u64) {
+        self.counters.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
     }
 
     /// The cycle in which the instruction enters the window, or nothing if that depends on what memory has not answered.

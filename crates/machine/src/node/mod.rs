@@ -13,10 +13,11 @@
 //! | `units.rs` | functional units and ports, booked by the cycle |
 //! | `stores.rs` | the store queue and forwarding from it |
 //! | `branch.rs`, `tage.rs` | branch prediction |
-//! | `caches.rs`, `contents.rs`, `mshr.rs`, `timed.rs` | private caches and their misses |
+//! | `caches.rs`, `fill.rs`, `contents.rs`, `mshr.rs`, `timed.rs` | private caches, their misses, what enters them |
 //! | `lines.rs`, `outstanding.rs` | lines of 32 and 64 bytes, and what is known of those under way |
 //! | `access.rs`, `lookups.rs` | who asks, and the way into L1D |
 //! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
+//! | `sharing.rs` | what other cores do to the lines in the private caches |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `warm.rs`, `caches/warm.rs` | the same tables without the time, between the windows of a sampled run |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
@@ -30,6 +31,7 @@ mod config;
 mod contents;
 mod core;
 mod counters;
+mod fill;
 mod front;
 mod lines;
 mod lookups;
@@ -38,6 +40,7 @@ mod outstanding;
 mod prefetch;
 mod queue;
 mod schedule;
+mod sharing;
 mod stores;
 mod tage;
 mod timed;
@@ -57,6 +60,7 @@ pub use config::{
 };
 pub use counters::{CacheCounters, HitCounters, LostCycles, NodeCounters, PrefetchCounters};
 pub use prefetch::PrefetcherConfig;
+pub use sharing::Permission;
 pub use walk::PageTables;
 
 use self::core::Core;
@@ -111,6 +115,11 @@ pub trait Feed {
     /// # Errors
     /// Whatever the source has to report; the node hands it on and may be asked to go on afterwards.
     fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error>;
+
+    /// Whether it was the program's end that [`Feed::next`] came to; else there is only nothing for the moment.
+    fn has_ended(&self) -> bool {
+        true
+    }
 }
 
 /// Why a node stopped.
@@ -120,7 +129,9 @@ pub enum Pause {
     Blocked,
     /// It reached the time that it was given.
     Reached,
-    /// The feed has nothing more for now. Lines may still be under way: see [`Node::outstanding`].
+    /// There is nothing to execute for the moment: see [`Node::resume`].
+    Idle,
+    /// The feed has nothing more, or nothing more for now. Lines may still be under way: see [`Node::outstanding`].
     Finished,
 }
 
@@ -131,15 +142,26 @@ pub enum RequestKind {
     Read,
     /// To be written by the program.
     ReadForOwnership,
+    /// To be written by the program, and already held to be read.
+    Upgrade,
     /// To be executed.
     Instruction,
     /// Expected to be wanted.
     Prefetch,
     /// Dirty, and evicted.
     WriteBack,
+    /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`]).
+    CleanVictim,
 }
 
-/// A line that crosses the edge of L2. All kinds but write-backs are answered by [`Node::filled`].
+impl RequestKind {
+    /// Whether the node waits for an answer.
+    pub fn is_answered(self) -> bool {
+        !matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
+    }
+}
+
+/// A line that crosses the edge of L2. All kinds but evictions are answered by [`Node::answered`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// When.
@@ -215,7 +237,7 @@ impl Node {
                 return Ok(Pause::Reached);
             }
             match feed.next()? {
-                None => return Ok(Pause::Finished),
+                None => return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle }),
                 Some(step) => {
                     let step = self.cutter.cut(step);
                     if let Some(walker) = &mut self.core.walker {
@@ -230,13 +252,21 @@ impl Node {
         }
     }
 
-    /// A line asked for has arrived at L2's edge at `at`: fills L2 and L1 and schedules what waited, which may append
-    /// requests, write-backs of victims included.
+    /// [`Node::answered`] in a machine where no other core has lines.
     ///
     /// # Panics
-    /// If the line was not asked for, or was filled already.
+    /// As [`Node::answered`].
     pub fn filled(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) {
-        self.core.filled(line, self.clock.cycle_at_or_after(at).0, out);
+        self.answered(line, at, Permission::Exclusive, out);
+    }
+
+    /// A line asked for has arrived at L2's edge at `at`: fills L2 and L1 and schedules what waited, which may append
+    /// requests, write-backs of victims included. If it is shared, stores that waited ask again.
+    ///
+    /// # Panics
+    /// If the line was not asked for, or was answered already.
+    pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) {
+        self.core.filled(line, self.clock.cycle_at_or_after(at).0, permission, out);
     }
 
     /// Lines asked for that have not arrived.
@@ -271,18 +301,9 @@ impl Node {
             itlb,
             dtlb,
             stlb,
+            upgrades: core.caches.upgrades,
             ..core.counters
         }
-    }
-
-    /// Drops a line from all private caches, because someone else writes it; whether any copy was dirty.
-    pub fn invalidate(&mut self, line: LineAddr) -> bool {
-        self.core.caches.invalidate(line)
-    }
-
-    /// Whether any private cache has the line.
-    pub fn holds(&self, line: LineAddr) -> bool {
-        self.core.caches.holds(line)
     }
 
     /// Every dirty line still held, by address.

@@ -28,6 +28,15 @@ impl Pacer {
         self.used = self.width;
     }
 
+    /// No event before `cycle`; how many cycles that puts the next one off, at least.
+    pub(super) fn skip_to(&mut self, cycle: u64) -> u64 {
+        let skipped = cycle.saturating_sub(self.cycle);
+        if skipped > 0 {
+            (self.cycle, self.used) = (cycle, 0);
+        }
+        skipped
+    }
+
     /// The cycle of the next event, which may not be before `earliest`.
     #[inline]
     pub(super) fn next(&mut self, earliest: u64) -> u64 {

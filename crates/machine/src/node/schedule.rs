@@ -8,7 +8,7 @@ use super::lines::Half;
 use super::stores::Forward;
 use super::tlb::{Looked, Side};
 use super::walk::{Next, Translated};
-use super::{PageKey, Touch, UNKNOWN};
+use super::{PageKey, Permission, Touch, UNKNOWN};
 use units::LineAddr;
 
 impl Core {
@@ -214,10 +214,15 @@ impl Core {
     }
 
     /// A line arrived: tells all that waited for it, and all that waited for those.
-    pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
-        let mut waiters = self.caches.filled(line, cycle, out);
+    pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, permission: Permission, out: &mut Vec<Request>) {
+        let mut waiters = self.caches.filled(line, cycle, permission, out);
         while let Some((waiter, earliest)) = self.caches.next_waiter(&mut waiters) {
-            self.answer(waiter, cycle.max(earliest), out);
+            let cycle = cycle.max(earliest);
+            match (waiter, permission) {
+                // It had joined a read.
+                (Waiter::Store(store), Permission::Shared) => self.write(store, cycle, out),
+                _ => self.answer(waiter, cycle, out),
+            }
         }
         while let Some((waiter, answer)) = self.caches.retry(cycle, out) {
             match (answer, waiter) {

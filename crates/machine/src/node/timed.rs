@@ -3,7 +3,7 @@
 //! What is a hit for the tags may be data that arrives a few cycles from now. Keeping the arrival beside the tag merges
 //! such accesses without a look at any miss register.
 
-use crate::cache::{Evicted, Replacement, Slot, TagArray};
+use crate::cache::{Evicted, Replacement, Slot, State, TagArray};
 
 #[derive(Clone, Debug)]
 pub(super) struct TimedTags {
@@ -19,8 +19,8 @@ impl TimedTags {
     }
 
     /// Enters `key`, which arrives at `arrival`; tells where, and what had to leave.
-    pub(super) fn fill(&mut self, key: u64, arrival: u64, dirty: bool) -> (Slot, Option<Evicted>) {
-        let (slot, evicted) = self.tags.insert(key, dirty);
+    pub(super) fn fill(&mut self, key: u64, arrival: u64, state: State) -> (Slot, Option<Evicted>) {
+        let (slot, evicted) = self.tags.insert_as(key, state);
         self.arrivals[slot.index()] = arrival;
         (slot, evicted)
     }

@@ -7,7 +7,7 @@ use super::config::{NodeConfig, TlbConfig};
 use super::counters::HitCounters;
 use super::timed::TimedTags;
 use super::{PageKey, UNKNOWN};
-use crate::cache::Replacement;
+use crate::cache::{Replacement, State};
 
 /// Which first-level buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ impl Tlbs {
         self.counters[side as usize].misses += 1;
         let looked = self.second_level(page, looked_up + self.second_latency);
         if let Looked::Up(ready) = looked {
-            self.first(side).fill(page.0, ready, false);
+            self.first(side).fill(page.0, ready, State::Shared);
         }
         looked
     }
@@ -80,7 +80,7 @@ impl Tlbs {
         let Some(walk_latency) = self.walk_latency else { return Looked::Missed(looked_up) };
         let walked = looked_up + walk_latency;
         self.counters[2].misses += 1;
-        self.second.fill(page.0, walked, false);
+        self.second.fill(page.0, walked, State::Shared);
         Looked::Up(walked)
     }
 
@@ -103,10 +103,10 @@ impl Tlbs {
 
     /// A walk is done.
     pub(super) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
-        self.second.fill(page.0, cycle, false);
+        self.second.fill(page.0, cycle, State::Shared);
         for side in sides {
             if self.first(side).tags.probe(page.0).is_none() {
-                self.first(side).fill(page.0, cycle, false);
+                self.first(side).fill(page.0, cycle, State::Shared);
             }
         }
     }

@@ -8,7 +8,7 @@ use super::lines::Half;
 use super::prefetch::Seen;
 use super::tlb::{Looked, Side};
 use super::{Node, PageKey, PageTables, Request, Touch};
-use units::{LineAddr, Time, VirtAddr};
+use units::{LineAddr, VirtAddr};
 use workload::instruction::Instruction;
 
 impl Node {
@@ -73,11 +73,6 @@ impl Node {
     #[inline]
     pub fn warm_branch(&mut self, branch: &Instruction, next: VirtAddr) {
         self.core.front.learn(branch, next);
-    }
-
-    /// Nothing enters the window before `at`.
-    pub fn resume_at(&mut self, at: Time) {
-        self.core.front.hold_until(self.clock.cycle_at_or_after(at).0);
     }
 
     fn warm_translation(&mut self, side: Side, page: PageKey, out: &mut Vec<Request>) {

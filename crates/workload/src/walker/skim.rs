@@ -7,7 +7,7 @@
 use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
 use crate::error::WorkloadError;
 use crate::instruction::{Flow, Instruction};
-use crate::source::Source;
+use crate::source::Supplier;
 use crate::stream::{Access, AccessKind, Block, LineCause, Strand};
 use std::ops::ControlFlow;
 use units::VirtAddr;
@@ -38,7 +38,7 @@ enum Stop {
     Told(Control, u8, u64),
 }
 
-impl<S: Source> Walker<S> {
+impl<S: Supplier> Walker<S> {
     /// Skims whole blocks until one more would make it more than `most` instructions, `to` breaks it off, or nothing is
     /// left but what [`Walker::next_step`] holds back to the end. Returns how many instructions were skimmed. If `most` is
     /// less than a block may have, nothing is.
@@ -54,7 +54,12 @@ impl<S: Source> Walker<S> {
         loop {
             match self.skim_chunk(most, &mut count, to)? {
                 Stop::ChunkEnd if self.drained => return Ok(count),
-                Stop::ChunkEnd => self.next_chunk()?,
+                Stop::ChunkEnd => {
+                    self.next_chunk()?;
+                    if self.waiting {
+                        return Ok(count);
+                    }
+                }
                 Stop::Enough => return Ok(count),
                 Stop::Told(which, detail, operand) => {
                     count += self.finish_before(which);

@@ -4,6 +4,7 @@
 //! for a prefetch there is always room. Nothing may be under way.
 
 use super::Caches;
+use crate::cache::State;
 use crate::node::lines::Half;
 use crate::node::outstanding::Purpose;
 use crate::node::prefetch::Seen;
@@ -37,16 +38,16 @@ impl Caches {
     fn warm_data_miss(&mut self, half: Half, store: bool, out: &mut Vec<Request>) {
         let (kind, purpose) =
             if store { (RequestKind::ReadForOwnership, Purpose::Write) } else { (RequestKind::Read, Purpose::Read) };
-        if !self.hit_l2(half) {
+        if self.hit_l2(half).is_none() {
             self.ask_warm(half, kind, Purpose::Read, out);
         }
-        self.fill_l1d(half, LONG_AGO, purpose, LONG_AGO, out);
+        self.fill_l1d(half, LONG_AGO, purpose, State::Exclusive, LONG_AGO, out);
     }
 
     /// Brings a line into L2 from beyond.
     fn ask_warm(&mut self, half: Half, kind: RequestKind, purpose: Purpose, out: &mut Vec<Request>) {
         self.send(half.line(), LONG_AGO, kind, out);
-        self.fill_l2(half, purpose, LONG_AGO, out);
+        self.fill_l2(half, purpose, State::Exclusive, LONG_AGO, out);
     }
 
     /// The front end comes to a line of code.
@@ -59,10 +60,10 @@ impl Caches {
 
     #[cold]
     fn warm_code_miss(&mut self, half: Half, out: &mut Vec<Request>) {
-        if !self.hit_l2(half) && !self.in_l1d(half) {
+        if self.hit_l2(half).is_none() && !self.in_l1d(half) {
             self.ask_warm(half, RequestKind::Instruction, Purpose::Read, out);
         }
-        self.l1i.fill(self.code_key(half), LONG_AGO, false);
+        self.l1i.fill(self.code_key(half), LONG_AGO, State::Shared);
     }
 
     /// The prefetchers see an access, which missed in L1D or not; what they expect is there at once.
@@ -74,10 +75,10 @@ impl Caches {
         for address in prefetcher.expect(seen) {
             let half = Half::at(address);
             if !self.in_l1d(half) {
-                if !self.hit_l2(half) {
+                if self.hit_l2(half).is_none() {
                     self.ask_warm(half, RequestKind::Prefetch, Purpose::Read, out);
                 }
-                self.fill_l1d(half, LONG_AGO, Purpose::Ahead, LONG_AGO, out);
+                self.fill_l1d(half, LONG_AGO, Purpose::Ahead, State::Exclusive, LONG_AGO, out);
                 self.warm_ahead_l2(Seen { address, ..seen }, out);
             }
         }

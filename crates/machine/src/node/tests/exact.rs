@@ -308,8 +308,8 @@ fn a_dirty_line_is_written_back_exactly_once() {
 fn an_invalidated_line_is_gone_and_its_dirt_is_told() {
     let mut bench = Bench::warm(&small(), &[64]);
     bench.cycles(&[store(1, 64, 0)]);
-    assert!(bench.node.invalidate(LineAddr(64)));
-    assert!(!bench.node.invalidate(LineAddr(64)));
+    assert_eq!(bench.node.invalidate(LineAddr(64)), Some(true));
+    assert_eq!(bench.node.invalidate(LineAddr(64)), None);
     assert!(bench.node.dirty_lines().is_empty());
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
 }
@@ -339,4 +339,57 @@ fn nothing_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
     assert_eq!(bench.node.run(&mut Script { ops: ops[1..].iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
     assert_eq!(out[1].line, LineAddr(65));
     assert!(out[1].at >= late);
+}
+
+#[test]
+fn a_store_to_a_shared_line_asks_to_write_it_and_a_load_of_it_asks_nothing() {
+    let mut bench = Bench::warm(&small(), &[64]);
+    assert_eq!(bench.node.downgrade(LineAddr(64)), Some(false));
+    assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
+    assert!(bench.requests.is_empty());
+    bench.cycles(&[store(1, 64, 0), store(2, 64, 8)]);
+    assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Upgrade)), (1, 1));
+    assert_eq!(bench.node.permission(LineAddr(64)), Some(Permission::Exclusive));
+    assert_eq!((bench.node.dirty_lines(), bench.node.counters().upgrades), (vec![LineAddr(64)], 1));
+    bench.cycles(&[store(1, 64, 0)]);
+    assert!(bench.requests.is_empty(), "it may write the line now");
+}
+
+#[test]
+fn a_store_that_joined_a_read_asks_again_if_the_line_comes_shared() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let mut out = Vec::new();
+    for op in [load(1, &[], 64, 0), store(2, 64, 8)] {
+        assert!(bench.node.core.enter(&step(&op), &mut out));
+    }
+    let read = out.remove(0);
+    assert_eq!((read.kind, out.len(), bench.node.outstanding()), (RequestKind::Read, 0, 1));
+    bench.node.answered(LineAddr(64), read.at, Permission::Shared, &mut out);
+    assert_eq!((out.len(), out[0].kind, bench.node.outstanding()), (1, RequestKind::Upgrade, 1));
+    assert!(bench.node.dirty_lines().is_empty());
+    let at = out.remove(0).at;
+    bench.node.answered(LineAddr(64), at, Permission::Exclusive, &mut out);
+    assert_eq!((bench.node.dirty_lines(), bench.node.outstanding()), (vec![LineAddr(64)], 0));
+}
+
+#[test]
+fn a_downgraded_line_is_clean_and_tells_once_that_it_was_dirty() {
+    let mut bench = Bench::new(&small());
+    bench.cycles(&[store(1, 64, 0)]);
+    assert_eq!(bench.node.downgrade(LineAddr(64)), Some(true));
+    assert_eq!(bench.node.downgrade(LineAddr(64)), Some(false));
+    assert_eq!((bench.node.dirty_lines(), bench.node.permission(LineAddr(64))), (vec![], Some(Permission::Shared)));
+    assert_eq!(bench.node.downgrade(LineAddr(65)), None);
+}
+
+#[test]
+fn nothing_enters_the_window_before_the_core_resumes() {
+    for cycle in [1_000, 1_001] {
+        let mut bench = Bench::warm(&small(), &[]);
+        let before = bench.node.now();
+        bench.node.resume(Time::ZERO + bench.node.clock.span(Cycles(cycle)));
+        bench.run(&[alu(&[1], &[])]);
+        assert_eq!(bench.node.now(), bench.node.clock.start_of(Cycles(cycle)));
+        assert_eq!(bench.node.counters().lost_cycles.idle, cycle - bench.node.clock.cycle_at_or_after(before).0);
+    }
 }

@@ -128,9 +128,9 @@ fn both_halves_are_invalidated_together() {
         let mut bench = Bench::new(&config);
         bench.cycles(&[load(1, &[], 64, 0), store(1, 64, 32)]);
         assert!(bench.node.holds(LineAddr(64)));
-        assert!(bench.node.invalidate(LineAddr(64)));
+        assert_eq!(bench.node.invalidate(LineAddr(64)), Some(true));
         assert!(!bench.node.holds(LineAddr(64)));
-        assert!(!bench.node.invalidate(LineAddr(64)));
+        assert_eq!(bench.node.invalidate(LineAddr(64)), None);
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
     }
 }

@@ -1,0 +1,350 @@
+//! Cores against a flat memory: whatever they do to a few lines, and however their requests interleave, a line has one
+//! writer or many readers, every read sees the latest write, and no write is lost.
+
+use super::*;
+use crate::node::{CacheConfig, Feed, PageKey, Pause, Step, Touch};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use units::{Bytes, Duration, VirtAddr};
+use workload::instruction::{Class, Flow, Instruction};
+
+/// Lines of data; more than L1D holds, fewer than would never meet.
+const LINES: u64 = 12;
+const CODE: LineAddr = LineAddr(LINES);
+
+/// Mistakes that a protocol can make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Planted {
+    Nothing,
+    /// One of the cores asked to give a line up keeps it.
+    SkippedInvalidation,
+    /// What a core had written is dropped when another reads it.
+    LostDowngrade,
+}
+
+/// One load or store, and then nothing for the moment.
+struct Once {
+    instruction: Instruction,
+    touch: Touch,
+    due: bool,
+}
+
+impl Once {
+    fn new(line: LineAddr, upper: bool, store: bool) -> Once {
+        let instruction = Instruction {
+            pc: VirtAddr(0x1000),
+            bytes: 4,
+            class: Class::IntAlu,
+            flow: Flow::Next,
+            address_sources: Default::default(),
+            sources: Default::default(),
+            destinations: Default::default(),
+        };
+        let offset = if upper { 32 } else { 0 };
+        Once { instruction, touch: Touch { offset, ..touch(line, store) }, due: true }
+    }
+}
+
+fn touch(line: LineAddr, store: bool) -> Touch {
+    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store }
+}
+
+impl Feed for Once {
+    type Error = Infallible;
+
+    fn next(&mut self) -> Result<Option<Step<'_>>, Infallible> {
+        let step = Step {
+            instruction: &self.instruction,
+            code: touch(CODE, false),
+            touches: std::slice::from_ref(&self.touch),
+            tables: &[],
+            next: None,
+        };
+        Ok(std::mem::take(&mut self.due).then_some(step))
+    }
+
+    fn has_ended(&self) -> bool {
+        false
+    }
+}
+
+/// One step of a random program of several cores.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    /// A core, if it has nothing to do, begins an access.
+    Access { core: usize, line: u64, upper: bool, store: bool },
+    /// One of the requests that are on their way arrives.
+    Handle(usize),
+    /// One of the lines that are on their way up arrives.
+    Answer(usize),
+    /// The last-level cache makes room, and takes the line from everybody.
+    Recall(u64),
+}
+
+/// What each copy of a line holds is the number of the write that made it.
+#[derive(Default)]
+struct Values {
+    /// In coherence order: what a read must see.
+    flat: BTreeMap<LineAddr, u64>,
+    /// In the last-level cache or in memory.
+    below: BTreeMap<LineAddr, u64>,
+    /// In a core's private caches.
+    copies: Vec<BTreeMap<LineAddr, u64>>,
+    writes: u64,
+}
+
+fn at(values: &BTreeMap<LineAddr, u64>, line: LineAddr) -> u64 {
+    values.get(&line).copied().unwrap_or(0)
+}
+
+struct Harness {
+    domain: Domain,
+    planted: Planted,
+    now: Time,
+    /// By core, the line of its access, whether in the upper half, and whether it is a store.
+    doing: Vec<Option<(LineAddr, bool, bool)>>,
+    requests: Vec<(usize, Request)>,
+    /// Lines under way to a core.
+    granted: Vec<(usize, LineAddr, Permission)>,
+    values: Values,
+}
+
+type Verdict = Result<(), String>;
+
+impl Harness {
+    fn new(cores: usize, short_lines: bool, planted: Planted) -> Harness {
+        let mut config = NodeConfig::modern();
+        let cache = |lines: u64, ways| CacheConfig { size: Bytes(lines * 64), ways, ..NodeConfig::modern().l1d };
+        (config.l1d, config.l2, config.l1i) = (cache(4, 2), cache(8, 2), cache(4, 2));
+        if short_lines {
+            (config.l1d.line, config.l1i.line) = (Bytes(32), Bytes(32));
+        }
+        Harness {
+            domain: Domain::new(&config, cores, LINES + 1),
+            planted,
+            now: Time::ZERO,
+            doing: vec![None; cores],
+            requests: Vec::new(),
+            granted: Vec::new(),
+            values: Values { copies: vec![BTreeMap::new(); cores], ..Values::default() },
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Verdict {
+        self.now += Duration::from_ns(100);
+        match action {
+            Action::Access { core, line, upper, store } if self.doing[core].is_none() => {
+                self.begin(core, LineAddr(line), upper, store)?
+            }
+            Action::Handle(which) if !self.requests.is_empty() => self.handle(which % self.requests.len()),
+            Action::Answer(which) if !self.granted.is_empty() => self.answer(which % self.granted.len())?,
+            Action::Recall(line) => self.recall(LineAddr(line)),
+            _ => {}
+        }
+        self.check_single_writer()
+    }
+
+    fn begin(&mut self, core: usize, line: LineAddr, upper: bool, store: bool) -> Verdict {
+        self.doing[core] = Some((line, upper, store));
+        let mut out = Vec::new();
+        let mut node = self.domain.nodes()[core].borrow_mut();
+        node.resume(self.now);
+        let mut feed = Once::new(line, upper, store);
+        let mut pause = node.run(&mut feed, Time::NEVER, &mut out).unwrap_or_else(|never| match never {});
+        if pause == Pause::Blocked {
+            assert!(node.outstanding() > 0, "it waits for its code");
+            pause = Pause::Idle;
+        }
+        assert_eq!(pause, Pause::Idle);
+        drop(node);
+        self.send(core, out);
+        self.perform(core)
+    }
+
+    /// Write-backs arrive at once, as nobody may overtake them.
+    fn send(&mut self, core: usize, out: Vec<Request>) {
+        for request in out {
+            match request.kind {
+                RequestKind::WriteBack => {
+                    let written = at(&self.values.copies[core], request.line);
+                    self.values.below.insert(request.line, written);
+                }
+                _ => self.requests.push((core, request)),
+            }
+        }
+    }
+
+    fn handle(&mut self, which: usize) {
+        let (core, Request { line, kind, .. }) = self.requests[which];
+        if self.granted.iter().any(|granted| granted.1 == line) {
+            return;
+        }
+        self.requests.swap_remove(which);
+        let spared = self.spared(core);
+        let claim = self.domain.claim(core, line, kind);
+        match (self.planted, claim.supplier) {
+            (Planted::SkippedInvalidation, _) if kind != RequestKind::Read => {
+                if let Some((spared, before)) = spared.filter(|(spared, _)| claim.probed.contains(*spared)) {
+                    *self.domain.nodes()[spared].borrow_mut() = before;
+                }
+            }
+            (Planted::LostDowngrade, _) => {}
+            (_, Supplier::Core { core: holder, dirty: true }) => {
+                let written = at(&self.values.copies[holder], line);
+                self.values.below.insert(line, written);
+            }
+            _ => {}
+        }
+        self.granted.push((core, line, claim.permission));
+    }
+
+    /// Another core as it is before it is asked for anything.
+    fn spared(&self, core: usize) -> Option<(usize, Node)> {
+        let spared = (core + 1) % self.doing.len();
+        (self.planted == Planted::SkippedInvalidation).then(|| (spared, self.domain.nodes()[spared].borrow().clone()))
+    }
+
+    fn answer(&mut self, which: usize) -> Verdict {
+        let (core, line, permission) = self.granted.swap_remove(which);
+        let has_it = self.domain.nodes()[core].borrow().permission(line).is_some();
+        // A core may ask for the rest of a line of which it has changed a part.
+        if !has_it {
+            let found = at(&self.values.below, line);
+            self.values.copies[core].insert(line, found);
+        }
+        // What it evicts to make room is written back with the value that it has now.
+        let mut out = Vec::new();
+        self.domain.answer(core, line, self.now, permission, &mut out);
+        self.perform(core)?;
+        self.send(core, out);
+        Ok(())
+    }
+
+    fn recall(&mut self, line: LineAddr) {
+        if self.granted.iter().any(|granted| granted.1 == line) {
+            return;
+        }
+        if let Some(core) = self.domain.recall(line) {
+            let written = at(&self.values.copies[core], line);
+            self.values.below.insert(line, written);
+        }
+    }
+
+    /// If the core has nothing under way any more, its access has happened.
+    fn perform(&mut self, core: usize) -> Verdict {
+        let Some((line, upper, store)) = self.doing[core] else { return Ok(()) };
+        let quiet = {
+            let mut node = self.domain.nodes()[core].borrow_mut();
+            let mut out = Vec::new();
+            if node.outstanding() == 0 {
+                // It may have waited for its code.
+                let mut feed = Once { due: false, ..Once::new(line, upper, store) };
+                let _ = node.run(&mut feed, Time::NEVER, &mut out).unwrap_or_else(|never| match never {});
+            }
+            let quiet = node.outstanding() == 0;
+            drop(node);
+            self.send(core, out);
+            quiet
+        };
+        if !quiet {
+            return Ok(());
+        }
+        self.doing[core] = None;
+        if store {
+            self.values.writes += 1;
+            self.values.copies[core].insert(line, self.values.writes);
+            self.values.flat.insert(line, self.values.writes);
+        } else {
+            let (seen, written) = (at(&self.values.copies[core], line), at(&self.values.flat, line));
+            if seen != written {
+                return Err(format!("core {core} read {line} as of write {seen}, and the latest is {written}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_single_writer(&self) -> Verdict {
+        for line in (0..=LINES).map(LineAddr) {
+            let held = self.domain.nodes().iter().filter_map(|node| node.borrow().permission(line));
+            let held: Vec<Permission> = held.collect();
+            if held.len() > 1 && held.contains(&Permission::Exclusive) {
+                return Err(format!("{line} has a writer and {} others", held.len() - 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets everything under way arrive, and writes back what is dirty: memory is then as the flat one.
+    fn finish(&mut self) -> Verdict {
+        for _ in 0..10_000 {
+            if self.doing.iter().all(Option::is_none) {
+                break;
+            }
+            self.act(Action::Handle(0))?;
+            self.act(Action::Answer(0))?;
+            let next = self.requests.len().min(1);
+            self.requests.rotate_left(next);
+        }
+        assert!(self.doing.iter().all(Option::is_none), "the cores wait for ever");
+        for core in 0..self.doing.len() {
+            for line in self.domain.nodes()[core].borrow().dirty_lines() {
+                self.values.below.insert(line, at(&self.values.copies[core], line));
+            }
+        }
+        let lost = self.values.flat.iter().find(|(line, written)| at(&self.values.below, **line) != **written);
+        lost.map_or(Ok(()), |(line, written)| Err(format!("write {written} to {line} was lost")))
+    }
+}
+
+fn some_actions(cores: usize) -> impl Strategy<Value = Vec<Action>> {
+    let access = (0..cores, 0..LINES, any::<bool>(), any::<bool>())
+        .prop_map(|(core, line, upper, store)| Action::Access { core, line, upper, store });
+    let action = prop_oneof![
+        8 => access,
+        8 => (0..64usize).prop_map(Action::Handle),
+        8 => (0..64usize).prop_map(Action::Answer),
+        1 => (0..LINES).prop_map(Action::Recall),
+    ];
+    prop::collection::vec(action, 1..400)
+}
+
+fn run(cores: usize, short_lines: bool, planted: Planted, actions: &[Action]) -> Verdict {
+    let mut harness = Harness::new(cores, short_lines, planted);
+    actions.iter().try_for_each(|action| harness.act(*action))?;
+    harness.finish()
+}
+
+proptest! {
+    #[test]
+    fn two_cores_agree_with_a_flat_memory(actions in some_actions(2)) {
+        prop_assert_eq!(run(2, false, Planted::Nothing, &actions), Ok(()));
+    }
+
+    #[test]
+    fn four_cores_agree_with_a_flat_memory(actions in some_actions(4)) {
+        prop_assert_eq!(run(4, false, Planted::Nothing, &actions), Ok(()));
+    }
+
+    #[test]
+    fn cores_with_short_lines_in_l1d_agree_with_a_flat_memory(actions in some_actions(2)) {
+        prop_assert_eq!(run(2, true, Planted::Nothing, &actions), Ok(()));
+    }
+}
+
+/// Whether random programs find a planted mistake.
+fn is_found(planted: Planted) -> bool {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let found = runner.run(&some_actions(2), |actions| run(2, false, planted, &actions).map_err(TestCaseError::fail));
+    found.is_err()
+}
+
+#[test]
+fn a_copy_that_is_not_invalidated_is_found() {
+    assert!(is_found(Planted::SkippedInvalidation));
+}
+
+#[test]
+fn a_write_that_is_lost_in_a_downgrade_is_found() {
+    assert!(is_found(Planted::LostDowngrade));
+}

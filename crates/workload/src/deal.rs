@@ -1,0 +1,180 @@
+//! One execution for several cores: its strands are dealt out, and each core has the chunks of its own.
+//!
+//! A recording is one list of chunks, and the strands (threads, and the processes that a program starts) take turns in
+//! it. A strand goes to the core with the fewest strands that have not ended, the first of them in doubt, and stays
+//! there; strands of one core take turns as recorded. A core asks for its next chunk; those of other cores that come
+//! before it are kept for them. The cores' progress differs, but by at most [`KEPT_WORDS_MAX`]: while more is kept, a
+//! core without a chunk of its own has nothing to do. That also keeps the strands roughly in the order in which they
+//! waited for each other, of which the recording says nothing.
+
+use crate::error::WorkloadError;
+use crate::source::{Origin, Source, Supplier, Supply};
+use crate::stream::{Chunk, Strand};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use wire::word::{self, Control, Word};
+
+/// The most words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that crosses it is kept whole.
+pub const KEPT_WORDS_MAX: usize = 1 << 20;
+
+/// Deals one source out.
+pub struct Dealer<S> {
+    source: S,
+    hands: Vec<VecDeque<Arc<Chunk>>>,
+    kept_words: usize,
+    /// The core of each strand.
+    cores: FxHashMap<Strand, usize>,
+    /// Strands that have not ended, by core.
+    live: Vec<usize>,
+    ended: bool,
+}
+
+/// One core's part of a source.
+pub struct Hand<S> {
+    dealer: Rc<RefCell<Dealer<S>>>,
+    core: usize,
+}
+
+/// Deals `source` to so many cores.
+pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<Hand<S>>) {
+    let dealer = Dealer {
+        source,
+        hands: vec![VecDeque::new(); cores],
+        kept_words: 0,
+        cores: FxHashMap::default(),
+        live: vec![0; cores],
+        ended: false,
+    };
+    let dealer = Rc::new(RefCell::new(dealer));
+    let hands = (0..cores).map(|core| Hand { dealer: dealer.clone(), core }).collect();
+    (dealer, hands)
+}
+
+impl<S: Source> Dealer<S> {
+    /// What is dealt out.
+    pub fn origin(&self) -> &Origin {
+        self.source.origin()
+    }
+
+    /// Whether a core without chunks may ask for more.
+    pub fn has_room(&self) -> bool {
+        self.kept_words < KEPT_WORDS_MAX
+    }
+
+    fn supply(&mut self, core: usize) -> Result<Supply, WorkloadError> {
+        loop {
+            if let Some(chunk) = self.hands[core].pop_front() {
+                self.kept_words -= chunk.words.len();
+                return Ok(Supply::Chunk(chunk));
+            }
+            if self.ended {
+                return Ok(Supply::End);
+            }
+            if !self.has_room() {
+                return Ok(Supply::Later);
+            }
+            match self.source.next_chunk()? {
+                Some(chunk) => self.keep(chunk),
+                None => self.ended = true,
+            }
+        }
+    }
+
+    /// Puts a chunk into the hand of its strand's core. Blocks are told to all cores: their strands may be of the same
+    /// process.
+    fn keep(&mut self, chunk: Arc<Chunk>) {
+        let owner = self.core_of(chunk.strand);
+        if !chunk.new_blocks.is_empty() && self.hands.len() > 1 {
+            let blocks = Chunk { strand: chunk.strand, new_blocks: chunk.new_blocks.clone(), words: Vec::new() };
+            let blocks = Arc::new(blocks);
+            for (_, hand) in self.hands.iter_mut().enumerate().filter(|(core, _)| *core != owner) {
+                hand.push_back(blocks.clone());
+            }
+        }
+        let last = chunk.words.last().map(|last| word::parse(*last));
+        if matches!(last, Some(Word::Control { which: Some(Control::Ended), .. })) {
+            self.live[owner] = self.live[owner].saturating_sub(1);
+        }
+        self.kept_words += chunk.words.len();
+        self.hands[owner].push_back(chunk);
+    }
+
+    fn core_of(&mut self, strand: Strand) -> usize {
+        let live = &mut self.live;
+        *self.cores.entry(strand).or_insert_with(|| {
+            let idlest = (0..live.len()).min_by_key(|core| live[*core]).unwrap_or(0);
+            live[idlest] += 1;
+            idlest
+        })
+    }
+}
+
+impl<S: Source> Supplier for Hand<S> {
+    fn supply(&mut self) -> Result<Supply, WorkloadError> {
+        self.dealer.borrow_mut().supply(self.core)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Listed, block};
+
+    fn chunk(process: u32, thread: u32, words: Vec<u64>) -> Chunk {
+        Chunk { strand: Strand { process, thread }, words, ..Chunk::default() }
+    }
+
+    /// The words of everything that a hand gets until there is nothing more, now or ever.
+    fn words(hand: &mut Hand<Listed>) -> Vec<u64> {
+        let mut words = Vec::new();
+        while let Supply::Chunk(chunk) = hand.supply().unwrap() {
+            words.extend(&chunk.words);
+        }
+        words
+    }
+
+    #[test]
+    fn each_core_has_the_chunks_of_its_own_strand_in_their_order() {
+        let chunks = (0..12).map(|n| chunk(0, n % 3, vec![n.into()])).collect();
+        let (_, mut hands) = deal(Listed::new(chunks), 3);
+        for (core, hand) in hands.iter_mut().enumerate() {
+            let core = core as u64;
+            assert_eq!(words(hand), [core, core + 3, core + 6, core + 9]);
+        }
+    }
+
+    #[test]
+    fn a_strand_that_has_ended_leaves_its_core_to_another() {
+        let ended = word::control(Control::Ended, 0, 0);
+        let chunks =
+            vec![chunk(0, 0, vec![0]), chunk(0, 1, vec![1, ended]), chunk(0, 2, vec![2]), chunk(0, 3, vec![3])];
+        let (_, mut hands) = deal(Listed::new(chunks), 2);
+        assert_eq!(words(&mut hands[1]), [1, ended, 2]);
+        assert_eq!(words(&mut hands[0]), [0, 3]);
+    }
+
+    #[test]
+    fn a_core_waits_while_too_much_is_kept_for_others_and_no_longer() {
+        let long = || chunk(0, 0, vec![7; KEPT_WORDS_MAX / 2]);
+        let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), chunk(0, 1, vec![1])]), 2);
+        assert!(matches!(hands[1].supply().unwrap(), Supply::Later));
+        assert!(!dealer.borrow().has_room());
+        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(_)));
+        assert_eq!(words(&mut hands[1]), [1]);
+        assert!(matches!(hands[1].supply().unwrap(), Supply::End), "the source has ended");
+        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(_)), "what was kept is still there");
+    }
+
+    #[test]
+    fn blocks_are_told_to_every_core_before_a_chunk_that_may_name_them() {
+        let blocks = vec![block(0, 0x100, &[&[0x90]])];
+        let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
+        let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);
+        let Supply::Chunk(told) = hands[1].supply().unwrap() else { panic!("nothing was told") };
+        assert_eq!((&told.new_blocks, told.words.len()), (&blocks, 0));
+        assert_eq!(words(&mut hands[1]), [1]);
+    }
+}
