@@ -124,15 +124,12 @@ impl Chip {
 
     /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
-        let mut under_way = self.under_way.borrow_mut();
-        let Some(core) = under_way.of(line).map(|journey| journey.core) else { return };
+        let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
         let wait = self.network.wait(core, line, self.clock.now() + delay);
-        let chip = under_way.chip.clone();
-        drop(under_way);
         if wait == Duration::ZERO {
             self.arrive(line, delay);
         } else {
-            let waited = self.clock.sleep(wait);
+            let (waited, chip) = (self.clock.sleep(wait), self.under_way.borrow().chip.clone());
             self.clock.spawn(async move {
                 waited.await;
                 if let Some(chip) = chip.upgrade() {

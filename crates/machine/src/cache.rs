@@ -170,16 +170,6 @@ impl TagArray {
         self.states[slot.index()] = State::Modified;
     }
 
-    /// Notes that the entry was written back and stays.
-    pub fn mark_clean(&mut self, slot: Slot) {
-        self.states[slot.index()] = State::Exclusive;
-    }
-
-    /// Whether the entry was written to since it entered or was last marked clean.
-    pub fn is_dirty(&self, slot: Slot) -> bool {
-        self.states[slot.index()] == State::Modified
-    }
-
     /// What may be done with the entry.
     #[inline]
     pub fn state(&self, slot: Slot) -> State {

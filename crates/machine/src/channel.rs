@@ -187,22 +187,17 @@ impl Channel {
 mod tests {
     use super::*;
     use crate::dram::DramConfig;
+    use crate::testing::clocks_of_reads;
     use sim::Executor;
     use std::cell::Cell;
 
     fn time_of_reads(lines: Vec<u64>) -> Vec<u64> {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
-        let done = Rc::new(RefCell::new(vec![0; lines.len()]));
-        for (index, line) in lines.into_iter().enumerate() {
-            let (channel, done, clock) = (channel.clone(), done.clone(), executor.clock().clone());
-            executor.clock().spawn(async move {
-                channel.read(LineAddr(line)).await;
-                done.borrow_mut()[index] = clock.now().as_fs() / 625_000;
-            });
-        }
-        executor.run();
-        done.take()
+        clocks_of_reads(&mut executor, lines, |line| {
+            let channel = channel.clone();
+            async move { channel.read(line).await }
+        })
     }
 
     #[test]

@@ -15,3 +15,6 @@ pub mod observer;
 pub mod paging;
 pub mod pcm;
 pub mod sparse;
+
+#[cfg(test)]
+mod testing;

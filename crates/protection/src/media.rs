@@ -23,6 +23,13 @@ impl Media {
         self.0.entry(slot.0).0 = *content;
     }
 
+    /// Puts into a slot what another held; a blank stays blank.
+    pub fn store(&mut self, slot: Slot, content: Untrusted) {
+        if let Untrusted(Some(bytes)) = content {
+            self.write(slot, &bytes);
+        }
+    }
+
     /// Whether nothing was ever written to a slot.
     pub fn is_blank(&self, slot: Slot) -> bool {
         !self.0.holds(slot.0)

@@ -3,6 +3,7 @@
 use super::*;
 use crate::dram::DramConfig;
 use crate::pcm::PcmConfig;
+use crate::testing::clocks_of_reads;
 use sim::Executor;
 use std::cell::RefCell;
 
@@ -14,16 +15,11 @@ fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
 fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounters) {
     let mut executor = Executor::new();
     let memory = MemorySystem::start(executor.clock(), config);
-    let done = Rc::new(RefCell::new(vec![0; lines.len()]));
-    for (index, line) in lines.into_iter().enumerate() {
-        let (memory, done, clock) = (memory.clone(), done.clone(), executor.clock().clone());
-        executor.clock().spawn(async move {
-            memory.read(LineAddr(line)).await;
-            done.borrow_mut()[index] = clock.now().as_fs() / 625_000;
-        });
-    }
-    executor.run();
-    (done.take(), memory.counters())
+    let times = clocks_of_reads(&mut executor, lines, |line| {
+        let memory = memory.clone();
+        async move { memory.read(line).await }
+    });
+    (times, memory.counters())
 }
 
 #[test]
@@ -41,16 +37,11 @@ fn one_channel_is_the_same_as_a_channel_alone() {
     let (times, counters) = reads(memory(1, Interleave::default()), lines.clone());
     let mut executor = Executor::new();
     let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
-    let done = Rc::new(RefCell::new(vec![0; lines.len()]));
-    for (index, line) in lines.into_iter().enumerate() {
-        let (channel, done, clock) = (channel.clone(), done.clone(), executor.clock().clone());
-        executor.clock().spawn(async move {
-            channel.read(LineAddr(line)).await;
-            done.borrow_mut()[index] = clock.now().as_fs() / 625_000;
-        });
-    }
-    executor.run();
-    assert_eq!((times, counters), (done.take(), channel.counters()));
+    let alone = clocks_of_reads(&mut executor, lines, |line| {
+        let channel = channel.clone();
+        async move { channel.read(line).await }
+    });
+    assert_eq!((times, counters), (alone, channel.counters()));
 }
 
 #[test]

@@ -69,25 +69,7 @@ impl Verbs for Functional {
     }
 
     fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
-        if let Untrusted(Some(bytes)) = content {
-            self.media.borrow_mut().write(slot, &bytes);
-        }
-        ready(())
-    }
-
-    fn pad(&self, _: u32) -> impl Future<Output = ()> {
-        ready(())
-    }
-
-    fn mac(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-
-    fn hash(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-
-    fn look_up(&self, _: Role) -> impl Future<Output = ()> {
+        self.media.borrow_mut().store(slot, content);
         ready(())
     }
 

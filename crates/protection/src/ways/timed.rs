@@ -282,9 +282,7 @@ impl<R: Receiver> Verbs for Timed<R> {
     async fn store(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.counters.borrow_mut().stored.count(role);
         // The bytes count from now on: a read that comes while the write waits for the queue must see them.
-        if let Untrusted(Some(bytes)) = content {
-            self.memory.media.borrow_mut().write(slot, &bytes);
-        }
+        self.memory.media.borrow_mut().store(slot, content);
         let asked = self.memory.clock.now();
         self.memory.channels.write(LineAddr(slot.0)).await;
         let waited = self.memory.clock.now() > asked;
