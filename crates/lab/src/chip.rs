@@ -15,7 +15,7 @@ use protection::verbs::{Fault, Plaintext};
 use protection::ways::Receiver;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
-use sim::resource::Queue;
+use sim::resource::WorkQueue;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -54,8 +54,8 @@ pub struct Chip {
     /// The ways between the cores and the last-level cache.
     pub network: Network,
     pub(crate) ports: Box<[Port]>,
-    /// What the cores ask for, for the last-level cache's controller.
-    pub misses: Queue<Miss>,
+    /// What the cores ask for, to be taken up when the last-level cache's controller has looked it up.
+    pub misses: WorkQueue<Miss>,
     pub(crate) llc: RefCell<Llc>,
     pub(crate) under_way: RefCell<UnderWay>,
     /// Lines that have been handed to the writers and have not arrived in memory, with how often.
@@ -80,7 +80,7 @@ impl Chip {
             cores: if inclusion == Inclusion::Victim { cores.sending_clean_victims() } else { cores },
             network: machine.network(),
             ports: (0..machine.cores).map(|_| Port::default()).collect(),
-            misses: Queue::new(clock, usize::MAX),
+            misses: WorkQueue::new(clock),
             llc: RefCell::new(Llc::new(machine.llc.sets(), ways, replacement, inclusion)),
             under_way: RefCell::new(UnderWay::new(chip.clone())),
             leaving: RefCell::default(),

@@ -75,8 +75,7 @@ impl Uncore {
             if kind.is_answered() {
                 let at = at + self.chip.network.request(core, line);
                 self.reads.set(self.reads.get() + 1);
-                // The queue has no limit: the private caches' own misses are limited.
-                let _ = self.chip.misses.push(Miss { core, line, kind, at });
+                self.chip.misses.push(at, Miss { core, line, kind });
             } else {
                 self.chip.take_back(line, kind == RequestKind::WriteBack);
             }
@@ -107,8 +106,7 @@ impl Uncore {
     async fn read_forever(self: Rc<Uncore>) {
         let verbs = Timed::new(&self.memory);
         loop {
-            let miss = self.chip.misses.pop().await;
-            self.clock.sleep_until(miss.at).await;
+            let miss = self.chip.misses.next().await;
             let Some(Claim { supplier, probed, .. }) = self.chip.claim(miss) else { continue };
             self.clock.sleep(self.probes(miss.line, probed)).await;
             if supplier != Supplier::Below || self.chip.look_up(miss.line) {

@@ -33,8 +33,6 @@ pub struct Miss {
     pub line: LineAddr,
     /// Why.
     pub kind: RequestKind,
-    /// When the last-level cache's controller has looked it up.
-    pub at: Time,
 }
 
 /// One line on its way.
@@ -154,8 +152,7 @@ impl Chip {
             self.clock.wake(task);
         }
         for miss in waiting {
-            // The queue has no limit: the private caches' own misses are limited.
-            let _ = self.misses.push(Miss { at: self.clock.now() + delay, ..miss });
+            self.misses.push(self.clock.now() + delay, miss);
         }
         if changed {
             self.changed_from_outside(line, true);

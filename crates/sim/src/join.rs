@@ -4,7 +4,7 @@
 //! for has happened and costs next to nothing if not. So no wakers are needed, and the order is always the text's.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Polls a part unless it is already done; says whether it is.
@@ -17,15 +17,28 @@ fn advance<F: Future>(part: Pin<&mut F>, output: &mut Option<F::Output>, context
     output.is_some()
 }
 
-/// Waits for both.
-pub async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
-    let (a, b, ()) = join3(a, b, async {}).await;
-    (a, b)
+/// Waits for two or three futures, which stay where they are made: nothing is moved but references.
+#[macro_export]
+macro_rules! join {
+    ($a:expr, $b:expr $(,)?) => {
+        $crate::join_pinned(::std::pin::pin!($a), ::std::pin::pin!($b), ::std::pin::pin!(::std::future::ready(())))
+            .await
+            .0
+    };
+    ($a:expr, $b:expr, $c:expr $(,)?) => {
+        match $crate::join_pinned(::std::pin::pin!($a), ::std::pin::pin!($b), ::std::pin::pin!($c)).await {
+            ((a, b), c) => (a, b, c),
+        }
+    };
 }
 
-/// Waits for all three.
-pub async fn join3<A: Future, B: Future, C: Future>(a: A, b: B, c: C) -> (A::Output, B::Output, C::Output) {
-    let (mut a, mut b, mut c) = (pin!(a), pin!(b), pin!(c));
+/// What [`join!`] stands on: waits for all three.
+#[doc(hidden)]
+pub fn join_pinned<A: Future, B: Future, C: Future>(
+    mut a: Pin<&mut A>,
+    mut b: Pin<&mut B>,
+    mut c: Pin<&mut C>,
+) -> impl Future<Output = ((A::Output, B::Output), C::Output)> {
     let mut outputs = (None, None, None);
     poll_fn(move |context| {
         let done = [
@@ -35,13 +48,12 @@ pub async fn join3<A: Future, B: Future, C: Future>(a: A, b: B, c: C) -> (A::Out
         ];
         match (done, &mut outputs) {
             ([true, true, true], (a, b, c)) => match (a.take(), b.take(), c.take()) {
-                (Some(a), Some(b), Some(c)) => Poll::Ready((a, b, c)),
+                (Some(a), Some(b), Some(c)) => Poll::Ready(((a, b), c)),
                 _ => unreachable!("a join is not polled after it is done"),
             },
             _ => Poll::Pending,
         }
     })
-    .await
 }
 
 /// Waits for all of a list; the outputs keep its order.
@@ -60,7 +72,7 @@ pub async fn join_all<F: Future>(parts: impl IntoIterator<Item = F>) -> Vec<F::O
 
 #[cfg(test)]
 mod tests {
-    use crate::{Executor, join, join_all};
+    use crate::{Executor, join_all};
     use std::cell::Cell;
     use std::rc::Rc;
     use units::{Duration, Time};
@@ -71,7 +83,7 @@ mod tests {
         let ended = Rc::new(Cell::new(Time::ZERO));
         let (clock, seen) = (executor.clock().clone(), ended.clone());
         executor.clock().spawn(async move {
-            join(clock.sleep(Duration::from_ns(3)), clock.sleep(Duration::from_ns(9))).await;
+            join!(clock.sleep(Duration::from_ns(3)), clock.sleep(Duration::from_ns(9)));
             join_all((1..5).map(|n| clock.sleep(Duration::from_ns(n)))).await;
             seen.set(clock.now());
         });

@@ -24,4 +24,4 @@ pub mod resource;
 pub mod span;
 
 pub use executor::{Clock, Executor, TaskId};
-pub use join::{join, join_all, join3};
+pub use join::{join_all, join_pinned};

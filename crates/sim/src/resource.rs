@@ -1,4 +1,4 @@
-//! Hardware that is a machine: pipelined units and ports, and queues with a limit.
+//! Hardware that is a machine: pipelined units and ports, and what hands work to tasks that are free.
 
 use crate::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
@@ -76,60 +76,83 @@ impl Pipe {
     }
 }
 
-/// A first-in, first-out queue between tasks, with a limit on its length.
-pub struct Queue<T> {
+/// Work for alike tasks: each item goes to one that is free, first come first served, and is begun at its own time.
+///
+/// An idle task is given its item at once and woken when it is to begin, so that handing it over costs no event.
+pub struct WorkQueue<T> {
     clock: Clock,
-    limit: usize,
-    items: RefCell<VecDeque<T>>,
-    takers: RefCell<VecDeque<TaskId>>,
+    /// What nobody was free for.
+    items: RefCell<VecDeque<(Time, T)>>,
+    idle: RefCell<VecDeque<(TaskId, usize)>>,
+    /// One place for each task that is idle or has not begun yet.
+    desks: RefCell<Vec<Desk<T>>>,
 }
 
-impl<T> Queue<T> {
-    /// An empty queue for at most `limit` items.
-    pub fn new(clock: &Clock, limit: usize) -> Queue<T> {
-        Queue {
+enum Desk<T> {
+    Unused,
+    Idle,
+    Given(Time, T),
+}
+
+impl<T> WorkQueue<T> {
+    /// No work, and nobody idle.
+    pub fn new(clock: &Clock) -> WorkQueue<T> {
+        WorkQueue {
             clock: clock.clone(),
-            limit,
-            items: RefCell::new(VecDeque::with_capacity(limit.min(1024))),
-            takers: RefCell::new(VecDeque::new()),
+            items: RefCell::default(),
+            idle: RefCell::default(),
+            desks: RefCell::default(),
         }
     }
 
-    /// Appends an item, or gives it back if the queue is full.
-    pub fn push(&self, item: T) -> Result<(), T> {
-        if self.items.borrow().len() >= self.limit {
-            return Err(item);
+    /// Appends an item that is to be begun at `at`, or as soon as somebody is free.
+    pub fn push(&self, at: Time, item: T) {
+        match self.idle.borrow_mut().pop_front() {
+            Some((task, desk)) => {
+                self.desks.borrow_mut()[desk] = Desk::Given(at, item);
+                self.clock.wake_at(task, at);
+            }
+            None => self.items.borrow_mut().push_back((at, item)),
         }
-        self.items.borrow_mut().push_back(item);
-        if let Some(task) = self.takers.borrow_mut().pop_front() {
-            self.clock.wake(task);
-        }
-        Ok(())
     }
 
-    /// Takes the first item, waiting for one if there is none.
-    pub fn pop(&self) -> impl Future<Output = T> + '_ {
-        poll_fn(|_| match self.items.borrow_mut().pop_front() {
-            Some(item) => Poll::Ready(item),
-            None => {
-                let task = self.clock.current_task();
-                let mut takers = self.takers.borrow_mut();
-                if !takers.contains(&task) {
-                    takers.push_back(task);
+    /// Takes the first item that nobody else has, waiting for one and for its time.
+    pub fn next(&self) -> impl Future<Output = T> + '_ {
+        let mut seat = None;
+        poll_fn(move |_| {
+            let desk = *seat.get_or_insert_with(|| self.sit_down());
+            let mut desks = self.desks.borrow_mut();
+            match std::mem::replace(&mut desks[desk], Desk::Unused) {
+                Desk::Given(at, item) if at <= self.clock.now() => Poll::Ready(item),
+                waiting => {
+                    desks[desk] = waiting;
+                    Poll::Pending
                 }
-                Poll::Pending
             }
         })
     }
 
-    /// How many items wait.
-    pub fn len(&self) -> usize {
-        self.items.borrow().len()
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.items.borrow().is_empty()
+    /// A place for the present task, with its work on it if there is any.
+    fn sit_down(&self) -> usize {
+        let mut desks = self.desks.borrow_mut();
+        let desk = desks.iter().position(|desk| matches!(desk, Desk::Unused)).unwrap_or_else(|| {
+            desks.push(Desk::Unused);
+            desks.len() - 1
+        });
+        let task = self.clock.current_task();
+        desks[desk] = match self.items.borrow_mut().pop_front() {
+            Some((at, item)) => {
+                if at > self.clock.now() {
+                    self.clock.wake_at(task, at);
+                }
+                Desk::Given(at, item)
+            }
+            None => {
+                self.idle.borrow_mut().push_back((task, desk));
+                Desk::Idle
+            }
+        };
+        desk
     }
 }
 
@@ -161,21 +184,25 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_keeps_order_and_refuses_what_does_not_fit() {
+    fn work_goes_to_whoever_is_free_in_order_and_begins_at_its_time() {
         let mut executor = Executor::new();
-        let queue = Rc::new(Queue::new(executor.clock(), 2));
-        let taken = Rc::new(RefCell::new(Vec::new()));
-        let (source, log) = (queue.clone(), taken.clone());
-        executor.clock().spawn(async move {
-            loop {
-                let item = source.pop().await;
-                log.borrow_mut().push(item);
-            }
-        });
-        assert_eq!((queue.push(1), queue.push(2), queue.push(3)), (Ok(()), Ok(()), Err(3)));
+        let queue = Rc::new(WorkQueue::new(executor.clock()));
+        let log = Rc::new(RefCell::new(Vec::new()));
+        for worker in ["a", "b"] {
+            let (clock, queue, log) = (executor.clock().clone(), queue.clone(), log.clone());
+            executor.clock().spawn(async move {
+                loop {
+                    let item = queue.next().await;
+                    log.borrow_mut().push((worker, item, clock.now()));
+                    clock.sleep(NS * 10).await;
+                }
+            });
+        }
         executor.run();
-        assert_eq!(queue.push(4), Ok(()));
+        for (item, ns) in [(1, 5), (2, 3), (3, 4), (4, 40)] {
+            queue.push(at(ns), item);
+        }
         executor.run();
-        assert_eq!(*taken.borrow(), [1, 2, 4]);
+        assert_eq!(*log.borrow(), [("b", 2, at(3)), ("a", 1, at(5)), ("b", 3, at(13)), ("a", 4, at(40))]);
     }
 }

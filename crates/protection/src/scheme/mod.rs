@@ -28,7 +28,7 @@ use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use arrayvec::ArrayVec;
 use crypto::Nonce;
 use sim::lock::Mode;
-use sim::{join, join_all, join3};
+use sim::{join, join_all};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use units::{Line, LineAddr};
@@ -109,12 +109,11 @@ impl Scheme {
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
         verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
-        let (stored, counter, tag) = join3(
+        let (stored, counter, tag) = join!(
             verbs.fetch(self.layout.data_slot(line), Role::Data),
             self.counter_and_pad(verbs, line),
             self.stored_tag(verbs, line),
-        )
-        .await;
+        );
         let ((counter, pad), tag) = (counter?, tag?);
         let opened = self.check_and_open(verbs, line, counter, pad, stored, tag).await;
         opened.map(|plaintext| verbs.release(line, plaintext))
@@ -179,7 +178,7 @@ impl Scheme {
             verbs.mac().await;
             if mac.fits(tag, mac.tag(line, counter, &ciphertext)) { Ok(()) } else { Err(Fault::Tag(line)) }
         };
-        let (plaintext, verdict) = join(open, check).await;
+        let (plaintext, verdict) = join!(open, check);
         if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
             verbs.release(line, plaintext);
         }
@@ -201,7 +200,7 @@ impl Scheme {
         }
         let ciphertext = self.cipher.seal(line, counter, plaintext);
         let store = verbs.store(self.layout.data_slot(line), Role::Data, Untrusted(Some(ciphertext)));
-        let (_, tagged) = join(store, self.put_tag(verbs, line, counter, &ciphertext)).await;
+        let (_, tagged) = join!(store, self.put_tag(verbs, line, counter, &ciphertext));
         tagged
     }
 
@@ -270,7 +269,7 @@ impl Scheme {
     async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: Counter, new: Counter) -> Result<(), Fault> {
         let slot = self.layout.data_slot(line);
         let pad = self.pad_ahead(verbs);
-        let (stored, tag) = join(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line)).await;
+        let (stored, tag) = join!(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line));
         if stored.is_blank() {
             // The traffic is real, the content is not there yet.
             verbs.store(slot, Role::Data, stored).await;
