@@ -3,7 +3,7 @@
 //! The machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
 //! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
 
-use machine::dram::{Dram, DramConfig, Kind, RowOutcome};
+use machine::dram::{Dram, DramConfig, Kind, RowOutcome, Wanted};
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::verbs::{Fault, Plaintext};
 use protection::ways::{Explained, Receiver, Timed, TimedMemory};
@@ -119,7 +119,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
         clock.sleep_until(at_rest(&config.device, clock.now())).await;
         channels.close_rows();
         if let Some(opening) = that_opens_a_row(&config, target, scenario.row) {
-            channels.read(opening).await;
+            channels.read(opening, Wanted::Line).await;
         }
         clock.sleep(REST).await;
         let start = clock.now();

@@ -136,9 +136,7 @@ impl Uncore {
             let content = self.chip.put(line);
             self.scheme.write(&verbs, line, &content).await;
             self.chip.written(line);
-            if let Some(task) = self.held_up.borrow_mut().pop_front() {
-                self.clock.wake(task);
-            }
+            self.let_one_go_on();
             self.tell_of_rest();
         }
     }
@@ -154,10 +152,19 @@ impl Uncore {
         .await
     }
 
-    /// A fill may evict a dirty line, so it waits while all write-back buffers are in use.
+    /// Wakes the reader that has waited longest for a write-back buffer.
+    fn let_one_go_on(&self) {
+        if let Some(task) = self.held_up.borrow_mut().pop_front() {
+            self.clock.wake(task);
+        }
+    }
+
+    /// A fill may evict a dirty line, so it waits while all write-back buffers are in use. It may as well evict none: then
+    /// nobody else would say that a buffer is still free, so each that goes on lets the next one look.
     async fn writeback_buffer(&self) {
         poll_fn(|_| {
             if self.chip.backlog() < self.writeback_buffers {
+                self.let_one_go_on();
                 return Poll::Ready(());
             }
             let task = self.clock.current_task();

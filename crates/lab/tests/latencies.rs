@@ -10,12 +10,17 @@ use systems::Machine;
 
 /// The latency of an explained read in picoseconds, with engines that never wait but for what `change` does to them.
 fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
+    read_on(design, on_chip, |machine| change(&mut machine.engines)) / 1000
+}
+
+/// The same in femtoseconds, with anything changed.
+fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
     let mut machine = systems::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
     machine.engines = Engines { aes: engine, mac: engine, hash: engine, metadata_cache: engine };
-    change(&mut machine.engines);
+    change(&mut machine);
     let scenario = Scenario { on_chip, row: Row::Closed };
-    explain(&machine, &systems::design(design).unwrap(), scenario).unwrap().latency_fs / 1000
+    explain(&machine, &systems::design(design).unwrap(), scenario).unwrap().latency_fs
 }
 
 #[test]
@@ -46,13 +51,42 @@ fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
     }
 }
 
+#[test]
+fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
+    // Eight words come evenly over a burst of four clocks of 0.625 ns; the pad is there long before.
+    let saved = |design| {
+        let with = |critical_word_first| {
+            read_on(design, OnChip::All, |machine| machine.memory.critical_word_first = critical_word_first)
+        };
+        with(false) - with(true)
+    };
+    assert_eq!(["none", "ctr-only"].map(saved), [2_187_500, 2_187_500]);
+    assert_eq!(["xts", "ctr-mac", "sc64-bmt"].map(saved), [0, 0, 0]);
+}
+
 /// So many instructions of pointer chases through far more memory than there is cache.
 fn chase(chains: usize, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    chase_through("64 MB", chains, instructions, change)
+}
+
+fn chase_through(footprint: &str, chains: usize, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    kernel("chase", &[("footprint", footprint), ("chains", &chains.to_string())], instructions, change)
+}
+
+/// Stores all over a memory that the last-level cache cannot hold: every fill evicts a dirty line.
+fn stores(change: impl Fn(&mut Machine)) -> Record {
+    kernel("gups", &[("footprint", "16 MB")], 200_000, |machine| {
+        machine.llc.size = units::Bytes(1 << 20);
+        change(machine);
+    })
+}
+
+fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     let mut machine = systems::machine("modern").unwrap();
     change(&mut machine);
-    let parameters =
-        [("footprint", "64 MB".to_owned()), ("chains", chains.to_string())].map(|(key, value)| (key.to_owned(), value));
-    let source = workload::kernels::open("chase", &BTreeMap::from(parameters), 1).unwrap();
+    let parameters: BTreeMap<String, String> =
+        parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let design = systems::design("none").unwrap();
     let options = RunOptions { machine, design, seed: 1, budget: instructions, ledger: false, detail: Detail::All };
     run(&options, source, |_| Control::GoOn).unwrap()
@@ -80,6 +114,33 @@ fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() 
         assert!(misses >= 30, "{misses} misses");
         assert_eq!(time, picoseconds * misses);
     }
+}
+
+#[test]
+fn every_hit_of_the_last_level_cache_pays_its_latency_once() {
+    // The chase goes round in what the last-level cache holds and L2 does not.
+    let around = |instructions, latency_ns: f64| {
+        chase_through("4 MB", 1, instructions, |machine| machine.llc.latency_ns += latency_ns)
+    };
+    for (latency_ns, picoseconds) in [(1.25, 1_250), (2.5, 2_500)] {
+        // The first time round brings the lines, the second finds them.
+        let [once, twice] = [1_400_000, 1_600_000].map(|instructions| {
+            let (plain, changed) = (around(instructions, 0.0), around(instructions, latency_ns));
+            (changed.time_fs - plain.time_fs, plain.llc.hits + plain.llc.misses, plain.llc.misses)
+        });
+        assert_eq!(once.2, twice.2, "no line is brought twice");
+        assert_eq!((twice.0 - once.0) / 1000, picoseconds * (twice.1 - once.1));
+    }
+}
+
+#[test]
+fn a_fill_waits_while_all_write_back_buffers_are_in_use_and_no_longer() {
+    let run = |buffers| stores(|machine| machine.llc.writeback_buffers = buffers);
+    let records = [1, 2, 3, 256, 512].map(run);
+    let [one, two, three, many, more] = records.each_ref().map(|record| record.time_fs);
+    assert!(records[0].llc.writebacks > 1_000, "{} write-backs", records[0].llc.writebacks);
+    assert!(one > two && two > three, "{one} {two} {three}");
+    assert_eq!(many, more, "more buffers than lines under way make no difference");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A memory device is a state machine that wants to be called when something can change. One task of the simulation does that;
 //! the tasks that read and write only see a future that is ready when their data is.
 
-use crate::dram::{Completion, DramCounters, Kind};
+use crate::dram::{Completion, DramCounters, Kind, Wanted};
 use crate::memory::{Device, DeviceConfig};
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
@@ -16,6 +16,7 @@ use units::{LineAddr, Time};
 /// A read under way: who waits, and the answer once it is known.
 struct Pending {
     task: TaskId,
+    wanted: Wanted,
     answer: Option<Completion>,
 }
 
@@ -60,15 +61,17 @@ impl Channel {
         channel
     }
 
-    /// Reads a line; ready when the last of its data has arrived.
-    pub async fn read(&self, line: LineAddr) -> Completion {
+    /// Reads a line; ready when what is wanted of it has arrived.
+    pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {
         self.room(Kind::Read).await;
-        let token = self.enter(line);
+        let token = self.enter(line, wanted);
         poll_fn(|_| {
             let mut state = self.state.borrow_mut();
             let entry = &mut state.pending[token as usize];
-            let answer =
-                entry.as_ref().and_then(|pending| pending.answer).filter(|answer| answer.at <= self.clock.now());
+            let answer = entry
+                .as_ref()
+                .and_then(|pending| pending.answer)
+                .filter(|answer| answer.ready(wanted) <= self.clock.now());
             match answer {
                 Some(answer) => {
                     *entry = None;
@@ -120,9 +123,9 @@ impl Channel {
         })
     }
 
-    fn enter(&self, line: LineAddr) -> u32 {
+    fn enter(&self, line: LineAddr, wanted: Wanted) -> u32 {
         let mut state = self.state.borrow_mut();
-        let pending = Pending { task: self.clock.current_task(), answer: None };
+        let pending = Pending { task: self.clock.current_task(), wanted, answer: None };
         let token = match state.free.pop() {
             Some(token) => token,
             None => {
@@ -163,7 +166,7 @@ impl Channel {
         for answer in answers.drain(..) {
             if let Some(pending) = &mut state.pending[answer.token as usize] {
                 pending.answer = Some(answer);
-                self.clock.wake_at(pending.task, answer.at);
+                self.clock.wake_at(pending.task, answer.ready(pending.wanted));
             }
         }
         state.answers = answers;
@@ -196,13 +199,27 @@ mod tests {
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         clocks_of_reads(&mut executor, lines, |line| {
             let channel = channel.clone();
-            async move { channel.read(line).await }
+            async move { channel.read(line, Wanted::Line).await }
         })
     }
 
     #[test]
     fn a_lone_read_of_a_closed_row_takes_48_clocks() {
         assert_eq!(time_of_reads(vec![0]), [48]);
+    }
+
+    #[test]
+    fn the_first_word_of_a_lone_read_comes_three_and_a_half_clocks_before_the_last() {
+        let mut executor = Executor::new();
+        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+        let (clock, ready) = (executor.clock().clone(), Rc::new(Cell::new(Time::ZERO)));
+        let seen = ready.clone();
+        executor.clock().spawn(async move {
+            channel.read(LineAddr(0), Wanted::FirstWord).await;
+            seen.set(clock.now());
+        });
+        executor.run_until(|| ready.get() > Time::ZERO);
+        assert_eq!(ready.get(), Time::from_fs(625_000 * 89 / 2));
     }
 
     #[test]

@@ -119,6 +119,11 @@ pub trait Verbs {
 
     /// Reads a slot of memory.
     fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted>;
+    /// Reads a slot of memory for somebody who uses it word by word: ready with the word that was asked for, if the
+    /// machine sends that one first.
+    fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+        self.fetch(slot, role)
+    }
     /// Writes a slot of memory; a blank stays blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Sends this many blocks through the AES engine; takes no time unless a way of running says so.

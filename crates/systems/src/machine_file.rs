@@ -88,6 +88,10 @@ pub struct Memory {
     /// How lines are spread over the channels.
     #[serde(default)]
     pub interleave: Interleave,
+    /// Whether the word that was asked for comes first, and is used before the rest of its line where nothing needs the
+    /// line as a whole.
+    #[serde(default)]
+    pub critical_word_first: bool,
 }
 
 fn one_channel() -> usize {
@@ -145,8 +149,8 @@ impl Machine {
     /// If it has not exactly one of `dram` and `pcm`, which [`Machine::parse`] refuses.
     pub fn memory_config(&self) -> MemoryConfig {
         let device = self.device().unwrap_or_else(|rule| panic!("{rule}"));
-        let Memory { channels, interleave, .. } = self.memory;
-        MemoryConfig { channels, interleave, device }
+        let Memory { channels, interleave, critical_word_first, .. } = self.memory;
+        MemoryConfig { channels, interleave, critical_word_first, device }
     }
 
     /// The ways between its cores and its last-level cache.

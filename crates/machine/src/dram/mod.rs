@@ -88,6 +88,25 @@ pub struct Completion {
     pub waited_for: WaitCause,
 }
 
+/// How much of a line must be there before its reader goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// All of it: it is verified or decrypted as a whole.
+    Line,
+    /// The word that was asked for; the rest follows on the bus.
+    FirstWord,
+}
+
+impl Completion {
+    /// When what is wanted of the line has arrived.
+    pub fn ready(&self, wanted: Wanted) -> Time {
+        match wanted {
+            Wanted::Line => self.at,
+            Wanted::FirstWord => self.first_at,
+        }
+    }
+}
+
 /// One channel of memory.
 #[derive(Clone, Debug)]
 pub struct Dram {

@@ -10,7 +10,7 @@ pub use device::DeviceConfig;
 pub use interleave::{Deal, Interleave};
 
 use crate::channel::Channel;
-use crate::dram::{Completion, DramCounters};
+use crate::dram::{Completion, DramCounters, Wanted};
 pub(crate) use device::Device;
 use sim::Clock;
 use std::rc::Rc;
@@ -23,6 +23,8 @@ pub struct MemoryConfig {
     pub channels: usize,
     /// How lines are spread over them.
     pub interleave: Interleave,
+    /// Whether a reader who can use single words goes on with the first, which is the one that was asked for.
+    pub critical_word_first: bool,
     /// What is on each.
     pub device: DeviceConfig,
 }
@@ -53,6 +55,7 @@ impl MemoryConfig {
 pub struct MemorySystem {
     channels: Rc<[Rc<Channel>]>,
     interleave: Interleave,
+    critical_word_first: bool,
 }
 
 impl MemorySystem {
@@ -65,13 +68,15 @@ impl MemorySystem {
             panic!("the memory's configuration is impossible: {broken}");
         }
         let channels = (0..config.channels).map(|_| Channel::start(clock, config.device.clone())).collect();
-        MemorySystem { channels, interleave: config.interleave }
+        let MemoryConfig { interleave, critical_word_first, .. } = config;
+        MemorySystem { channels, interleave, critical_word_first }
     }
 
-    /// Reads a line; ready when the last of its data has arrived.
-    pub async fn read(&self, line: LineAddr) -> Completion {
+    /// Reads a line; ready when what is wanted of it has arrived: all of it, unless the memory sends the critical word first.
+    pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {
         let (channel, local) = self.interleave.place(self.channels.len(), line);
-        self.channels[channel].read(local).await
+        let wanted = if self.critical_word_first { wanted } else { Wanted::Line };
+        self.channels[channel].read(local, wanted).await
     }
 
     /// Writes a line; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
@@ -101,7 +106,7 @@ impl MemorySystem {
 impl From<Rc<Channel>> for MemorySystem {
     /// A single channel is a memory too.
     fn from(channel: Rc<Channel>) -> MemorySystem {
-        MemorySystem { channels: Rc::new([channel]), interleave: Interleave::default() }
+        MemorySystem { channels: Rc::new([channel]), interleave: Interleave::default(), critical_word_first: false }
     }
 }
 

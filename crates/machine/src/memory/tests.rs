@@ -8,7 +8,7 @@ use sim::Executor;
 use std::cell::RefCell;
 
 fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
-    MemoryConfig { channels, interleave, device: DramConfig::ddr4_3200().into() }
+    MemoryConfig { channels, interleave, critical_word_first: false, device: DramConfig::ddr4_3200().into() }
 }
 
 /// When the reads of these lines, all asked for at once, are answered, in memory clocks, and what was counted.
@@ -17,7 +17,7 @@ fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounters) {
     let memory = MemorySystem::start(executor.clock(), config);
     let times = clocks_of_reads(&mut executor, lines, |line| {
         let memory = memory.clone();
-        async move { memory.read(line).await }
+        async move { memory.read(line, Wanted::Line).await }
     });
     (times, memory.counters())
 }
@@ -39,7 +39,7 @@ fn one_channel_is_the_same_as_a_channel_alone() {
     let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
     let alone = clocks_of_reads(&mut executor, lines, |line| {
         let channel = channel.clone();
-        async move { channel.read(line).await }
+        async move { channel.read(line, Wanted::Line).await }
     });
     assert_eq!((times, counters), (alone, channel.counters()));
 }
@@ -52,11 +52,8 @@ fn the_capacity_is_that_of_all_channels() {
 
 #[test]
 fn two_channels_of_ddr5_move_twice_as_much_as_one() {
-    let config = |channels| MemoryConfig {
-        channels,
-        interleave: Interleave::default(),
-        device: DramConfig::ddr5_4800_subchannel().into(),
-    };
+    let device = DeviceConfig::from(DramConfig::ddr5_4800_subchannel());
+    let config = |channels| MemoryConfig { device: device.clone(), ..memory(channels, Interleave::default()) };
     let last = |channels| reads(config(channels), (0..4096).collect()).0.into_iter().max().unwrap();
     let (one, two) = (last(1), last(2));
     assert!(one as f64 / two as f64 > 1.9, "{one} and {two}");
@@ -66,8 +63,10 @@ fn two_channels_of_ddr5_move_twice_as_much_as_one() {
 fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at_the_buss_pace() {
     let mut executor = Executor::new();
     let device = PcmConfig::secpb().into();
-    let memory =
-        MemorySystem::start(executor.clock(), MemoryConfig { channels: 1, interleave: Interleave::default(), device });
+    let memory = MemorySystem::start(
+        executor.clock(),
+        MemoryConfig { channels: 1, interleave: Interleave::default(), critical_word_first: false, device },
+    );
     let durable = Rc::new(RefCell::new(Vec::new()));
     for line in 0..36 {
         let (memory, durable, clock) = (memory.clone(), durable.clone(), executor.clock().clone());

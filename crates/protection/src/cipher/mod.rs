@@ -42,6 +42,11 @@ impl Cipher {
         matches!(self.mode, Mode::Counter(_))
     }
 
+    /// Whether each word can be decrypted without the others.
+    pub fn works_by_word(&self) -> bool {
+        matches!(self.mode, Mode::Plain | Mode::Counter(_))
+    }
+
     /// Blocks of AES that one line takes, the encryption of the tweak included.
     pub fn blocks(&self) -> u32 {
         match self.mode {

@@ -109,11 +109,8 @@ impl Scheme {
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
         verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
-        let (stored, counter, tag) = join!(
-            verbs.fetch(self.layout.data_slot(line), Role::Data),
-            self.counter_and_pad(verbs, line),
-            self.stored_tag(verbs, line),
-        );
+        let (stored, counter, tag) =
+            join!(self.ciphertext(verbs, line), self.counter_and_pad(verbs, line), self.stored_tag(verbs, line),);
         let ((counter, pad), tag) = (counter?, tag?);
         let opened = self.check_and_open(verbs, line, counter, pad, stored, tag).await;
         opened.map(|plaintext| verbs.release(line, plaintext))
@@ -123,6 +120,16 @@ impl Scheme {
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         let (counter, _group) = self.next_version(verbs, line).await?;
         self.seal_and_store(verbs, line, counter, plaintext).await
+    }
+
+    /// The stored line: word by word if nothing has to see the whole of it first.
+    async fn ciphertext<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Untrusted {
+        let slot = self.layout.data_slot(line);
+        if self.mac.is_none() && self.cipher.works_by_word() {
+            verbs.fetch_by_word(slot, Role::Data).await
+        } else {
+            verbs.fetch(slot, Role::Data).await
+        }
     }
 
     /// The counter of a line and, where the mode works ahead, its pad under way: begun when the counter was there, while it

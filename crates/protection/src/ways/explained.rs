@@ -112,6 +112,11 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("fetch", move || role.to_string(), self.inside.fetch(slot, role))
     }
 
+    fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+        self.note(Operation::Fetch(role, slot));
+        self.record("fetch", move || role.to_string(), self.inside.fetch_by_word(slot, role))
+    }
+
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.note(Operation::Store(role, slot, (!content.is_blank()).then(|| content.examine())));
         self.record("store", move || role.to_string(), self.inside.store(slot, role, content))

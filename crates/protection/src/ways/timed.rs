@@ -10,7 +10,7 @@ use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Watch;
 use crypto::Nonce;
 use derive_more::{AddAssign, Sub};
-use machine::dram::{RowOutcome, WaitCause};
+use machine::dram::{RowOutcome, WaitCause, Wanted};
 use machine::memory::MemorySystem;
 use serde::{Deserialize, Serialize};
 use sim::Clock;
@@ -249,6 +249,18 @@ impl<R: Receiver> Timed<R> {
             self.last_wait.set(((passage.start > now).then_some(Cause::Unit), None));
         }
     }
+
+    async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Untrusted {
+        self.memory.counters.borrow_mut().fetched.count(role);
+        let answer = self.memory.channels.read(LineAddr(slot.0), wanted).await;
+        let outcome = match answer.outcome {
+            RowOutcome::Hit => "row hit",
+            RowOutcome::Closed => "row closed",
+            RowOutcome::Conflict => "row conflict",
+        };
+        self.last_wait.set((cause_of(answer.waited_for), Some(outcome)));
+        self.memory.media.borrow().read(slot)
+    }
 }
 
 impl<R: Receiver> Watch for Timed<R> {
@@ -267,16 +279,12 @@ impl<R: Receiver> Verbs for Timed<R> {
     where
         R: 'a;
 
-    async fn fetch(&self, slot: Slot, role: Role) -> Untrusted {
-        self.memory.counters.borrow_mut().fetched.count(role);
-        let answer = self.memory.channels.read(LineAddr(slot.0)).await;
-        let outcome = match answer.outcome {
-            RowOutcome::Hit => "row hit",
-            RowOutcome::Closed => "row closed",
-            RowOutcome::Conflict => "row conflict",
-        };
-        self.last_wait.set((cause_of(answer.waited_for), Some(outcome)));
-        self.memory.media.borrow().read(slot)
+    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+        self.read(slot, role, Wanted::Line)
+    }
+
+    fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+        self.read(slot, role, Wanted::FirstWord)
     }
 
     async fn store(&self, slot: Slot, role: Role, content: Untrusted) {
