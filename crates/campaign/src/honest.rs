@@ -28,6 +28,8 @@ pub enum Finding {
     WrongValue,
     /// One pad hid two texts.
     PadReuse,
+    /// A counter was said to be at its end.
+    Exhausted,
 }
 
 /// An honest run.
@@ -89,6 +91,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
 fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
     match fault {
         Fault::Tag(_) => Finding::FalseAlarmOfTag,
+        Fault::Exhausted(_) => Finding::Exhausted,
         Fault::Tree(slot) => match victim.map().structure(slot) {
             Structure::Node(level) => Finding::FalseAlarmOfNode(level),
             _ => Finding::FalseAlarmOfCounter,

@@ -13,7 +13,7 @@ fn lines(criterion: &mut Criterion) {
     let mut number = 0;
     let mut nonce = move || {
         number += 1;
-        Nonce::new(LineAddr(number), number, 1)
+        Nonce::new(LineAddr(number), number.into())
     };
     group.bench_function("pad of a line", |bench| bench.iter(|| pads.pad(black_box(&nonce()))));
     group.bench_function("GMAC of a line", |bench| bench.iter(|| gmac.tag(&nonce(), black_box(&ZERO_LINE), 56)));

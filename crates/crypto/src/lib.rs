@@ -10,7 +10,7 @@ mod pad;
 mod tweak;
 
 pub use authenticate::{Cmac, Gmac};
-pub use nonce::{Domain, LINE_NUMBER_BITS, Nonce};
+pub use nonce::{COUNTER_BITS, Domain, LINE_NUMBER_BITS, Nonce};
 pub use pad::PadCipher;
 pub use tweak::Xts;
 

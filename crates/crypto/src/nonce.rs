@@ -1,17 +1,20 @@
 //! Nonces: where a line lies and how often it was written, packed so that no two blocks are ever alike.
 //!
 //! ```text
-//! byte   0        5                      13       14      15
-//!        | line   | major counter        | minor  | domain| block |
-//!        | 40 bit | 64 bit               | 8 bit  | 8 bit | 8 bit |
+//! byte   0        5                              14       15      16
+//!        | line   | counter                      | domain | block |
+//!        | 40 bit | 72 bit                       | 8 bit  | 8 bit |
 //! ```
-//! The packing is injective: each field has bytes of its own. Forty bits of line number reach 64 TB.
+//! The packing is injective: each field has bytes of its own. Forty bits of line number reach 64 TB. Seventy-two bits of
+//! counter hold a 64-bit major beside a minor of up to eight bits.
 
 use crate::BLOCK_BYTES;
 use units::LineAddr;
 
 /// Bits of the line number in a nonce.
 pub const LINE_NUMBER_BITS: u32 = 40;
+/// Bits of the counter in a nonce.
+pub const COUNTER_BITS: u32 = 72;
 
 /// What the encrypted block is used for; the same place and counter never serve two uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,31 +25,27 @@ pub enum Domain {
     TagMask = 1,
 }
 
-/// A place and its counter.
+/// A place and its counter, packed as in the picture, with zeros for domain and block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Nonce {
-    line: LineAddr,
-    major: u64,
-    minor: u8,
-}
+pub struct Nonce(u128);
 
 impl Nonce {
-    /// The nonce of `line` under a counter of two parts.
+    /// The nonce of `line` under an effective counter.
     ///
     /// # Panics
-    /// If the line number needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before.
-    pub fn new(line: LineAddr, major: u64, minor: u8) -> Nonce {
+    /// If the line number needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before. If the
+    /// counter needs more than [`COUNTER_BITS`]: a counter that would is exhausted before.
+    pub fn new(line: LineAddr, counter: u128) -> Nonce {
         assert!(line.0 >> LINE_NUMBER_BITS == 0, "line {line} does not fit a nonce");
-        Nonce { line, major, minor }
+        assert!(counter >> COUNTER_BITS == 0, "counter {counter} does not fit a nonce");
+        Nonce(u128::from(line.0) | counter << LINE_NUMBER_BITS)
     }
 
     /// The cipher's input for one block of one use.
     pub fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES] {
-        let packed = u128::from(self.line.0)
-            | u128::from(self.major) << 40
-            | u128::from(self.minor) << 104
-            | (domain as u128) << 112
-            | u128::from(index) << 120;
+        let packed = self.0
+            | (domain as u128) << (LINE_NUMBER_BITS + COUNTER_BITS)
+            | u128::from(index) << (u128::BITS - u8::BITS);
         packed.to_le_bytes()
     }
 }
@@ -55,19 +54,26 @@ impl Nonce {
 mod tests {
     use super::*;
 
+    const COUNTER_MAX: u128 = (1 << COUNTER_BITS) - 1;
+
     #[test]
     fn every_field_has_bytes_of_its_own() {
-        let zero = Nonce::new(LineAddr(0), 0, 0).block(Domain::Pad, 0);
+        let zero = Nonce::new(LineAddr(0), 0).block(Domain::Pad, 0);
         let full = [
-            Nonce::new(LineAddr((1 << LINE_NUMBER_BITS) - 1), 0, 0).block(Domain::Pad, 0),
-            Nonce::new(LineAddr(0), u64::MAX, 0).block(Domain::Pad, 0),
-            Nonce::new(LineAddr(0), 0, u8::MAX).block(Domain::Pad, 0),
-            Nonce::new(LineAddr(0), 0, 0).block(Domain::TagMask, 0),
-            Nonce::new(LineAddr(0), 0, 0).block(Domain::Pad, u8::MAX),
+            Nonce::new(LineAddr((1 << LINE_NUMBER_BITS) - 1), 0).block(Domain::Pad, 0),
+            Nonce::new(LineAddr(0), COUNTER_MAX).block(Domain::Pad, 0),
+            Nonce::new(LineAddr(0), 0).block(Domain::TagMask, 0),
+            Nonce::new(LineAddr(0), 0).block(Domain::Pad, u8::MAX),
         ];
         for byte in 0..BLOCK_BYTES {
             let touching = full.iter().filter(|block| block[byte] != zero[byte]).count();
             assert_eq!(touching, 1, "byte {byte} belongs to {touching} fields");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "does not fit a nonce")]
+    fn a_counter_one_bit_too_wide_is_refused() {
+        Nonce::new(LineAddr(0), COUNTER_MAX + 1);
     }
 }

@@ -73,12 +73,10 @@ mod tests {
     fn pads_of_neighbouring_counters_have_no_block_in_common() {
         let cipher = PadCipher::new(&SP800_38A_KEY);
         let mut blocks = std::collections::HashSet::new();
-        for major in 0..8 {
-            for minor in 0..128 {
-                let pad = cipher.pad(&Nonce::new(units::LineAddr(5), major, minor));
-                for block in pad.chunks(BLOCK_BYTES) {
-                    assert!(blocks.insert(block.to_vec()), "a block of keystream came twice");
-                }
+        for counter in 0..1024 {
+            let pad = cipher.pad(&Nonce::new(units::LineAddr(5), counter));
+            for block in pad.chunks(BLOCK_BYTES) {
+                assert!(blocks.insert(block.to_vec()), "a block of keystream came twice");
             }
         }
     }

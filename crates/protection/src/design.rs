@@ -4,7 +4,7 @@
 //! follows. A composition that makes no sense is refused with the rule that it breaks and what would mend it.
 
 use crate::cipher::Cipher;
-use crate::counter::{Counters, Organisation};
+use crate::counter::{Counters, Organisation, Split};
 use crate::layout::{Layout, Needs};
 use crate::mac::{Coverage, Mac, TAGS_PER_LINE};
 use crate::metadata::{Geometry, OnChip};
@@ -34,8 +34,33 @@ pub enum CipherChoice {
 pub enum CounterChoice {
     /// Not at all.
     None,
+    /// Eight 56-bit counters and a 56-bit MAC to a line.
+    #[serde(rename = "mono-56")]
+    Mono56,
     /// A 64-bit major and sixty-four 7-bit minors to a line.
     Sc64,
+    /// A 64-bit major, sixty-four 6-bit minors and a 64-bit MAC to a line.
+    Sc64Mac,
+    /// A 64-bit major, 128 3-bit minors and a 64-bit MAC to a line.
+    Sc128,
+    /// A 64-bit major, 32 12-bit minors and a 64-bit MAC to a line.
+    Vault32,
+    /// A 64-bit major, 16 24-bit minors and a 64-bit MAC to a line.
+    Vault16,
+}
+
+impl CounterChoice {
+    fn organisation(self) -> Organisation {
+        match self {
+            CounterChoice::None => Organisation::None,
+            CounterChoice::Mono56 => Organisation::Monolithic,
+            CounterChoice::Sc64 => Organisation::Split(Split::SC64),
+            CounterChoice::Sc64Mac => Organisation::Split(Split::SC64_MAC),
+            CounterChoice::Sc128 => Organisation::Split(Split::SC128),
+            CounterChoice::Vault32 => Organisation::Split(Split::VAULT32),
+            CounterChoice::Vault16 => Organisation::Split(Split::VAULT16),
+        }
+    }
 }
 
 /// How lines are authenticated.
@@ -196,13 +221,7 @@ impl Parts {
     pub fn build_with(&self, data_lines: u64, seed: u64, planted: Planted) -> Result<Scheme, String> {
         self.check()?;
         let key = |purpose: Purpose| Key::for_purpose(seed, purpose as u64);
-        let counters = Counters::new(
-            match self.counters {
-                CounterChoice::None => Organisation::None,
-                CounterChoice::Sc64 => Organisation::Split64,
-            },
-            planted,
-        );
+        let counters = Counters::new(self.counters.organisation(), planted);
         let coverage = Coverage {
             address: self.mac.covers.contains(&Covered::Address),
             counter: self.mac.covers.contains(&Covered::Counter),

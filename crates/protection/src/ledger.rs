@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_pad_may_hide_one_text_again_but_never_another() {
-        let nonce = Nonce::new(LineAddr(1), 0, 1);
+        let nonce = Nonce::new(LineAddr(1), 1);
         let mut ledger = PadLedger::default();
         ledger.note(&nonce, &[1; 64]);
         ledger.note(&nonce, &[1; 64]);

@@ -72,7 +72,7 @@ pub struct Plaintext {
     pub verified: bool,
 }
 
-/// Evidence that memory was tampered with.
+/// Why an access ended without doing what it was for: evidence that memory was tampered with, but for the last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -80,6 +80,8 @@ pub enum Fault {
     Tag(LineAddr),
     /// A counter line or a tree node does not fit its parent.
     Tree(Slot),
+    /// The counter of a data line is at its full width. No attack: a write that needs a new key, and did not happen.
+    Exhausted(LineAddr),
 }
 
 impl fmt::Display for Fault {
@@ -87,6 +89,7 @@ impl fmt::Display for Fault {
         match self {
             Fault::Tag(line) => write!(f, "the tag of line {line} does not fit"),
             Fault::Tree(slot) => write!(f, "slot {slot} does not fit its parent in the tree"),
+            Fault::Exhausted(line) => write!(f, "the counter of line {line} is exhausted: memory needs a new key"),
         }
     }
 }
@@ -146,7 +149,7 @@ pub trait Verbs {
     fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
     /// Lets plaintext out to the core.
     fn release(&self, line: LineAddr, plaintext: Plaintext);
-    /// Reports tampering; nothing is released.
+    /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);
     /// If nothing was ever written to `line`, hands memory and the content that the machine started with to `install`,
     /// which puts it there without taking time. Asked under the line's locks.

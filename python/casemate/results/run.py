@@ -49,7 +49,7 @@ class Checks(Result):
     """The comparison of lines."""
     lines_lost: int
     """Lines whose latest content was at the end neither in memory nor in a cache."""
-    false_alarm: dict[Literal["tag", "tree"], int] | None
+    false_alarm: dict[Literal["tag", "tree", "exhausted"], int] | None
     """Tampering that was reported, though nobody tampered: the line or slot."""
     pad_reused: bool | None
     """Whether any pad hid two texts; nothing if the ledger was off."""

@@ -79,7 +79,7 @@ pub fn measure(
 fn crypto_seconds(record: &Record) -> f64 {
     let key = Key([7; 16]);
     let (pad, gmac, cmac) = (PadCipher::new(&key), Gmac::new(&key), Cmac::new(&key));
-    let nonce = |n| Nonce::new(LineAddr(n), n, 1);
+    let nonce = |n| Nonce::new(LineAddr(n), n.into());
     let per_pad = seconds_of(|n| u64::from(pad.pad(&nonce(n))[0]));
     let per_tag = seconds_of(|n| gmac.tag(&nonce(n), &ZERO_LINE, 56));
     let per_hash = seconds_of(|n| cmac.tag(&[n as u8; 16], &ZERO_LINE, 64));

@@ -60,7 +60,7 @@ impl Cipher {
     pub fn nonce(&self, line: LineAddr, counter: Counter) -> Option<Nonce> {
         self.works_ahead().then(|| {
             let line = if self.planted.has(Bug::PadWithoutAddress) { LineAddr(0) } else { line };
-            Nonce::new(line, counter.major, counter.minor)
+            Nonce::new(line, counter.0)
         })
     }
 

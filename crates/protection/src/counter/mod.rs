@@ -1,36 +1,66 @@
-//! Encryption counters: how versions of lines are numbered and packed.
+//! Encryption counters: how the versions of lines are numbered and packed.
 //!
 //! # Contract
-//! * Lines that share a line of counters form a *group*; [`Counters::group`] and [`Counters::position`] say which.
-//! * [`Counters::advance`] either moves one counter to a value that its line never had, or changes nothing and reports
-//!   [`Overflow`]. After an overflow, [`Counters::renew`] gives every line of the group a value that it never had, so
-//!   the whole group must be re-encrypted.
+//! * A *line of counters* counts for a number of *positions*: data lines, which then form a *group*
+//!   ([`Counters::group`], [`Counters::position`]), or the children of a tree node. Nothing else here knows which.
+//! * What counts is the *effective* counter of a position, one number of at most 72 bits. [`Counters::advance`] changes that
+//!   of one position to a greater one and no other, though it may write the line another way. Or it changes nothing and
+//!   reports [`Overflow`].
+//! * After [`Overflow::Renew`], [`Counters::renew`] gives the written position a value that it never had, every other
+//!   position of the reported range a value that it never had or the one that it has, and changes none outside. All of the
+//!   range must then be re-encrypted.
+//! * Some organisations leave room for a MAC in the line. Counters never touch it, nor it the counters.
+//! * Any 512 bits are a line of counters: memory is the attacker's, and a design may have nothing that checks it.
+//!
+//! Random numbers that a whole page shares (the page information of CryptoPage) are no such counters: they are drawn, not
+//! advanced, fill more than a line, and a position that is written twice before the next draw would use its pad twice. It
+//! is the locking of lines in the caches that prevents this there, so they belong to a scheme that has it.
 
-mod split64;
+mod bits;
+mod monolithic;
+mod split;
 
 use crate::planted::{Bug, Planted};
+use crypto::COUNTER_BITS;
+pub use split::Split;
+use std::ops::Range;
 use units::{Line, LineAddr};
 
-/// The version of one line, in two parts.
+/// The effective counter of one line: how often it was written, or more. Below 2^[`COUNTER_BITS`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Counter {
-    /// Shared by the group.
-    pub major: u64,
-    /// The line's own.
-    pub minor: u8,
+pub struct Counter(pub u128);
+
+/// A counter has come to an end; nothing was changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// These positions must be renewed and re-encrypted together.
+    Renew {
+        /// The written position is among them.
+        positions: Range<usize>,
+    },
+    /// The counter is at its full width: memory needs a new key.
+    Exhausted,
 }
 
-/// The counter is at its end: the group must be renewed and re-encrypted first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Overflow;
+/// What one more write of a position makes of a line of counters.
+enum Next {
+    /// This line, in which no other position has another effective counter.
+    Advanced(Line),
+    /// This line, in which these positions are renewed.
+    Renewed(Line, Range<usize>),
+    /// Nothing: the counter is at its full width.
+    Exhausted,
+}
 
 /// How counters are organised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Organisation {
     /// No counters at all.
     None,
-    /// SC-64, the classic leaf of a Bonsai tree: a 64-bit major and sixty-four 7-bit minors in one line.
-    Split64,
+    /// Eight 56-bit counters and a 56-bit MAC.
+    Monolithic,
+    /// A major counter and a minor one for each position.
+    Split(Split),
 }
 
 /// The counter part of a scheme.
@@ -51,11 +81,13 @@ impl Counters {
         self.organisation != Organisation::None
     }
 
-    /// Lines in a group; without counters every line stands for itself.
+    /// Positions that a line of counters counts for, which is lines in a group and children of a node; without counters
+    /// every line stands for itself.
     pub fn lines_per_group(&self) -> u64 {
-        match self.organisation {
+        match &self.organisation {
             Organisation::None => 1,
-            Organisation::Split64 => split64::LINES,
+            Organisation::Monolithic => monolithic::POSITIONS as u64,
+            Organisation::Split(split) => split.positions() as u64,
         }
     }
 
@@ -69,36 +101,80 @@ impl Counters {
         (line.0 % self.lines_per_group()) as usize
     }
 
-    /// All lines of a group.
-    pub fn lines(&self, group: u64) -> impl Iterator<Item = LineAddr> + use<> {
+    /// The lines at some positions of a group.
+    pub fn lines(&self, group: u64, positions: &Range<usize>) -> impl Iterator<Item = LineAddr> + use<> {
         let first = group * self.lines_per_group();
-        (first..first + self.lines_per_group()).map(LineAddr)
+        positions.clone().map(move |position| LineAddr(first + position as u64))
     }
 
     /// The counter at a position.
     pub fn read(&self, counters: &Line, position: usize) -> Counter {
-        match self.organisation {
-            Organisation::None => Counter::default(),
-            Organisation::Split64 => split64::read(counters, position),
-        }
+        Counter(match &self.organisation {
+            Organisation::None => 0,
+            Organisation::Monolithic => monolithic::read(counters, position),
+            Organisation::Split(split) => split.read(counters, position),
+        })
     }
 
-    /// Moves the counter at a position on by one.
+    /// Moves the counter at a position on.
+    ///
+    /// # Errors
+    /// If that cannot be done without changing the counters of others, or not at all; then nothing changes.
     pub fn advance(&self, counters: &mut Line, position: usize) -> Result<Counter, Overflow> {
         if self.planted.has(Bug::CounterStandsStill) {
             return Ok(self.read(counters, position));
         }
-        match self.organisation {
-            Organisation::None => Ok(Counter::default()),
-            Organisation::Split64 => split64::advance(counters, position, self.planted),
+        match self.next(counters, position) {
+            Next::Advanced(next) => *counters = next,
+            Next::Renewed(_, positions) => return Err(Overflow::Renew { positions }),
+            Next::Exhausted => return Err(Overflow::Exhausted),
+        }
+        Ok(self.read(counters, position))
+    }
+
+    /// The line of counters that follows an overflow at the position `written`.
+    pub fn renew(&self, counters: &Line, written: usize, overflow: &Overflow) -> Line {
+        match (overflow, self.next(counters, written)) {
+            (Overflow::Exhausted, _) | (_, Next::Exhausted) => *counters,
+            (Overflow::Renew { .. }, Next::Renewed(next, _) | Next::Advanced(next)) => next,
         }
     }
 
-    /// The counters of the group after an overflow.
-    pub fn renew(&self, counters: &Line) -> Line {
-        match self.organisation {
-            Organisation::None => *counters,
-            Organisation::Split64 => split64::renew(counters, self.planted),
+    fn next(&self, counters: &Line, position: usize) -> Next {
+        match &self.organisation {
+            Organisation::None => Next::Advanced(*counters),
+            Organisation::Monolithic => monolithic::next(counters, position),
+            Organisation::Split(split) => split.next(counters, position, self.planted),
+        }
+    }
+
+    /// Bits of the MAC that the organisation leaves room for in a line of counters; 0 if it does not.
+    pub fn embedded_mac_bits(&self) -> u32 {
+        self.mac_field().1
+    }
+
+    /// The MAC in a line of counters; 0 if there is no room for one.
+    pub fn embedded_mac(&self, counters: &Line) -> u64 {
+        match self.mac_field() {
+            (_, 0) => 0,
+            (start, width) => bits::get(counters, start, width),
+        }
+    }
+
+    /// Changes the MAC in a line of counters; cuts it to the room there is.
+    pub fn set_embedded_mac(&self, counters: &mut Line, mac: u64) {
+        match self.mac_field() {
+            (_, 0) => {}
+            (start, width) => bits::set(counters, start, width, mac & bits::max(width)),
+        }
+    }
+
+    /// Where the MAC begins in a line of counters, and its length in bits.
+    fn mac_field(&self) -> (usize, u32) {
+        match &self.organisation {
+            Organisation::None => (0, 0),
+            Organisation::Monolithic => monolithic::MAC_FIELD,
+            Organisation::Split(split) => split.mac_field(),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Mac {
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
         let line = if address { line } else { LineAddr(0) };
         let counter = if version { counter } else { Counter::default() };
-        let nonce = Nonce::new(line, counter.major, counter.minor);
+        let nonce = Nonce::new(line, counter.0);
         match &self.code {
             Code::Gmac(gmac) => gmac.tag(&nonce, ciphertext, self.bits),
             Code::Cmac(cmac) => cmac.tag(&nonce.block(Domain::TagMask, 0), ciphertext, self.bits),

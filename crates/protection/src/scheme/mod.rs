@@ -17,7 +17,7 @@
 mod walk;
 
 use crate::cipher::Cipher;
-use crate::counter::{Counter, Counters};
+use crate::counter::{Counter, Counters, Overflow};
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::media::Media;
@@ -240,28 +240,36 @@ impl Scheme {
         drop(group);
         let group = self.lock_group(verbs, line, Mode::Exclusive).await;
         // Somebody else may have renewed the group while this access waited to have it alone.
-        if let Ok(counter) = self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
-            return Ok((counter, group));
-        }
-        let counter = self.renew_group(verbs, slot, line).await?;
+        let counter = match self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+            Ok(counter) => counter,
+            Err(overflow) => self.renew_group(verbs, slot, line, &overflow).await?,
+        };
         Ok((counter, group))
     }
 
-    /// After an overflow: gives the whole group new counters and re-encrypts it, but for the line about to be written.
+    /// After an overflow: gives the lines concerned new counters and re-encrypts them, but for the line about to be
+    /// written.
     ///
-    /// The counters move on first. If tampering stops the re-encryption half-way, the rest of the group is lost, but no
+    /// The counters move on first. If tampering stops the re-encryption half-way, the rest of the lines is lost, but no
     /// later attempt uses the new pads again.
-    async fn renew_group<V: Verbs>(&self, verbs: &V, slot: Slot, written: LineAddr) -> Result<Counter, Fault> {
+    async fn renew_group<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        written: LineAddr,
+        overflow: &Overflow,
+    ) -> Result<Counter, Fault> {
+        let Overflow::Renew { positions } = overflow else { return Err(Fault::Exhausted(written)) };
         let renew = |counters: &mut Line| {
             let old = *counters;
-            *counters = self.counters.renew(&old);
+            *counters = self.counters.renew(&old, self.counters.position(written), overflow);
             (old, *counters)
         };
         let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
         let version = |counters: &Line, line| self.counters.read(counters, self.counters.position(line));
         let lines: ArrayVec<LineAddr, 128> = self
             .counters
-            .lines(self.counters.group(written))
+            .lines(self.counters.group(written), positions)
             .filter(|line| *line != written && line.0 < self.layout.data_lines())
             .collect();
         for batch in lines.chunks(REENCRYPTED_AT_ONCE) {

@@ -63,7 +63,7 @@ impl Bonsai {
             return 0;
         }
         let place = if self.planted.has(Bug::NodeWithoutAddress) { 0 } else { slot.0 };
-        let context = Nonce::new(LineAddr(place), 0, 0).block(Domain::TagMask, 0);
+        let context = Nonce::new(LineAddr(place), 0).block(Domain::TagMask, 0);
         self.cmac.tag(&context, content, NODE_TAG_BITS).max(1)
     }
 

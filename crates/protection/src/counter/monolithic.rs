@@ -1,0 +1,33 @@
+//! Monolithic counters: eight to a line, each as wide as it will ever need (Gueron, IACR ePrint 2016/204: the Memory
+//! Encryption Engine of SGX).
+//!
+//! ```text
+//! bit 0         56         112               448       504     512
+//!     | counter | counter  | ... | counter 7 | MAC     | spare |
+//!     | 56 bit  | 56 bit   |     | 56 bit    | 56 bit  | 8 bit |
+//! ```
+//! No counter knows of another, so nothing is ever renewed. A counter at its end is exhausted: 2^56 writes of one line take
+//! years at any rate that memory allows.
+
+use super::{Next, bits};
+use units::Line;
+
+pub(super) const POSITIONS: usize = 8;
+const COUNTER_BITS: u32 = 56;
+/// Where the MAC begins, and its length in bits.
+pub(super) const MAC_FIELD: (usize, u32) = (POSITIONS * COUNTER_BITS as usize, 56);
+
+pub(super) fn read(line: &Line, position: usize) -> u128 {
+    bits::get(line, position * COUNTER_BITS as usize, COUNTER_BITS).into()
+}
+
+pub(super) fn next(line: &Line, position: usize) -> Next {
+    let start = position * COUNTER_BITS as usize;
+    let counter = bits::get(line, start, COUNTER_BITS);
+    if counter == bits::max(COUNTER_BITS) {
+        return Next::Exhausted;
+    }
+    let mut next = *line;
+    bits::set(&mut next, start, COUNTER_BITS, counter + 1);
+    Next::Advanced(next)
+}
