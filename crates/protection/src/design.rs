@@ -47,6 +47,8 @@ pub enum CounterChoice {
     Vault32,
     /// A 64-bit major, 16 24-bit minors and a 64-bit MAC to a line.
     Vault16,
+    /// 128 morphable counters and a 64-bit MAC to a line.
+    Morphable,
 }
 
 impl CounterChoice {
@@ -59,6 +61,7 @@ impl CounterChoice {
             CounterChoice::Sc128 => Organisation::Split(Split::SC128),
             CounterChoice::Vault32 => Organisation::Split(Split::VAULT32),
             CounterChoice::Vault16 => Organisation::Split(Split::VAULT16),
+            CounterChoice::Morphable => Organisation::Morphable,
         }
     }
 }

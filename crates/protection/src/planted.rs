@@ -25,6 +25,14 @@ pub enum Bug {
     MajorStandsStill,
     /// Overflow advances the major counter but leaves the minor ones.
     MinorsNotReset,
+    /// Morphable counters: more minors in use are written smaller, but the line still states the size that they had.
+    ZccSizeNotStepped,
+    /// Morphable counters: an overflow on the way to the uniform format clears the minors but keeps the major.
+    MorphableToUniformKeepsMajor,
+    /// Morphable counters: rebasing lowers the minors but does not raise their base.
+    MorphableRebaseLosesBase,
+    /// Morphable counters: the overflow of one half clears the minors of the other too.
+    SetOverflowForgetsOtherHalf,
     /// Re-encryption takes what it finds in memory without checking it.
     ReencryptionTrustsMemory,
     /// The walk trusts the last stored level below the root without checking it.
@@ -43,7 +51,7 @@ pub enum Bug {
 
 impl Bug {
     /// Every planted bug.
-    pub const ALL: [Bug; 16] = [
+    pub const ALL: [Bug; 20] = [
         Bug::TagWithoutAddress,
         Bug::TagWithoutCounter,
         Bug::ShortComparison,
@@ -53,6 +61,10 @@ impl Bug {
         Bug::MinorWraps,
         Bug::MajorStandsStill,
         Bug::MinorsNotReset,
+        Bug::ZccSizeNotStepped,
+        Bug::MorphableToUniformKeepsMajor,
+        Bug::MorphableRebaseLosesBase,
+        Bug::SetOverflowForgetsOtherHalf,
         Bug::ReencryptionTrustsMemory,
         Bug::TreeStopsALevelEarly,
         Bug::CounterUnverified,

@@ -27,6 +27,12 @@ fn compositions() -> Vec<Parts> {
         parts(C::Aes128Counter, N::Sc64, M::None, T::None),
         parts(C::Aes128Counter, N::Sc64, M::Cmac, T::None),
         parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai),
+        parts(C::Aes128Counter, N::Mono56, M::Gmac, T::Bonsai),
+        parts(C::Aes128Counter, N::Sc64Mac, M::Gmac, T::Bonsai),
+        parts(C::Aes128Counter, N::Sc128, M::Gmac, T::Bonsai),
+        parts(C::Aes128Counter, N::Vault32, M::Gmac, T::Bonsai),
+        parts(C::Aes128Counter, N::Vault16, M::Gmac, T::Bonsai),
+        parts(C::Aes128Counter, N::Morphable, M::Gmac, T::Bonsai),
     ]
 }
 
@@ -39,10 +45,10 @@ fn read(scheme: &Scheme, memory: &Functional, line: LineAddr) -> units::Line {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn a_protected_memory_returns_what_was_written(
-        which in 0usize..6, seed in any::<u64>(),
+        which in 0usize..12, seed in any::<u64>(),
         steps in proptest::collection::vec((0u64..24, 0u64..6, any::<u8>(), 0u8..10), 1..600),
     ) {
         let parts = &compositions()[which];

@@ -58,7 +58,7 @@ class Parts(Result):
 
     cipher: Literal["none", "aes128-counter", "aes128-xts"]
     """How data is encrypted."""
-    counters: Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16"]
+    counters: Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable"]
     """How versions are counted."""
     mac: MacDesign
     """How lines are authenticated."""

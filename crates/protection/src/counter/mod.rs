@@ -18,6 +18,7 @@
 
 mod bits;
 mod monolithic;
+mod morphable;
 mod split;
 
 use crate::planted::{Bug, Planted};
@@ -61,6 +62,8 @@ pub enum Organisation {
     Monolithic,
     /// A major counter and a minor one for each position.
     Split(Split),
+    /// 128 counters in whichever of two formats suits them.
+    Morphable,
 }
 
 /// The counter part of a scheme.
@@ -88,6 +91,7 @@ impl Counters {
             Organisation::None => 1,
             Organisation::Monolithic => monolithic::POSITIONS as u64,
             Organisation::Split(split) => split.positions() as u64,
+            Organisation::Morphable => morphable::POSITIONS as u64,
         }
     }
 
@@ -113,6 +117,7 @@ impl Counters {
             Organisation::None => 0,
             Organisation::Monolithic => monolithic::read(counters, position),
             Organisation::Split(split) => split.read(counters, position),
+            Organisation::Morphable => morphable::read(counters, position),
         })
     }
 
@@ -145,6 +150,7 @@ impl Counters {
             Organisation::None => Next::Advanced(*counters),
             Organisation::Monolithic => monolithic::next(counters, position),
             Organisation::Split(split) => split.next(counters, position, self.planted),
+            Organisation::Morphable => morphable::next(counters, position, self.planted),
         }
     }
 
@@ -175,6 +181,7 @@ impl Counters {
             Organisation::None => (0, 0),
             Organisation::Monolithic => monolithic::MAC_FIELD,
             Organisation::Split(split) => split.mac_field(),
+            Organisation::Morphable => morphable::MAC_FIELD,
         }
     }
 }
