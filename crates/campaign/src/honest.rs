@@ -6,6 +6,7 @@
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
+use protection::counter::Age;
 use protection::design::Parts;
 use protection::planted::Planted;
 use protection::verbs::Fault;
@@ -88,7 +89,8 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
     fault.map(|fault| false_alarm(victim, fault)).or(reuse)
 }
 
-fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
+/// The finding that a fault is when nobody attacked.
+pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
     match fault {
         Fault::Tag(_) => Finding::FalseAlarmOfTag,
         Fault::Exhausted(_) => Finding::Exhausted,
@@ -120,7 +122,7 @@ const NEIGHBOUR: LineAddr = LineAddr(9);
 /// The rule that the composition breaks.
 pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<OverflowReport, String> {
     let mut random = Random::new(seed);
-    let mut victim = full_page(parts, seed, planted, &mut random)?;
+    let mut victim = full_page(parts, None, seed, planted, &mut random)?;
     let ciphertext = |victim: &Victim| victim.attacked(|bus| bus.read_place(Structure::Data, NEIGHBOUR));
     let mut report = OverflowReport { renewals: Vec::new(), pad_reuse: None, readable: true };
     for write in 1..=writes {
@@ -143,7 +145,7 @@ pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Resu
 pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<Verdict, String> {
     const BIT: usize = 77;
     let mut random = Random::new(seed);
-    let mut victim = full_page(parts, seed, planted, &mut random)?;
+    let mut victim = full_page(parts, Some(Age::BeforeRenewal), seed, planted, &mut random)?;
     victim.attacked(|bus| bus.flip_place(Structure::Data, NEIGHBOUR, BIT));
     for _ in 0..writes {
         victim.write(HOT, &random.line());
@@ -152,8 +154,18 @@ pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: Pl
     Ok(victim.oracle().judge(NEIGHBOUR, &victim.read(NEIGHBOUR).0, wished))
 }
 
-fn full_page(parts: &Parts, seed: u64, planted: Planted, random: &mut Random) -> Result<Victim, String> {
+/// A page whose lines were all written, after its counters had come to an age.
+fn full_page(
+    parts: &Parts,
+    age: Option<Age>,
+    seed: u64,
+    planted: Planted,
+    random: &mut Random,
+) -> Result<Victim, String> {
     let mut victim = Victim::blank(parts, seed, planted)?;
+    if let Some(age) = age {
+        victim.age(HOT, age);
+    }
     for line in 0..LINES_PER_PAGE as u64 {
         victim.write(LineAddr(line), &random.line());
     }

@@ -9,6 +9,7 @@
 //! * [`campaign`]: many trials of each attack, compared with the design's claims.
 //! * [`mod@exhaustive`]: the flip of every single stored bit.
 //! * [`mod@honest`]: no attacker at all.
+//! * [`mod@ageing`]: no attacker either, but counters just before their ends.
 //!
 //! With the feature `planted-bugs` schemes can be built with a deliberate weakness; each must be caught, or the campaigns
 //! are worth nothing.
@@ -17,6 +18,7 @@
 //! Attacks in time (races on the bus, power cuts, use before verification), address patterns, analogue side channels,
 //! faults in the chip, and anything above memory.
 
+pub mod ageing;
 pub mod attacker;
 pub mod bus;
 pub mod campaign;
@@ -26,6 +28,7 @@ pub mod oracle;
 pub mod report;
 pub mod victim;
 
+pub use ageing::{AgeingReport, ageing};
 pub use campaign::{Options, attack, attack_all, attack_design, attack_rows};
 pub use exhaustive::exhaustive;
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};

@@ -9,6 +9,7 @@
 
 use crate::bus::{Bus, Map, Recording};
 use crate::oracle::{Answer, Oracle};
+use protection::counter::Age;
 use protection::design::{CacheDesign, Parts};
 use protection::ledger::PadReuse;
 use protection::media::Media;
@@ -78,11 +79,19 @@ impl Victim {
         Ok(victim)
     }
 
-    /// Writes a line; says what was reported, if anything was.
+    /// Brings the counters of a line and of its group, none of which was written yet, to this age.
+    pub fn age(&self, line: LineAddr, age: Age) {
+        run_now(self.scheme.age(&self.memory, line, age));
+    }
+
+    /// Writes a line; says what was reported, if anything was. A write that was refused did not happen.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
         run_now(self.scheme.write(&self.memory, line, content));
-        self.oracle.note(line, content);
-        self.memory.take_fault()
+        let fault = self.memory.take_fault();
+        if !matches!(fault, Some(Fault::Exhausted(_))) {
+            self.oracle.note(line, content);
+        }
+        fault
     }
 
     /// Reads a line; says what came out and what was reported.

@@ -2,8 +2,9 @@
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
-use casemate_campaign::{Options, attack_design, exhaustive, honest, tamper_before_overflow};
-use protection::design::CounterChoice;
+use casemate_campaign::{Options, ageing, attack_design, exhaustive, honest, tamper_before_overflow};
+use protection::counter::Age;
+use protection::design::{CounterChoice, Parts};
 use protection::planted::Planted;
 use systems::{Attack, Verdict, designs};
 use units::LineAddr;
@@ -72,6 +73,44 @@ fn tampering_before_re_encryption_is_treated_like_any_other() {
     for design in designs().into_iter().filter(|design| design.parts.counters != CounterChoice::None) {
         let verdict = tamper_before_overflow(&design.parts, 200, 1, Planted::NONE).unwrap();
         assert_eq!(Some(verdict), design.claims.about(Attack::FlipData), "{}", design.name);
+    }
+    for (counters, parts) in organisations() {
+        let verdict = tamper_before_overflow(&parts, 200, 1, Planted::NONE).unwrap();
+        assert_eq!(verdict, Verdict::Detected, "{counters:?}");
+    }
+}
+
+/// The design with a tree, with every organisation of counters.
+fn organisations() -> impl Iterator<Item = (CounterChoice, Parts)> {
+    use CounterChoice::{Mono56, Morphable, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
+    [Mono56, Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable]
+        .into_iter()
+        .map(|counters| (counters, Parts { counters, ..systems::design("sc64-bmt").unwrap().parts }))
+}
+
+#[test]
+fn old_counters_are_renewed_without_reusing_a_pad_or_losing_a_line() {
+    for (counters, parts) in organisations() {
+        let report = ageing(&parts, Age::BeforeRenewal, 6_000, 1, Planted::NONE).unwrap();
+        assert_eq!((report.finding, report.refused), (None, 0), "{counters:?}");
+        assert_eq!(report.renewals > 0, counters != CounterChoice::Mono56, "{counters:?}: {report:?}");
+    }
+}
+
+#[test]
+fn a_write_whose_counter_is_exhausted_is_refused_and_changes_nothing() {
+    for (counters, parts) in organisations() {
+        let report = ageing(&parts, Age::BeforeExhaustion, 2_000, 1, Planted::NONE).unwrap();
+        assert_eq!(report.finding, None, "{counters:?}");
+        assert!(0 < report.refused && report.refused < report.writes, "{counters:?}: {report:?}");
+    }
+}
+
+#[test]
+fn an_honest_run_under_any_organisation_raises_no_alarm() {
+    for (counters, parts) in organisations() {
+        let report = honest(&parts, 20_000, 3, Planted::NONE).unwrap();
+        assert_eq!((report.accesses, report.finding), (20_000, None), "{counters:?}");
     }
 }
 

@@ -43,6 +43,18 @@ pub enum Overflow {
     Exhausted,
 }
 
+/// Where a long life brings counters: states that no test can wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Age {
+    /// A few writes before the next renewal. Where nothing is ever renewed, new.
+    BeforeRenewal,
+    /// A few writes before the full width.
+    BeforeExhaustion,
+}
+
+/// Writes of one position that are left at most before what its [`Age`] says.
+const WRITES_LEFT: u64 = 8;
+
 /// What one more write of a position makes of a line of counters.
 enum Next {
     /// This line, in which no other position has another effective counter.
@@ -142,6 +154,16 @@ impl Counters {
         match (overflow, self.next(counters, written)) {
             (Overflow::Exhausted, _) | (_, Next::Exhausted) => *counters,
             (Overflow::Renew { .. }, Next::Renewed(next, _) | Next::Advanced(next)) => next,
+        }
+    }
+
+    /// The line of counters that writes of an honest life can bring about, at this age.
+    pub fn aged(&self, age: Age) -> Line {
+        match &self.organisation {
+            Organisation::None => units::ZERO_LINE,
+            Organisation::Monolithic => monolithic::aged(age),
+            Organisation::Split(split) => split.aged(age),
+            Organisation::Morphable => morphable::aged(age),
         }
     }
 

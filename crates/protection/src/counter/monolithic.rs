@@ -9,8 +9,8 @@
 //! No counter knows of another, so nothing is ever renewed. A counter at its end is exhausted: 2^56 writes of one line take
 //! years at any rate that memory allows.
 
-use super::{Next, bits};
-use units::Line;
+use super::{Age, Next, WRITES_LEFT, bits};
+use units::{Line, ZERO_LINE};
 
 pub(super) const POSITIONS: usize = 8;
 const COUNTER_BITS: u32 = 56;
@@ -30,4 +30,15 @@ pub(super) fn next(line: &Line, position: usize) -> Next {
     let mut next = *line;
     bits::set(&mut next, start, COUNTER_BITS, counter + 1);
     Next::Advanced(next)
+}
+
+pub(super) fn aged(age: Age) -> Line {
+    let mut line = ZERO_LINE;
+    if age == Age::BeforeExhaustion {
+        for position in 0..POSITIONS {
+            let start = position * COUNTER_BITS as usize;
+            bits::set(&mut line, start, COUNTER_BITS, bits::max(COUNTER_BITS) - WRITES_LEFT);
+        }
+    }
+    line
 }

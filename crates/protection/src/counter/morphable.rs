@@ -31,7 +31,7 @@
 //!
 //! A major of ZCC may have one bit more than MCR can say. A line that would need to become MCR then is exhausted.
 
-use super::{Next, bits};
+use super::{Age, Next, WRITES_LEFT, bits};
 use crate::planted::{Bug, Planted};
 use units::Line;
 
@@ -207,4 +207,19 @@ fn blank(line: &Line) -> Line {
     let mut blank = units::ZERO_LINE;
     blank[MAC_FIELD.0 / 8..].copy_from_slice(&line[MAC_FIELD.0 / 8..]);
     blank
+}
+
+/// Before a renewal: as many in use as the smallest size but one allows, all at its end; one more steps to the smallest,
+/// which they do not fit. Before exhaustion: as many as the smallest allows, under the last major that they fit.
+pub(super) fn aged(age: Age) -> Line {
+    let [.., (size, most), (smallest_size, most_of_all)] = SIZES;
+    let in_use = |count: usize, minor: u64| std::array::from_fn(|position| if position < count { minor } else { 0 });
+    match age {
+        Age::BeforeRenewal => sparse(&units::ZERO_LINE, 0, size, &in_use(most, bits::max(size))),
+        Age::BeforeExhaustion => {
+            let (major, minor) =
+                (bits::max(MAJOR.1) - bits::max(smallest_size), bits::max(smallest_size) - WRITES_LEFT);
+            sparse(&units::ZERO_LINE, major, smallest_size, &in_use(most_of_all, minor))
+        }
+    }
 }

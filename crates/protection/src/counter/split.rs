@@ -15,9 +15,9 @@
 //! The effective counter is `major << minor bits | minor`. A minor that would pass its end overflows: the major moves on,
 //! all minors return to zero, and everything that the line counts for is renewed. So no effective counter comes back.
 
-use super::{COUNTER_BITS, Next, bits};
+use super::{Age, COUNTER_BITS, Next, WRITES_LEFT, bits};
 use crate::planted::{Bug, Planted};
-use units::{LINE_BYTES, Line};
+use units::{LINE_BYTES, Line, ZERO_LINE};
 
 const MAJOR_BITS: u32 = 64;
 
@@ -96,5 +96,17 @@ impl Split {
             }
         }
         Next::Renewed(next, 0..self.positions)
+    }
+
+    pub(super) fn aged(&self, age: Age) -> Line {
+        let mut line = ZERO_LINE;
+        if age == Age::BeforeExhaustion {
+            bits::set(&mut line, 0, MAJOR_BITS, self.major_max());
+        }
+        for position in 0..self.positions {
+            let minor = bits::max(self.minor_bits).saturating_sub(WRITES_LEFT);
+            bits::set(&mut line, self.minor_at(position), self.minor_bits, minor);
+        }
+        line
     }
 }

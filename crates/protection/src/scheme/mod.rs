@@ -17,7 +17,7 @@
 mod walk;
 
 use crate::cipher::Cipher;
-use crate::counter::{Counter, Counters, Overflow};
+use crate::counter::{Age, Counter, Counters, Overflow};
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::media::Media;
@@ -84,6 +84,15 @@ impl Scheme {
             self.finish(verbs, Ok(())).await;
         }
         self.on_chip(OnChip::forget_clean);
+    }
+
+    /// Puts the counters of a line and of its group where a long life would have brought them. None of these lines may
+    /// have been written yet, since nothing is re-encrypted.
+    pub async fn age<V: Verbs>(&self, verbs: &V, line: LineAddr, age: Age) {
+        let Some(slot) = self.counter_slot(line) else { return };
+        let outcome =
+            self.edit_metadata(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;
+        self.finish(verbs, outcome).await;
     }
 
     /// Puts a line that the machine started with into memory, under the counter that it has now. It takes no time: it is

@@ -4,7 +4,7 @@ mod plain;
 mod plain_morphable;
 mod streams;
 
-use casemate_protection::counter::{Counter, Counters, Organisation, Overflow, Split};
+use casemate_protection::counter::{Age, Counter, Counters, Organisation, Overflow, Split};
 use casemate_protection::planted::Planted;
 use plain::{Cases, Outcome, Rule};
 use plain_morphable::{Format, Morphable};
@@ -239,6 +239,31 @@ fn any_512_bits_are_counters_and_no_operation_panics() {
                 "the MAC was touched"
             );
         }
+    }
+}
+
+#[test]
+fn an_aged_line_is_a_few_writes_of_one_position_from_what_its_age_says() {
+    for counters in organisations().into_iter().filter(Counters::exist) {
+        let ends = |age| {
+            let (mut line, mut writes) = (counters.aged(age), 0);
+            while writes < 100 {
+                writes += 1;
+                if let Err(overflow) = counters.advance(&mut line, 0) {
+                    return (writes, Some(overflow));
+                }
+            }
+            (writes, None)
+        };
+        let positions = 0..counters.lines_per_group() as usize;
+        match ends(Age::BeforeRenewal) {
+            (100, None) => {
+                assert_eq!(counters.lines_per_group(), 8, "only counters that count alone are never renewed")
+            }
+            (writes, overflow) => assert_eq!((writes <= 9, overflow), (true, Some(Overflow::Renew { positions }))),
+        }
+        let (writes, overflow) = ends(Age::BeforeExhaustion);
+        assert_eq!((writes <= 9, overflow), (true, Some(Overflow::Exhausted)), "{counters:?}");
     }
 }
 
