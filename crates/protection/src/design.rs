@@ -11,7 +11,7 @@ use crate::metadata::{Geometry, OnChip};
 use crate::planted::Planted;
 use crate::scheme::Scheme;
 use crate::tree::{ARITY, Bonsai};
-use crypto::Key;
+use crypto::{Aes128, Cmac, CounterMode, Gmac, Key, Xts};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use units::{Bytes, LINE_BYTES};
@@ -231,8 +231,15 @@ impl Parts {
         };
         let mac = match self.mac.code {
             MacChoice::None => None,
-            MacChoice::Gmac => Some(Mac::gmac(&key(Purpose::Authentication), self.mac.tag_bits, planted)),
-            MacChoice::Cmac => Some(Mac::cmac(&key(Purpose::Authentication), self.mac.tag_bits, coverage, planted)),
+            MacChoice::Gmac => {
+                let coverage = Coverage { address: true, counter: true };
+                let code = Gmac::<Aes128>::new(&key(Purpose::Authentication));
+                Some(Mac::new(code, self.mac.tag_bits, coverage, planted))
+            }
+            MacChoice::Cmac => {
+                let code = Cmac::<Aes128>::new(&key(Purpose::Authentication));
+                Some(Mac::new(code, self.mac.tag_bits, coverage, planted))
+            }
         };
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
@@ -243,8 +250,12 @@ impl Parts {
         Ok(Scheme {
             cipher: match self.cipher {
                 CipherChoice::None => Cipher::plain(),
-                CipherChoice::Aes128Counter => Cipher::counter_mode(&key(Purpose::Encryption), planted),
-                CipherChoice::Aes128Xts => Cipher::xts(&key(Purpose::Encryption), &key(Purpose::Tweak)),
+                CipherChoice::Aes128Counter => {
+                    Cipher::versioned(CounterMode::<Aes128>::new(&key(Purpose::Encryption)), planted)
+                }
+                CipherChoice::Aes128Xts => {
+                    Cipher::by_place(Xts::<Aes128>::new(&key(Purpose::Encryption), &key(Purpose::Tweak)))
+                }
             },
             counters,
             mac,

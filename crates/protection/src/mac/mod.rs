@@ -6,18 +6,13 @@
 
 use crate::counter::Counter;
 use crate::planted::{Bug, Planted};
-use crypto::{Cmac, Domain, Gmac, Key, Nonce};
+use crypto::{LineMac, Nonce};
 use units::{Line, LineAddr};
 
 /// Bytes that a tag takes in memory, whatever its length.
 pub const TAG_BYTES: usize = 8;
 /// Tags in one line.
 pub const TAGS_PER_LINE: u64 = (units::LINE_BYTES / TAG_BYTES) as u64;
-
-enum Code {
-    Gmac(Gmac),
-    Cmac(Cmac),
-}
 
 /// What a tag vouches for beside the ciphertext.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,21 +25,16 @@ pub struct Coverage {
 
 /// The authentication part of a scheme.
 pub struct Mac {
-    code: Code,
+    code: Box<dyn LineMac>,
     bits: u32,
     coverage: Coverage,
     planted: Planted,
 }
 
 impl Mac {
-    /// GMAC: Carter-Wegman, masked by the encrypted nonce, which must therefore cover place and version.
-    pub fn gmac(key: &Key, bits: u32, planted: Planted) -> Mac {
-        Mac { code: Code::Gmac(Gmac::new(key)), bits, coverage: Coverage { address: true, counter: true }, planted }
-    }
-
-    /// AES-CMAC, which needs no nonce and so may cover less.
-    pub fn cmac(key: &Key, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code: Code::Cmac(Cmac::new(key)), bits, coverage, planted }
+    /// A code, cut to this many bits, over the line and what `coverage` says.
+    pub fn new(code: impl LineMac + 'static, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
+        Mac { code: Box::new(code), bits, coverage, planted }
     }
 
     /// The tag of a line.
@@ -54,10 +44,7 @@ impl Mac {
         let line = if address { line } else { LineAddr(0) };
         let counter = if version { counter } else { Counter::default() };
         let nonce = Nonce::new(line, counter.0);
-        match &self.code {
-            Code::Gmac(gmac) => gmac.tag(&nonce, ciphertext, self.bits),
-            Code::Cmac(cmac) => cmac.tag(&nonce.block(Domain::TagMask, 0), ciphertext, self.bits),
-        }
+        self.code.tag(&nonce, ciphertext, self.bits)
     }
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.

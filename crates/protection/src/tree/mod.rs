@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::mac::{TAGS_PER_LINE, entry, set_entry};
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
-use crypto::{Cmac, Domain, Key, Nonce};
+use crypto::{Aes128, Cmac, Key, LineMac, Nonce};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// Children of one node.
@@ -39,7 +39,7 @@ pub struct Bonsai {
 impl Bonsai {
     /// A tree whose tags are made with this key.
     pub fn new(key: &Key, planted: Planted) -> Bonsai {
-        Bonsai { cmac: Cmac::new(key), planted }
+        Bonsai { cmac: Cmac::<Aes128>::new(key), planted }
     }
 
     /// Who vouches for a slot.
@@ -63,8 +63,7 @@ impl Bonsai {
             return 0;
         }
         let place = if self.planted.has(Bug::NodeWithoutAddress) { 0 } else { slot.0 };
-        let context = Nonce::new(LineAddr(place), 0).block(Domain::TagMask, 0);
-        self.cmac.tag(&context, content, NODE_TAG_BITS).max(1)
+        self.cmac.tag(&Nonce::new(LineAddr(place), 0), content, NODE_TAG_BITS).max(1)
     }
 
     /// The tag that a node holds for one of its children.

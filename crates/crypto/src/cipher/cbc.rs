@@ -1,0 +1,99 @@
+//! Cipher block chaining (NIST SP 800-38A, section 6.2), with the encrypted nonce as its initial vector (appendix C).
+//!
+//! Encryption is serial, decryption is parallel, and a flipped bit of ciphertext flips one bit of the next block: what
+//! AEGIS (Suh et al., ICS 2003) used before counter mode. Without a counter in the nonce it is deterministic.
+
+use crate::blocks::{blocks_of, blocks_per_line, xor};
+use crate::{BLOCK_BYTES, Domain, Key, LineCipher, Nonce};
+use aes::cipher::array::ArraySize;
+use aes::cipher::{
+    Block, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, KeyInit,
+};
+use units::Line;
+
+/// A block cipher in CBC over lines.
+pub struct Cbc<C> {
+    cipher: C,
+}
+
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Cbc<C> {
+    /// Expands the key.
+    pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> Cbc<C>
+    where
+        C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
+    {
+        Cbc::over(key.cipher())
+    }
+
+    pub(crate) fn over(cipher: C) -> Cbc<C> {
+        Cbc { cipher }
+    }
+
+    /// The nonce, encrypted: at once, or half by half as CBC-MAC would if the cipher's blocks are 64 bits.
+    fn initial_vector(&self, nonce: &Nonce) -> Block<C> {
+        let mut vector = Block::<C>::default();
+        for part in nonce.block(Domain::Pad, 0).chunks(C::block_size()) {
+            xor(&mut vector, part);
+            self.cipher.encrypt_block(&mut vector);
+        }
+        vector
+    }
+
+    fn encrypt(&self, vector: &Block<C>, plaintext: &Line) -> Line {
+        let mut line = *plaintext;
+        cbc::Encryptor::inner_iv_init(&self.cipher, vector).encrypt_blocks(blocks_of::<C>(&mut line));
+        line
+    }
+
+    fn decrypt(&self, vector: &Block<C>, ciphertext: &Line) -> Line {
+        let mut line = *ciphertext;
+        cbc::Decryptor::inner_iv_init(&self.cipher, vector).decrypt_blocks(blocks_of::<C>(&mut line));
+        line
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineCipher for Cbc<C> {
+    fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line {
+        self.encrypt(&self.initial_vector(nonce), plaintext)
+    }
+
+    fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
+        self.decrypt(&self.initial_vector(nonce), ciphertext)
+    }
+
+    fn blocks(&self) -> u32 {
+        blocks_per_line::<C>() + (BLOCK_BYTES / C::block_size()) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::SP800_38A_PLAINTEXT;
+    use aes::{Aes128, Aes256};
+    use hex_literal::hex;
+
+    const VECTOR: [u8; 16] = hex!("000102030405060708090a0b0c0d0e0f");
+
+    #[test]
+    fn a_line_is_examples_f_2_1_and_f_2_5_of_sp_800_38a() {
+        let aes128 = Cbc::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
+        let aes256 = Cbc::<Aes256>::new(&Key(hex!("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")));
+        let sealed = aes128.encrypt(&VECTOR.into(), &SP800_38A_PLAINTEXT);
+        assert_eq!(
+            sealed,
+            hex!(
+                "7649abac8119b246cee98e9b12e9197d" "5086cb9b507219ee95db113a917678b2"
+                "73bed6b8e3c1743b7116e69e22229516" "3ff1caa1681fac09120eca307586e1a7"
+            )
+        );
+        assert_eq!(aes128.decrypt(&VECTOR.into(), &sealed), SP800_38A_PLAINTEXT);
+        assert_eq!(
+            aes256.encrypt(&VECTOR.into(), &SP800_38A_PLAINTEXT),
+            hex!(
+                "f58c4c04d6e5f1ba779eabfb5f7bfbd6" "9cfc4e967edb808d679f777bc6702c7d"
+                "39f23369a9d9bacfa530e26304231461" "b2eb05e2c39be9fcda6c19078c6a9d1b"
+            )
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Galois/counter mode over lines (NIST SP 800-38D): counter mode and GHASH under one key.
+//!
+//! The line format is fixed: no additional data, 64 bytes, a 96-bit nonce that is the line's number (40 bits) and its
+//! counter (56 bits), as the engine of the AES-GCM thesis and SGX's 56-bit counters have it. The first counter block,
+//! `nonce || 1`, masks the tag; the line's own are `nonce || 2` to `nonce || 5`. All of them are [`Nonce::block`]s as they
+//! stand. A counter beyond 2^56, which no honest memory reaches, goes on in the upper half of the block number: no two
+//! counters ever share a block, but such a line is no longer what another implementation would make of it.
+
+use crate::blocks::xor;
+use crate::mac::first_bits;
+use crate::{BLOCK_BYTES, CounterMode, Domain, Gmac, Key, LineCipher, LineMac, Nonce, Seed};
+use aes::cipher::array::ArraySize;
+use aes::cipher::consts::U16;
+use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
+use units::Line;
+
+/// A block cipher in GCM over lines of fixed format: the encryption and the code.
+#[derive(Clone)]
+pub struct Gcm<C> {
+    mode: CounterMode<C>,
+    mac: Gmac<C>,
+}
+
+/// The counter blocks of GCM: the one that masks the tag comes first, so a line's own begin at 2.
+struct AfterTheMask<'a>(&'a Nonce);
+
+impl Seed for AfterTheMask<'_> {
+    fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES] {
+        self.0.block(domain, index + 2)
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> Gcm<C> {
+    /// Expands the key and derives the hash key from it.
+    pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> Gcm<C>
+    where
+        C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
+    {
+        Gcm::over(key.cipher())
+    }
+
+    pub(crate) fn over(cipher: C) -> Gcm<C> {
+        Gcm { mode: CounterMode::over(cipher.clone()), mac: Gmac::over(cipher) }
+    }
+
+    /// The whole tag of a line of ciphertext.
+    pub fn full_tag(&self, nonce: &Nonce, ciphertext: &Line) -> [u8; BLOCK_BYTES] {
+        self.mac.masked(nonce.block(Domain::Pad, 1), &[], ciphertext)
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineCipher for Gcm<C> {
+    fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line {
+        let mut line = self.mode.pad(&AfterTheMask(nonce));
+        xor(&mut line, plaintext);
+        line
+    }
+
+    fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
+        self.seal(nonce, ciphertext)
+    }
+
+    fn blocks(&self) -> u32 {
+        self.mode.blocks()
+    }
+
+    fn works_ahead(&self) -> bool {
+        true
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineMac for Gcm<C> {
+    fn tag(&self, nonce: &Nonce, ciphertext: &Line, bits: u32) -> u64 {
+        first_bits(&self.full_tag(nonce, ciphertext), bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::nonce;
+    use aes::{Aes128, Aes256};
+    use aes_gcm::aead::AeadInOut;
+    use aes_gcm::{Aes128Gcm, Aes256Gcm};
+    use proptest::prelude::*;
+
+    /// What another implementation makes of the same line under `line number || counter`.
+    fn by_aes_gcm(
+        cipher: &impl AeadInOut<NonceSize = aes_gcm::aead::consts::U12, TagSize = U16>,
+        line: u64,
+        counter: u64,
+        text: &Line,
+    ) -> (Line, [u8; 16]) {
+        let mut iv = [0; 12];
+        iv[..5].copy_from_slice(&line.to_le_bytes()[..5]);
+        iv[5..].copy_from_slice(&counter.to_le_bytes()[..7]);
+        let mut sealed = *text;
+        let tag = cipher.encrypt_inout_detached(&iv.into(), &[], (&mut sealed[..]).into()).unwrap();
+        (sealed, tag.into())
+    }
+
+    proptest! {
+        #[test]
+        fn a_sealed_line_equals_aes_gcm_on_the_same_inputs(
+            key: [u8; 32], line in 0u64..1 << 40, counter in 0u64..1 << 56, text: [[u8; 32]; 2],
+        ) {
+            let text: Line = text.as_flattened().try_into().unwrap();
+            let at = nonce(line, u128::from(counter));
+            let gcm = Gcm::<Aes256>::new(&Key(key));
+            let sealed = gcm.seal(&at, &text);
+            let theirs = by_aes_gcm(&Key(key).cipher::<Aes256Gcm>(), line, counter, &text);
+            prop_assert_eq!((sealed, gcm.full_tag(&at, &sealed)), theirs);
+            prop_assert_eq!(gcm.open(&at, &sealed), text);
+            let key = Key::<16>(key[..16].try_into().unwrap());
+            let gcm = Gcm::<Aes128>::new(&key);
+            let sealed = gcm.seal(&at, &text);
+            let theirs = by_aes_gcm(&key.cipher::<Aes128Gcm>(), line, counter, &text);
+            prop_assert_eq!((sealed, gcm.full_tag(&at, &sealed)), theirs);
+        }
+    }
+
+    #[test]
+    fn the_blocks_of_counters_beyond_56_bits_are_still_their_own() {
+        let gcm = Gcm::<Aes128>::new(&Key([9; 16]));
+        let mut pads = std::collections::HashSet::new();
+        for counter in [0, 1, 1 << 55, 1 << 56, 1 << 63, (1 << 56) + 1] {
+            assert!(pads.insert(gcm.seal(&nonce(3, counter), &[0; 64])));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! OCB over whole lines (RFC 7253, OCB3): encryption and a tag over the plaintext in one pass.
+//!
+//! The nonce is the 14 bytes of line number and counter. The tag comes out of the same pass as the ciphertext, which is why
+//! it counts among the mode's blocks; it vouches for the plaintext, so a checker must decrypt before it can compare.
+
+use crate::blocks::blocks_per_line;
+use crate::mac::first_bits;
+use crate::{Domain, Key, LineCipher, LineMac, Nonce};
+use aes::cipher::array::ArraySize;
+use aes::cipher::consts::{U14, U16};
+use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
+use ocb3::AeadInOut;
+use units::Line;
+
+/// As many doublings of L as a line's blocks need.
+const L_TABLE_SIZE: usize = 4;
+/// Uses of the cipher beside those of the line's blocks: for the nonce and for the tag.
+const BLOCKS_BESIDE: u32 = 2;
+
+/// A block cipher in OCB3 over lines: the encryption and the code.
+pub struct Ocb3<C> {
+    mode: ocb3::Ocb3<C, U14, U16, L_TABLE_SIZE>,
+}
+
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> Ocb3<C> {
+    /// Expands the key and derives the offsets.
+    pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> Ocb3<C>
+    where
+        C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
+    {
+        Ocb3::over(key.cipher())
+    }
+
+    pub(crate) fn over(cipher: C) -> Ocb3<C> {
+        Ocb3 { mode: cipher.into() }
+    }
+
+    fn seal_with_tag(&self, nonce: &Nonce, plaintext: &Line) -> (Line, [u8; 16]) {
+        let mut line = *plaintext;
+        let tag = self.mode.encrypt_inout_detached(&short(nonce), &[], (&mut line[..]).into());
+        (line, tag.expect("a line is shorter than OCB allows").into())
+    }
+}
+
+/// The part of a nonce that says where and which version: OCB3 takes 15 bytes at most.
+fn short(nonce: &Nonce) -> ocb3::Nonce<U14> {
+    let [place @ .., _domain, _index] = nonce.block(Domain::Pad, 0);
+    Array(place)
+}
+
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> LineCipher for Ocb3<C> {
+    fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line {
+        self.seal_with_tag(nonce, plaintext).0
+    }
+
+    /// The verdict of the crate is about a tag that nobody gave it: who opens a line compares the tag of the result. The
+    /// crate leaves the plaintext in the buffer whatever the verdict.
+    fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
+        let mut line = *ciphertext;
+        let _ = self.mode.decrypt_inout_detached(&short(nonce), &[], (&mut line[..]).into(), &Array::default());
+        line
+    }
+
+    fn blocks(&self) -> u32 {
+        blocks_per_line::<C>() + BLOCKS_BESIDE
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> LineMac for Ocb3<C> {
+    fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> u64 {
+        first_bits(&self.seal_with_tag(nonce, plaintext).1, bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes::Aes128;
+    use hex_literal::hex;
+    use ocb3::consts::U12;
+
+    /// A sample of RFC 7253, appendix A, with this message as both data and plaintext lengths say.
+    fn sample(last: u8, aad_bytes: usize, text_bytes: usize) -> Vec<u8> {
+        let mode: ocb3::Ocb3<Aes128, U12> = Key(hex!("000102030405060708090a0b0c0d0e0f")).cipher();
+        let mut iv = hex!("bbaa99887766554433221100");
+        iv[11] = last;
+        let bytes: Vec<u8> = (0..64).collect();
+        let mut text = bytes[..text_bytes].to_vec();
+        let tag = mode.encrypt_inout_detached(&Array(iv), &bytes[..aad_bytes], (&mut text[..]).into()).unwrap();
+        text.extend_from_slice(&tag);
+        text
+    }
+
+    #[test]
+    fn whole_blocks_are_the_samples_of_rfc_7253() {
+        assert_eq!(sample(0x00, 0, 0), hex!("785407bfffc8ad9edcc5520ac9111ee6"));
+        assert_eq!(sample(0x01, 8, 8), hex!("6820b3657b6f615a5725bda0d3b4eb3a257c9af1f8f03009"));
+        assert_eq!(sample(0x04, 16, 16), hex!("571d535b60b277188be5147170a9a22c3ad7a4ff3835b8c5701c1ccec8fc3358"));
+        assert_eq!(sample(0x06, 0, 16), hex!("5ce88ec2e0692706a915c00aeb8b2396f40e1c743f52436bdf06d8fa1eca343d"));
+    }
+
+    /// The iterated test of RFC 7253, appendix A: 384 messages with data, condensed into one tag.
+    #[test]
+    fn the_iterated_test_of_rfc_7253_condenses_to_its_tag() {
+        let mode: ocb3::Ocb3<Aes128, U12> = Key(hex!("00000000000000000000000000000080")).cipher();
+        let encrypt = |number: usize, aad: &[u8], text: &[u8]| {
+            let mut iv = [0; 12];
+            iv[8..].copy_from_slice(&(number as u32).to_be_bytes());
+            let mut text = text.to_vec();
+            let tag = mode.encrypt_inout_detached(&Array(iv), aad, (&mut text[..]).into()).unwrap();
+            text.extend_from_slice(&tag);
+            text
+        };
+        let mut all = Vec::new();
+        for length in 0..128 {
+            let zeros = vec![0; length];
+            all.extend(encrypt(3 * length + 1, &zeros, &zeros));
+            all.extend(encrypt(3 * length + 2, &[], &zeros));
+            all.extend(encrypt(3 * length + 3, &zeros, &[]));
+        }
+        assert_eq!(encrypt(385, &all, &[]), hex!("67e944d23256c5e0b6c61fa22fdf1ea2"));
+    }
+
+    #[test]
+    fn the_plaintext_comes_back_whatever_its_tag_and_gives_the_tag_it_was_sealed_with() {
+        let mode = Ocb3::<Aes128>::new(&Key([5; 16]));
+        let at = crate::tests::nonce(12, 34);
+        let text: Line = std::array::from_fn(|byte| byte as u8);
+        let (sealed, tag) = mode.seal_with_tag(&at, &text);
+        assert_eq!(mode.open(&at, &sealed), text);
+        assert_eq!(mode.tag(&at, &mode.open(&at, &sealed), 64), u64::from_be_bytes(tag[..8].try_into().unwrap()));
+    }
+}

@@ -1,0 +1,81 @@
+//! GMAC (NIST SP 800-38D): GHASH of the line, masked by the encrypted nonce.
+//!
+//! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never serve twice. It is cheap and
+//! parallel, and it needs a nonce that never repeats.
+
+use super::first_bits;
+use crate::blocks::xor;
+use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
+use aes::cipher::array::ArraySize;
+use aes::cipher::consts::U16;
+use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
+use aes::{Aes128, Block};
+use ghash::GHash;
+use ghash::universal_hash::UniversalHash;
+use units::Line;
+
+/// GMAC of a block cipher over a line, under a nonce.
+#[derive(Clone)]
+pub struct Gmac<C = Aes128> {
+    cipher: C,
+    hash: GHash,
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
+    /// Expands the key and derives the hash key, the encryption of zero, as GCM does.
+    pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> Gmac<C>
+    where
+        C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
+    {
+        Gmac::over(key.cipher())
+    }
+
+    pub(crate) fn over(cipher: C) -> Gmac<C> {
+        let mut hash_key = Block::default();
+        cipher.encrypt_block(&mut hash_key);
+        Gmac { cipher, hash: GHash::new(&hash_key) }
+    }
+
+    /// GHASH of additional data, text and both lengths.
+    pub(crate) fn hash(&self, data: &[u8], text: &[u8]) -> [u8; BLOCK_BYTES] {
+        let mut hash = self.hash.clone();
+        hash.update_padded(data);
+        hash.update_padded(text);
+        let mut lengths = [0; BLOCK_BYTES];
+        lengths[..8].copy_from_slice(&(8 * data.len() as u64).to_be_bytes());
+        lengths[8..].copy_from_slice(&(8 * text.len() as u64).to_be_bytes());
+        hash.update_padded(&lengths);
+        hash.finalize().into()
+    }
+
+    /// The whole tag: the hash, masked by the encryption of `mask_block`.
+    pub(crate) fn masked(&self, mask_block: [u8; BLOCK_BYTES], data: &[u8], text: &[u8]) -> [u8; BLOCK_BYTES] {
+        let mut tag = Block::from(mask_block);
+        self.cipher.encrypt_block(&mut tag);
+        xor(&mut tag, &self.hash(data, text));
+        tag.into()
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> LineMac for Gmac<C> {
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
+        first_bits(&self.masked(nonce.block(Domain::TagMask, 0), &[], text), bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hex_literal::hex;
+
+    #[test]
+    fn the_tag_of_a_line_is_test_case_3_of_the_gcm_specification() {
+        let gmac = Gmac::<Aes128>::new(&Key(hex!("feffe9928665731c6d6a8f9467308308")));
+        let ciphertext = hex!(
+            "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e"
+            "21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091473f5985"
+        );
+        let first_counter = hex!("cafebabefacedbaddecaf88800000001");
+        assert_eq!(gmac.masked(first_counter, &[], &ciphertext), hex!("4d5c2af327cd64a62cf35abd2ba6fab4"));
+    }
+}

@@ -1,0 +1,33 @@
+//! Codes that take any message: the nonce's block, which says where the line belongs, and then the line.
+//!
+//! The nonce has a fixed length and comes first, so that no line can be read as part of it.
+
+use super::first_bits;
+use crate::{Domain, LineMac, Nonce};
+use ::cmac::Mac;
+use units::Line;
+
+/// A code over nonce and line. It needs no nonce that never repeats: the nonce is part of what it vouches for.
+#[derive(Clone)]
+pub struct MessageMac<M> {
+    keyed: M,
+}
+
+impl<M: Mac + Clone> MessageMac<M> {
+    pub(crate) fn over(keyed: M) -> MessageMac<M> {
+        MessageMac { keyed }
+    }
+
+    /// The whole code of a message in parts.
+    pub(crate) fn code(&self, message: &[&[u8]]) -> impl AsRef<[u8]> + use<M> {
+        let mut mac = self.keyed.clone();
+        message.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes()
+    }
+}
+
+impl<M: Mac + Clone> LineMac for MessageMac<M> {
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
+        first_bits(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    }
+}

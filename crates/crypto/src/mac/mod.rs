@@ -1,0 +1,50 @@
+//! Message authentication codes over a line.
+
+mod cbc_mac;
+mod cmac;
+mod gmac;
+mod hmac;
+mod message;
+mod multilinear;
+mod sha3;
+
+pub use cbc_mac::CbcMac;
+pub use cmac::Cmac;
+pub use gmac::Gmac;
+pub use hmac::{HmacSha1, HmacSha256, HmacSha512};
+pub use message::MessageMac;
+pub use multilinear::Multilinear;
+pub use sha3::Sha3Prefix;
+
+use crate::Nonce;
+use units::Line;
+
+/// A message authentication code over a line, its place and its version.
+pub trait LineMac {
+    /// The tag of `text` under `nonce`: the first `bits` of the whole one.
+    ///
+    /// # Panics
+    /// If no bits or more than 64 are asked for.
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64;
+}
+
+/// The first `bits` of a tag, as a number.
+pub(crate) fn first_bits(tag: &[u8], bits: u32) -> u64 {
+    assert!((1..=64).contains(&bits), "a tag of {bits} bits");
+    let mut first = [0; 8];
+    first.copy_from_slice(&tag[..8]);
+    u64::from_be_bytes(first) >> (64 - bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hex_literal::hex;
+
+    #[test]
+    fn a_short_tag_is_the_beginning_of_the_long_one() {
+        let tag = hex!("0123456789abcdef0000000000000000");
+        assert_eq!(first_bits(&tag, 64), 0x0123_4567_89ab_cdef);
+        assert_eq!(first_bits(&tag, 56), 0x01_2345_6789_abcd);
+    }
+}

