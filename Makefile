@@ -39,7 +39,8 @@ check-python:
 	$(VENV)/bin/mypy
 	$(PYTHON) -m pytest --quiet python/tests tests
 
-bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, public simulators and last time
+bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
+	scripts/setup.sh $(VENV) bench
 	$(PYTHON) scripts/bench.py
 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval

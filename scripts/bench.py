@@ -40,6 +40,9 @@ PROTECTED_SHARE = 0.5
 DRAM_REQUESTS = 200_000
 DRAM_TARGET = 1.5e6
 DRAM_SEQUENTIAL_TARGET = 5e6
+# Nanoseconds that one line may take through AES-GCM, by instructions.
+GCM_TARGETS = {"casemate, VAES": 8, "casemate, AES-NI": 60, "casemate, AES-NI, line by line": 60}
+GCM_RIVALS = ("openssl", "aes-gcm", "ring")
 # The crates that have benchmarks of their own, and how long criterion looks at each.
 KERNELS = ("crypto", "sim", "workload", "machine")
 CRITERION = ("--warm-up-time", "0.3", "--measurement-time", "1", "--sample-size", "20", "--noplot", "--quiet")
@@ -50,7 +53,7 @@ def target_directory() -> Path:
 
 
 def cargo(*arguments: str, **options: Any) -> None:
-    subprocess.run(["cargo", *arguments, "--locked", "--quiet"], cwd=ROOT, check=True, **options)
+    subprocess.run(["cargo", *arguments, "--locked", "--quiet"], check=True, **{"cwd": ROOT, **options})
 
 
 def packages() -> list[str]:
@@ -81,10 +84,15 @@ def kernels() -> Iterator[Row]:
         yield Row("kernel", about["title"], unit.lower(), amount * 1e9 / nanoseconds)
 
 
+def output_of(*command: str) -> list[str]:
+    """The lines that a program prints."""
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+
+
 def lines_of(command: list[str], runs: int) -> list[list[dict[str, Any]]]:
     """What several processes print, one JSON object a line: for each line, the objects of all processes."""
-    printed = [subprocess.run(command, capture_output=True, check=True, text=True).stdout for _ in range(runs)]
-    return [[json.loads(line) for line in same] for same in zip(*map(str.splitlines, printed), strict=True)]
+    printed = [output_of(*command) for _ in range(runs)]
+    return [[json.loads(line) for line in same] for same in zip(*printed, strict=True)]
 
 
 def median(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -121,11 +129,27 @@ def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Itera
             yield row.beside(reference, workload=workload, machine=machine) if design == "none" else row
 
 
+def gcm() -> Iterator[Row]:
+    """AES-GCM over lines, beside other libraries in the same run. Its package stands apart: it needs OpenSSL."""
+    package = ROOT / "rivals" / "gcm"
+    cargo("build", "--release", "--target-dir", str(target_directory() / "rivals"), cwd=package)
+    printed = [json.loads(line) for line in output_of(str(target_directory() / "rivals/release/casemate-gcm-rivals"))]
+    for operation in ("seal", "open"):
+        speeds = {one["engine"]: 1e9 / one["ns_per_line"] for one in printed if one["operation"] == operation}
+        rivals = {name: speeds[name] for name in GCM_RIVALS}
+        for engine, per_second in speeds.items():
+            at_most = GCM_TARGETS.get(engine)
+            target = Target(1e9 / at_most if at_most else None)
+            row = Row("gcm", f"{operation}, {engine}", "lines", per_second, target)
+            row.details = {"ns_per_line": 1e9 / per_second}
+            yield row if engine in rivals else row.beside([rivals])
+
+
 def main() -> int:
     """Measures everything and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
-    choices = ("kernels", "dram", "runs")
+    choices = ("kernels", "gcm", "dram", "runs")
     parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
     parts = tuple(arguments.only or choices)
@@ -138,6 +162,8 @@ def main() -> int:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
     if "dram" in parts:
         history.add("DRAM model alone", dram(speed, arguments.runs, reference["dram"]))
+    if "gcm" in parts:
+        history.add("AES-128-GCM of 64-byte lines, one key, nonces of their own", gcm())
     if "kernels" in parts:
         history.add("kernels (about half a minute before the first)", kernels())
     print(f"\nkept in {history.store().relative_to(ROOT)}")

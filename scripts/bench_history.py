@@ -57,12 +57,16 @@ class Row:
 
     def shown(self) -> str:
         """One line of the table."""
-        ratios = ", ".join(f"{ratio:.0f}x {name}" for name, ratio in self.times_as_fast_as.items())
+        ratios = ", ".join(
+            f"{ratio:.{0 if ratio >= 10 else 1}f}x {name}" for name, ratio in self.times_as_fast_as.items()
+        )
         change = f"{self.per_second / self.before:.2f}x" if self.before else "-"
         if self.before and abs(self.per_second / self.before - 1) > NOISE:
             change += " faster" if self.per_second > self.before else " SLOWER"
-        overhead = self.details.get("overhead_bytes")
+        overhead, nanoseconds = self.details.get("overhead_bytes"), self.details.get("ns_per_line")
         memory = f"+{overhead / 2**20:.0f} MB" if overhead is not None else ""
+        if nanoseconds is not None:
+            memory = f"{nanoseconds:.1f} ns"
         speed = f"{self.per_second / 1e6:10.3f} M {self.unit}/s"
         return (
             f"  {self.name:<44} {speed:<28} {change:<13}"
@@ -127,7 +131,7 @@ class History:
                 lines.append(f"that was another machine, so its figures mean little: {self.earlier['host']['cpu']}")
         lines.append(
             "columns: speed, against last time, against what is asked for, memory beyond the program's own, "
-            "against public simulators"
+            "against other programs"
         )
         return "\n".join(lines)
 

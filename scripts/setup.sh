@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that everything Casemate needs is on this machine, and says exactly what is missing where it may not install.
-# Usage: scripts/setup.sh VENV_DIRECTORY
+# Usage: scripts/setup.sh VENV_DIRECTORY [bench]
+# With `bench`, also what the comparison with other libraries needs.
 set -euo pipefail
 venv=$1
 
@@ -19,6 +20,10 @@ python=$(command -v python3) || fail "Python is missing: install the package 'py
 missing=()
 command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+if [ "${2-}" = bench ]; then
+    command -v pkg-config >/dev/null || missing+=(pkg-config)
+    echo '#include <openssl/evp.h>' | cc -E - >/dev/null 2>&1 || missing+=(libssl-dev)
+fi
 if [ ${#missing[@]} -gt 0 ]; then
     as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)

@@ -16,7 +16,9 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 CRATES = ROOT / "crates"
+# Crates, and the one module of another that may name it: vector instructions for many lines at once.
 UNSAFE_ALLOWED = {"recorder", "wire"}
+UNSAFE_MODULE = CRATES / "crypto" / "src" / "batch"
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 
@@ -59,10 +61,12 @@ def test_the_scheme_text_names_no_way_of_running() -> None:
             assert "crate::ways" not in path.read_text(), path.name
 
 
-def test_unsafe_lives_only_in_the_recorder_and_its_shared_memory() -> None:
+def test_unsafe_lives_only_in_the_recorder_its_shared_memory_and_the_batched_line_kernel() -> None:
     for crate in sorted(path.name for path in CRATES.iterdir()):
         if crate not in UNSAFE_ALLOWED:
             for path in rust_files(crate):
+                if UNSAFE_MODULE in path.parents:
+                    continue
                 code = re.sub(r"//.*", "", path.read_text())
                 assert not re.search(r"\bunsafe\b", code), path.relative_to(ROOT)
 
@@ -74,12 +78,12 @@ def test_every_crate_keeps_the_workspace_lints() -> None:
 
 
 def test_every_rust_file_says_at_its_head_what_it_is() -> None:
-    for path in tracked("crates/**/*.rs"):
+    for path in tracked("crates/**/*.rs", "rivals/**/*.rs"):
         assert path.read_text().startswith("//!"), path.relative_to(ROOT)
 
 
 def test_no_source_file_outgrows_a_reader() -> None:
-    for path in tracked("crates/**/*.rs", "python/**/*.py", "scripts/*"):
+    for path in tracked("crates/**/*.rs", "rivals/**/*.rs", "python/**/*.py", "scripts/*"):
         lines = path.read_text().count("\n")
         assert lines <= FILE_LINES_MAX, f"{path.relative_to(ROOT)} has {lines} lines"
 

@@ -6,6 +6,7 @@
 //!
 //! A mode of encryption is a [`LineCipher`], a code is a [`LineMac`]. One file holds one mode.
 
+pub mod batch;
 mod blocks;
 mod cipher;
 mod key;

@@ -35,7 +35,7 @@ impl<C: BlockCipherEncrypt> CounterMode<C> {
     }
 
     /// The keystream that grows from these counter blocks.
-    fn pad_from(&self, block: impl Fn(u8) -> [u8; BLOCK_BYTES]) -> Line {
+    pub(crate) fn pad_from(&self, block: impl Fn(u8) -> [u8; BLOCK_BYTES]) -> Line {
         let mut pad = [0; LINE_BYTES];
         let blocks = blocks_of::<C>(&mut pad);
         let head_bytes = BLOCK_BYTES - C::block_size();
