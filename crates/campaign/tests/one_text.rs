@@ -10,9 +10,10 @@ mod common;
 use casemate_campaign::bus::flip;
 use common::{DATA_LINES, Machine, cases, with_caches};
 use proptest::prelude::*;
-use protection::design::{Parts, TreeChoice};
+use protection::design::Parts;
 use protection::media::Media;
 use protection::scheme::Scheme;
+use protection::tree::TreeKind;
 use protection::verbs::{Fault, Plaintext, Slot, Verbs};
 use protection::ways::{Explained, Functional, Operation, Receiver, Timed, run_now};
 use std::cell::{Cell, RefCell};
@@ -195,7 +196,7 @@ fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestC
         prop_assert_eq!(reference.pad_reuse, other.pad_reuse, "{}", name);
     }
     // Who can put back counters can make a design without a tree reuse its pads; with one, nobody can.
-    let may_reuse = tampering && parts.tree == TreeChoice::None;
+    let may_reuse = tampering && parts.tree.kind == TreeKind::None;
     prop_assert!(may_reuse || !reference.pad_reuse, "a pad was reused");
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::mac::{Coverage, Mac, TAGS_PER_LINE};
 use crate::metadata::{Geometry, OnChip};
 use crate::planted::Planted;
 use crate::scheme::Scheme;
-use crate::tree::{ARITY, Bonsai};
+use crate::tree::{TreeDesign, TreeKind};
 use crypto::{Aes128, Cmac, CounterMode, Gmac, Key, Xts};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -52,7 +52,7 @@ pub enum CounterChoice {
 }
 
 impl CounterChoice {
-    fn organisation(self) -> Organisation {
+    pub(crate) fn organisation(self) -> Organisation {
         match self {
             CounterChoice::None => Organisation::None,
             CounterChoice::Mono56 => Organisation::Monolithic,
@@ -76,16 +76,6 @@ pub enum MacChoice {
     Gmac,
     /// AES-CMAC over what `covers` lists beside the ciphertext.
     Cmac,
-}
-
-/// How versions are kept fresh.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TreeChoice {
-    /// Not at all.
-    None,
-    /// A Bonsai Merkle tree over the counters, its root on the chip.
-    Bonsai,
 }
 
 /// What a tag can vouch for beside the ciphertext.
@@ -154,7 +144,7 @@ pub struct Parts {
     #[serde(default)]
     pub mac: MacDesign,
     /// Freshness.
-    pub tree: TreeChoice,
+    pub tree: TreeDesign,
     /// Caches on the chip.
     #[serde(default)]
     pub caches: CacheDesign,
@@ -181,14 +171,6 @@ impl Parts {
                 "cipher = \"aes128-counter\" needs counters, or every line would reuse its pad: set counters = \"sc64\"",
             ),
             (
-                self.tree == TreeChoice::Bonsai && self.counters == CounterChoice::None,
-                "tree = \"bonsai\" covers counters, and there are none: set counters = \"sc64\" or tree = \"none\"",
-            ),
-            (
-                self.tree == TreeChoice::Bonsai && self.mac.code == MacChoice::None,
-                "tree = \"bonsai\" protects data only through its tags, and there are none: set mac.code = \"gmac\"",
-            ),
-            (
                 self.mac.code == MacChoice::Gmac && self.counters == CounterChoice::None,
                 "mac.code = \"gmac\" needs a nonce that never repeats, hence counters: set counters = \"sc64\" or mac.code = \"cmac\"",
             ),
@@ -205,6 +187,7 @@ impl Parts {
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
             return Err(rule.to_owned());
         }
+        self.tree.check(self)?;
         let caches = [("counters", self.caches.counters), ("tags", self.caches.tags), ("nodes", self.caches.nodes)];
         caches.into_iter().try_for_each(|(name, size)| self.geometry(name, size).map(drop))
     }
@@ -241,10 +224,11 @@ impl Parts {
                 Some(Mac::new(code, self.mac.tag_bits, coverage, planted))
             }
         };
+        let tree = self.tree.build(&key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
             tags_per_line: mac.is_some().then_some(TAGS_PER_LINE),
-            tree_arity: (self.tree == TreeChoice::Bonsai).then_some(ARITY),
+            tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
         Ok(Scheme {
@@ -259,12 +243,13 @@ impl Parts {
             },
             counters,
             mac,
-            tree: (self.tree == TreeChoice::Bonsai).then(|| Bonsai::new(&key(Purpose::Tree), planted)),
+            tree,
             layout: Layout::new(data_lines, needs),
             chip: RefCell::new(OnChip::new(
                 self.geometry("counters", caches.counters)?,
                 self.geometry("tags", caches.tags)?,
                 self.geometry("nodes", caches.nodes)?,
+                self.tree.root_lines as usize,
             )),
             planted,
         })
@@ -277,7 +262,7 @@ impl Parts {
             (self.cipher == CipherChoice::Aes128Xts, "deterministic encryption"),
             (self.mac.code == MacChoice::None, "no authentication"),
             (self.mac.code != MacChoice::None && self.mac.tag_bits < 32, "short tag"),
-            (self.tree == TreeChoice::None, "no freshness"),
+            (self.tree.kind == TreeKind::None, "no freshness"),
         ];
         weak.into_iter().filter_map(|(is, word)| is.then_some(word)).collect()
     }

@@ -42,33 +42,53 @@ pub struct Layout {
     regions: ArrayVec<Region, { LEVELS_MAX + 3 }>,
     counters: Option<Region>,
     tags: Option<Region>,
+    leaves: Option<Region>,
     levels: ArrayVec<Region, LEVELS_MAX>,
 }
 
 /// What a design keeps beside its data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// Data lines served by one line of counters.
     pub lines_per_counter_line: Option<u64>,
     /// Tags in one line of tags.
     pub tags_per_line: Option<u64>,
-    /// Children of one tree node.
-    pub tree_arity: Option<u64>,
+    /// The tree, if there is one.
+    pub tree: Option<TreeNeeds>,
+}
+
+/// What a tree keeps in memory and on the chip.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeNeeds {
+    /// The metadata that it covers.
+    pub leaves: Role,
+    /// Children of one node, by level from the one above the leaves; the last stands for all above it.
+    pub arities: Vec<u64>,
+    /// Nodes that the root on the chip holds.
+    pub root_lines: u64,
+}
+
+impl TreeNeeds {
+    fn arity(&self, level: usize) -> u64 {
+        self.arities[level.min(self.arities.len() - 1)]
+    }
 }
 
 impl Layout {
     /// Lays out `data_lines` and what the design needs for them.
     pub fn new(data_lines: u64, needs: Needs) -> Layout {
-        let mut layout = Layout { regions: ArrayVec::new(), counters: None, tags: None, levels: ArrayVec::new() };
+        let mut layout =
+            Layout { regions: ArrayVec::new(), counters: None, tags: None, leaves: None, levels: ArrayVec::new() };
         layout.append(Role::Data, data_lines);
         layout.counters =
             needs.lines_per_counter_line.map(|lines| layout.append(Role::Counter, data_lines.div_ceil(lines)));
         layout.tags = needs.tags_per_line.map(|tags| layout.append(Role::Tag, data_lines.div_ceil(tags)));
-        if let (Some(arity), Some(counters)) = (needs.tree_arity, layout.counters) {
-            let mut below = counters.lines;
-            // The root on the chip is one node: levels are stored until one node can hold what is left.
-            while below > arity {
-                below = below.div_ceil(arity);
+        if let Some(tree) = &needs.tree {
+            layout.leaves = if tree.leaves == Role::Tag { layout.tags } else { layout.counters };
+            let mut below = layout.leaves.map_or(0, |leaves| leaves.lines);
+            // Levels are stored until the nodes on the chip can hold what is left.
+            while below > tree.arity(layout.levels.len()) * tree.root_lines {
+                below = below.div_ceil(tree.arity(layout.levels.len()));
                 let level = layout.append(Role::Node(layout.levels.len() as u8), below);
                 layout.levels.push(level);
             }
@@ -106,6 +126,11 @@ impl Layout {
     /// The stored levels of the tree, from the one above the counters to the one below the root.
     pub fn levels(&self) -> &[Region] {
         &self.levels
+    }
+
+    /// What the tree covers, if there is one.
+    pub fn leaves(&self) -> Option<Region> {
+        self.leaves
     }
 
     /// The region of counters, if the design keeps any.
@@ -159,9 +184,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slot_has_one_place(data_lines in 1u64..100_000, arity in 2u64..65) {
+        fn every_slot_has_one_place(
+            data_lines in 1u64..100_000, low in 2u64..65, high in 2u64..65, root_lines in 1u64..9, over_tags: bool,
+        ) {
+            let leaves = if over_tags { Role::Tag } else { Role::Counter };
+            let tree = TreeNeeds { leaves, arities: vec![low, high], root_lines };
             let layout = Layout::new(data_lines, Needs {
-                lines_per_counter_line: Some(64), tags_per_line: Some(8), tree_arity: Some(arity),
+                lines_per_counter_line: Some(64), tags_per_line: Some(8), tree: Some(tree.clone()),
             });
             let mut next = 0;
             for region in layout.regions() {
@@ -172,14 +201,16 @@ mod tests {
                 }
             }
             prop_assert_eq!(next, layout.total_lines());
-            let top = layout.levels().last().or(layout.counters.as_ref()).unwrap();
-            prop_assert!(top.lines <= arity, "the root must reach every node below it");
+            let top = layout.levels().last().copied().or(layout.leaves()).unwrap();
+            let reach = tree.arity(layout.levels().len()) * root_lines;
+            prop_assert!(top.lines <= reach, "the root must reach every node below it");
         }
     }
 
     #[test]
     fn sixteen_gigabytes_under_sc64_and_a_bonsai_tree_cost_as_much_as_the_arithmetic_says() {
-        let needs = Needs { lines_per_counter_line: Some(64), tags_per_line: Some(8), tree_arity: Some(8) };
+        let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
+        let needs = Needs { lines_per_counter_line: Some(64), tags_per_line: Some(8), tree: Some(tree) };
         let layout = Layout::new((16 << 30) / 64, needs);
         // 1/64 counters, 1/8 tags, 1/64 * (1/8 + 1/64 + ...) nodes.
         assert!((layout.overhead_percent() - (1.5625 + 12.5 + 1.5625 / 7.0)).abs() < 0.001);

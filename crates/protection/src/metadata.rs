@@ -4,7 +4,6 @@
 //! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
 //! memory has it.
 
-use crate::tree::ARITY;
 use crate::verbs::{Role, Slot};
 use derive_more::{AddAssign, Sub};
 use machine::cache::TagArray;
@@ -92,19 +91,19 @@ pub struct OnChip {
     tags: MetadataCache,
     nodes: MetadataCache,
     leaving: Vec<Leaving>,
-    /// The tags of the topmost stored nodes: the root of the tree.
-    pub root: [u64; ARITY as usize],
+    /// The nodes that vouch for the topmost stored ones: the root of the tree.
+    pub root: Box<[Line]>,
 }
 
 impl OnChip {
-    /// Empty caches of these sizes and a blank root.
-    pub fn new(counters: Geometry, tags: Geometry, nodes: Geometry) -> OnChip {
+    /// Empty caches of these sizes and a blank root of so many lines.
+    pub fn new(counters: Geometry, tags: Geometry, nodes: Geometry, root_lines: usize) -> OnChip {
         OnChip {
             counters: MetadataCache::new(counters),
             tags: MetadataCache::new(tags),
             nodes: MetadataCache::new(nodes),
             leaving: Vec::new(),
-            root: [0; ARITY as usize],
+            root: vec![ZERO_LINE; root_lines].into(),
         }
     }
 

@@ -47,11 +47,15 @@ pub enum Bug {
     TagsDropped,
     /// The root register ignores what the last level tells it.
     RootNotUpdated,
+    /// The MAC in a line of a counter tree does not say which version of the line it vouches for.
+    MacWithoutVersion,
+    /// After an overflow in a tree node, children get new MACs without being checked.
+    RenewalTrustsMemory,
 }
 
 impl Bug {
     /// Every planted bug.
-    pub const ALL: [Bug; 20] = [
+    pub const ALL: [Bug; 22] = [
         Bug::TagWithoutAddress,
         Bug::TagWithoutCounter,
         Bug::ShortComparison,
@@ -72,6 +76,8 @@ impl Bug {
         Bug::ParentNotUpdated,
         Bug::TagsDropped,
         Bug::RootNotUpdated,
+        Bug::MacWithoutVersion,
+        Bug::RenewalTrustsMemory,
     ];
 }
 

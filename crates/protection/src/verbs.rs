@@ -151,6 +151,10 @@ pub trait Verbs {
     fn release(&self, line: LineAddr, plaintext: Plaintext);
     /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);
+    /// Whether [`Verbs::boot`] would put `line` into memory now.
+    fn boots(&self, _line: LineAddr) -> bool {
+        false
+    }
     /// If nothing was ever written to `line`, hands memory and the content that the machine started with to `install`,
     /// which puts it there without taking time. Asked under the line's locks.
     fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>);

@@ -53,17 +53,36 @@ class CacheDesign(Result):
     """Lines in a set, in each."""
 
 
+Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable"]
+"""How counters are organised."""
+
+
+class TreeDesign(Result):
+    """The freshness of a design."""
+
+    kind: Literal["none", "bonsai", "merkle", "counters"]
+    """Which kind of tree."""
+    arity: int
+    """Children of a node of tags."""
+    levels: list[Counters]
+    """What nodes of counters are made of, from the level above the leaves; the last stands for all above it."""
+    root_lines: int
+    """Lines that the root takes on the chip."""
+    update: Literal["lazy", "eager"]
+    """When nodes learn of changes."""
+
+
 class Parts(Result):
     """The parts that a design is composed of."""
 
     cipher: Literal["none", "aes128-counter", "aes128-xts"]
     """How data is encrypted."""
-    counters: Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable"]
+    counters: Counters
     """How versions are counted."""
     mac: MacDesign
     """How lines are authenticated."""
-    tree: Literal["none", "bonsai"]
-    """How versions are kept fresh."""
+    tree: TreeDesign
+    """How versions or tags are kept fresh."""
     caches: CacheDesign
     """Caches on the chip."""
 

@@ -6,7 +6,7 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! How metadata comes to the chip and leaves it is in [`walk`].
+//! How metadata comes to the chip is in [`walk`], how it leaves in [`update`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -14,6 +14,7 @@
 //! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
+mod update;
 mod walk;
 
 use crate::cipher::Cipher;
@@ -23,7 +24,7 @@ use crate::mac::{self, Mac};
 use crate::media::Media;
 use crate::metadata::{CacheCounters, OnChip};
 use crate::planted::{Bug, Planted};
-use crate::tree::Bonsai;
+use crate::tree::Tree;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use arrayvec::ArrayVec;
 use crypto::Nonce;
@@ -44,8 +45,8 @@ pub struct Scheme {
     pub(crate) counters: Counters,
     /// Authentication of data.
     pub(crate) mac: Option<Mac>,
-    /// Freshness of versions.
-    pub(crate) tree: Option<Bonsai>,
+    /// Freshness of versions or tags.
+    pub(crate) tree: Option<Tree>,
     /// Where everything lies.
     pub(crate) layout: Layout,
     pub(crate) chip: RefCell<OnChip>,
@@ -114,10 +115,20 @@ impl Scheme {
         self.cipher.nonce(line, counter)
     }
 
+    /// Makes what booting left behind for a line. A tag that the tree covers is put there on the chip, so that its parent
+    /// learns of it.
+    async fn boot<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        if self.tree.as_ref().is_some_and(|tree| tree.covers(Role::Tag)) && verbs.boots(line) {
+            self.stored_tag(verbs, line).await?;
+        }
+        verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
+        Ok(())
+    }
+
     async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
-        verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
+        self.boot(verbs, line).await?;
         let (stored, counter, tag) =
             join!(self.ciphertext(verbs, line), self.counter_and_pad(verbs, line), self.stored_tag(verbs, line),);
         let ((counter, pad), tag) = (counter?, tag?);
@@ -128,7 +139,9 @@ impl Scheme {
     async fn try_write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         let (counter, _group) = self.next_version(verbs, line).await?;
-        self.seal_and_store(verbs, line, counter, plaintext).await
+        let (stored, raised) =
+            join!(self.seal_and_store(verbs, line, counter, plaintext), self.raise_counter(verbs, line));
+        stored.and(raised)
     }
 
     /// The stored line: word by word if nothing has to see the whole of it first.
@@ -220,6 +233,14 @@ impl Scheme {
         tagged
     }
 
+    /// Tells everybody above a line's counter that it has moved on, if that is to be known at once.
+    async fn raise_counter<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        match self.counter_slot(line) {
+            Some(slot) => self.raise(verbs, slot).await,
+            None => Ok(()),
+        }
+    }
+
     async fn put_tag<V: Verbs>(
         &self,
         verbs: &V,
@@ -230,7 +251,8 @@ impl Scheme {
         let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) else { return Ok(()) };
         verbs.mac().await;
         let tag = mac.tag(line, counter, ciphertext);
-        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await
+        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await?;
+        self.raise(verbs, slot).await
     }
 
     /// Moves the counter of a line on, and keeps its group from being re-encrypted until the new version is in memory.

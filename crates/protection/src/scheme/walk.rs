@@ -1,20 +1,17 @@
-//! Metadata on its way to the chip and back: the walk up the tree, and the write-back down it.
+//! Metadata on its way to the chip: the walk up the tree.
 //!
 //! ```text
-//! bring:       lock the missing lines from the leaf up ─ fetch and hash them all at once ─ compare from the top down
-//!                                                          └ what needs the leaf may start on what memory returned
-//! write back:  lock the leaving line ─ hash it ─ bring its parent ─ put the tag there ─ store the line
+//! lock the missing lines from the leaf up ─ fetch and hash them all at once ─ compare from the top down
+//!                                             └ what needs the leaf may start on what memory returned
 //! ```
-//! A line of metadata from memory is checked against its parent, up to the first ancestor that is on the chip. The tree is
-//! updated lazily: a line tells its parent only when it leaves the chip. Until then it counts as present, so an access may
-//! call it back at any moment, and a write-back looks again after each await whether there is still something to do.
+//! A line of metadata from memory is checked against its parent, up to the first ancestor that is on the chip. How it goes
+//! back is in `update`.
 
 use super::Scheme;
 use crate::layout::LEVELS_MAX;
-use crate::metadata::OnChip;
 use crate::planted::Bug;
-use crate::tree::Parent;
-use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
+use crate::tree::{Node, Parent, Voucher};
+use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use arrayvec::ArrayVec;
 use sim::join_all;
 use sim::lock::Mode;
@@ -24,7 +21,7 @@ use units::Line;
 struct Missing<G> {
     slot: Slot,
     role: Role,
-    parent: Parent,
+    parent: Option<Parent>,
     _guard: G,
 }
 
@@ -69,7 +66,13 @@ impl Scheme {
 
     /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already. Calls
     /// `start` as soon as it is there or has come from memory.
-    async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role, start: impl Fn()) -> Result<(), Fault> {
+    pub(super) async fn bring<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        role: Role,
+        start: impl Fn(),
+    ) -> Result<(), Fault> {
         verbs.look_up(role).await;
         if self.on_chip(|chip| chip.present(role, slot)) {
             start();
@@ -85,7 +88,7 @@ impl Scheme {
             if step.slot == slot {
                 start();
             }
-            if step.parent != Parent::None {
+            if step.parent.is_some() {
                 verbs.hash().await;
             }
             content.examine()
@@ -95,22 +98,22 @@ impl Scheme {
         for (step, content) in path.iter().zip(&fetched).rev() {
             self.compare(step, content, expected)?;
             self.on_chip(|chip| chip.admit(step.role, step.slot, content, false));
-            expected = self.child_tag_below(&path, step.slot, content);
+            expected = self.voucher_below(&path, step.slot, content);
         }
         Ok(())
     }
 
     /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached.
-    /// Returns them, leaf first, and the trusted tag of the last.
+    /// Returns them, leaf first, and what the chip holds about the last.
     ///
-    /// The parent's tag of a line changes only when that line leaves the chip, which takes the line's lock. So what is
+    /// What a parent holds about a line that is not on the chip changes only under the line's lock. So what is
     /// read here stays true while the locks are held, even if the parent leaves meanwhile.
     async fn walk_up<'a, V: Verbs>(
         &'a self,
         verbs: &'a V,
         slot: Slot,
         role: Role,
-    ) -> (ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }>, u64) {
+    ) -> (ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }>, Voucher) {
         let mut path: ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }> = ArrayVec::new();
         let (mut slot, mut role) = (slot, role);
         loop {
@@ -121,114 +124,53 @@ impl Scheme {
                 _ => chip.get(role, slot).copied(),
             });
             if let Some(content) = found {
-                let below = path.last().map_or(Parent::None, |step| step.parent);
-                return (path, self.tag_in(below, &content));
+                let below = path.last().and_then(|step| step.parent);
+                return (path, self.voucher_in(below, &content));
             }
-            let parent = self.tree.as_ref().map_or(Parent::None, |tree| tree.parent(&self.layout, slot));
+            let parent = self.parent(slot);
             path.push(Missing { slot, role, parent, _guard: guard });
             match parent {
-                Parent::None => return (path, 0),
-                Parent::Root(position) => return (path, self.chip.borrow().root[position]),
-                Parent::Node(above, _) => (slot, role) = (above, self.layout.place(above).0),
+                None => return (path, Voucher::Nothing),
+                Some(Parent { node: Node::Root(line), .. }) => {
+                    let root = self.chip.borrow().root[line];
+                    return (path, self.voucher_in(parent, &root));
+                }
+                Some(Parent { node: Node::Stored(above), level, .. }) => {
+                    (slot, role) = (above, Role::Node(level as u8))
+                }
             }
             verbs.look_up(role).await;
         }
     }
 
-    fn compare<G>(&self, step: &Missing<G>, content: &Line, expected: u64) -> Result<(), Fault> {
-        let skipped = match step.parent {
-            Parent::Root(_) => self.planted.has(Bug::TreeStopsALevelEarly),
+    fn compare<G>(&self, step: &Missing<G>, content: &Line, expected: Voucher) -> Result<(), Fault> {
+        let skipped = match step.parent.map(|parent| parent.node) {
+            Some(Node::Root(_)) => self.planted.has(Bug::TreeStopsALevelEarly),
             _ => step.role == Role::Counter && self.planted.has(Bug::CounterUnverified),
         };
         match &self.tree {
-            Some(tree) if step.parent != Parent::None && !skipped && tree.tag(step.slot, content) != expected => {
+            Some(tree) if !skipped && !tree.fits(step.slot, step.role, content, expected) => {
                 Err(Fault::Tree(step.slot))
             }
             _ => Ok(()),
         }
     }
 
-    /// The tag that a node just verified holds for the line below it on the path.
-    fn child_tag_below<G>(&self, path: &[Missing<G>], node: Slot, content: &Line) -> u64 {
-        let below =
-            path.iter().map(|step| step.parent).find(|parent| matches!(parent, Parent::Node(slot, _) if *slot == node));
-        self.tag_in(below.unwrap_or(Parent::None), content)
+    /// What a node just verified holds about the line below it on the path.
+    fn voucher_below<G>(&self, path: &[Missing<G>], node: Slot, content: &Line) -> Voucher {
+        let is_above = |parent: &Parent| parent.node == Node::Stored(node);
+        self.voucher_in(path.iter().filter_map(|step| step.parent).find(is_above), content)
     }
 
-    fn tag_in(&self, parent: Parent, content: &Line) -> u64 {
+    fn voucher_in(&self, parent: Option<Parent>, content: &Line) -> Voucher {
         match (parent, &self.tree) {
-            (Parent::Node(_, position), Some(tree)) => tree.child_tag(content, position),
-            _ => 0,
+            (Some(parent), Some(tree)) => tree.voucher(parent, content),
+            _ => Voucher::Nothing,
         }
     }
 
-    /// Ends an access: reports tampering, and writes back the metadata that had to make room. One line that cannot leave
-    /// keeps no other from leaving.
-    pub(super) async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
-        if let Err(fault) = outcome {
-            verbs.fault(fault);
-        }
-        while let Some(slot) = self.on_chip(OnChip::claim_leaving) {
-            if let Err(fault) = self.write_back(verbs, slot).await {
-                verbs.fault(fault);
-            }
-        }
-    }
-
-    /// Takes a leaving line to memory, after its parent has been told. If it is called back meanwhile, it stays.
-    async fn write_back<V: Verbs>(&self, verbs: &V, slot: Slot) -> Result<(), Fault> {
-        let role = self.layout.place(slot).0;
-        let _guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-        while let Some(content) = self.on_chip(|chip| chip.leaving(slot)) {
-            if self.tell_parent(verbs, slot, &content).await? {
-                self.on_chip(|chip| chip.left(slot));
-                if role != Role::Tag || !self.planted.has(Bug::TagsDropped) {
-                    verbs.store(slot, role, Untrusted(Some(content))).await;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts the tag of a leaving line into its parent; false if the line stopped leaving, or changed, before that.
-    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, content: &Line) -> Result<bool, Fault> {
-        let Some(tree) = &self.tree else { return Ok(self.on_chip(|chip| chip.leaving(slot) == Some(*content))) };
-        let parent = tree.parent(&self.layout, slot);
-        if parent != Parent::None {
-            verbs.hash().await;
-        }
-        let tag = tree.tag(slot, content);
-        loop {
-            if let Parent::Node(above, _) = parent {
-                self.bring(verbs, above, self.layout.place(above).0, || ()).await?;
-            }
-            let told = self.on_chip(|chip| {
-                if chip.leaving(slot) != Some(*content) {
-                    return Some(false);
-                }
-                self.set_tag_in(chip, parent, tag).then_some(true)
-            });
-            if let Some(told) = told {
-                return Ok(told);
-            }
-        }
-    }
-
-    /// Writes a child's tag into its parent; false if the parent is not on the chip.
-    fn set_tag_in(&self, chip: &mut OnChip, parent: Parent, tag: u64) -> bool {
-        let Some(tree) = &self.tree else { return true };
-        match parent {
-            Parent::None => true,
-            Parent::Root(_) if self.planted.has(Bug::RootNotUpdated) => true,
-            Parent::Root(position) => {
-                chip.root[position] = tag;
-                true
-            }
-            Parent::Node(_, _) if self.planted.has(Bug::ParentNotUpdated) => true,
-            Parent::Node(above, position) => {
-                let node = chip.edit(self.layout.place(above).0, above);
-                node.map(|node| tree.set_child_tag(node, position, tag)).is_some()
-            }
-        }
+    /// Who vouches for a slot, if anybody does.
+    pub(super) fn parent(&self, slot: Slot) -> Option<Parent> {
+        self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
     }
 }

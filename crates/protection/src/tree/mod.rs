@@ -1,78 +1,213 @@
-//! The integrity tree: what makes an old counter as wrong as a forged one.
+//! The integrity tree: what makes an old counter or tag as wrong as a forged one.
 //!
-//! [`Bonsai`] is a Bonsai Merkle tree (Rogers et al., MICRO 2007): it covers the counters only, since a data line's own
-//! tag already ties the line to its counter. Each node holds the tags of its eight children; the tags of the topmost
-//! stored nodes are on the chip.
+//! A tree covers one kind of metadata, its *leaves*. Each node vouches for its children, the leaves or the nodes below,
+//! and the topmost are vouched for by a few lines on the chip, the *root*. What a node holds about a child is one of two
+//! things:
 //!
-//! A child that was never written is all zeros and has the tag zero, at every level, so that a blank tree needs no
-//! set-up. Counters only grow, so a line that was once written is never all zeros again, and the tag of any other line
-//! is never zero: nobody can pass a written line off as a blank one.
+//! * [`hash`]: a tag of the child. Over counters this is a Bonsai Merkle tree (Rogers et al., MICRO 2007), since a data
+//!   line's own tag ties the line to its counter; over the tags of data it is a Merkle tree over memory (Gassend et al.,
+//!   HPCA 2003).
+//! * [`version`]: how often the child went to memory. The child then carries a MAC of itself under that version (SGX's
+//!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they overflow as
+//!   such: children whose versions are renewed get new MACs.
+//!
+//! # Contract
+//! * [`Tree::tell`] changes a node so that it vouches for what the child is now and for nothing that the child was, and
+//!   returns the child as it goes to memory; or it changes nothing and reports the overflow.
+//! * [`Tree::fits`] says whether a line from memory is the one that its parent vouches for.
+//! * A line that was never written is all zeros and fits a parent that was never told of it, at every level, so that a
+//!   blank tree needs no set-up. Nobody can pass a written line off as a blank one.
 
+pub mod design;
+mod hash;
+mod version;
+
+pub use design::{TreeDesign, TreeKind, Update};
+
+use crate::counter::{Counter, Overflow};
 use crate::layout::Layout;
-use crate::mac::{TAGS_PER_LINE, entry, set_entry};
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
-use crypto::{Aes128, Cmac, Key, LineMac, Nonce};
-use units::{Line, LineAddr, ZERO_LINE};
-
-/// Children of one node.
-pub const ARITY: u64 = TAGS_PER_LINE;
-const NODE_TAG_BITS: u32 = 64;
+use hash::Hashes;
+use std::ops::Range;
+use units::Line;
+use version::Versions;
 
 /// Who vouches for a line of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Parent {
-    /// Nobody: it is not covered.
-    None,
-    /// The register on the chip, at this position.
-    Root(usize),
-    /// A node in memory, at this position.
-    Node(Slot, usize),
+pub struct Parent {
+    /// The node.
+    pub node: Node,
+    /// Its level; level 0 stands directly above the leaves.
+    pub level: usize,
+    /// The child's position in it.
+    pub position: usize,
 }
 
-/// A Bonsai Merkle tree over the counters of a layout.
-pub struct Bonsai {
-    cmac: Cmac,
+/// Where a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// One of the lines of the root.
+    Root(usize),
+    /// In memory.
+    Stored(Slot),
+}
+
+/// What a node holds about one of its children.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Voucher {
+    /// Nothing: the line is not covered.
+    Nothing,
+    /// The child's tag; zeros if the child was never written.
+    Tag(hash::Tag),
+    /// How often the child went to memory.
+    Version(Counter),
+}
+
+enum Nodes {
+    Hashes(Hashes),
+    Versions(Versions),
+}
+
+/// The integrity tree of a scheme.
+pub struct Tree {
+    nodes: Nodes,
+    leaves: Role,
+    update: Update,
     planted: Planted,
 }
 
-impl Bonsai {
-    /// A tree whose tags are made with this key.
-    pub fn new(key: &Key, planted: Planted) -> Bonsai {
-        Bonsai { cmac: Cmac::<Aes128>::new(key), planted }
+impl Tree {
+    /// Whether every write is told up to the root at once, not only when lines leave the chip.
+    pub fn is_eager(&self) -> bool {
+        self.update == Update::Eager
     }
 
-    /// Who vouches for a slot.
-    pub fn parent(&self, layout: &Layout, slot: Slot) -> Parent {
+    /// Whether lines of this role are covered as leaves.
+    pub fn covers(&self, role: Role) -> bool {
+        self.leaves == role
+    }
+
+    /// Whether a child's tag is computed before its parent is told; a MAC under its version can only follow.
+    pub fn hashes_before_telling(&self) -> bool {
+        matches!(self.nodes, Nodes::Hashes(_))
+    }
+
+    /// Children of a node at this level.
+    pub fn arity(&self, level: usize) -> u64 {
+        match &self.nodes {
+            Nodes::Hashes(hashes) => hashes.arity(),
+            Nodes::Versions(versions) => versions.at(level).lines_per_group(),
+        }
+    }
+
+    /// Who vouches for a slot, if anybody does.
+    pub fn parent(&self, layout: &Layout, slot: Slot) -> Option<Parent> {
         let (role, index) = layout.place(slot);
-        let above = match role {
-            Role::Counter => 0,
+        let level = match role {
             Role::Node(level) => level as usize + 1,
-            Role::Data | Role::Tag => return Parent::None,
+            leaf if self.covers(leaf) => 0,
+            _ => return None,
         };
-        let position = (index % ARITY) as usize;
-        match layout.levels().get(above) {
-            Some(level) => Parent::Node(level.slot(index / ARITY), position),
-            None => Parent::Root(position),
+        let arity = self.arity(level);
+        let node = match layout.levels().get(level) {
+            Some(nodes) => Node::Stored(nodes.slot(index / arity)),
+            None => Node::Root((index / arity) as usize),
+        };
+        Some(Parent { node, level, position: (index % arity) as usize })
+    }
+
+    /// The slots of a parent's children at these positions, as far as they exist.
+    pub fn children(&self, layout: &Layout, parent: Parent, positions: Range<usize>) -> impl Iterator<Item = Slot> {
+        let below = match parent.level {
+            0 => layout.leaves(),
+            level => layout.levels().get(level - 1).copied(),
+        };
+        let index = match parent.node {
+            Node::Root(line) => line as u64,
+            Node::Stored(slot) => layout.place(slot).1,
+        };
+        let first = index * self.arity(parent.level);
+        below.into_iter().flat_map(move |region| {
+            let lines = first + positions.start as u64..(first + positions.end as u64).min(region.lines);
+            lines.map(move |line| region.slot(line))
+        })
+    }
+
+    /// What a node at a parent's place holds about the child there.
+    pub fn voucher(&self, parent: Parent, node: &Line) -> Voucher {
+        match &self.nodes {
+            Nodes::Hashes(hashes) => Voucher::Tag(hashes.entry(node, parent.position)),
+            Nodes::Versions(versions) => Voucher::Version(versions.at(parent.level).read(node, parent.position)),
         }
     }
 
-    /// The tag of a counter line or of a node, in its place.
-    pub fn tag(&self, slot: Slot, content: &Line) -> u64 {
-        if *content == ZERO_LINE {
-            return 0;
+    /// Whether `content`, which memory returned for `slot`, is what its parent vouches for.
+    pub fn fits(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> bool {
+        match (&self.nodes, voucher) {
+            (_, Voucher::Nothing) => true,
+            (Nodes::Hashes(hashes), Voucher::Tag(tag)) => hashes.tag(self.named(slot), content) == tag,
+            (Nodes::Versions(versions), Voucher::Version(version)) => {
+                versions.fits(self.named(slot), role, content, version)
+            }
+            _ => unreachable!("a tree gives vouchers of one kind"),
         }
-        let place = if self.planted.has(Bug::NodeWithoutAddress) { 0 } else { slot.0 };
-        self.cmac.tag(&Nonce::new(LineAddr(place), 0), content, NODE_TAG_BITS).max(1)
     }
 
-    /// The tag that a node holds for one of its children.
-    pub fn child_tag(&self, node: &Line, position: usize) -> u64 {
-        entry(node, position)
+    /// Tells a node what its child is now. Returns the child as it goes to memory.
+    ///
+    /// # Errors
+    /// If the child's version overflows; then nothing changes.
+    pub fn tell(
+        &self,
+        parent: Parent,
+        node: &mut Line,
+        (slot, role): (Slot, Role),
+        content: &Line,
+    ) -> Result<Line, Overflow> {
+        let deaf = match parent.node {
+            Node::Root(_) => self.planted.has(Bug::RootNotUpdated),
+            Node::Stored(_) => self.planted.has(Bug::ParentNotUpdated),
+        };
+        let mut unheard = *node;
+        let node = if deaf { &mut unheard } else { node };
+        match &self.nodes {
+            Nodes::Hashes(hashes) => {
+                hashes.set_entry(node, parent.position, hashes.tag(self.named(slot), content));
+                Ok(*content)
+            }
+            Nodes::Versions(versions) => {
+                let version = versions.at(parent.level).advance(node, parent.position)?;
+                Ok(versions.seal(self.named(slot), role, content, version))
+            }
+        }
     }
 
-    /// Changes the tag that a node holds for one of its children.
-    pub fn set_child_tag(&self, node: &mut Line, position: usize, tag: u64) {
-        set_entry(node, position, tag);
+    /// Renews the versions of a node's children after an overflow. Nothing if meanwhile there is none any more.
+    pub fn renew(&self, parent: Parent, node: &mut Line, positions: &Range<usize>) -> Option<()> {
+        let Nodes::Versions(versions) = &self.nodes else { return None };
+        let counters = versions.at(parent.level);
+        match counters.advance(&mut node.clone(), parent.position) {
+            Err(overflow) if overflow == (Overflow::Renew { positions: positions.clone() }) => {
+                *node = counters.renew(node, parent.position, &overflow);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// A child as it goes to memory under a version that its parent has already.
+    pub fn seal_under(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> Line {
+        match (&self.nodes, voucher) {
+            (Nodes::Versions(versions), Voucher::Version(version)) => {
+                versions.seal(self.named(slot), role, content, version)
+            }
+            _ => *content,
+        }
+    }
+
+    /// The place that tags and MACs name.
+    fn named(&self, slot: Slot) -> Slot {
+        if self.planted.has(Bug::NodeWithoutAddress) { Slot(0) } else { slot }
     }
 }

@@ -166,6 +166,10 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.fault(fault);
     }
 
+    fn boots(&self, line: LineAddr) -> bool {
+        self.inside.boots(line)
+    }
+
     fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
         self.inside.boot(line, install);
     }

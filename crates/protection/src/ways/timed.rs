@@ -331,6 +331,10 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.memory.receiver.fault(fault);
     }
 
+    fn boots(&self, line: LineAddr) -> bool {
+        self.memory.media().borrow().is_blank(Slot(line.0))
+    }
+
     fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
         self.memory.boot(line, install);
     }

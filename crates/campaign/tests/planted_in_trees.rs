@@ -1,0 +1,86 @@
+//! Bugs that only trees of counters can have, and how the bugs of all trees show there.
+
+use casemate_campaign::bus::Structure;
+use casemate_campaign::victim::Victim;
+use casemate_campaign::{Finding, Options, attack, honest};
+use protection::design::{CounterChoice, Parts};
+use protection::planted::{Bug, Planted};
+use protection::tree::{TreeDesign, TreeKind};
+use systems::{Attack, Design, Verdict};
+use units::LineAddr;
+
+/// SGX's counters below nodes whose 3-bit versions overflow all the time.
+fn design() -> Design {
+    let mut design = systems::design("sc64-bmt").unwrap();
+    design.parts.counters = CounterChoice::Mono56;
+    design.parts.tree =
+        TreeDesign { levels: vec![CounterChoice::Mono56, CounterChoice::Sc128], ..TreeKind::Counters.into() };
+    design
+}
+
+fn ends(row: Attack, planted: Planted) -> (Verdict, Vec<Verdict>) {
+    let outcome = attack(&design(), row, &Options { trials: 60, seed: 1, planted });
+    (outcome.worst, outcome.worst_by_level)
+}
+
+fn goes_wrong(parts: &Parts, planted: Planted) -> Option<Finding> {
+    honest(parts, 2_000, 1, planted).unwrap().finding
+}
+
+/// An old line, its tag and its counters are brought back; then a neighbour is written until the node above gives all its
+/// children new versions. What does the old line read as?
+fn replay_before_a_renewal(planted: Planted) -> Verdict {
+    let mut victim = Victim::blank(&design().parts, 1, planted).unwrap();
+    // Children of one node of level 1, so of nodes of level 0 that are renewed together.
+    let (target, neighbour) = (LineAddr(0), LineAddr(64));
+    let old = [Structure::Data, Structure::Tag, Structure::Counter, Structure::Node(0)];
+    victim.write(target, &[1; 64]);
+    victim.flush();
+    let recorded = victim.attacked(|bus| old.map(|structure| bus.read_place(structure, target)));
+    victim.write(target, &[2; 64]);
+    victim.flush();
+    victim.attacked(|bus| {
+        for (structure, content) in old.into_iter().zip(recorded) {
+            let (slot, _) = bus.map().place(structure, target).unwrap();
+            bus.write(slot, &content.unwrap());
+        }
+    });
+    for write in 0..10 {
+        if victim.write(neighbour, &[write; 64]).or(victim.flush()).is_some() {
+            return Verdict::Detected;
+        }
+    }
+    victim.oracle().judge(target, &victim.read(target).0, None)
+}
+
+#[test]
+fn without_a_bug_every_attack_is_detected_and_nobody_is_alarmed_otherwise() {
+    for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
+        assert_eq!(ends(row, Planted::NONE).0, Verdict::Detected, "{row}");
+    }
+    assert_eq!(goes_wrong(&design().parts, Planted::NONE), None);
+    assert_eq!(replay_before_a_renewal(Planted::NONE), Verdict::Detected);
+}
+
+#[test]
+fn an_old_line_of_counters_passes_if_its_mac_does_not_name_the_version() {
+    let planted = Planted::new(Bug::MacWithoutVersion);
+    assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
+    assert_eq!(ends(Attack::SpoofNode, planted).0, Verdict::Detected, "but a forged one does not");
+}
+
+#[test]
+fn an_old_line_gets_a_new_mac_if_a_renewal_does_not_check_it() {
+    let planted = Planted::new(Bug::RenewalTrustsMemory);
+    assert_eq!(replay_before_a_renewal(planted), Verdict::Stale);
+    assert_eq!(ends(Attack::ReplayBelowLevel, planted).0, Verdict::Detected, "but without a renewal it is found out");
+}
+
+#[test]
+fn a_parent_that_is_not_told_keeps_its_version_so_that_old_lines_pass() {
+    // In a tree of tags this is a false alarm; here the child is sealed under a version that does not move on.
+    let planted = Planted::new(Bug::ParentNotUpdated);
+    assert_ne!(goes_wrong(&design().parts, planted), None);
+    let planted = Planted::new(Bug::CounterUnverified);
+    assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
+}

@@ -1,0 +1,156 @@
+//! A tree as a design file says it.
+//!
+//! ```toml
+//! tree = { kind = "bonsai" }                                   # tags of counters, 8 to a node
+//! tree = { kind = "merkle", arity = 2 }                        # tags of the tags of data
+//! tree = { kind = "counters", levels = ["mono-56"], root_lines = 4, update = "eager" }
+//! ```
+
+use super::hash::Hashes;
+use super::version::Versions;
+use super::{Nodes, Tree};
+use crate::counter::Counters;
+use crate::design::{CounterChoice, MacChoice, Parts};
+use crate::layout::TreeNeeds;
+use crate::planted::Planted;
+use crate::verbs::Role;
+use crypto::Key;
+use serde::{Deserialize, Serialize};
+
+/// The most lines of root that a chip keeps: 1 MB.
+const ROOT_LINES_MAX: u64 = 1 << 14;
+
+/// What kind of tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreeKind {
+    /// None.
+    #[default]
+    None,
+    /// Nodes of tags over counters (Rogers et al., MICRO 2007).
+    Bonsai,
+    /// Nodes of tags over the tags of data, hence over memory (Gassend et al., HPCA 2003).
+    Merkle,
+    /// Nodes of counters over counters, each line with a MAC of itself (Gueron 2016; VAULT, ASPLOS 2018; Morphable
+    /// Counters, MICRO 2018).
+    Counters,
+}
+
+/// When a node learns of what changed below it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// When the child leaves the chip.
+    #[default]
+    Lazy,
+    /// With every write, up to the root.
+    Eager,
+}
+
+/// The freshness of a design.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeDesign {
+    /// Which kind.
+    pub kind: TreeKind,
+    /// Children of a node of tags: 2, 4 or 8.
+    #[serde(default = "eight")]
+    pub arity: u64,
+    /// What nodes of counters are made of, from the level above the leaves; the last stands for all above it.
+    #[serde(default)]
+    pub levels: Vec<CounterChoice>,
+    /// Lines that the root takes on the chip.
+    #[serde(default = "one")]
+    pub root_lines: u64,
+    /// When nodes learn of changes.
+    #[serde(default)]
+    pub update: Update,
+}
+
+fn eight() -> u64 {
+    8
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl From<TreeKind> for TreeDesign {
+    /// A tree of this kind with everything else left out of the file.
+    fn from(kind: TreeKind) -> TreeDesign {
+        TreeDesign { kind, arity: eight(), levels: Vec::new(), root_lines: one(), update: Update::Lazy }
+    }
+}
+
+impl TreeDesign {
+    /// Whether the tree fits the other parts.
+    ///
+    /// # Errors
+    /// The rule that is broken, and what would mend it.
+    pub(crate) fn check(&self, parts: &Parts) -> Result<(), String> {
+        let (bonsai, merkle) = (self.kind == TreeKind::Bonsai, self.kind == TreeKind::Merkle);
+        let (of_counters, there) = (self.kind == TreeKind::Counters, self.kind != TreeKind::None);
+        let no_counters = parts.counters == CounterChoice::None;
+        let mac_less =
+            |choice: CounterChoice| Counters::new(choice.organisation(), Planted::NONE).embedded_mac_bits() == 0;
+        let rules = [
+            (
+                (bonsai || of_counters) && no_counters,
+                "tree.kind = \"bonsai\" and \"counters\" cover counters, and there are none: set counters = \"sc64\", or \
+                 tree.kind = \"merkle\" or \"none\"",
+            ),
+            (
+                merkle && !no_counters,
+                "tree.kind = \"merkle\" covers the tags of data and not the counters, so an old counter could make a write \
+                 use its pad again: set tree.kind = \"bonsai\"",
+            ),
+            (
+                there && parts.mac.code == MacChoice::None,
+                "tree.kind protects data only through its tags, and there are none: set mac.code = \"gmac\" or \"cmac\"",
+            ),
+            (
+                of_counters && (mac_less(parts.counters) || self.levels.iter().copied().any(mac_less)),
+                "tree.kind = \"counters\" puts a MAC into each line of counters and nodes, and \"none\" and \"sc64\" have no \
+                 room for one: choose \"sc64-mac\", \"mono-56\", \"sc128\", \"vault32\", \"vault16\" or \"morphable\"",
+            ),
+            (
+                of_counters && self.levels.is_empty(),
+                "tree.kind = \"counters\" needs tree.levels, such as [\"mono-56\"]: what its nodes are made of",
+            ),
+            (
+                !of_counters && !self.levels.is_empty(),
+                "tree.levels is for tree.kind = \"counters\": nodes of tags have tree.arity",
+            ),
+            (![2, 4, 8].contains(&self.arity), "tree.arity must be 2, 4 or 8"),
+            (
+                !(1..=ROOT_LINES_MAX).contains(&self.root_lines),
+                "tree.root_lines must lie between 1 and 16384, which is 1 MB on the chip",
+            ),
+        ];
+        rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
+    }
+
+    /// Builds the tree, if there is to be one.
+    pub(crate) fn build(&self, key: &Key, leaves: Counters, planted: Planted) -> Option<Tree> {
+        let (nodes, leaves) = match self.kind {
+            TreeKind::None => return None,
+            TreeKind::Bonsai => (Nodes::Hashes(Hashes::new(key, self.arity as usize)), Role::Counter),
+            TreeKind::Merkle => (Nodes::Hashes(Hashes::new(key, self.arity as usize)), Role::Tag),
+            TreeKind::Counters => {
+                let levels = self.levels.iter().map(|choice| Counters::new(choice.organisation(), planted)).collect();
+                (Nodes::Versions(Versions::new(key, leaves, levels, planted)), Role::Counter)
+            }
+        };
+        Some(Tree { nodes, leaves, update: self.update, planted })
+    }
+
+    /// What the tree asks of the layout.
+    pub(crate) fn needs(&self, tree: &Tree) -> TreeNeeds {
+        let levels = self.levels.len().max(1);
+        TreeNeeds {
+            leaves: tree.leaves,
+            arities: (0..levels).map(|level| tree.arity(level)).collect(),
+            root_lines: self.root_lines,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Nodes of versions: each child carries a MAC of itself under the version that its parent counts for it.
+//!
+//! A version moves on whenever the child goes to memory, so an old child has a MAC under an old version. The MAC lies in
+//! the child's own line, in the field that its counters leave free. A child that was never written has version zero and is
+//! all zeros; no other line fits version zero.
+
+use crate::counter::{Counter, Counters};
+use crate::planted::{Bug, Planted};
+use crate::verbs::{Role, Slot};
+use crypto::{Cmac, Key, LineMac, Nonce};
+use units::{Line, LineAddr, ZERO_LINE};
+
+/// How the nodes of a counter tree are made.
+pub(super) struct Versions {
+    mac: Cmac,
+    leaves: Counters,
+    /// By level, from the one above the leaves; the last stands for all above it, the root included.
+    levels: Vec<Counters>,
+    planted: Planted,
+}
+
+impl Versions {
+    pub fn new(key: &Key, leaves: Counters, levels: Vec<Counters>, planted: Planted) -> Versions {
+        Versions { mac: Cmac::new(key), leaves, levels, planted }
+    }
+
+    /// The counters of the nodes at a level.
+    pub fn at(&self, level: usize) -> &Counters {
+        &self.levels[level.min(self.levels.len() - 1)]
+    }
+
+    /// The counters that lines of this role are made of.
+    fn of(&self, role: Role) -> &Counters {
+        match role {
+            Role::Node(level) => self.at(level as usize),
+            _ => &self.leaves,
+        }
+    }
+
+    /// A line with its MAC under this version.
+    pub fn seal(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> Line {
+        let counters = self.of(role);
+        let version = if self.planted.has(Bug::MacWithoutVersion) { Counter(1) } else { version };
+        let mut sealed = *content;
+        counters.set_embedded_mac(&mut sealed, 0);
+        let nonce = Nonce::new(LineAddr(slot.0), version.0);
+        let mac = self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits());
+        counters.set_embedded_mac(&mut sealed, mac);
+        sealed
+    }
+
+    /// Whether a line from memory carries the MAC of this version.
+    pub fn fits(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> bool {
+        if version == Counter::default() {
+            return *content == ZERO_LINE;
+        }
+        self.seal(slot, role, content, version) == *content
+    }
+}
