@@ -1,7 +1,7 @@
 //! Does the memory controller choose as its configuration says?
 
 use casemate_machine::dram::{
-    AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, RowOutcome, Scheduler, Timing, WaitCause,
+    AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, RowOutcome, Scheduler, Timing, Turns, WaitCause,
 };
 use units::{Clock, Cycles, LineAddr, Time};
 
@@ -43,7 +43,11 @@ type Asked = (u64, u64, Kind);
 
 /// The clock at which the last read of a scenario has its data.
 fn last_data(timing: Timing, asked: &[Asked]) -> u64 {
-    let mut dram = channel(|config| config.timing = timing);
+    last_data_of(channel(|config| config.timing = timing), asked)
+}
+
+/// The same, of this channel.
+fn last_data_of(mut dram: Dram, asked: &[Asked]) -> u64 {
     for &(clock, line, kind) in asked {
         dram.submit(at(clock), LineAddr(line), kind, 0);
     }
@@ -204,5 +208,44 @@ fn an_endless_stream_of_writes_does_not_shut_a_read_out() {
         clock += 1;
         dram.advance(at(clock), &mut completions);
         assert!(clock < 1_000, "the read still waits");
+    }
+}
+
+/// A channel on which two writes end the reads' turn and one ends their own.
+fn turning(turns: Turns, timing: Timing) -> Dram {
+    channel(|config| {
+        (config.timing, config.turns) = (timing, turns);
+        (config.drain_start, config.drain_stop) = (2, 1);
+    })
+}
+
+#[test]
+fn a_read_whose_row_is_being_opened_waits_again_if_a_turn_cancels_it() {
+    use Kind::{Read, Write};
+    let asked = [(0, 0, Read), (10, GROUP, Write), (10, 2 * GROUP, Write)];
+    assert_eq!(last_data_of(turning(Turns::Finish, Timing::DDR4_3200), &asked), 22 + 26);
+    let written = 10 + 22 + 16 + 4;
+    assert_eq!(last_data_of(turning(Turns::Cancel, Timing::DDR4_3200), &asked), written + 4 + 26, "its row is open");
+}
+
+#[test]
+fn a_row_that_was_open_when_its_turn_was_cancelled_is_opened_again_when_the_lines_have_moved() {
+    use Kind::{Read, Write};
+    let timing = Timing { tccd_s: 60, tccd_l: 60, ..Timing::DDR4_3200 };
+    let asked = [(0, 0, Read), (0, GROUP, Read), (50, 2 * GROUP, Write), (50, 3 * GROUP, Write)];
+    assert_eq!(last_data_of(turning(Turns::Finish, timing), &asked), 50 + 22 + 16 + 4 + 4 + 26);
+    assert_eq!(last_data_of(turning(Turns::Cancel, timing), &asked), 50 + 22 + 16 + 4 + 22 + 26);
+}
+
+#[test]
+fn a_request_that_a_turn_may_cancel_keeps_its_place_until_its_column_command() {
+    for (turns, room) in [(Turns::Finish, [true, true]), (Turns::Cancel, [false, true])] {
+        let mut dram = channel(|config| (config.turns, config.read_queue) = (turns, 1));
+        dram.submit(at(0), LineAddr(0), Kind::Read, 0);
+        let found = [21, 22].map(|clock| {
+            dram.advance(at(clock), &mut Vec::new());
+            dram.has_room(Kind::Read)
+        });
+        assert_eq!(found, room, "{turns:?}");
     }
 }

@@ -30,6 +30,9 @@ pub struct DramConfig {
     pub drain_start: usize,
     /// Reads are served again once no more than this many writes wait.
     pub drain_stop: usize,
+    /// What a change between reads and writes does to what has been begun.
+    #[serde(default)]
+    pub turns: Turns,
     /// When a row is closed again.
     pub page_policy: PagePolicy,
     /// Which bits of a line's number name its rank, bank group, bank, row and column.
@@ -52,6 +55,19 @@ pub struct Organisation {
     pub rows: u64,
     /// 64-byte lines in a row.
     pub lines_per_row: u64,
+}
+
+/// What a change between reads and writes does to requests whose rows are being opened.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turns {
+    /// They are served, whosever turn it is then: they have left their queue.
+    #[default]
+    Finish,
+    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller): a request keeps its place in the queue, and
+    /// counts there, until its column command; the turn passes on when the lines of its kind have moved; rows that are open
+    /// by then for nothing are closed at no cost.
+    Cancel,
 }
 
 /// When an open row is closed although nobody asks for another row of its bank.
@@ -112,6 +128,7 @@ impl DramConfig {
             write_queue: 32,
             drain_start: 26,
             drain_stop: 6,
+            turns: Turns::Finish,
             page_policy: PagePolicy::Open,
             address_map: AddressMap::RowBankGroupColumn,
             scheduler: Scheduler::FrFcfs,

@@ -3,13 +3,14 @@
 //! Nothing about the next command changes before a request arrives or a command issues. The controller therefore
 //! decides once, remembers the decision with its clock, and sleeps until then. At equal clocks, rows already being
 //! opened go first, then the queues, then refreshes (whose rank accepts nothing from the queues once they are due), then
-//! idle rows. A request leaves its queue as soon as its row is being opened; its place goes to the next one.
+//! idle rows. A request leaves its queue as soon as its row is being opened; its place goes to the next one, unless turns
+//! are such that it may have to wait again ([`Turns::Cancel`]).
 
 mod commands;
 
 use super::Kind;
 use super::address_map::Place;
-use super::config::{DramConfig, PagePolicy};
+use super::config::{DramConfig, PagePolicy, Turns};
 use super::counters::DramCounters;
 use super::device::{CLOSED, Device};
 use super::drain::Drain;
@@ -72,6 +73,11 @@ pub(super) struct Controller {
     drain: Drain,
     /// Which kind has its turn.
     turn: Kind,
+    turns: Turns,
+    /// How many requests of each kind have their rows being opened.
+    under_way: [usize; 2],
+    /// When the latest line of each kind has moved.
+    moved: [u64; 2],
     drain_clock: Stopwatch,
     refreshes: Vec<Refresh>,
     arrivals: u64,
@@ -104,6 +110,9 @@ impl Controller {
             pool: Pool::default(),
             drain: Drain::new(config.drain_start, config.drain_stop, config.write_queue),
             turn: Kind::Read,
+            turns: config.turns,
+            under_way: [0; 2],
+            moved: [0; 2],
             drain_clock: Stopwatch::default(),
             refreshes: (0..config.organisation.ranks).map(|rank| Refresh::new(config, rank)).collect(),
             arrivals: 0,
@@ -117,7 +126,15 @@ impl Controller {
 
     /// Whether one more request of this kind fits.
     pub fn has_room(&self, kind: Kind) -> bool {
-        self.queues[kind as usize].has_room()
+        self.queues[kind as usize].has_room_beside(self.begun(kind))
+    }
+
+    /// Requests that keep their places although their rows are being opened.
+    fn begun(&self, kind: Kind) -> usize {
+        match self.turns {
+            Turns::Finish => 0,
+            Turns::Cancel => self.under_way[kind as usize],
+        }
     }
 
     /// Whether nothing waits.
@@ -163,7 +180,7 @@ impl Controller {
             self.next = None;
         } else if changed && kind == turn {
             let candidate = &self.candidates[kind as usize][number];
-            let at = candidate.before_refresh(&self.device, &self.refreshes, self.floor).unwrap_or(u64::MAX);
+            let at = candidate.before_refresh(&self.device, &self.refreshes, self.start()).unwrap_or(u64::MAX);
             self.next = match at.cmp(&decision.at) {
                 Ordering::Greater => Some(decision),
                 Ordering::Less if self.policy.is_local() => Some(Decision { at, action: own[1] }),
@@ -174,10 +191,38 @@ impl Controller {
 
     /// Decides whose turn it is after the queues have changed.
     fn update_turn(&mut self) {
-        let [reads, writes] = [self.queues[0].len(), self.queues[1].len()];
+        let [reads, writes] = [Kind::Read, Kind::Write].map(|kind| self.queues[kind as usize].len() + self.begun(kind));
         self.drain.update(reads, writes);
         self.drain_clock.set(self.drain.writing() && writes > 0, self.floor);
-        self.turn = if self.drain.writing() { Kind::Write } else { Kind::Read };
+        let turn = if self.drain.writing() { Kind::Write } else { Kind::Read };
+        if turn != self.turn && self.turns == Turns::Cancel {
+            self.cancel();
+        }
+        self.turn = turn;
+    }
+
+    /// The clock before which no command may issue for a request.
+    fn start(&self) -> u64 {
+        match self.turns {
+            Turns::Finish => self.floor,
+            Turns::Cancel => self.floor.max(self.moved[self.turn.other() as usize]),
+        }
+    }
+
+    /// Lets the requests that have their rows being opened wait again, as the other kind gets its turn.
+    fn cancel(&mut self) {
+        let (turn, pool) = (self.turn, &self.pool);
+        let cancelled = |opened: &mut Waiting| pool.get(opened.ticket).kind == turn;
+        let cancelled: Vec<Waiting> = self.opening.extract_if(.., cancelled).collect();
+        self.under_way[turn as usize] = 0;
+        for waiting in cancelled {
+            let bank = waiting.bank();
+            self.load[bank].opening = false;
+            self.device.abandon(bank, self.floor);
+            self.queues[turn as usize].take_back(waiting);
+            self.reconsider_bank(bank);
+        }
+        self.next = None;
     }
 
     /// Finds the candidate of a bank anew and says whether it is another one now.
@@ -238,12 +283,12 @@ impl Controller {
         let mut best = Decision { at: u64::MAX, action: Action::Refresh(0) };
         for (position, opened) in self.opening.iter().enumerate() {
             let kind = self.pool.get(opened.ticket).kind;
-            let at = self.device.column_at(opened.bank(), kind).max(self.floor);
+            let at = self.device.column_at(opened.bank(), kind).max(self.start());
             best = earlier(best, at, Action::UseOpened(position));
         }
         if best.at > self.floor {
             let candidates = &self.candidates[kind as usize];
-            if let Some(pick) = self.policy.pick(candidates, &self.device, &self.refreshes, self.floor) {
+            if let Some(pick) = self.policy.pick(candidates, &self.device, &self.refreshes, self.start()) {
                 best = earlier(best, pick.at, Action::Advance(kind, pick.bank));
             }
         }

@@ -223,6 +223,15 @@ impl Device {
         push(&mut bank.activate_ready, at + self.timing.trp);
     }
 
+    /// Gives up the row of a bank at `at`: one that is open is closed in no time, one that is still being opened stays.
+    pub fn abandon(&mut self, bank: usize, at: u64) {
+        let bank = &mut self.banks[bank];
+        if bank.column_ready <= at {
+            bank.open_row = CLOSED;
+            bank.activate_ready = at;
+        }
+    }
+
     /// Closes all banks of a rank.
     pub fn precharge_all(&mut self, rank: usize, at: u64) {
         for bank in self.banks_of(rank) {

@@ -38,7 +38,7 @@ mod timing;
 pub(crate) mod wait;
 
 pub(crate) use config::rule;
-pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler};
+pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler, Turns};
 pub use counters::DramCounters;
 pub use timing::Timing;
 pub use wait::WaitCause;
@@ -56,6 +56,16 @@ pub enum Kind {
     Read,
     /// A line to memory, posted: nobody waits for it.
     Write,
+}
+
+impl Kind {
+    /// The one that it is not.
+    fn other(self) -> Kind {
+        match self {
+            Kind::Read => Kind::Write,
+            Kind::Write => Kind::Read,
+        }
+    }
 }
 
 /// How a request found its bank.

@@ -45,14 +45,22 @@ impl Queue {
         self.len
     }
 
-    /// Whether one more fits.
-    pub fn has_room(&self) -> bool {
-        self.len < self.capacity
+    /// Whether one more fits, beside some that are no longer in it but keep their places.
+    pub fn has_room_beside(&self, others: usize) -> bool {
+        self.len + others < self.capacity
     }
 
     /// The requests for one bank, oldest first.
     pub fn of_bank(&self, bank: usize) -> &[Waiting] {
         &self.banks[bank]
+    }
+
+    /// Takes a request back in its place among those of its bank.
+    pub fn take_back(&mut self, waiting: Waiting) {
+        let requests = &mut self.banks[waiting.bank()];
+        let place = requests.partition_point(|other| other.age < waiting.age);
+        requests.insert(place, waiting);
+        self.len += 1;
     }
 
     /// Adds the youngest request.

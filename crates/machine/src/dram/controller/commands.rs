@@ -16,6 +16,7 @@ impl Controller {
             Action::UseOpened(position) => {
                 let opened = self.opening.remove(position);
                 self.load[opened.bank()].opening = false;
+                self.under_way[self.pool.get(opened.ticket).kind as usize] -= 1;
                 self.column(opened, at);
                 self.reconsider_bank(opened.bank());
             }
@@ -56,6 +57,7 @@ impl Controller {
             self.counters.activates += 1;
             self.load[bank] = BankLoad { opening: true, overtaken: 0 };
             self.opening.push(waiting);
+            self.under_way[kind as usize] += 1;
         } else {
             self.note_outcome(waiting, RowOutcome::Conflict);
             self.precharge(bank, at);
@@ -111,6 +113,8 @@ impl Controller {
         let number = waiting.bank();
         let request = self.pool.remove(waiting.ticket);
         self.device.column(number, request.kind, at);
+        let latency = if request.kind == Kind::Read { self.timing.cl } else { self.timing.cwl };
+        self.moved[request.kind as usize] = at + latency + self.timing.burst_clocks;
         self.counters.data_bus_busy_clocks += self.timing.burst_clocks;
         if request.kind == Kind::Write {
             return;
