@@ -49,6 +49,7 @@ fn an_impossible_core_is_refused() {
         ("node.retire_width", "0", "node.retire_width is 0: expected at least 1"),
         ("node.issue_width", "0", "node.issue_width is 0: expected at least 1"),
         ("node.complete_width", "0", "node.complete_width is 0: expected at least 1"),
+        ("node.read_queue_ports", "0", "node.read_queue_ports is 0: expected at least 1"),
         ("node.rob", "0", "node.rob is 0: expected at least 1"),
         ("node.rob", "4000000000", "node.rob is 4000000000: expected at most 65536"),
         ("node.load_queue", "0", "node.load_queue is 0: expected at least 1"),

@@ -120,12 +120,18 @@ impl Caches {
         self.l1i_lines.key(half)
     }
 
+    /// The line of data with `half`, as L1D knows it.
+    #[inline]
+    pub(super) fn data_key(&self, half: Half) -> u64 {
+        self.l1d_lines.key(half)
+    }
+
     /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be told.
     #[inline]
     pub(super) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         let cycle = match waiter {
-            Waiter::Fetch => cycle,
-            Waiter::Load(_) | Waiter::SharedLoad(_) | Waiter::Store(_) => self.lookups.enter(half.line(), cycle),
+            Waiter::Fetch | Waiter::SharedLoad(_) => cycle,
+            Waiter::Load(_) | Waiter::Store(_) => self.lookups.enter(half.line(), cycle),
             Waiter::Walk(_) => self.lookups.enter_translated(cycle),
         };
         let queues = self.l1d_in_order && !self.stalled.is_empty() && waiter != Waiter::Fetch;
@@ -139,7 +145,7 @@ impl Caches {
 
     /// The same waiter, sharing a look-up if it and another that is stalled are loads of one line.
     fn sharing(&self, half: Half, waiter: Waiter) -> Waiter {
-        let key = self.l1d_lines.key(half);
+        let key = self.data_key(half);
         let loads = |other: &Stalled| self.l1d_lines.key(other.half) == key && matches!(other.waiter, Waiter::Load(_));
         match waiter {
             Waiter::Load(number) if self.stalled.iter().any(loads) => Waiter::SharedLoad(number),

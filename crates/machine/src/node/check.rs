@@ -193,6 +193,7 @@ impl NodeConfig {
         for (key, width) in [
             ("issue_width", self.issue_width),
             ("complete_width", self.complete_width),
+            ("read_queue_ports", self.read_queue_ports),
             ("l1d_lookups.count", self.l1d_lookups.map(|lookups| lookups.count)),
             ("dtlb_lookups.count", self.dtlb_lookups.map(|lookups| lookups.count)),
         ] {

@@ -147,8 +147,8 @@ pub struct WalkerConfig {
     pub structure_caches: Vec<usize>,
     /// Walks under way at once.
     pub outstanding: usize,
-    /// Accesses that may wait for walks at once: further ones are looked up in the TLB when walks have ended, and so are not
-    /// its misses. Nothing if there is no limit.
+    /// Accesses that may wait for walks at once: while so many do, no other enters L1D or is looked up in the TLB. Nothing if
+    /// there is no limit.
     #[serde(default)]
     pub waiting_accesses: Option<usize>,
     /// Cycles of a walk beside its accesses.
@@ -197,6 +197,9 @@ pub struct NodeConfig {
     /// Whether an access that finds no miss register of L1D keeps all later ones waiting. Loads of one line that wait there
     /// share one look-up.
     pub l1d_in_order: bool,
+    /// Loads that come to L1D's read queue per cycle: those of one line that meet there become one access. Nothing if no loads
+    /// are merged before their look-up.
+    pub read_queue_ports: Option<u8>,
     /// Registers behind those of the architecture: an instruction enters when there is one for each of its results, and
     /// frees those that it replaces when it retires. Nothing if they never run out.
     pub physical_registers: Option<u32>,
@@ -280,6 +283,7 @@ impl NodeConfig {
             l1d_lookups: None,
             dtlb_lookups: None,
             l1d_in_order: false,
+            read_queue_ports: None,
             physical_registers: None,
             unwritten_registers_leak: false,
             taken_branch_ends_fetch: false,

@@ -12,6 +12,7 @@ use super::config::NodeConfig;
 use super::counters::NodeCounters;
 use super::front::Front;
 use super::queue::{Pacer, Queue};
+use super::read_queue::ReadQueue;
 use super::stores::{Forward, StoreQueue};
 use super::tlb::Tlbs;
 use super::units::Units;
@@ -98,6 +99,8 @@ pub(super) struct Core {
     /// Completed in this cascade, with dependents still to be told.
     pub(super) resolved: Vec<u64>,
     pub(super) loads: Queue,
+    /// The queue in front of L1D, if loads are merged there.
+    pub(super) read_queue: Option<ReadQueue>,
     pub(super) stores: StoreQueue,
     pub(super) units: Units,
     pub(super) tlbs: Tlbs,
@@ -139,6 +142,7 @@ impl Core {
             dependents: Lists::new(),
             resolved: Vec::new(),
             loads: Queue::new(config.load_queue),
+            read_queue: config.read_queue_ports.map(ReadQueue::new),
             stores: StoreQueue::new(config),
             units: Units::new(config),
             tlbs: Tlbs::new(config),

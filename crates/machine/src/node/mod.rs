@@ -10,6 +10,7 @@
 //! | `core.rs` | the window and the registers |
 //! | `schedule.rs` | from sources to completion and retirement, now or when memory answers |
 //! | `queue.rs`, `waiting.rs` | widths, bounded queues, lists of those that wait |
+//! | `loads.rs`, `read_queue.rs` | the way of a load, and where loads of one line become one access |
 //! | `units.rs` | functional units and ports, booked by the cycle |
 //! | `stores.rs` | the store queue and forwarding from it |
 //! | `branch.rs`, `tage.rs` | branch prediction |
@@ -34,11 +35,13 @@ mod counters;
 mod fill;
 mod front;
 mod lines;
+mod loads;
 mod lookups;
 mod mshr;
 mod outstanding;
 mod prefetch;
 mod queue;
+mod read_queue;
 mod schedule;
 mod sharing;
 mod stores;

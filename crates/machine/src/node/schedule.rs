@@ -48,39 +48,16 @@ impl Core {
             return;
         }
         let issued = self.units.issue(plan.addresses) + self.load_start;
-        let start = self.units.load_ports.start(issued);
-        let goal = Translated::Load { number, touch: *touch, forward, shared: false };
-        let translated = self.translate(Side::Data, touch.page, start, goal, out);
-        let ready = translated.and_then(|translated| self.load(number, touch, forward, false, translated, out));
+        let ready = self.send_load(number, touch, forward, issued, out);
         match ready {
             Some(ready) => plan.operands = plan.operands.max(ready),
             None => plan.operands_missing += 1,
         }
     }
 
-    /// Takes a load's data from where it is: when, or nothing if the load will be told.
-    #[inline]
-    fn load(
-        &mut self,
-        number: u64,
-        touch: &Touch,
-        forward: Option<Forward>,
-        shared: bool,
-        translated: u64,
-        out: &mut Vec<Request>,
-    ) -> Option<u64> {
-        match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
-            Some(forward) => self.forward(number, forward, translated),
-            None => {
-                let ready = self.caches.load(self.origin(number), shared, touch, translated, out)?;
-                Some(ready + self.load_return)
-            }
-        }
-    }
-
     /// The instruction as the prefetchers know it.
     #[inline]
-    fn origin(&self, number: u64) -> Origin {
+    pub(super) fn origin(&self, number: u64) -> Origin {
         Origin { number, pc: self.entries[self.place(number)].pc }
     }
 
@@ -113,12 +90,7 @@ impl Core {
 
     fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated), out: &mut Vec<Request>) -> Option<u64> {
         let walker = self.walker.as_mut()?;
-        let has_room = walker.has_room();
-        let (side, goal) = if has_room { waiter } else { (waiter.0, walker.sharing(waiter.1)) };
-        if walker.join(page, (side, goal)) {
-            if !has_room {
-                self.tlbs.count_later_hit(side);
-            }
+        if walker.join(page, waiter) {
             return None;
         }
         let begun = walker.begin(page, cycle, waiter);
@@ -160,6 +132,7 @@ impl Core {
                 self.translated(goal, done, out);
             }
             next = self.walker.as_mut().and_then(|walker| walker.begin_waiting(done));
+            self.let_in(done, out);
         }
     }
 
@@ -177,26 +150,12 @@ impl Core {
     }
 
     /// Writes a store, whose address is translated, into the cache.
-    fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+    pub(super) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let half = self.stores.target(store).1;
         match self.caches.access(half, cycle, Waiter::Store(store), out) {
             Answer::At(written) => self.stores.written(store, written),
             Answer::Asked if self.stores.is_buffered() => self.stores.written(store, cycle),
             Answer::Asked | Answer::Stalled => {}
-        }
-    }
-
-    /// Takes a load's data from a store: when, or nothing if the store has no known data and the load will be told.
-    fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
-        self.counters.forwarded += 1;
-        let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };
-        let delay = self.forward_latency + penalty;
-        match self.completion(forward.owner) {
-            Some(stored) => Some(start.max(stored) + delay),
-            None => {
-                self.depend(number, forward.owner, Role::Operand, delay);
-                None
-            }
         }
     }
 
@@ -263,7 +222,7 @@ impl Core {
     }
 
     /// One of the inputs that instruction `number` waits for comes at `cycle`.
-    fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
+    pub(super) fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
         let place = self.place(number);
         let plan = &mut self.pending[place].plan;
         match role {
@@ -318,7 +277,12 @@ impl Core {
                 let (store, start) = self.stores.write(cycle);
                 let translated = if self.walker.is_some() {
                     let page = self.stores.target(store).0;
-                    self.translate(Side::Data, page, start, Translated::Store { store }, out)
+                    let goal = Translated::Store { store };
+                    if self.waits_outside(goal, start) {
+                        None
+                    } else {
+                        self.translate(Side::Data, page, start, goal, out)
+                    }
                 } else {
                     Some(start)
                 };

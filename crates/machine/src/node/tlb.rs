@@ -71,6 +71,15 @@ impl Tlbs {
         looked
     }
 
+    /// When a translation is there for a load merged with one that was looked up at `cycle`.
+    pub(super) fn merged(&mut self, side: Side, page: PageKey, cycle: u64) -> Option<u64> {
+        let looked_up = cycle + self.first_latency[side as usize];
+        let longest = self.walk_end(looked_up + self.second_latency);
+        let first = self.first(side);
+        let slot = first.tags.lookup(page.0)?;
+        Some(first.ready(slot, looked_up, longest))
+    }
+
     fn second_level(&mut self, page: PageKey, looked_up: u64) -> Looked {
         if let Some(slot) = self.second.tags.lookup(page.0) {
             self.counters[2].hits += 1;
@@ -92,13 +101,6 @@ impl Tlbs {
     /// A walk has begun: misses that join it do not count as the second level's.
     pub(super) fn count_walk(&mut self) {
         self.counters[2].misses += 1;
-    }
-
-    /// A miss just counted was one of an access that will be looked up only when its translation is there.
-    pub(super) fn count_later_hit(&mut self, side: Side) {
-        let counters = &mut self.counters[side as usize];
-        counters.misses -= 1;
-        counters.hits += 1;
     }
 
     /// A walk is done.

@@ -47,6 +47,13 @@ pub(super) enum Translated {
     Fetch { half: Half },
 }
 
+impl Translated {
+    /// How many accesses it counts for.
+    fn counted(&self) -> usize {
+        usize::from(!matches!(self, Translated::Load { shared: true, .. } | Translated::Fetch { .. }))
+    }
+}
+
 /// One walk, under way or waiting for its turn.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
@@ -84,6 +91,10 @@ pub(super) struct Walker {
     walks: Vec<Option<Walk>>,
     by_page: FxHashMap<PageKey, usize>,
     waiting: VecDeque<Walk>,
+    /// Accesses that wait for walks.
+    inside: usize,
+    /// Those for which there is no room, and when they came.
+    outside: VecDeque<(Translated, u64)>,
     /// Pages, and pages of tables, that a walk has come to.
     touched: FxHashSet<u64>,
 }
@@ -100,6 +111,8 @@ impl Walker {
             tables: FxHashMap::default(),
             by_page: FxHashMap::default(),
             waiting: VecDeque::new(),
+            inside: 0,
+            outside: VecDeque::new(),
             touched: FxHashSet::default(),
         })
     }
@@ -114,35 +127,37 @@ impl Walker {
         if let Some(&place) = self.by_page.get(&page)
             && let Some(walk) = &mut self.walks[place]
         {
+            self.inside += waiter.1.counted();
             walk.waiters.push(waiter);
             return true;
         }
         let waiting = self.waiting.iter_mut().find(|walk| walk.page == page);
-        match waiting {
-            Some(walk) => walk.waiters.push(waiter),
-            None => return false,
-        }
+        let Some(walk) = waiting else { return false };
+        self.inside += waiter.1.counted();
+        walk.waiters.push(waiter);
         true
     }
 
     /// Whether one more access may wait.
+    #[inline]
     pub(super) fn has_room(&self) -> bool {
-        let Some(limit) = self.config.waiting_accesses else { return true };
-        self.walks.iter().flatten().chain(&self.waiting).map(|walk| walk.waiters.len()).sum::<usize>() < limit
+        self.config.waiting_accesses.is_none_or(|limit| self.inside < limit)
     }
 
-    /// The same goal, sharing a look-up of L1D if it is a load of a line for which another load waits here.
-    pub(super) fn sharing(&self, goal: Translated) -> Translated {
-        let Translated::Load { number, touch, forward, .. } = goal else { return goal };
-        let loads = |other: &Translated| matches!(other, Translated::Load { touch: t, .. } if t.line == touch.line);
-        let walks = self.walks.iter().flatten().chain(&self.waiting).filter(|walk| walk.page == touch.page);
-        let shared = walks.flat_map(|walk| &walk.waiters).any(|(_, other)| loads(other));
-        Translated::Load { number, touch, forward, shared }
+    /// Keeps an access that came at `cycle` out until there is room for it.
+    pub(super) fn wait_outside(&mut self, goal: Translated, cycle: u64) {
+        self.outside.push_back((goal, cycle));
+    }
+
+    /// The next of those that wait outside, if there is room for it.
+    pub(super) fn next_outside(&mut self) -> Option<(Translated, u64)> {
+        if self.has_room() { self.outside.pop_front() } else { None }
     }
 
     /// Begins a walk; its place and its first access, unless it has to wait for a place.
     pub(super) fn begin(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> Option<(usize, Next)> {
         let walk = Walk { page, asked: cycle, step: 0, first: None, waiters: vec![waiter] };
+        self.inside += waiter.1.counted();
         let Some(place) = self.walks.iter().position(Option::is_none) else {
             self.waiting.push_back(walk);
             return None;
@@ -222,6 +237,7 @@ impl Walker {
     pub(super) fn end(&mut self, place: usize) -> Walk {
         let Some(walk) = self.walks[place].take() else { unreachable!("only a walk under way ends") };
         self.by_page.remove(&walk.page);
+        self.inside -= walk.waiters.iter().map(|waiter| waiter.1.counted()).sum::<usize>();
         walk
     }
 

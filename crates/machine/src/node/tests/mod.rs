@@ -5,6 +5,7 @@ mod latencies;
 mod lines;
 mod prefetch;
 mod random;
+mod reads;
 mod ticking;
 mod walk;
 mod warm;

@@ -6,7 +6,11 @@ const MISS: u64 = 5 + 10 + MEMORY;
 
 /// A bench with tables of two levels for the code and for pages 4 and 5, which share the root's line only.
 fn bench(layout: TableLayout, first_touch_cycles: u64) -> Bench {
-    let mut config = small();
+    limited_bench(layout, first_touch_cycles, None)
+}
+
+fn limited_bench(layout: TableLayout, first_touch_cycles: u64, waiting_accesses: Option<usize>) -> Bench {
+    let mut config = NodeConfig { read_queue_ports: Some(2), ..small() };
     config.walker = Some(WalkerConfig {
         levels: 2,
         layout,
@@ -14,7 +18,7 @@ fn bench(layout: TableLayout, first_touch_cycles: u64) -> Bench {
         outstanding: 1,
         latency_cycles: 0,
         step_cycles: 0,
-        waiting_accesses: None,
+        waiting_accesses,
         first_touch_cycles,
     });
     let mut bench = Bench::new(&config);
@@ -71,4 +75,26 @@ fn walks_take_turns_when_no_more_may_be_under_way() {
 fn a_first_touch_costs_its_penalty_for_the_page_and_for_its_table() {
     let mut bench = bench(TableLayout::Radix, 40);
     assert_eq!(bench.cycles(&[load_of_page(4)]), 2 * MISS + MISS + 2 * 40);
+}
+
+#[test]
+fn nothing_enters_l1d_while_as_many_accesses_wait_for_translations_as_may() {
+    let divisions = std::iter::repeat_n(op(Class::IntDiv, &[2], &[2]), 14);
+    let ops: Vec<Op> = [load_of_page(4), load(2, &[], 5 * 64, 0)].into_iter().chain(divisions).collect();
+    let [free, limited] = [2, 1].map(|limit| {
+        let mut bench = limited_bench(TableLayout::Radix, 0, Some(limit));
+        bench.cycles(&[load_of_page(5)]);
+        bench.cycles(&ops)
+    });
+    assert_eq!(free, MISS + MISS + 3, "the divisions are done by then and retire four a cycle");
+    assert_eq!(limited, MISS + 5 + 14 * 15, "they wait for a load that begins when the walk has ended");
+}
+
+#[test]
+fn stores_and_loads_of_one_line_wait_outside_and_are_let_in() {
+    let mut bench = limited_bench(TableLayout::Radix, 0, Some(1));
+    let ops = [load_of_page(4), store(3, 5 * 64, 0), load(1, &[], 4 * 64 + 9, 0), load(2, &[], 4 * 64 + 9, 8)];
+    bench.cycles(&ops);
+    let sent = [4 * 64, 4 * 64 + 9].map(|line| bench.sent(line, RequestKind::Read));
+    assert_eq!((sent, bench.sent(5 * 64, RequestKind::ReadForOwnership)), ([1, 1], 1));
 }

@@ -1,0 +1,153 @@
+//! The way of a load: through the read queue to its translation and its look-up, or to the store that has its data.
+//!
+//! While as many accesses wait for translations as may, nothing enters L1D (`Walker::has_room`): loads and stores wait
+//! outside, in the order in which they came, until a walk has ended.
+
+use super::Request;
+use super::core::{Core, Role};
+use super::lines::Half;
+use super::stores::Forward;
+use super::tlb::Side;
+use super::walk::Translated;
+use super::{Touch, UNKNOWN};
+
+impl Core {
+    /// Sends a load to L1D at `cycle`; when its data can be used, or nothing if it will be told.
+    #[inline]
+    pub(super) fn send_load(
+        &mut self,
+        number: u64,
+        touch: &Touch,
+        forward: Option<Forward>,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        let Some(queue) = &mut self.read_queue else {
+            return self.look_up(number, touch, forward, cycle, out);
+        };
+        let key = self.caches.data_key(Half::touched(touch));
+        let came = queue.come(cycle);
+        if let Some(left) = queue.meets(key, came) {
+            return self.merge(number, touch, forward, left, out);
+        }
+        queue.came(key, came);
+        self.look_up(number, touch, forward, came, out)
+    }
+
+    /// Looks a load up that came at `cycle`.
+    #[inline]
+    fn look_up(
+        &mut self,
+        number: u64,
+        touch: &Touch,
+        forward: Option<Forward>,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        let start = self.units.load_ports.start(cycle);
+        let goal = Translated::Load { number, touch: *touch, forward, shared: false };
+        if self.waits_outside(goal, start) {
+            return None;
+        }
+        if let Some(queue) = &mut self.read_queue {
+            queue.left(self.caches.data_key(Half::touched(touch)), start);
+        }
+        let translated = self.translate(Side::Data, touch.page, start, goal, out)?;
+        self.load(number, touch, forward, false, translated, out)
+    }
+
+    /// Lets a load share the way of another of its line, which left the queue at `left`.
+    fn merge(
+        &mut self,
+        number: u64,
+        touch: &Touch,
+        forward: Option<Forward>,
+        left: u64,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        let goal = Translated::Load { number, touch: *touch, forward, shared: true };
+        if left == UNKNOWN {
+            self.walker.as_mut()?.wait_outside(goal, 0);
+            return None;
+        }
+        if let Some(translated) = self.tlbs.merged(Side::Data, touch.page, left) {
+            return self.load(number, touch, forward, true, translated, out);
+        }
+        if self.walker.as_mut().is_some_and(|walker| walker.join(touch.page, (Side::Data, goal))) {
+            return None;
+        }
+        self.look_up(number, touch, forward, left, out)
+    }
+
+    /// Keeps an access out that comes at `cycle`, if nothing may enter.
+    #[inline]
+    pub(super) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
+        match &mut self.walker {
+            Some(walker) if !walker.has_room() => {
+                walker.wait_outside(goal, cycle);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets in what waited outside, now that a walk has ended at `cycle`.
+    pub(super) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
+        while let Some((goal, came)) = self.walker.as_mut().and_then(|walker| walker.next_outside()) {
+            let cycle = cycle.max(came);
+            match goal {
+                Translated::Load { number, touch, forward, shared } => {
+                    let ready = if shared {
+                        self.merge(number, &touch, forward, cycle, out)
+                    } else {
+                        self.look_up(number, &touch, forward, cycle, out)
+                    };
+                    if let Some(ready) = ready {
+                        self.tell(number, Role::Operand, ready, out);
+                    }
+                }
+                Translated::Store { store } => {
+                    let page = self.stores.target(store).0;
+                    if let Some(translated) = self.translate(Side::Data, page, cycle, goal, out) {
+                        self.write(store, translated, out);
+                    }
+                }
+                Translated::Fetch { .. } => unreachable!("code is not looked up in L1D"),
+            }
+        }
+    }
+
+    /// Takes a load's data from where it is: when, or nothing if the load will be told.
+    #[inline]
+    pub(super) fn load(
+        &mut self,
+        number: u64,
+        touch: &Touch,
+        forward: Option<Forward>,
+        shared: bool,
+        translated: u64,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
+            Some(forward) => self.forward(number, forward, translated),
+            None => {
+                let ready = self.caches.load(self.origin(number), shared, touch, translated, out)?;
+                Some(ready + self.load_return)
+            }
+        }
+    }
+
+    /// Takes a load's data from a store: when, or nothing if the store has no known data and the load will be told.
+    fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
+        self.counters.forwarded += 1;
+        let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };
+        let delay = self.forward_latency + penalty;
+        match self.completion(forward.owner) {
+            Some(stored) => Some(start.max(stored) + delay),
+            None => {
+                self.depend(number, forward.owner, Role::Operand, delay);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Loads that meet in the read queue, to the exact cycle.
+
+use super::*;
+
+const MISS: u64 = 5 + 10 + MEMORY;
+
+#[test]
+fn two_loads_of_a_line_that_meet_in_the_read_queue_are_one_access() {
+    let both = [load(1, &[], 64, 0), load(2, &[], 64, 8)];
+    let apart = NodeConfig { load_ports: 1, ..small() };
+    let merging = NodeConfig { read_queue_ports: Some(2), ..apart.clone() };
+    for (config, accesses) in [(apart, 2), (merging, 1)] {
+        let mut bench = Bench::new(&config);
+        assert_eq!(bench.cycles(&both), MISS);
+        let l1d = bench.node.counters().l1d;
+        assert_eq!(l1d.misses + l1d.merged, accesses);
+        assert_eq!(bench.cycles(&both), 5 + accesses - 1, "a merged load takes no port");
+    }
+}
+
+#[test]
+fn a_load_after_its_line_was_looked_up_is_an_access_of_its_own() {
+    let config = NodeConfig { read_queue_ports: Some(2), ..small() };
+    let mut bench = Bench::new(&config);
+    bench.cycles(&[load(1, &[], 64, 0), alu(&[3], &[]), alu(&[3], &[3]), load(2, &[3], 64, 8)]);
+    assert_eq!(bench.node.counters().l1d.merged, 1);
+}
