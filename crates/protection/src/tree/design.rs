@@ -138,7 +138,7 @@ impl TreeDesign {
             TreeKind::Merkle => (Nodes::Hashes(Hashes::new(key, self.arity as usize)), Role::Tag),
             TreeKind::Counters => {
                 let levels = self.levels.iter().map(|choice| Counters::new(choice.organisation(), planted)).collect();
-                (Nodes::Versions(Versions::new(key, leaves, levels, planted)), Role::Counter)
+                (Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted))), Role::Counter)
             }
         };
         Some(Tree { nodes, leaves, update: self.update, planted })

@@ -66,7 +66,7 @@ pub enum Voucher {
 
 enum Nodes {
     Hashes(Hashes),
-    Versions(Versions),
+    Versions(Box<Versions>),
 }
 
 /// The integrity tree of a scheme.
