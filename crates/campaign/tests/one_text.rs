@@ -10,7 +10,7 @@ mod common;
 use casemate_campaign::bus::flip;
 use common::{DATA_LINES, Machine, cases, with_caches};
 use proptest::prelude::*;
-use protection::design::Parts;
+use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over, Parts};
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::tree::TreeKind;
@@ -208,6 +208,57 @@ proptest! {
         for design in designs() {
             all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
         }
+    }
+}
+
+/// The strongest design with other ciphers and codes.
+fn with_others() -> Vec<Parts> {
+    use {CipherChoice as C, MacChoice as M, Over as O};
+    let base = systems::design("sc64-bmt").unwrap().parts;
+    [
+        (C::Aes128Gcm, M::Gmac, O::Ciphertext),
+        (C::Aes128Ocb, M::Ocb, O::Plaintext),
+        (C::TdesOcbChunks, M::OcbChunks, O::Plaintext),
+        (C::Aes128Cbc, M::HmacSha256, O::Plaintext),
+        (C::Aes256Counter, M::SgxCw, O::Plaintext),
+    ]
+    .into_iter()
+    .map(|(cipher, code, over)| {
+        let covers = if code == M::HmacSha256 { vec![Covered::Address, Covered::Counter] } else { vec![] };
+        Parts { cipher, mac: MacDesign { code, tag_bits: 64, over, covers }, ..base.clone() }
+    })
+    .collect()
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+    #[test]
+    fn all_ways_to_run_do_the_same_with_other_ciphers_and_codes(seed in any::<u64>(), tampering in any::<bool>()) {
+        for parts in with_others() {
+            all_ways_agree(&with_caches(&parts, seed), seed, tampering)?;
+        }
+    }
+}
+
+#[test]
+fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_beside_it() {
+    let base = systems::design("sc64-bmt").unwrap().parts;
+    for (over, beside) in [(Over::Ciphertext, true), (Over::Plaintext, false)] {
+        let mac = MacDesign { code: MacChoice::Gmac, over, ..base.mac.clone() };
+        let parts = Parts { cipher: CipherChoice::Aes128Ocb, mac, ..base.clone() };
+        let mut machine = Machine::new(&parts, 1, Notes::default());
+        let wrapped = Rc::new(Explained::new(Timed::new(&machine.memory)));
+        let done = Rc::new(Cell::new(false));
+        let (scheme, verbs, ended) = (machine.scheme.clone(), wrapped.clone(), done.clone());
+        machine.executor.clock().spawn(async move {
+            scheme.read(&*verbs, LineAddr(5)).await;
+            ended.set(true);
+        });
+        assert!(machine.run(Duration::from_ns(1_000_000), || done.get()));
+        let spans = wrapped.take_spans();
+        let span = |verb| spans.iter().find(|span| span.verb == verb).unwrap();
+        assert_eq!(span("mac").start == span("pad").start, beside, "{over:?}");
+        assert_eq!(span("mac").start >= span("pad").end, !beside, "{over:?}");
     }
 }
 

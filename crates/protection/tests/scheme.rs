@@ -1,6 +1,8 @@
 //! Does the one text do what a plain memory does, in every way to run?
 
-use casemate_protection::design::{CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts};
+use casemate_protection::design::{
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts,
+};
 use casemate_protection::scheme::Scheme;
 use casemate_protection::tree::{TreeDesign, TreeKind, Update};
 use casemate_protection::ways::{Functional, run_now};
@@ -14,8 +16,18 @@ const TINY: CacheDesign = CacheDesign { counters: Bytes(256), tags: Bytes(256), 
 const LINES: u64 = 1 << 16;
 
 fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: impl Into<TreeDesign>) -> Parts {
-    let covers = if code == MacChoice::Cmac { vec![Covered::Address] } else { vec![] };
-    Parts { cipher, counters, mac: MacDesign { code, tag_bits: 56, covers }, tree: tree.into(), caches: TINY }
+    use MacChoice as M;
+    let covers = match code {
+        M::None | M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks => vec![],
+        _ => vec![Covered::Address],
+    };
+    let over = if matches!(code, M::Ocb | M::OcbChunks) { Over::Plaintext } else { Over::Ciphertext };
+    Parts { cipher, counters, mac: MacDesign { code, tag_bits: 56, over, covers }, tree: tree.into(), caches: TINY }
+}
+
+fn over_plaintext(mut parts: Parts) -> Parts {
+    parts.mac.over = Over::Plaintext;
+    parts
 }
 
 /// A tree of counters, eager or not, below a root of some lines.
@@ -51,6 +63,20 @@ fn compositions() -> Vec<Parts> {
         parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Lazy)),
         // Nodes whose own counters overflow all the time, on several levels.
         parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56, N::Sc128], 1, Lazy)),
+        parts(C::Aes192Counter, N::Sc64, M::CbcMac, T::Bonsai),
+        parts(C::Aes256Counter, N::Sc64, M::SgxCw, T::Bonsai),
+        parts(C::TdesCounter, N::Sc64, M::HmacSha1, T::Bonsai),
+        parts(C::Aes128Gcm, N::Sc64, M::Gmac, T::Bonsai),
+        parts(C::Aes256Gcm, N::Sc64, M::Gmac, T::None),
+        parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai),
+        parts(C::Aes128OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai),
+        parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::None),
+        over_plaintext(parts(C::Aes256Xts, N::None, M::Sha3, T::None)),
+        over_plaintext(parts(C::Aes128Cbc, N::Sc64, M::HmacSha256, T::Bonsai)),
+        over_plaintext(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
+        parts(C::TdesCbc, N::None, M::HmacSha512, T::None),
+        parts(C::Aes128Ecb, N::None, M::Cmac, T::None),
+        parts(C::TdesEcb, N::None, M::None, T::None),
     ]
 }
 
@@ -155,6 +181,14 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
         (parts(C::Aes128Counter, N::Mono56, M::Gmac, T::Counters), "tree.levels"),
         (parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 0, Update::Lazy)), "root_lines"),
         (parts(C::Aes128Xts, N::None, M::Gmac, T::None), "mac.code = \"cmac\""),
+        (parts(C::Aes128Ocb, N::None, M::None, T::None), "counters = \"sc64\""),
+        (parts(C::Aes128Gcm, N::Sc64, M::Cmac, T::None), "mac.code = \"gmac\""),
+        (over_plaintext(parts(C::Aes128Gcm, N::Sc64, M::Gmac, T::None)), "mac.over = \"ciphertext\""),
+        (parts(C::Aes128Counter, N::Sc64, M::Ocb, T::None), "cipher = \"aes128-ocb\""),
+        (parts(C::Aes128Ocb, N::Sc64, M::OcbChunks, T::None), "cipher = \"aes128-ocb-chunks\""),
+        (parts(C::TdesCbc, N::None, M::SgxCw, T::None), "counters = \"sc64\""),
+        (over_plaintext(parts(C::None, N::None, M::Cmac, T::None)), "leave mac.over out"),
+        (over_plaintext(parts(C::Aes128Xts, N::None, M::None, T::None)), "leave mac.over out"),
     ] {
         let refusal = parts.check().unwrap_err();
         assert!(refusal.contains(remedy), "{refusal}");
@@ -162,4 +196,53 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     let mut odd = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
     odd.caches.tags = Bytes(100);
     assert!(odd.check().unwrap_err().contains("caches.tags"));
+}
+
+#[test]
+fn what_only_one_key_of_the_authentication_breaks_is_refused_with_a_way_out() {
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
+    let mut shared = parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::None);
+    shared.mac.tag_bits = 60;
+    assert!(shared.check().unwrap_err().contains("shared by 8 chunks"));
+    shared.mac.tag_bits = 64;
+    shared.mac.over = Over::Ciphertext;
+    assert!(shared.check().unwrap_err().contains("mac.over = \"plaintext\""));
+    shared.mac.over = Over::Plaintext;
+    shared.mac.covers = vec![Covered::Address];
+    assert!(shared.check().unwrap_err().contains("always covers address and counter"));
+}
+
+#[test]
+fn weak_choices_are_named() {
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
+    let weak = |parts: Parts| parts.weaknesses();
+    assert_eq!(weak(parts(C::Aes256Counter, N::Sc64, M::Gmac, T::Bonsai)), [""; 0]);
+    assert_eq!(
+        weak(parts(C::TdesEcb, N::None, M::None, T::None)),
+        ["deterministic encryption", "equal blocks look equal", "64-bit blocks", "no authentication", "no freshness"]
+    );
+    assert_eq!(weak(parts(C::Aes128Cbc, N::None, M::Cmac, T::None)), ["deterministic encryption", "no freshness"]);
+    assert_eq!(weak(parts(C::Aes128Cbc, N::Sc64, M::HmacSha1, T::Bonsai)), ["SHA-1"]);
+    // 56 bits are 14 for each of four chunks.
+    assert_eq!(weak(parts(C::Aes128OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai)), ["short tag"]);
+    assert_eq!(
+        weak(over_plaintext(parts(C::Aes128Counter, N::Sc64, M::Sha3, T::Bonsai))),
+        ["equal plaintexts have equal tags"]
+    );
+}
+
+#[test]
+fn a_flipped_bit_of_ciphertext_is_refused_by_every_code_over_either_text() {
+    for parts in compositions().iter().filter(|parts| parts.mac.code != MacChoice::None) {
+        let scheme = parts.build(LINES, 3).unwrap();
+        let memory = Functional::new(scheme.layout().total_lines());
+        run_now(scheme.write(&memory, LineAddr(77), &[9; 64]));
+        let slot = scheme.layout().data_slot(LineAddr(77));
+        let mut stored = memory.media.borrow().read(slot).examine();
+        stored[20] ^= 4;
+        memory.media.borrow_mut().write(slot, &stored);
+        run_now(scheme.read(&memory, LineAddr(77)));
+        assert!(memory.take_fault().is_some(), "{parts:?} took a flipped bit");
+        assert_eq!(memory.take_released(), None, "{parts:?} let the line out");
+    }
 }

@@ -32,12 +32,26 @@ def worse(verdict: Verdict, claim: Verdict) -> bool:
 class MacDesign(Result):
     """How lines are authenticated."""
 
-    code: Literal["none", "gmac", "cmac"]
+    code: Literal[
+        "none",
+        "gmac",
+        "sgx-cw",
+        "cmac",
+        "cbc-mac",
+        "hmac-sha1",
+        "hmac-sha256",
+        "hmac-sha512",
+        "sha3",
+        "ocb",
+        "ocb-chunks",
+    ]
     """Which authentication code."""
     tag_bits: int
     """Length of a tag, in bits."""
+    over: Literal["ciphertext", "plaintext"]
+    """What of a line it is computed over."""
     covers: tuple[Literal["address", "counter"], ...]
-    """What CMAC covers beside the ciphertext; GMAC always covers address and counter."""
+    """What a code without a nonce covers beside the line; one with a nonce always covers address and counter."""
 
 
 class CacheDesign(Result):
@@ -75,7 +89,24 @@ class TreeDesign(Result):
 class Parts(Result):
     """The parts that a design is composed of."""
 
-    cipher: Literal["none", "aes128-counter", "aes128-xts"]
+    cipher: Literal[
+        "none",
+        "aes128-counter",
+        "aes192-counter",
+        "aes256-counter",
+        "tdes-counter",
+        "aes128-gcm",
+        "aes256-gcm",
+        "aes128-ocb",
+        "aes128-ocb-chunks",
+        "tdes-ocb-chunks",
+        "aes128-xts",
+        "aes256-xts",
+        "aes128-cbc",
+        "tdes-cbc",
+        "aes128-ecb",
+        "tdes-ecb",
+    ]
     """How data is encrypted."""
     counters: Counters
     """How versions are counted."""

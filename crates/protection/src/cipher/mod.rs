@@ -9,28 +9,33 @@ use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce};
 use units::{Line, LineAddr};
 
+/// What a mode is told of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// Its place.
+    Place,
+    /// Its place, and its version if there are counters.
+    PlaceAndVersion,
+    /// Its place and its version, which must never repeat together.
+    FreshNonce,
+}
+
 /// The encryption part of a scheme.
 pub struct Cipher {
     mode: Option<Box<dyn LineCipher>>,
-    /// Whether the version enters; without it the mode is deterministic.
-    versioned: bool,
+    told: Told,
     planted: Planted,
 }
 
 impl Cipher {
     /// No encryption.
     pub fn plain() -> Cipher {
-        Cipher { mode: None, versioned: false, planted: Planted::NONE }
+        Cipher { mode: None, told: Told::Place, planted: Planted::NONE }
     }
 
-    /// A mode under a line's place and version.
-    pub fn versioned(mode: impl LineCipher + 'static, planted: Planted) -> Cipher {
-        Cipher { mode: Some(Box::new(mode)), versioned: true, planted }
-    }
-
-    /// A mode under a line's place alone.
-    pub fn by_place(mode: impl LineCipher + 'static) -> Cipher {
-        Cipher { mode: Some(Box::new(mode)), versioned: false, planted: Planted::NONE }
+    /// A mode, and what it is told of a line.
+    pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
+        Cipher { mode: Some(mode), told, planted }
     }
 
     /// Whether decryption can start before the ciphertext is there.
@@ -48,25 +53,24 @@ impl Cipher {
         self.mode.as_ref().map_or(0, |mode| mode.blocks())
     }
 
-    /// The nonce that hides a line, if the mode has a keystream: what the ledger of pads must never see twice.
+    /// The nonce that hides a line, if it must be fresh: what the ledger of pads must never see twice.
     pub fn nonce(&self, line: LineAddr, counter: Counter) -> Option<Nonce> {
-        self.works_ahead().then(|| self.told(line, counter))
+        (self.told == Told::FreshNonce).then(|| self.what_is_told(line, counter))
     }
 
-    /// What the mode is told of a line.
-    fn told(&self, line: LineAddr, counter: Counter) -> Nonce {
+    fn what_is_told(&self, line: LineAddr, counter: Counter) -> Nonce {
         let line = if self.planted.has(Bug::PadWithoutAddress) { LineAddr(0) } else { line };
-        let counter = if self.versioned { counter } else { Counter::default() };
+        let counter = if self.told == Told::Place { Counter::default() } else { counter };
         Nonce::new(line, counter.0)
     }
 
     /// Encrypts.
     pub fn seal(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
-        self.mode.as_ref().map_or(*plaintext, |mode| mode.seal(&self.told(line, counter), plaintext))
+        self.mode.as_ref().map_or(*plaintext, |mode| mode.seal(&self.what_is_told(line, counter), plaintext))
     }
 
     /// Decrypts.
     pub fn open(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> Line {
-        self.mode.as_ref().map_or(*ciphertext, |mode| mode.open(&self.told(line, counter), ciphertext))
+        self.mode.as_ref().map_or(*ciphertext, |mode| mode.open(&self.what_is_told(line, counter), ciphertext))
     }
 }

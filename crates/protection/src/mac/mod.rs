@@ -1,7 +1,7 @@
 //! Authentication of data lines: which code, over what.
 //!
 //! # Contract
-//! A tag is a function of the ciphertext and of whatever [`Mac::new`] was told to cover. Tags lie eight to a line in a
+//! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] was told to cover. Tags lie eight to a line in a
 //! region of their own.
 
 use crate::counter::Counter;
@@ -14,13 +14,15 @@ pub const TAG_BYTES: usize = 8;
 /// Tags in one line.
 pub const TAGS_PER_LINE: u64 = (units::LINE_BYTES / TAG_BYTES) as u64;
 
-/// What a tag vouches for beside the ciphertext.
+/// What a tag vouches for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coverage {
     /// The line's place.
     pub address: bool,
     /// The line's version.
     pub counter: bool,
+    /// The line's plaintext; otherwise its ciphertext.
+    pub plaintext: bool,
 }
 
 /// The authentication part of a scheme.
@@ -32,19 +34,29 @@ pub struct Mac {
 }
 
 impl Mac {
-    /// A code, cut to this many bits, over the line and what `coverage` says.
-    pub fn new(code: impl LineMac + 'static, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code: Box::new(code), bits, coverage, planted }
+    /// A code, cut to this many bits, over what `coverage` says.
+    pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
+        Mac { code, bits, coverage, planted }
     }
 
-    /// The tag of a line.
-    pub fn tag(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> u64 {
+    /// Whether the tag is over the plaintext, so that a line must be decrypted before it can be checked.
+    pub fn covers_plaintext(&self) -> bool {
+        self.coverage.plaintext
+    }
+
+    /// What of a line the tag is over.
+    pub fn covered<'a>(&self, plaintext: &'a Line, ciphertext: &'a Line) -> &'a Line {
+        if self.coverage.plaintext { plaintext } else { ciphertext }
+    }
+
+    /// The tag of a line, of which `text` is what the tag is over.
+    pub fn tag(&self, line: LineAddr, counter: Counter, text: &Line) -> u64 {
         let address = self.coverage.address && !self.planted.has(Bug::TagWithoutAddress);
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
         let line = if address { line } else { LineAddr(0) };
         let counter = if version { counter } else { Counter::default() };
         let nonce = Nonce::new(line, counter.0);
-        self.code.tag(&nonce, ciphertext, self.bits)
+        self.code.tag(&nonce, text, self.bits)
     }
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.

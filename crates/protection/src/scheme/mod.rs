@@ -103,7 +103,7 @@ impl Scheme {
         let ciphertext = self.cipher.seal(line, counter, plaintext);
         media.write(self.layout.data_slot(line), &ciphertext);
         if let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) {
-            let tag = mac.tag(line, counter, &ciphertext);
+            let tag = mac.tag(line, counter, mac.covered(plaintext, &ciphertext));
             let position = mac::place(line).1;
             let mut stored = media.read(slot).examine();
             mac::set_entry(&mut stored, position, tag);
@@ -183,7 +183,8 @@ impl Scheme {
         }
     }
 
-    /// Verifies and decrypts what was fetched, both at once. A mode that works ahead has its pad under way.
+    /// Verifies and decrypts what was fetched, both at once unless the tag is over the plaintext. A mode that works ahead
+    /// has its pad under way.
     async fn check_and_open<V: Verbs>(
         &self,
         verbs: &V,
@@ -202,12 +203,17 @@ impl Scheme {
             }
             Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
         };
-        let check = async {
+        let check = async |text: &Line| {
             let Some(mac) = &self.mac else { return Ok(()) };
             verbs.mac().await;
-            if mac.fits(tag, mac.tag(line, counter, &ciphertext)) { Ok(()) } else { Err(Fault::Tag(line)) }
+            if mac.fits(tag, mac.tag(line, counter, text)) { Ok(()) } else { Err(Fault::Tag(line)) }
         };
-        let (plaintext, verdict) = join!(open, check);
+        let (plaintext, verdict) = if self.mac.as_ref().is_some_and(Mac::covers_plaintext) {
+            let plaintext = open.await;
+            (plaintext, check(&plaintext.bytes).await)
+        } else {
+            join!(open, check(&ciphertext))
+        };
         if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
             verbs.release(line, plaintext);
         }
@@ -229,7 +235,7 @@ impl Scheme {
         }
         let ciphertext = self.cipher.seal(line, counter, plaintext);
         let store = verbs.store(self.layout.data_slot(line), Role::Data, Untrusted(Some(ciphertext)));
-        let (_, tagged) = join!(store, self.put_tag(verbs, line, counter, &ciphertext));
+        let (_, tagged) = join!(store, self.put_tag(verbs, line, counter, plaintext, &ciphertext));
         tagged
     }
 
@@ -246,11 +252,12 @@ impl Scheme {
         verbs: &V,
         line: LineAddr,
         counter: Counter,
+        plaintext: &Line,
         ciphertext: &Line,
     ) -> Result<(), Fault> {
         let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) else { return Ok(()) };
         verbs.mac().await;
-        let tag = mac.tag(line, counter, ciphertext);
+        let tag = mac.tag(line, counter, mac.covered(plaintext, ciphertext));
         self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await?;
         self.raise(verbs, slot).await
     }

@@ -124,7 +124,7 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
 
     fn pad(&self, blocks: u32) -> impl Future<Output = ()> {
         self.note(Operation::Pad(blocks));
-        self.record("pad", move || format!("{blocks} AES blocks"), self.inside.pad(blocks))
+        self.record("pad", move || format!("{blocks} blocks"), self.inside.pad(blocks))
     }
 
     fn mac(&self) -> impl Future<Output = ()> {

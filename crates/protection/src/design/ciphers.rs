@@ -1,0 +1,113 @@
+//! The choices of encryption, and what each asks of the rest of a design.
+
+use super::keys::{Keys, Purpose};
+use crate::cipher::{Cipher, Told};
+use crate::planted::Planted;
+use crypto::{Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, LineCipher, Ocb3, OcbChunks, TdesEde3, Xts};
+use serde::{Deserialize, Serialize};
+
+/// How data is encrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CipherChoice {
+    /// Not at all.
+    None,
+    /// AES-128 in counter mode.
+    Aes128Counter,
+    /// AES-192 in counter mode.
+    Aes192Counter,
+    /// AES-256 in counter mode.
+    Aes256Counter,
+    /// Triple-DES in counter mode.
+    TdesCounter,
+    /// AES-128 in Galois/counter mode: with `mac.code = "gmac"` under the same key.
+    Aes128Gcm,
+    /// AES-256 in Galois/counter mode.
+    Aes256Gcm,
+    /// AES-128 in OCB3 over whole lines.
+    Aes128Ocb,
+    /// AES-128 in OCB, each 128-bit chunk by itself.
+    Aes128OcbChunks,
+    /// Triple-DES in OCB, each 64-bit chunk by itself.
+    TdesOcbChunks,
+    /// XTS-AES-128, tweaked by the address.
+    Aes128Xts,
+    /// XTS-AES-256, tweaked by the address.
+    Aes256Xts,
+    /// AES-128 in cipher block chaining, from the encrypted address and counter, if there is one.
+    Aes128Cbc,
+    /// Triple-DES in cipher block chaining.
+    TdesCbc,
+    /// AES-128 as a codebook.
+    Aes128Ecb,
+    /// Triple-DES as a codebook.
+    TdesEcb,
+}
+
+impl CipherChoice {
+    /// What the mode is told of a line.
+    pub(super) fn told(self) -> Told {
+        use CipherChoice as C;
+        match self {
+            C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter => Told::FreshNonce,
+            C::Aes128Gcm | C::Aes256Gcm => Told::FreshNonce,
+            C::Aes128Ocb | C::Aes128OcbChunks | C::TdesOcbChunks => Told::FreshNonce,
+            C::Aes128Cbc | C::TdesCbc => Told::PlaceAndVersion,
+            C::None | C::Aes128Xts | C::Aes256Xts | C::Aes128Ecb | C::TdesEcb => Told::Place,
+        }
+    }
+
+    /// Whether the mode and GMAC are one under one key.
+    pub(super) fn is_gcm(self) -> bool {
+        matches!(self, CipherChoice::Aes128Gcm | CipherChoice::Aes256Gcm)
+    }
+
+    /// Chunks of a line that OCB treats by themselves, if it does.
+    pub(super) fn ocb_chunks(self) -> Option<u32> {
+        match self {
+            CipherChoice::Aes128OcbChunks => Some(OcbChunks::<Aes128>::chunks()),
+            CipherChoice::TdesOcbChunks => Some(OcbChunks::<TdesEde3>::chunks()),
+            _ => None,
+        }
+    }
+
+    /// Builds the part.
+    pub(super) fn build(self, keys: Keys, planted: Planted) -> Cipher {
+        use CipherChoice as C;
+        let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
+        let middle = keys.key(Purpose::Encryption);
+        let mode: Box<dyn LineCipher> = match self {
+            C::None => return Cipher::plain(),
+            C::Aes128Counter => Box::new(CounterMode::<Aes128>::new(&short)),
+            C::Aes192Counter => Box::new(CounterMode::<Aes192>::new(&middle)),
+            C::Aes256Counter => Box::new(CounterMode::<Aes256>::new(&long)),
+            C::TdesCounter => Box::new(CounterMode::<TdesEde3>::new(&middle)),
+            C::Aes128Gcm => Box::new(Gcm::<Aes128>::new(&short)),
+            C::Aes256Gcm => Box::new(Gcm::<Aes256>::new(&long)),
+            C::Aes128Ocb => Box::new(Ocb3::<Aes128>::new(&short)),
+            C::Aes128OcbChunks => Box::new(OcbChunks::<Aes128>::new(&short)),
+            C::TdesOcbChunks => Box::new(OcbChunks::<TdesEde3>::new(&middle)),
+            C::Aes128Xts => Box::new(Xts::<Aes128>::new(&short, &keys.key(Purpose::Tweak))),
+            C::Aes256Xts => Box::new(Xts::<Aes256>::new(&long, &keys.key(Purpose::Tweak))),
+            C::Aes128Cbc => Box::new(Cbc::<Aes128>::new(&short)),
+            C::TdesCbc => Box::new(Cbc::<TdesEde3>::new(&middle)),
+            C::Aes128Ecb => Box::new(Ecb::<Aes128>::new(&short)),
+            C::TdesEcb => Box::new(Ecb::<TdesEde3>::new(&middle)),
+        };
+        Cipher::new(mode, self.told(), planted)
+    }
+
+    /// What a reviewer would object to; `versioned` is whether there are counters.
+    pub(super) fn weaknesses(self, versioned: bool) -> impl Iterator<Item = &'static str> {
+        use CipherChoice as C;
+        let deterministic = self != C::None && (self.told() == Told::Place || !versioned);
+        let small_blocks = matches!(self, C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb);
+        let weak = [
+            (self == C::None, "no encryption"),
+            (deterministic, "deterministic encryption"),
+            (matches!(self, C::Aes128Ecb | C::TdesEcb), "equal blocks look equal"),
+            (small_blocks, "64-bit blocks"),
+        ];
+        weak.into_iter().filter_map(|(is, word)| is.then_some(word))
+    }
+}

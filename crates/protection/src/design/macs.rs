@@ -1,0 +1,184 @@
+//! The choices of authentication, and what each asks of the rest of a design.
+
+use super::ciphers::CipherChoice;
+use super::keys::{Keys, Purpose};
+use crate::mac::{Coverage, Mac};
+use crate::planted::Planted;
+use crypto::{
+    Aes128, Aes256, CbcMac, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3, OcbChunks,
+    Sha3Prefix, TdesEde3,
+};
+use serde::{Deserialize, Serialize};
+
+/// The shortest tag, or share of one, that is not called short.
+const SHORT_TAG_BITS: u32 = 32;
+
+/// How lines are authenticated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MacChoice {
+    /// Not at all.
+    None,
+    /// Carter-Wegman with GHASH: over the line, address and counter.
+    Gmac,
+    /// Carter-Wegman with SGX's multilinear hash: over the line, address and counter.
+    SgxCw,
+    /// AES-CMAC over what `covers` lists beside the line.
+    Cmac,
+    /// CBC-MAC with AES, as CryptoPage's.
+    CbcMac,
+    /// HMAC-SHA-1.
+    HmacSha1,
+    /// HMAC-SHA-256.
+    HmacSha256,
+    /// HMAC-SHA-512.
+    HmacSha512,
+    /// SHA3-256 with the key in front, as TDX's.
+    Sha3,
+    /// The tag of `cipher = "aes128-ocb"`.
+    Ocb,
+    /// A tag for each chunk of `cipher = "aes128-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side.
+    OcbChunks,
+}
+
+/// What a tag can vouch for beside the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covered {
+    /// The line's place.
+    Address,
+    /// The line's version.
+    Counter,
+}
+
+/// What of a line a tag is computed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// What lies in memory: it is checked while it is decrypted.
+    #[default]
+    Ciphertext,
+    /// What the program wrote: it must be decrypted before it can be checked.
+    Plaintext,
+}
+
+/// The authentication of a design.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MacDesign {
+    /// Which code.
+    pub code: MacChoice,
+    /// Length of a tag in bits.
+    #[serde(default = "default_tag_bits")]
+    pub tag_bits: u32,
+    /// What of the line it is computed over.
+    #[serde(default)]
+    pub over: Over,
+    /// What a code without a nonce covers beside the line.
+    #[serde(default)]
+    pub covers: Vec<Covered>,
+}
+
+fn default_tag_bits() -> u32 {
+    56
+}
+
+impl Default for MacDesign {
+    fn default() -> MacDesign {
+        let over = Over::default();
+        MacDesign { code: MacChoice::None, tag_bits: default_tag_bits(), over, covers: Vec::new() }
+    }
+}
+
+impl MacDesign {
+    /// Whether the code has a nonce that must never repeat. It then covers address and counter.
+    pub(super) fn has_nonce(&self) -> bool {
+        use MacChoice as M;
+        matches!(self.code, M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks)
+    }
+
+    /// The rule that the authentication breaks by itself or beside this cipher, if any.
+    pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<String> {
+        use MacChoice as M;
+        let chunks = cipher.ocb_chunks();
+        let is_ocb = matches!(self.code, M::Ocb | M::OcbChunks);
+        let rules = [
+            (
+                cipher.is_gcm() && (self.code != M::Gmac || self.over != Over::Ciphertext),
+                "a GCM cipher is one with its code: set mac.code = \"gmac\" and mac.over = \"ciphertext\", or take the \
+                 cipher without it, \"aes128-counter\"",
+            ),
+            (
+                self.code == M::Ocb && cipher != CipherChoice::Aes128Ocb,
+                "mac.code = \"ocb\" is the tag of OCB over whole lines: set cipher = \"aes128-ocb\"",
+            ),
+            (
+                self.code == M::OcbChunks && chunks.is_none(),
+                "mac.code = \"ocb-chunks\" is the tag of OCB in chunks: set cipher = \"aes128-ocb-chunks\" or \
+                 \"tdes-ocb-chunks\"",
+            ),
+            (
+                is_ocb && self.over != Over::Plaintext,
+                "the tags of OCB are over the plaintext: set mac.over = \"plaintext\"",
+            ),
+            (
+                self.over == Over::Plaintext && cipher == CipherChoice::None,
+                "mac.over = \"plaintext\" with cipher = \"none\" is the same as ciphertext: leave mac.over out",
+            ),
+            (
+                self.over == Over::Plaintext && self.code == M::None,
+                "mac.over says what a tag is over, and there is none: set mac.code = \"gmac\" or leave mac.over out",
+            ),
+            (!(8..=64).contains(&self.tag_bits), "mac.tag_bits must lie between 8 and 64"),
+        ];
+        if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
+            return Some(rule.to_owned());
+        }
+        let chunks = chunks.filter(|chunks| self.code == M::OcbChunks && !self.tag_bits.is_multiple_of(*chunks))?;
+        Some(format!("mac.tag_bits is shared by {chunks} chunks and must be a multiple of that: set mac.tag_bits = 64"))
+    }
+
+    /// Builds the part, if there is one.
+    pub(super) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
+        use CipherChoice as C;
+        use MacChoice as M;
+        let key = keys.key(Purpose::Authentication);
+        let code: Box<dyn LineMac> = match (self.code, cipher) {
+            (M::None, _) => return None,
+            (M::Gmac, C::Aes128Gcm) => Box::new(Gcm::<Aes128>::new(&keys.key(Purpose::Encryption))),
+            (M::Gmac, C::Aes256Gcm) => Box::new(Gcm::<Aes256>::new(&keys.key(Purpose::Encryption))),
+            (M::Gmac, _) => Box::new(Gmac::<Aes128>::new(&key)),
+            (M::SgxCw, _) => Box::new(Multilinear::new(&key, &keys.key(Purpose::Hash))),
+            (M::Cmac, _) => Box::new(Cmac::<Aes128>::new(&key)),
+            (M::CbcMac, _) => Box::new(CbcMac::<Aes128>::new(&key)),
+            (M::HmacSha1, _) => Box::new(HmacSha1::new(&keys.key::<20>(Purpose::Authentication))),
+            (M::HmacSha256, _) => Box::new(HmacSha256::new(&keys.key::<32>(Purpose::Authentication))),
+            (M::HmacSha512, _) => Box::new(HmacSha512::new(&keys.key::<64>(Purpose::Authentication))),
+            (M::Sha3, _) => Box::new(Sha3Prefix::new(&key)),
+            (M::Ocb, _) => Box::new(Ocb3::<Aes128>::new(&keys.key(Purpose::Encryption))),
+            (M::OcbChunks, C::TdesOcbChunks) => Box::new(OcbChunks::<TdesEde3>::new(&keys.key(Purpose::Encryption))),
+            (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&keys.key(Purpose::Encryption))),
+        };
+        let coverage = Coverage {
+            address: self.has_nonce() || self.covers.contains(&Covered::Address),
+            counter: self.has_nonce() || self.covers.contains(&Covered::Counter),
+            plaintext: self.over == Over::Plaintext,
+        };
+        Some(Mac::new(code, self.tag_bits, coverage, planted))
+    }
+
+    /// What a reviewer would object to.
+    pub(super) fn weaknesses(&self, cipher: CipherChoice) -> impl Iterator<Item = &'static str> {
+        use MacChoice as M;
+        let exists = self.code != M::None;
+        let chunks = if self.code == M::OcbChunks { cipher.ocb_chunks().unwrap_or(1) } else { 1 };
+        let versioned = self.has_nonce() || self.covers.contains(&Covered::Counter);
+        let weak = [
+            (!exists, "no authentication"),
+            (exists && self.tag_bits / chunks < SHORT_TAG_BITS, "short tag"),
+            (exists && self.over == Over::Plaintext && !versioned, "equal plaintexts have equal tags"),
+            (self.code == M::HmacSha1, "SHA-1"),
+        ];
+        weak.into_iter().filter_map(|(is, word)| is.then_some(word))
+    }
+}
