@@ -77,8 +77,18 @@ impl Vaes {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
     fn seal_groups(&self, nonces: &[[GcmNonce; GROUP]], lines: &mut [[Line; GROUP]], tags: &mut [[GcmTag; GROUP]]) {
+        // The hash of a group runs beside the encryption of the next: in its own turn it would wait for its ciphertext.
+        let mut behind: Option<(&mut [GcmTag; GROUP], __m512i, [__m512i; GROUP])> = None;
         for ((nonces, lines), tags) in nonces.iter().zip(lines).zip(tags) {
-            self.seal_group(nonces, lines, tags);
+            let [masks, pads @ ..] = self.keystream(nonces);
+            let sealed: [__m512i; GROUP] = from_fn(|line| _mm512_xor_si512(load(&lines[line]), pads[line]));
+            lines.iter_mut().zip(sealed).for_each(|(line, sealed)| store(line, sealed));
+            if let Some((tags, masks, sealed)) = behind.replace((tags, masks, sealed)) {
+                store(as_line_mut(tags), _mm512_xor_si512(masks, self.hash(sealed)));
+            }
+        }
+        if let Some((tags, masks, sealed)) = behind {
+            store(as_line_mut(tags), _mm512_xor_si512(masks, self.hash(sealed)));
         }
     }
 
@@ -93,15 +103,6 @@ impl Vaes {
         for (((nonces, lines), tags), fits) in nonces.iter().zip(lines).zip(tags).zip(fits) {
             self.open_group(nonces, lines, tags, fits);
         }
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
-    #[inline]
-    fn seal_group(&self, nonces: &[GcmNonce; GROUP], lines: &mut [Line; GROUP], tags: &mut [GcmTag; GROUP]) {
-        let [masks, pads @ ..] = self.keystream(nonces);
-        let sealed: [__m512i; GROUP] = from_fn(|line| _mm512_xor_si512(load(&lines[line]), pads[line]));
-        lines.iter_mut().zip(sealed).for_each(|(line, sealed)| store(line, sealed));
-        store(as_line_mut(tags), _mm512_xor_si512(masks, self.hash(sealed)));
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
