@@ -17,8 +17,11 @@ from casemate.results.window import Window
 VERDICT_STYLES: dict[Verdict, str] = {
     "not-applicable": "dim",
     "harmless": "green",
+    "hidden": "green",
     "detected": "green",
+    "bounded": "green",
     "garbled": "yellow",
+    "leaked": "yellow",
     "stale": "magenta",
     "forged": "red",
 }

@@ -1,5 +1,5 @@
-//! The attacks, each a short text over [`Bus`]: what somebody with a probe on the memory bus, a malicious module or a
-//! hypervisor's mapping can do to bytes at rest.
+//! The strikes, each a short text over [`Bus`]: what somebody with a probe on the memory bus, a malicious module or a
+//! hypervisor's mapping can do to bytes at rest. Attacks in which the victim acts too are in [`crate::scenes`].
 //!
 //! Where a design lacks what an attack also moves (a tag, say), the attacker moves the rest. Where a design lacks what an
 //! attack is about, the attack does not apply.
@@ -7,6 +7,7 @@
 use crate::bus::{Bus, Recording, Structure};
 use crate::oracle::Wish;
 use protection::verbs::Slot;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use systems::Attack;
 use units::LineAddr;
@@ -29,7 +30,10 @@ type Place = (Slot, Range<usize>);
 /// The data line itself and what vouches for it in memory, from the bottom up.
 const TUPLE: [Structure; 3] = [Structure::Data, Structure::Tag, Structure::Counter];
 
-/// Carries out an attack, with `level` for those that have one; nothing if the design has nothing of the kind.
+/// Carries out a strike, with `level` for those that have one; nothing if the design has nothing of the kind.
+///
+/// # Panics
+/// If the attack is a scene.
 pub fn strike(attack: Attack, level: usize, bus: &mut Bus<'_>, random: &mut Random) -> Option<Strike> {
     let target = random.pick(bus.lines())?;
     let node = Structure::Node(random.below(bus.map().levels().max(1) as u64) as usize);
@@ -49,6 +53,11 @@ pub fn strike(attack: Attack, level: usize, bus: &mut Bus<'_>, random: &mut Rand
         Attack::ReplayDataTag => replay(bus, random, target, &TUPLE[..2]),
         Attack::ReplayDataTagCounter => replay(bus, random, target, &TUPLE),
         Attack::ReplayBelowLevel => replay_below(bus, random, target, level),
+        Attack::SwapSiblings => swap_siblings(bus, random, target),
+        Attack::NodeOfOtherLevel => node_of_other_level(bus, random, target),
+        Attack::CounterAsData => counter_as_data(bus, target),
+        Attack::Rowhammer => rowhammer(bus, random, target),
+        _ => unreachable!("{attack} is a scene"),
     }
 }
 
@@ -114,6 +123,59 @@ fn replay_below(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, level:
         if !matches!(bus.map().structure(slot), Structure::Node(stored) if stored >= level) {
             bus.write(slot, content);
         }
+    }
+    Some(Strike { target, bit: None, wish: Wish::None })
+}
+
+fn swap_siblings(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
+    let map = bus.map();
+    let nodes = (0..map.levels()).map(Structure::Node);
+    let kinds: Vec<Structure> = nodes.clone().take(1).map(|_| Structure::Counter).chain(nodes).collect();
+    let kind = random.pick(&kinds)?;
+    let (slot, _) = map.place(kind, target)?;
+    let (sibling, _) = map.place(kind, LineAddr(target.0 ^ map.lines_each(kind)))?;
+    exchange(bus, slot, sibling);
+    Some(Strike { target, bit: None, wish: Wish::None })
+}
+
+fn exchange(bus: &mut Bus<'_>, one: Slot, other: Slot) {
+    let (first, second) = (bus.read(one), bus.read(other));
+    bus.write(one, &second);
+    bus.write(other, &first);
+}
+
+/// Either node takes the other's place, both on the target's path.
+fn node_of_other_level(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
+    let mut levels: Vec<usize> = (0..bus.map().levels()).collect();
+    random.shuffle(&mut levels);
+    let [from, to, ..] = levels[..] else { return None };
+    let content = bus.read_place(Structure::Node(from), target)?;
+    let (slot, _) = bus.map().place(Structure::Node(to), target)?;
+    bus.write(slot, &content);
+    Some(Strike { target, bit: None, wish: Wish::None })
+}
+
+fn counter_as_data(bus: &mut Bus<'_>, target: LineAddr) -> Option<Strike> {
+    let counters = bus.read_place(Structure::Counter, target)?;
+    let (slot, _) = bus.map().place(Structure::Data, target)?;
+    bus.write(slot, &counters);
+    Some(Strike { target, bit: None, wish: Wish::Bytes(counters) })
+}
+
+/// Two to eight flips within 16 bytes of whatever the target depends on, and as many at the same place of the next row, if
+/// that holds something of the same kind.
+fn rowhammer(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
+    const CLUSTER_BITS: u64 = 128;
+    let map = bus.map();
+    let kinds = TUPLE.into_iter().chain((0..map.levels()).map(Structure::Node));
+    let slots: Vec<Slot> = kinds.filter_map(|kind| map.place(kind, target).map(|(slot, _)| slot)).collect();
+    let slot = random.pick(&slots)?;
+    let first = random.below(4) * CLUSTER_BITS;
+    let flips = 2 + random.below(7);
+    let bits: BTreeSet<u64> = (0..flips).map(|_| first + random.below(CLUSTER_BITS)).collect();
+    let next = Some(Slot(slot.0 + 1)).filter(|next| map.holds(*next) && map.structure(*next) == map.structure(slot));
+    for row in std::iter::once(slot).chain(next) {
+        bits.iter().for_each(|bit| bus.flip(row, *bit as usize));
     }
     Some(Strike { target, bit: None, wish: Wish::None })
 }

@@ -108,6 +108,16 @@ impl<'a> Map<'a> {
             .unwrap_or_else(|| panic!("slot {slot} lies outside the memory"))
     }
 
+    /// Whether a slot lies inside the memory.
+    pub fn holds(&self, slot: Slot) -> bool {
+        slot.0 < self.0.total_lines()
+    }
+
+    /// How many data lines depend on each slot of a kind; zero if the design has none.
+    pub fn lines_each(&self, structure: Structure) -> u64 {
+        self.region(structure).map_or(0, |region| self.served_by_each(region))
+    }
+
     /// The data lines whose reading depends on a slot.
     pub fn lines_served(&self, slot: Slot) -> Range<u64> {
         let Some(region) = self.region(self.structure(slot)) else { return 0..0 };

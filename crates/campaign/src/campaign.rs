@@ -9,7 +9,9 @@
 //! Trial `i` of a row has the seed `seed + i` and depends on nothing else, so that any trial can be run alone.
 
 use crate::attacker::{self, Strike};
-use crate::report::{DesignReport, Example, Histogram, Outcome};
+use crate::report::{DesignReport, Example, Outcome};
+use crate::scenes::{self, Stage};
+use crate::tally::Tally;
 use crate::victim::Victim;
 use protection::planted::Planted;
 use systems::{Attack, Design, Verdict};
@@ -41,11 +43,19 @@ const ATTACKER_SALT: u64 = 0xa77a_c4e2;
 /// # Panics
 /// If the design's parts make no sense together, which [`Design::parse`] rules out.
 pub fn attack(design: &Design, attack: Attack, options: &Options) -> Outcome {
-    let mut row = Row { design, attack, histogram: Histogram::new(), worst_by_level: Vec::new(), examples: Vec::new() };
+    tally(design, attack, options).outcome(design, attack)
+}
+
+/// Runs some trials of a row, which may be part of more.
+///
+/// # Panics
+/// As [`attack`].
+pub fn tally(design: &Design, attack: Attack, options: &Options) -> Tally {
+    let mut tally = Tally::default();
     for trial in 0..options.trials {
-        row.run_trial(options.seed.wrapping_add(trial), options.planted);
+        run_trial(&mut tally, design, attack, options.seed.wrapping_add(trial), options.planted);
     }
-    row.finish()
+    tally
 }
 
 /// Runs every row of a design. `progress` is told how many rows are done, and of how many.
@@ -72,16 +82,7 @@ pub fn attack_rows(
         rows.push(attack(design, *row, options));
     }
     progress(rows.len(), attacks.len());
-    DesignReport {
-        design: design.name.clone(),
-        summary: design.summary.clone(),
-        source: design.source.clone(),
-        weaknesses: design.parts.weaknesses(),
-        seed: options.seed,
-        trials: options.trials,
-        agrees: rows.iter().all(|row| row.agrees),
-        rows,
-    }
+    DesignReport::of(design, options.seed, options.trials, rows)
 }
 
 /// Runs every row of every design. `progress` is told how many rows of all are done, and of how many.
@@ -95,63 +96,42 @@ pub fn attack_all(designs: &[Design], options: &Options, progress: &mut dyn FnMu
     designs.iter().enumerate().map(attack_one).collect()
 }
 
-/// A row in the making.
-struct Row<'a> {
-    design: &'a Design,
-    attack: Attack,
-    histogram: Histogram,
-    worst_by_level: Vec<Verdict>,
-    examples: Vec<Example>,
+/// Carries out one trial of an attack, at each of its levels.
+fn run_trial(tally: &mut Tally, design: &Design, attack: Attack, seed: u64, planted: Planted) {
+    let new_victim = || {
+        Victim::with_past(&design.parts, seed, planted)
+            .unwrap_or_else(|rule| panic!("design {} was never checked: {rule}", design.name))
+    };
+    let victim = new_victim();
+    if let Some(scene) = scenes::scene(attack) {
+        let random = Random::new(seed ^ ATTACKER_SALT);
+        let ended = scene(Stage { parts: &design.parts, victim, random, seed, planted });
+        tally.note(0, ended.as_ref().map_or(Verdict::NotApplicable, |ended| ended.verdict));
+        if let Some(ended) = ended {
+            ended.counts.iter().for_each(|(what, number)| tally.count(what, *number));
+            tally.show(example(design, attack, seed, ended.verdict, ended.line));
+        }
+        return;
+    }
+    let levels = attacker::levels(attack, victim.map().levels());
+    note_strike(tally, design, attack, seed, levels.start, &victim);
+    for level in levels.skip(1) {
+        note_strike(tally, design, attack, seed, level, &new_victim());
+    }
 }
 
-impl Row<'_> {
-    fn run_trial(&mut self, seed: u64, planted: Planted) {
-        let new_victim = || {
-            Victim::with_past(&self.design.parts, seed, planted)
-                .unwrap_or_else(|rule| panic!("design {} was never checked: {rule}", self.design.name))
-        };
-        let victim = new_victim();
-        let levels = attacker::levels(self.attack, victim.map().levels());
-        self.note(seed, levels.start, strike_and_judge(&victim, self.attack, levels.start, seed));
-        for level in levels.skip(1) {
-            self.note(seed, level, strike_and_judge(&new_victim(), self.attack, level, seed));
-        }
+fn note_strike(tally: &mut Tally, design: &Design, attack: Attack, seed: u64, level: usize, victim: &Victim) {
+    let ended = strike_and_judge(victim, attack, level, seed);
+    tally.note(level, ended.map_or(Verdict::NotApplicable, |(_, verdict)| verdict));
+    if let Some((strike, verdict)) = ended {
+        let level = (attack == Attack::ReplayBelowLevel).then_some(level);
+        tally.show(Example { bit: strike.bit, level, ..example(design, attack, seed, verdict, strike.target) });
     }
+}
 
-    fn note(&mut self, seed: u64, level: usize, ended: Option<(Strike, Verdict)>) {
-        let verdict = ended.map_or(Verdict::NotApplicable, |(_, verdict)| verdict);
-        *self.histogram.entry(verdict).or_default() += 1;
-        self.worst_by_level.resize(self.worst_by_level.len().max(level + 1), Verdict::NotApplicable);
-        self.worst_by_level[level] = self.worst_by_level[level].max(verdict);
-        if let Some((strike, verdict)) = ended
-            && self.examples.iter().all(|example| example.verdict != verdict)
-        {
-            let (design, row) = (&self.design.name, self.attack);
-            self.examples.push(Example {
-                verdict,
-                seed,
-                line: strike.target.0,
-                bit: strike.bit,
-                level: (row == Attack::ReplayBelowLevel).then_some(level),
-                replay: format!("casemate attack {design} --row {row} --seed {seed} --trials 1"),
-            });
-        }
-    }
-
-    fn finish(self) -> Outcome {
-        let claim = self.design.claims.about(self.attack);
-        let agrees = !self.worst_by_level.is_empty() && self.worst_by_level.iter().all(|worst| claim == Some(*worst));
-        let has_levels = self.attack == Attack::ReplayBelowLevel;
-        Outcome {
-            attack: self.attack,
-            worst: self.worst_by_level.iter().copied().max().unwrap_or(Verdict::NotApplicable),
-            histogram: self.histogram,
-            worst_by_level: if has_levels { self.worst_by_level } else { Vec::new() },
-            claim,
-            agrees,
-            examples: self.examples,
-        }
-    }
+fn example(design: &Design, attack: Attack, seed: u64, verdict: Verdict, line: LineAddr) -> Example {
+    let replay = format!("casemate attack {} --row {attack} --seed {seed} --trials 1", design.name);
+    Example { verdict, seed, line: line.0, bit: None, level: None, replay }
 }
 
 /// Strikes once and reads everything affected; nothing if the design has nothing of the kind to attack.

@@ -4,7 +4,9 @@
 //! worth as much as its parts are independent of each other:
 //!
 //! * [`victim`]: a small memory under a design, with a past.
-//! * [`attacker`]: the attacks, written against [`bus`], which holds what an attacker can reach and nothing else.
+//! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which holds what an attacker can reach and
+//!   nothing else.
+//! * [`scenes`]: the attacks in which the victim acts too, some of them through [`tap`], which sits on the bus.
 //! * [`oracle`]: what the memory should have said, from a plain list of versions.
 //! * [`campaign`]: many trials of each attack, compared with the design's claims.
 //! * [`mod@exhaustive`]: the flip of every single stored bit.
@@ -15,8 +17,7 @@
 //! are worth nothing.
 //!
 //! # What is not modelled
-//! Attacks in time (races on the bus, power cuts, use before verification), address patterns, analogue side channels,
-//! faults in the chip, and anything above memory.
+//! See `docs/THREATS.md`: address patterns, timing, analogue side channels, faults in the chip, and anything above memory.
 
 pub mod ageing;
 pub mod attacker;
@@ -26,10 +27,13 @@ pub mod exhaustive;
 pub mod honest;
 pub mod oracle;
 pub mod report;
+pub mod scenes;
+pub mod tally;
+pub mod tap;
 pub mod victim;
 
 pub use ageing::{AgeingReport, ageing};
-pub use campaign::{Options, attack, attack_all, attack_design, attack_rows};
+pub use campaign::{Options, attack, attack_all, attack_design, attack_rows, tally};
 pub use exhaustive::exhaustive;
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};
-pub use report::{DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram, Outcome};
+pub use report::{Counts, DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram, Outcome};

@@ -1,14 +1,17 @@
 //! What campaigns report: plain data, for people, JSON and the Python binding.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use systems::{Attack, Verdict};
+use systems::{Attack, Design, Verdict};
 
 /// How often each verdict came out.
 pub type Histogram = BTreeMap<Verdict, u64>;
 
+/// What was counted in all trials of a row together, by what it is.
+pub type Counts = BTreeMap<String, u64>;
+
 /// The first case of a verdict, with all that is needed to see it again.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Example {
     /// How it ended.
     pub verdict: Verdict,
@@ -17,10 +20,10 @@ pub struct Example {
     /// The line that the attack was about, as a line number.
     pub line: u64,
     /// The bit that was flipped, counted from the start of its slot.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bit: Option<usize>,
     /// The level of the tree below which everything was replayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<usize>,
     /// The command that shows it again.
     pub replay: String,
@@ -33,6 +36,9 @@ pub struct Outcome {
     pub attack: Attack,
     /// How often each verdict came out. Attacks that are tried at several levels count once for each.
     pub histogram: Histogram,
+    /// What was counted, in all trials together; empty for attacks of which only the end matters.
+    #[serde(skip_serializing_if = "Counts::is_empty")]
+    pub counts: Counts,
     /// The worst verdict; not-applicable if there was nothing to attack.
     pub worst: Verdict,
     /// The worst verdict at each level, from the lowest; empty for attacks that have no levels.
@@ -79,6 +85,20 @@ pub struct DesignReport {
 }
 
 impl DesignReport {
+    /// The report on a design whose rows had this many trials from this seed on.
+    pub fn of(design: &Design, seed: u64, trials: u64, rows: Vec<Outcome>) -> DesignReport {
+        DesignReport {
+            design: design.name.clone(),
+            summary: design.summary.clone(),
+            source: design.source.clone(),
+            weaknesses: design.parts.weaknesses(),
+            seed,
+            trials,
+            agrees: rows.iter().all(|row| row.agrees),
+            rows,
+        }
+    }
+
     /// What is wrong, a line for each row that does not agree with its claim.
     pub fn complaints(&self) -> Vec<String> {
         self.rows.iter().filter_map(|row| row.complaint(&self.design)).collect()

@@ -9,14 +9,15 @@
 
 use crate::bus::{Bus, Map, Recording};
 use crate::oracle::{Answer, Oracle};
+use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
 use protection::design::{CacheDesign, Parts};
 use protection::ledger::PadReuse;
 use protection::media::Media;
 use protection::planted::Planted;
 use protection::scheme::Scheme;
-use protection::verbs::Fault;
-use protection::ways::{Functional, run_now};
+use protection::verbs::{Fault, Role, Slot, Verbs};
+use protection::ways::run_now;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
 
@@ -37,7 +38,7 @@ const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 /// A memory in use.
 pub struct Victim {
     scheme: Scheme,
-    memory: Functional,
+    memory: Tapped,
     oracle: Oracle,
     recordings: Vec<Recording>,
 }
@@ -49,8 +50,16 @@ impl Victim {
     /// The rule that the composition breaks.
     pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
         let scheme = parts.build_with(DATA_LINES, seed, planted)?;
-        let memory = Functional::new(scheme.layout().total_lines());
+        let memory = Tapped::new(scheme.layout().total_lines());
         Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Vec::new() })
+    }
+
+    /// As [`Victim::blank`], of parts that make sense together.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn checked_blank(parts: &Parts, seed: u64, planted: Planted) -> Victim {
+        Victim::blank(parts, seed, planted).unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
     }
 
     /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design.
@@ -72,7 +81,7 @@ impl Victim {
             }
             victim.flush();
             if round < ROUNDS {
-                let recording = Recording::of(&victim.memory.media.borrow());
+                let recording = Recording::of(&victim.memory.media().borrow());
                 victim.recordings.push(recording);
             }
         }
@@ -87,7 +96,7 @@ impl Victim {
     /// Writes a line; says what was reported, if anything was. A write that was refused did not happen.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
         run_now(self.scheme.write(&self.memory, line, content));
-        let fault = self.memory.take_fault();
+        let fault = self.memory.memory().take_fault();
         if !matches!(fault, Some(Fault::Exhausted(_))) {
             self.oracle.note(line, content);
         }
@@ -97,8 +106,8 @@ impl Victim {
     /// Reads a line; says what came out and what was reported.
     pub fn read(&self, line: LineAddr) -> (Answer, Option<Fault>) {
         run_now(self.scheme.read(&self.memory, line));
-        let fault = self.memory.take_fault();
-        let released = self.memory.take_released().map(|(released, plaintext)| {
+        let fault = self.memory.memory().take_fault();
+        let released = self.memory.memory().take_released().map(|(released, plaintext)| {
             assert_eq!(released, line, "another line was released than was asked for");
             plaintext.bytes
         });
@@ -108,7 +117,38 @@ impl Victim {
     /// Empties the metadata caches; says what was reported, if anything was.
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));
-        self.memory.take_fault()
+        self.memory.memory().take_fault()
+    }
+
+    /// The machine after it was switched off and on: the chip has forgotten everything and draws its keys anew from `seed`.
+    /// The memory holds what an image says.
+    ///
+    /// # Panics
+    /// If the parts make no sense together.
+    pub fn restarted(&self, parts: &Parts, seed: u64, planted: Planted, image: &Recording) -> Victim {
+        let fresh = Victim::checked_blank(parts, seed, planted);
+        image.slots().for_each(|(slot, content)| fresh.memory.put(slot, content));
+        Victim { oracle: self.oracle.clone(), ..fresh }
+    }
+
+    /// What sits on the bus, if anything does.
+    pub fn tap(&self) -> &Tap {
+        self.memory.tap()
+    }
+
+    /// The tap stops meddling with writes; what it held back arrives.
+    pub fn let_go(&self) {
+        self.memory.let_go();
+    }
+
+    /// A read by somebody whom the design does not protect, such as a hypervisor with a mapping of its own.
+    pub fn unprotected_read(&self, slot: Slot) -> Line {
+        run_now(self.memory.fetch(slot, Role::Data)).examine()
+    }
+
+    /// A write by somebody whom the design does not protect.
+    pub fn unprotected_write(&self, slot: Slot, content: &Line) {
+        self.memory.put(slot, content);
     }
 
     /// All that the victim ever wrote.
@@ -123,13 +163,13 @@ impl Victim {
 
     /// The first pad that hid two texts, if any did.
     pub fn pad_reuse(&self) -> Option<PadReuse> {
-        self.memory.ledger().reuse()
+        self.memory.memory().ledger().reuse()
     }
 
     /// Lets an attacker at the memory while nobody looks.
     pub fn attacked<R>(&self, attack: impl FnOnce(&mut Bus<'_>) -> R) -> R {
         let lines = self.oracle.lines();
-        let media: &mut Media = &mut self.memory.media.borrow_mut();
+        let media: &mut Media = &mut self.memory.media().borrow_mut();
         attack(&mut Bus::new(media, self.map(), &lines, &self.recordings))
     }
 }

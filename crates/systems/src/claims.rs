@@ -9,7 +9,7 @@ use std::fmt;
 
 macro_rules! attacks {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
-        /// What an attacker does to the memory while nobody looks.
+        /// What an attacker does. Where it has been done in public, it has the name that it has there.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Attack { $($(#[doc = $doc])+ $name),* }
@@ -62,6 +62,55 @@ attacks! {
     ReplayDataTagCounter = "replay-data-tag-counter",
     /// Brings back an old version of everything in memory below some level of the tree, for each level.
     ReplayBelowLevel = "replay-below-level",
+    /// Puts a line of a memory under another key in the place of the same line, alone, with its tag, and with its counters.
+    CrossKeySplice = "cross-key-splice",
+    /// Brings back an old image of the whole memory while the machine is off.
+    PowerOffRollback = "power-off-rollback",
+    /// Swaps two nodes of the tree, or two lines of counters, that stand side by side.
+    SwapSiblings = "swap-siblings",
+    /// Puts a node of the tree in the place of one at another level.
+    NodeOfOtherLevel = "node-of-other-level",
+    /// Puts a line of counters in the place of a line of data.
+    CounterAsData = "counter-as-data",
+    /// Drops writes on the bus while the victim runs.
+    DropWrite = "drop-write",
+    /// Holds writes back on the bus until after the next ones.
+    DelayWrite = "delay-write",
+    /// Lets writes pass, and repeats them after the next ones.
+    DuplicateWrite = "duplicate-write",
+    /// Exchanges two successive writes of a place on the bus.
+    ReorderWrites = "reorder-writes",
+    /// Makes the module lie about its size from power-on, so that ghost addresses reach the victim's cells
+    /// (BadRAM, De Meulemeester et al., S&P 2025).
+    Badram = "badram",
+    /// Switches an alias of addresses on and off while the victim runs, after every check at power-on
+    /// (Battering RAM, De Meulemeester et al., 2025).
+    BatteringRam = "battering-ram",
+    /// Looks whether the same ciphertext comes back when the same line is written with what it held before
+    /// (CipherLeaks, Li et al., USENIX Security 2021).
+    CiphertextRepeat = "ciphertext-repeat",
+    /// Collects the ciphertext of each of 256 values of a line, then looks a secret one up
+    /// (WireTap and TEE.fail, 2025).
+    CiphertextDictionary = "ciphertext-dictionary",
+    /// Tampers, and takes what leaves the chip before the verdict, also as the address of the next read.
+    UseBeforeVerify = "use-before-verify",
+    /// Guesses tags of 8, 10, 12 and 16 bits, and counts how many pass.
+    ShortTags = "short-tags",
+    /// Makes a machine that keeps its key lose its counters, so that nonces repeat; solves for the hash key and forges
+    /// (the forbidden attack, Joux 2006).
+    ForbiddenAttack = "forbidden-attack",
+    /// Garbles a control word without knowing its content, so that it is no longer zero
+    /// (blinded random corruption, Branco and Gueron, HOST 2016).
+    BlindedCorruption = "blinded-corruption",
+    /// Flips clusters of bits in neighbouring rows (Rowhammer, Kim et al., ISCA 2014).
+    Rowhammer = "rowhammer",
+    /// Takes the module away with up to 10 % of its bits decayed, and looks for keys, pads and plaintext
+    /// (cold boot, Halderman et al., USENIX Security 2008).
+    ColdBoot = "cold-boot",
+    /// Does nothing: an alarm would be false.
+    FalseAlarm = "false-alarm",
+    /// Tampers with a line and leaves it so: what is released after the first report?
+    Denial = "denial",
 }
 
 impl fmt::Display for Attack {
@@ -78,10 +127,16 @@ pub enum Verdict {
     NotApplicable,
     /// The right bytes came out: what was changed does not matter.
     Harmless,
+    /// What was looked for could not be learned.
+    Hidden,
     /// Reported, and nothing came out.
     Detected,
+    /// Forgeries passed just as seldom as the length of the tag promises.
+    Bounded,
     /// Wrong bytes came out, and the attacker could not choose them.
     Garbled,
+    /// Something about the plaintext was learned.
+    Leaked,
     /// An older version came out.
     Stale,
     /// Bytes of the attacker's choice came out.
@@ -91,7 +146,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether the design withstood.
     pub fn is_stopped(self) -> bool {
-        self <= Verdict::Detected
+        self <= Verdict::Bounded
     }
 
     /// The name used in files.
@@ -99,8 +154,11 @@ impl Verdict {
         match self {
             Verdict::NotApplicable => "not-applicable",
             Verdict::Harmless => "harmless",
+            Verdict::Hidden => "hidden",
             Verdict::Detected => "detected",
+            Verdict::Bounded => "bounded",
             Verdict::Garbled => "garbled",
+            Verdict::Leaked => "leaked",
             Verdict::Stale => "stale",
             Verdict::Forged => "forged",
         }

@@ -17,8 +17,11 @@ Examples:
 Verdicts, from what the defender wants to what it fears:
   -          there is nothing of the kind to attack
   harmless   the right bytes came out
+  hidden     what was looked for could not be learned
   detected   it was reported, and nothing came out
+  bounded    forgeries passed just as seldom as the length of the tag promises
   garbled    wrong bytes came out, and the attacker could not choose them
+  leaked     something about the plaintext was learned
   stale      an older version came out
   forged     bytes of the attacker's choice came out
 

@@ -28,6 +28,8 @@ class Outcome(Result):
     """What the attacker did."""
     histogram: dict[Verdict, int]
     """How often each verdict came out. Attacks that are tried at several levels count once for each."""
+    counts: dict[str, int] = {}
+    """What was counted in all trials together, by what it is; empty for attacks of which only the end matters."""
     worst: Verdict
     """The worst verdict."""
     worst_by_level: tuple[Verdict, ...] = ()

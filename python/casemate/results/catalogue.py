@@ -6,13 +6,18 @@ from pydantic import ConfigDict
 
 from casemate.results.base import Result
 
-Verdict = Literal["not-applicable", "harmless", "detected", "garbled", "stale", "forged"]
+Verdict = Literal[
+    "not-applicable", "harmless", "hidden", "detected", "bounded", "garbled", "leaked", "stale", "forged"
+]
 """How an attack ends, from what the defender wants to what it fears.
 
 * `not-applicable`: there is nothing of the kind to attack.
 * `harmless`: the right bytes came out.
+* `hidden`: what was looked for could not be learned.
 * `detected`: it was reported, and nothing came out.
+* `bounded`: forgeries passed just as seldom as the length of the tag promises.
 * `garbled`: wrong bytes came out, and the attacker could not choose them.
+* `leaked`: something about the plaintext was learned.
 * `stale`: an older version came out.
 * `forged`: bytes of the attacker's choice came out.
 """
@@ -20,7 +25,7 @@ Verdict = Literal["not-applicable", "harmless", "detected", "garbled", "stale", 
 SEVERITY: tuple[Verdict, ...] = get_args(Verdict)
 """All verdicts, from what the defender wants to what it fears."""
 
-STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "detected")
+STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "detected", "bounded")
 """The verdicts with which a design withstood."""
 
 

@@ -1,0 +1,63 @@
+//! Two addresses, one cell: modules that lie about their size, and interposers that switch address lines.
+//!
+//! Neither needs any bus of its own for what follows: ordinary reads and writes, by software that the design does not
+//! protect, carry ciphertext away and bring it back. A check at power-on writes to each address and looks whether another
+//! one changes. It finds the static alias; the dynamic one is not there yet. Both facts are counted.
+
+use super::{Ended, Stage};
+use crate::bus::Recording;
+use crate::oracle::Wish;
+use crate::tap::Alias;
+use protection::verbs::Slot;
+use systems::Verdict;
+use units::LineAddr;
+
+const FOUND: &str = "found by a check at power-on";
+
+/// The module says that it is twice as large as it is: the upper half are ghosts of the lower.
+pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    stage.victim.tap().connect(Alias::Ghost);
+    let found = check_at_power_on(&stage, target);
+    let recorded = stage.victim.attacked(|bus| bus.record());
+    let ghosts: Vec<(Slot, units::Line)> = recorded
+        .slots()
+        .map(|(slot, _)| stage.victim.tap().ghost(slot))
+        .map(|ghost| (ghost, stage.victim.unprotected_read(ghost)))
+        .collect();
+    let quiet = stage.writes_through(target);
+    ghosts.iter().for_each(|(ghost, content)| stage.victim.unprotected_write(*ghost, content));
+    Some(judged(&stage, target, quiet, found))
+}
+
+/// The interposer diverts every address to other cells while the victim writes, and then no longer.
+pub fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let found = check_at_power_on(&stage, target);
+    let recorded: Recording = stage.victim.attacked(|bus| bus.record());
+    // The other cells begin as copies, so that the victim notices nothing when it is diverted.
+    recorded.slots().for_each(|(slot, content)| {
+        stage.victim.unprotected_write(stage.victim.tap().ghost(slot), content);
+    });
+    stage.victim.tap().connect(Alias::Diverted);
+    let quiet = stage.writes_through(target);
+    stage.victim.tap().connect(Alias::None);
+    Some(judged(&stage, target, quiet, found))
+}
+
+/// Whether a write to an address shows at its ghost, as firmware would try it before anything is in use. What was there is
+/// put back.
+fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
+    let (slot, ghost) = (Slot(line.0), stage.victim.tap().ghost(Slot(line.0)));
+    let before = stage.victim.unprotected_read(slot);
+    let pattern = before.map(|byte| !byte);
+    stage.victim.unprotected_write(slot, &pattern);
+    let found = stage.victim.unprotected_read(ghost) == pattern;
+    stage.victim.unprotected_write(slot, &before);
+    found
+}
+
+fn judged(stage: &Stage<'_>, target: LineAddr, quiet: bool, found: bool) -> Ended {
+    let verdict = if quiet { stage.worst_read(target, Wish::None) } else { Verdict::Detected };
+    Ended::new(verdict, target).counting(FOUND, u64::from(found))
+}

@@ -1,0 +1,118 @@
+//! Scenes: the attacks in which the victim acts too, while it is attacked or between two strokes.
+//!
+//! Each is a short text over a [`Stage`]. What the attacker does goes through [`crate::bus`] (bytes at rest) and
+//! [`crate::tap`] (writes and addresses on their way), as somebody with the same access could do it; what the victim does is
+//! an ordinary read or write.
+
+mod alias;
+mod cold_boot;
+mod leaks;
+mod nonce_repeat;
+mod other_keys;
+mod refusal;
+mod tags;
+mod writes;
+
+use crate::oracle::Wish;
+use crate::victim::Victim;
+use protection::design::Parts;
+use protection::planted::Planted;
+use systems::{Attack, Verdict};
+use units::LineAddr;
+use units::random::Random;
+
+pub use tags::{TAG_LENGTHS, tags_in_bound};
+
+/// What a scene is given.
+pub struct Stage<'a> {
+    /// The design under attack.
+    pub parts: &'a Parts,
+    /// A memory with a past under it.
+    pub victim: Victim,
+    /// The attacker's choices.
+    pub random: Random,
+    /// The seed of the trial.
+    pub seed: u64,
+    /// A deliberate weakness, or none.
+    pub planted: Planted,
+}
+
+/// How a scene ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// The worst that came of it.
+    pub verdict: Verdict,
+    /// The line that it was about.
+    pub line: LineAddr,
+    /// What was counted, by what it is.
+    pub counts: Vec<(String, u64)>,
+}
+
+impl Ended {
+    fn new(verdict: Verdict, line: LineAddr) -> Ended {
+        Ended { verdict, line, counts: Vec::new() }
+    }
+
+    fn counting(mut self, what: impl Into<String>, number: u64) -> Ended {
+        self.counts.push((what.into(), number));
+        self
+    }
+}
+
+/// A scene's text; it gives nothing if the design has nothing of the kind to attack.
+pub type Scene = fn(Stage<'_>) -> Option<Ended>;
+
+/// The scene of an attack; nothing if it is a strike at memory at rest.
+pub fn scene(attack: Attack) -> Option<Scene> {
+    let scene: Scene = match attack {
+        Attack::CrossKeySplice => other_keys::cross_key_splice,
+        Attack::PowerOffRollback => other_keys::power_off_rollback,
+        Attack::DropWrite => writes::drop_write,
+        Attack::DelayWrite => writes::delay_write,
+        Attack::DuplicateWrite => writes::duplicate_write,
+        Attack::ReorderWrites => writes::reorder_writes,
+        Attack::Badram => alias::badram,
+        Attack::BatteringRam => alias::battering_ram,
+        Attack::CiphertextRepeat => leaks::ciphertext_repeat,
+        Attack::CiphertextDictionary => leaks::ciphertext_dictionary,
+        Attack::UseBeforeVerify => refusal::use_before_verify,
+        Attack::ShortTags => tags::short_tags,
+        Attack::ForbiddenAttack => nonce_repeat::forbidden_attack,
+        Attack::BlindedCorruption => refusal::blinded_corruption,
+        Attack::ColdBoot => cold_boot::cold_boot,
+        Attack::FalseAlarm => refusal::false_alarm,
+        Attack::Denial => refusal::denial,
+        _ => return None,
+    };
+    Some(scene)
+}
+
+impl Stage<'_> {
+    /// One of the lines in use.
+    fn any_line(&mut self) -> LineAddr {
+        self.random.pick(&self.victim.oracle().lines()).unwrap_or(LineAddr(0))
+    }
+
+    /// A blank memory under the same design, with keys drawn from another seed.
+    fn blank(&self, seed: u64) -> Victim {
+        Victim::checked_blank(self.parts, seed, self.planted)
+    }
+
+    /// Writes a line and lets its metadata leave the chip. Whether all went without a report.
+    fn writes_through(&mut self, line: LineAddr) -> bool {
+        let content = self.random.line();
+        self.victim.write(line, &content).is_none() & self.victim.flush().is_none()
+    }
+
+    /// The victim reads all its lines, `target` first: the worst that comes of it. Two texts under one pad are as bad as
+    /// having learned something of both.
+    fn worst_read(&self, target: LineAddr, wish: Wish) -> Verdict {
+        let oracle = self.victim.oracle();
+        let wished = oracle.wished_bytes(target, wish);
+        let others = oracle.lines().into_iter().filter(|line| *line != target);
+        let judge = |line| oracle.judge(line, &self.victim.read(line).0, wished.filter(|_| line == target));
+        let reads = std::iter::once(target).chain(others).map(judge).max();
+        let reuse = self.victim.pad_reuse().map(|_| Verdict::Leaked);
+        reads.max(reuse).unwrap_or(Verdict::Harmless)
+    }
+}

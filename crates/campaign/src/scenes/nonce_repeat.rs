@@ -1,0 +1,189 @@
+//! The forbidden attack: what a nonce that repeats costs a Carter-Wegman code.
+//!
+//! Two lines under one nonce have the same mask, so the difference of their tags is the difference of their hashes, without
+//! any secret but the hash key H: a polynomial in H (Joux, "Authentication failures in NIST version of GCM", 2006). Tags here
+//! are cut to `t` bits, so one pair gives `t` equations, not 128. They are made linear: if lines differ in their last block
+//! alone, by D, the hashes differ by D * H^2. Enough pairs give 128 independent equations for H^2; its square root is H.
+//! With H any change of a line can be made good in its tag.
+//!
+//! The scene assumes the fault that no design here has: a machine that keeps its key when it is switched off and on but
+//! loses its counters. A code that uses no nonce, or no polynomial, gives equations that mean nothing, and the forgery fails.
+
+use super::{Ended, Stage};
+use crate::bus::Structure;
+use crate::victim::Victim;
+use protection::design::{CounterChoice, MacChoice};
+use units::{LINE_BYTES, Line, LineAddr};
+
+const BLOCK: usize = 16;
+const BLOCKS: usize = LINE_BYTES / BLOCK;
+
+pub fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
+    if stage.parts.mac.code == MacChoice::None || stage.parts.counters == CounterChoice::None {
+        return None;
+    }
+    let target = stage.any_line();
+    let bits = stage.parts.mac.tag_bits;
+    let known = stage.random.line();
+    let first = sealed_after_boot(&stage, target, &known)?;
+    let pairs = 128_usize.div_ceil(bits as usize) + 1;
+    let mut equations = Equations::default();
+    for _ in 0..pairs {
+        let mut varied = known;
+        varied[LINE_BYTES - BLOCK..].copy_from_slice(&stage.random.line()[..BLOCK]);
+        let seen = sealed_after_boot(&stage, target, &varied)?;
+        equations.add_pair(block(&seen.0, BLOCKS - 1) ^ block(&first.0, BLOCKS - 1), seen.1 ^ first.1, bits);
+    }
+    let solved = equations.solve();
+    let key = solved.map_or(0, square_root);
+    let victim = booted(&stage, target, &known);
+    let wanted = stage.random.line();
+    forge(&victim, target, &known, &wanted, key, bits)?;
+    let verdict = victim.oracle().judge(target, &victim.read(target).0, Some(wanted));
+    let ended = Ended::new(verdict, target).counting("nonces made to repeat", pairs as u64);
+    Some(ended.counting("hash keys solved for", u64::from(solved.is_some())))
+}
+
+/// A machine with the same keys and no memory of its counters, after its first write.
+fn booted(stage: &Stage<'_>, target: LineAddr, content: &Line) -> Victim {
+    let mut victim = stage.blank(stage.seed);
+    victim.write(target, content);
+    victim.flush();
+    victim
+}
+
+/// The ciphertext and the tag that its first write leaves.
+fn sealed_after_boot(stage: &Stage<'_>, target: LineAddr, content: &Line) -> Option<(Line, u64)> {
+    let victim = booted(stage, target, content);
+    let data = victim.attacked(|bus| bus.read_place(Structure::Data, target))?;
+    Some((data, stored_tag(&victim, target)?))
+}
+
+fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u64> {
+    let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
+    let line = victim.attacked(|bus| bus.read(slot));
+    Some(line[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u64::from(*byte)))
+}
+
+/// Changes the ciphertext by what the plaintext is to change by, and the tag by what that does to the hash.
+fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u128, bits: u32) -> Option<()> {
+    let mut change: Line = *known;
+    change.iter_mut().zip(wanted).for_each(|(byte, wanted)| *byte ^= wanted);
+    // The hash is the line's blocks and the block of lengths, each times one more power of the key than the next.
+    let hash = (0..BLOCKS).fold(0, |sum, index| times(sum ^ block(&change, index), key));
+    let tag = stored_tag(victim, target)? ^ first_bits(times(hash, key), bits);
+    let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
+    victim.attacked(|bus| {
+        let mut data = bus.read_place(Structure::Data, target)?;
+        data.iter_mut().zip(&change).for_each(|(byte, change)| *byte ^= change);
+        bus.write(victim.map().place(Structure::Data, target)?.0, &data);
+        bus.write_bytes(slot, bytes.clone(), &tag.to_le_bytes()[..bytes.len()]);
+        Some(())
+    })
+}
+
+fn block(line: &Line, index: usize) -> u128 {
+    line[index * BLOCK..(index + 1) * BLOCK].iter().fold(0, |block, byte| block << 8 | u128::from(*byte))
+}
+
+/// The first bits of a hash, as tags hold them.
+fn first_bits(hash: u128, bits: u32) -> u64 {
+    (hash >> (128 - bits)) as u64
+}
+
+/// The product in the field of GHASH: the first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
+fn times(a: u128, b: u128) -> u128 {
+    let mut product = 0;
+    let mut shifted = b;
+    for bit in (0..128).rev() {
+        if a >> bit & 1 == 1 {
+            product ^= shifted;
+        }
+        shifted = shifted >> 1 ^ if shifted & 1 == 1 { 0xe1 << 120 } else { 0 };
+    }
+    product
+}
+
+/// The element whose square this is: squaring 127 times is the inverse of squaring.
+fn square_root(element: u128) -> u128 {
+    (0..127).fold(element, |root, _| times(root, root))
+}
+
+/// Linear equations over single bits for an unknown element of the field, in echelon form: `rows[i]` begins at bit `i`.
+struct Equations {
+    rows: [Option<(u128, bool)>; 128],
+    contradictory: bool,
+}
+
+impl Default for Equations {
+    fn default() -> Equations {
+        Equations { rows: [None; 128], contradictory: false }
+    }
+}
+
+impl Equations {
+    /// The first bits of `factor` times the unknown are those of `tags`.
+    fn add_pair(&mut self, factor: u128, tags: u64, bits: u32) {
+        let columns: Vec<u128> = (0..128).map(|bit| times(factor, 1 << bit)).collect();
+        for bit in 0..bits {
+            let of_result = 127 - bit;
+            let row = (0..128).fold(0, |row, column| row | (columns[column] >> of_result & 1) << column);
+            self.add(row, tags >> (bits - 1 - bit) & 1 == 1);
+        }
+    }
+
+    fn add(&mut self, mut row: u128, mut value: bool) {
+        while row != 0 {
+            let first = row.ilog2() as usize;
+            match self.rows[first] {
+                Some((known, with)) => (row, value) = (row ^ known, value ^ with),
+                None => {
+                    self.rows[first] = Some((row, value));
+                    return;
+                }
+            }
+        }
+        self.contradictory |= value;
+    }
+
+    /// The unknown, if the equations say what it is and do not contradict each other.
+    fn solve(&self) -> Option<u128> {
+        let mut solution = 0_u128;
+        for (bit, row) in self.rows.iter().enumerate() {
+            let (row, value) = (*row)?;
+            let rest = (row & solution).count_ones() % 2 == 1;
+            solution |= u128::from(value ^ rest) << bit;
+        }
+        (!self.contradictory).then_some(solution)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_those_of_ghash() {
+        // The first step of test case 2 of the GCM specification.
+        let key = 0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e;
+        let text = 0x0388_dace_60b6_a392_f328_c2b9_71b2_fe78;
+        assert_eq!(times(text, key), 0x5e2e_c746_9170_6288_2c85_b068_5353_deb7);
+    }
+
+    #[test]
+    fn the_square_root_of_a_square_is_the_element() {
+        let element = 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978;
+        assert_eq!(square_root(times(element, element)), element);
+    }
+
+    #[test]
+    fn three_pairs_of_56_bits_are_enough_for_128() {
+        let unknown = 0xfedc_ba98_7654_3210_0011_2233_4455_6677;
+        let mut equations = Equations::default();
+        for factor in [3_u128 << 100, 0x1234_5678_9abc << 40, 0xdead_beef] {
+            assert_eq!(equations.solve(), None);
+            equations.add_pair(factor, first_bits(times(factor, unknown), 56), 56);
+        }
+        assert_eq!(equations.solve(), Some(unknown));
+    }
+}

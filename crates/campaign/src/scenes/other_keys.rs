@@ -1,0 +1,56 @@
+//! Other keys: a second memory on the same bus, and the same machine after its power was off.
+//!
+//! A volatile design draws its keys when it is switched on and forgets them with the rest of the chip. So an old image is
+//! as foreign to it as a neighbour's memory, whatever else it lacks: old bytes do not come back, garbage does.
+
+use super::{Ended, Stage};
+use crate::bus::Structure;
+use crate::oracle::Wish;
+use crate::victim::Victim;
+use units::LineAddr;
+
+/// Sets the neighbour's and the next boot's keys apart from the victim's.
+const OTHER_KEYS: u64 = 0x0b00_7ed0;
+
+pub fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let mut neighbour = stage.blank(stage.seed ^ OTHER_KEYS);
+    for line in stage.victim.oracle().lines() {
+        neighbour.write(line, &stage.random.line());
+    }
+    neighbour.flush();
+    let wish = neighbour.oracle().current(target).map_or(Wish::None, |content| Wish::Bytes(*content));
+    let parts = [Structure::Data, Structure::Tag, Structure::Counter];
+    let moved = &parts[..=stage.random.below(parts.len() as u64) as usize];
+    for part in moved {
+        copy_place(&neighbour, &stage.victim, *part, target);
+    }
+    Some(Ended::new(stage.worst_read(target, wish), target))
+}
+
+/// Copies what belongs to a line from the neighbour's memory into the victim's.
+fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) {
+    let foreign = from.attacked(|bus| bus.read_place(structure, line));
+    if let (Some(content), Some((slot, bytes))) = (foreign, to.map().place(structure, line)) {
+        to.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &content[bytes]));
+    }
+}
+
+/// The attacker picks the image: an older one as it was, or without any metadata, since a chip that has just been switched
+/// on takes a blank tree for a new one.
+pub fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let images: Vec<_> = stage.victim.attacked(|bus| bus.recordings().to_vec());
+    let image = images.get(stage.random.below(images.len() as u64) as usize)?;
+    let blanked = stage.random.below(2) == 1;
+    stage.victim = stage.victim.restarted(stage.parts, stage.seed ^ OTHER_KEYS, stage.planted, image);
+    if blanked {
+        stage.victim.attacked(|bus| {
+            for (slot, content) in image.slots() {
+                let kept = matches!(bus.map().structure(slot), Structure::Data | Structure::Tag);
+                bus.write(slot, if kept { content } else { &units::ZERO_LINE });
+            }
+        });
+    }
+    Some(Ended::new(stage.worst_read(target, Wish::None), target))
+}

@@ -1,0 +1,100 @@
+//! Whether and when a design refuses: before anything gets out, for as long as the tampering lasts, and never without.
+
+use super::{Ended, Stage};
+use crate::bus::Structure;
+use crate::honest::{Finding, honest};
+use crate::oracle::Wish;
+use crate::victim::{DATA_LINES, Victim};
+use protection::design::MacChoice;
+use protection::verbs::Slot;
+use systems::Verdict;
+use units::{LINE_BYTES, LineAddr};
+
+/// Accesses of one trial without an attacker: 10^5 trials make 10^8.
+const HONEST_ACCESSES: u64 = 1_000;
+/// Reads of a line that is left tampered with.
+const INSISTENCE: u64 = 4;
+
+/// A flip in whatever the design vouches for; the first word that gets out becomes the address of another read.
+pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
+    if stage.parts.mac.code == MacChoice::None {
+        return None;
+    }
+    let target = stage.any_line();
+    let (slot, bit) = any_bit(&mut stage, target)?;
+    stage.victim.attacked(|bus| bus.flip(slot, bit));
+    let (answer, _) = stage.victim.read(target);
+    let early = answer.reported && answer.released.is_some();
+    let followed = answer.released.filter(|_| early).map(|bytes| {
+        let word = bytes[..8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        stage.victim.read(LineAddr(word % DATA_LINES))
+    });
+    let wish = if slot.0 == target.0 { Wish::Flipped(bit) } else { Wish::None };
+    let wished = stage.victim.oracle().wished_bytes(target, wish);
+    let verdict = stage.victim.oracle().judge(target, &answer, wished);
+    let ended = Ended::new(verdict, target).counting("released before the verdict", u64::from(early));
+    Some(ended.counting("reached the address bus", u64::from(followed.is_some())))
+}
+
+/// A bit of the line's own data or tag; where nodes vouch for counters, also of these.
+fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
+    let map = stage.victim.map();
+    let nodes = (0..map.levels()).map(Structure::Node);
+    let counters = nodes.clone().take(1).map(|_| Structure::Counter);
+    let kinds = [Structure::Data, Structure::Tag].into_iter().chain(counters).chain(nodes);
+    let places: Vec<_> = kinds.filter_map(|kind| map.place(kind, line)).collect();
+    let (slot, bytes) = places.get(stage.random.below(places.len() as u64) as usize)?;
+    Some((*slot, bytes.start * 8 + stage.random.below(bytes.len() as u64 * 8) as usize))
+}
+
+/// The first word of a line is a privilege that the victim has denied: zero. Anything else grants it.
+pub fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
+    const WORD: std::ops::Range<usize> = 0..8;
+    let target = stage.any_line();
+    let mut content = stage.random.line();
+    content[WORD].fill(0);
+    stage.victim.write(target, &content);
+    stage.victim.flush();
+    let bit = stage.random.below(WORD.len() as u64 * 8) as usize;
+    stage.victim.attacked(|bus| bus.flip_place(Structure::Data, target, bit));
+    let (answer, _) = stage.victim.read(target);
+    let granted = answer.released.is_some_and(|bytes| bytes[WORD].iter().any(|byte| *byte != 0));
+    let verdict = stage.victim.oracle().judge(target, &answer, answer.released.filter(|_| granted));
+    Some(Ended::new(verdict, target).counting("control words that were not zero", u64::from(granted)))
+}
+
+/// Ordinary work with caches so small that metadata comes and goes all the time.
+pub fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
+    let report = honest(stage.parts, HONEST_ACCESSES, stage.seed, stage.planted).ok()?;
+    let verdict = match report.finding {
+        None => Verdict::Harmless,
+        Some(Finding::WrongValue) => Verdict::Garbled,
+        Some(Finding::PadReuse) => Verdict::Leaked,
+        Some(_) => Verdict::Detected,
+    };
+    Some(Ended::new(verdict, LineAddr(0)).counting("honest accesses", report.accesses))
+}
+
+/// The policy of all designs here is to refuse each access that meets tampering and to serve the others; it is counted. What
+/// must hold is that nothing wrong comes out of the line however often it is asked for.
+pub fn denial(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let place = stage.victim.map().place(Structure::Data, target)?;
+    let before = stage.victim.attacked(|bus| bus.read(place.0));
+    let bit = stage.random.below(LINE_BYTES as u64 * 8) as usize;
+    stage.victim.attacked(|bus| bus.flip(place.0, bit));
+    let oracle = stage.victim.oracle();
+    let judge = |victim: &Victim, line| oracle.judge(line, &victim.read(line).0, None);
+    if judge(&stage.victim, target) != Verdict::Detected {
+        return None;
+    }
+    let again: Vec<Verdict> = (0..INSISTENCE).map(|_| judge(&stage.victim, target)).collect();
+    let others = oracle.lines().into_iter().filter(|line| *line != target);
+    let served = others.filter(|line| judge(&stage.victim, *line) == Verdict::Harmless).count();
+    stage.victim.attacked(|bus| bus.write(place.0, &before));
+    let recovered = judge(&stage.victim, target) == Verdict::Harmless;
+    let refused = again.iter().filter(|verdict| **verdict == Verdict::Detected).count();
+    let ended = Ended::new(again.into_iter().max()?, target).counting("reads of the line refused", refused as u64);
+    let ended = ended.counting("reads of other lines served", served as u64);
+    Some(ended.counting("lines that work again once restored", u64::from(recovered)))
+}

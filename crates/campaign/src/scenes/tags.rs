@@ -1,0 +1,109 @@
+//! Short tags: how often a guess passes.
+//!
+//! The design's own tags are far too long to be guessed, so the same code is cut to lengths at which guessing shows. A code
+//! that is as good as a random function lets one guess in 2^t pass; so does a polynomial hash under a random mask, as long as
+//! the attacker's line and tag do not depend on the key. The number that passed must lie within three standard deviations of
+//! that, either way: fewer would mean that the guesses were not tried. Where few are expected, "within three standard
+//! deviations" means as likely as that; so it is once in 370 that chance alone is out of bound.
+
+use super::{Ended, Stage};
+use crate::bus::Structure;
+use crate::victim::{TINY_CACHES, Victim};
+use protection::design::{MacChoice, MacDesign, Parts};
+use std::collections::BTreeMap;
+use systems::Verdict;
+use units::LineAddr;
+
+/// The lengths, in bits.
+pub const TAG_LENGTHS: [u32; 4] = [8, 10, 12, 16];
+/// Guesses at each length in one trial: 10^5 trials give 64 * 2^16 and more.
+const GUESSES: u64 = 64;
+/// Standard deviations within which chance may play, and how likely it is beyond, on one side.
+const SIGMAS: f64 = 3.0;
+const TAIL: f64 = 0.001_35;
+/// From so many expected guesses on, the normal distribution is near enough.
+const MANY: f64 = 100.0;
+
+fn tried(bits: u32) -> String {
+    format!("guesses at {bits}-bit tags")
+}
+
+fn passed(bits: u32) -> String {
+    format!("of {bits}-bit tags that passed")
+}
+
+pub fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
+    if stage.parts.mac.code == MacChoice::None {
+        return None;
+    }
+    let target = stage.any_line();
+    let mut ended = Ended::new(Verdict::Bounded, target);
+    for bits in TAG_LENGTHS {
+        ended = ended.counting(tried(bits), GUESSES).counting(passed(bits), guess(&mut stage, target, bits));
+    }
+    Some(ended)
+}
+
+/// How many random lines with random tags are released.
+fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
+    let mac = MacDesign { tag_bits, ..stage.parts.mac.clone() };
+    let parts = Parts { mac, caches: TINY_CACHES, ..stage.parts.clone() };
+    let mut victim = Victim::checked_blank(&parts, stage.seed, stage.planted);
+    victim.write(target, &stage.random.line());
+    victim.flush();
+    let Some((slot, bytes)) = victim.map().place(Structure::Tag, target) else { return 0 };
+    let mut passed = 0;
+    for _ in 0..GUESSES {
+        let data = stage.random.line();
+        let tag = stage.random.below(1 << tag_bits).to_le_bytes();
+        victim.attacked(|bus| {
+            bus.write(protection::verbs::Slot(target.0), &data);
+            bus.write_bytes(slot, bytes.clone(), &tag[..bytes.len()]);
+        });
+        passed += u64::from(victim.read(target).0.released.is_some());
+        victim.flush();
+    }
+    passed
+}
+
+/// Whether the guesses counted at every length passed as seldom, and as often, as chance has it.
+pub fn tags_in_bound(counts: &BTreeMap<String, u64>) -> bool {
+    TAG_LENGTHS.into_iter().all(|bits| {
+        let count = |what: String| counts.get(&what).copied().unwrap_or(0);
+        is_likely(count(passed(bits)), count(tried(bits)) as f64 * f64::from(-(bits as i32)).exp2())
+    })
+}
+
+/// Whether a rare event that is expected so often may well have happened so often (Poisson's distribution).
+fn is_likely(happened: u64, expected: f64) -> bool {
+    if expected >= MANY {
+        return (happened as f64 - expected).abs() <= SIGMAS * expected.sqrt();
+    }
+    let exactly = |number: u64| (1..=number).fold((-expected).exp(), |chance, of| chance * expected / of as f64);
+    let below: f64 = (0..happened).map(exactly).sum();
+    1.0 - below >= TAIL && below + exactly(happened) >= TAIL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_and_too_few_forgeries_are_both_out_of_bound() {
+        let counts = |passed_at_8: u64| {
+            let mut counts: BTreeMap<String, u64> = TAG_LENGTHS.map(|bits| (tried(bits), 0)).into();
+            counts.extend([(tried(8), 25_600), (passed(8), passed_at_8)]);
+            counts
+        };
+        // A hundred are expected, with a standard deviation of ten.
+        assert!(tags_in_bound(&counts(100)) && tags_in_bound(&counts(71)) && tags_in_bound(&counts(129)));
+        assert!(!tags_in_bound(&counts(69)) && !tags_in_bound(&counts(131)));
+    }
+
+    #[test]
+    fn two_of_a_tenth_may_be_chance_but_not_three_and_none_of_seven_is_not() {
+        // By hand: two or more of 0.1 happen in 0.47 %, three or more in 0.015 %; none of 6 in 0.25 %, none of 7 in 0.09 %.
+        assert!(is_likely(2, 0.1) && !is_likely(3, 0.1));
+        assert!(is_likely(0, 6.0) && !is_likely(0, 7.0));
+    }
+}

@@ -1,0 +1,67 @@
+//! Writes that an interposer drops, holds back, repeats or exchanges.
+//!
+//! The victim writes one line twice, and its metadata leaves the chip after each write. The interposer meddles with what
+//! the first write sends (for a drop, with the second alone), either with all of it or with one slot. Then the victim reads
+//! on. A report while it writes ends the scene: whoever is told stops.
+
+use super::{Ended, Stage};
+use crate::bus::Structure;
+use crate::oracle::Wish;
+use crate::tap::Meddling;
+use protection::verbs::Slot;
+use systems::Verdict;
+use units::LineAddr;
+
+pub fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let quiet = stage.writes_through(target);
+    let only = any_slot(&mut stage, target);
+    stage.victim.tap().meddle(Meddling::Drop, only);
+    let quiet = quiet & stage.writes_through(target);
+    Some(judged(&stage, target, quiet))
+}
+
+pub fn delay_write(stage: Stage<'_>) -> Option<Ended> {
+    meddled_once(stage, Meddling::Delay)
+}
+
+pub fn duplicate_write(stage: Stage<'_>) -> Option<Ended> {
+    meddled_once(stage, Meddling::Duplicate)
+}
+
+pub fn reorder_writes(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let only = any_slot(&mut stage, target);
+    stage.victim.tap().meddle(Meddling::Reorder, only);
+    let quiet = stage.writes_through(target) & stage.writes_through(target);
+    Some(judged(&stage, target, quiet))
+}
+
+/// Meddles with the first of two writes, and lets go after the second.
+fn meddled_once(mut stage: Stage<'_>, meddling: Meddling) -> Option<Ended> {
+    let target = stage.any_line();
+    let only = any_slot(&mut stage, target);
+    stage.victim.tap().meddle(meddling, only);
+    let first = stage.writes_through(target);
+    stage.victim.tap().meddle(Meddling::Pass, None);
+    let quiet = first & stage.writes_through(target);
+    Some(judged(&stage, target, quiet))
+}
+
+/// A slot that the write of a line concerns, or nothing, which means all.
+fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
+    let map = stage.victim.map();
+    let kinds = [Structure::Data, Structure::Tag, Structure::Counter].into_iter();
+    let slots: Vec<Option<Slot>> = kinds
+        .chain((0..map.levels()).map(Structure::Node))
+        .filter_map(|structure| map.place(structure, line).map(|(slot, _)| Some(slot)))
+        .chain([None, None])
+        .collect();
+    stage.random.pick(&slots).flatten()
+}
+
+fn judged(stage: &Stage<'_>, target: LineAddr, quiet: bool) -> Ended {
+    stage.victim.let_go();
+    let verdict = if quiet { stage.worst_read(target, Wish::None) } else { Verdict::Detected };
+    Ended::new(verdict, target)
+}

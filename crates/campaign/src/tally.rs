@@ -1,0 +1,74 @@
+//! The tally of a row: what came of its trials so far, and what that says about the claim.
+//!
+//! Tallies of consecutive trials add up, so a row can be run in pieces, on other days, and end as if it had been run at once.
+
+use crate::report::{Counts, Example, Histogram, Outcome};
+use crate::scenes;
+use serde::{Deserialize, Serialize};
+use systems::{Attack, Design, Verdict};
+
+/// What came of some trials of an attack on a design.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tally {
+    histogram: Histogram,
+    worst_by_level: Vec<Verdict>,
+    counts: Counts,
+    examples: Vec<Example>,
+}
+
+impl Tally {
+    /// Notes how one trial ended, at a level for attacks that have them.
+    pub fn note(&mut self, level: usize, verdict: Verdict) {
+        *self.histogram.entry(verdict).or_default() += 1;
+        self.worst_by_level.resize(self.worst_by_level.len().max(level + 1), Verdict::NotApplicable);
+        self.worst_by_level[level] = self.worst_by_level[level].max(verdict);
+    }
+
+    /// Notes something that was counted.
+    pub fn count(&mut self, what: &str, number: u64) {
+        *self.counts.entry(what.to_owned()).or_default() += number;
+    }
+
+    /// Keeps an example if it is the first of its verdict.
+    pub fn show(&mut self, example: Example) {
+        if self.examples.iter().all(|known| known.verdict != example.verdict) {
+            self.examples.push(example);
+        }
+    }
+
+    /// Adds what came of later trials.
+    pub fn add(&mut self, later: Tally) {
+        for (verdict, number) in later.histogram {
+            *self.histogram.entry(verdict).or_default() += number;
+        }
+        let levels = self.worst_by_level.len().max(later.worst_by_level.len());
+        self.worst_by_level.resize(levels, Verdict::NotApplicable);
+        for (worst, other) in self.worst_by_level.iter_mut().zip(later.worst_by_level) {
+            *worst = (*worst).max(other);
+        }
+        later.counts.into_iter().for_each(|(what, number)| self.count(&what, number));
+        later.examples.into_iter().for_each(|example| self.show(example));
+    }
+
+    /// What it says about the claim of a design.
+    pub fn outcome(mut self, design: &Design, attack: Attack) -> Outcome {
+        let claim = design.claims.about(attack);
+        if attack == Attack::ShortTags && !scenes::tags_in_bound(&self.counts) {
+            // One trial shows no rate: only all together are out of bound.
+            self.worst_by_level.iter_mut().for_each(|worst| *worst = Verdict::Forged);
+        }
+        let agrees = !self.worst_by_level.is_empty() && self.worst_by_level.iter().all(|worst| claim == Some(*worst));
+        let has_levels = attack == Attack::ReplayBelowLevel;
+        Outcome {
+            attack,
+            worst: self.worst_by_level.iter().copied().max().unwrap_or(Verdict::NotApplicable),
+            histogram: self.histogram,
+            counts: self.counts,
+            worst_by_level: if has_levels { self.worst_by_level } else { Vec::new() },
+            claim,
+            agrees,
+            examples: self.examples,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What sits on the bus between the chip and the memory while the victim runs: an interposer, or a module that lies.
+//!
+//! The victim's scheme runs over [`Tapped`], which is a functional memory behind a [`Tap`]. The tap sees slots and bytes,
+//! nothing else. It can meddle with writes and make two addresses name one cell; the memory has a ghost cell for every
+//! cell, at a distance of its whole size.
+
+use protection::media::Media;
+use protection::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use protection::ways::Functional;
+use sim::lock::Mode;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, ready};
+use units::{Line, LineAddr};
+
+/// What is done to a write on the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meddling {
+    /// It passes.
+    Pass,
+    /// It never arrives.
+    Drop,
+    /// It arrives when the tap lets go.
+    Delay,
+    /// It arrives, and once more when the tap lets go.
+    Duplicate,
+    /// It arrives just after the next write of the same slot.
+    Reorder,
+}
+
+/// How addresses reach cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alias {
+    /// Each has a cell of its own.
+    None,
+    /// The highest bit of the address is ignored: a ghost address reaches the cell of the true one.
+    Ghost,
+    /// True addresses reach the ghost cells.
+    Diverted,
+}
+
+/// The device on the bus.
+pub struct Tap {
+    slots: u64,
+    meddling: Cell<Meddling>,
+    /// The only slot meddled with, or all.
+    only: Cell<Option<Slot>>,
+    alias: Cell<Alias>,
+    held: RefCell<Vec<(Slot, Untrusted)>>,
+}
+
+impl Tap {
+    /// Meddles with writes from now on, of one slot or of all.
+    pub fn meddle(&self, meddling: Meddling, only: Option<Slot>) {
+        self.meddling.set(meddling);
+        self.only.set(only);
+    }
+
+    /// Connects addresses and cells otherwise from now on.
+    pub fn connect(&self, alias: Alias) {
+        self.alias.set(alias);
+    }
+
+    /// The ghost of a slot.
+    pub fn ghost(&self, slot: Slot) -> Slot {
+        Slot(slot.0 + self.slots)
+    }
+
+    fn cell(&self, slot: Slot) -> Slot {
+        match self.alias.get() {
+            Alias::None => slot,
+            Alias::Ghost => Slot(slot.0 % self.slots),
+            Alias::Diverted => Slot(slot.0 % self.slots + self.slots),
+        }
+    }
+
+    /// What arrives at the cells, in order, when this write is sent.
+    fn arriving(&self, slot: Slot, content: Untrusted) -> Vec<(Slot, Untrusted)> {
+        let concerned = self.only.get().is_none_or(|only| only == slot);
+        let mut held = self.held.borrow_mut();
+        match self.meddling.get() {
+            Meddling::Drop if concerned => Vec::new(),
+            Meddling::Delay if concerned => {
+                held.push((slot, content));
+                Vec::new()
+            }
+            Meddling::Duplicate if concerned => {
+                held.push((slot, content));
+                vec![(slot, content)]
+            }
+            Meddling::Reorder if concerned => match held.iter().position(|(waiting, _)| *waiting == slot) {
+                Some(index) => vec![(slot, content), held.swap_remove(index)],
+                None => {
+                    held.push((slot, content));
+                    Vec::new()
+                }
+            },
+            _ => vec![(slot, content)],
+        }
+    }
+}
+
+/// A functional memory behind a tap.
+pub struct Tapped {
+    memory: Functional,
+    tap: Tap,
+}
+
+impl Tapped {
+    /// A blank memory of this many slots, and a tap that does nothing yet.
+    pub fn new(slots: u64) -> Tapped {
+        let tap = Tap {
+            slots,
+            meddling: Cell::new(Meddling::Pass),
+            only: Cell::new(None),
+            alias: Cell::new(Alias::None),
+            held: RefCell::new(Vec::new()),
+        };
+        Tapped { memory: Functional::new(2 * slots), tap }
+    }
+
+    /// The chips, ghost cells above.
+    pub fn media(&self) -> &RefCell<Media> {
+        &self.memory.media
+    }
+
+    /// The tap.
+    pub fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// The memory behind.
+    pub fn memory(&self) -> &Functional {
+        &self.memory
+    }
+
+    /// Stops meddling; whatever was held back arrives.
+    pub fn let_go(&self) {
+        self.tap.meddle(Meddling::Pass, None);
+        for (slot, content) in self.tap.held.borrow_mut().drain(..) {
+            self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
+        }
+    }
+
+    /// A write by somebody who uses no protection.
+    pub fn put(&self, slot: Slot, content: &Line) {
+        self.memory.media.borrow_mut().write(self.tap.cell(slot), content);
+    }
+}
+
+impl Verbs for Tapped {
+    type Guard<'a> = ();
+
+    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+        self.memory.fetch(self.tap.cell(slot), role)
+    }
+
+    fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
+        for (slot, content) in self.tap.arriving(slot, content) {
+            self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
+        }
+        ready(())
+    }
+
+    fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = ()> {
+        self.memory.lock(name, mode)
+    }
+
+    fn release(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.release(line, plaintext);
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.memory.fault(fault);
+    }
+
+    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<crypto::Nonce>) {
+        self.memory.boot(line, install);
+    }
+
+    fn sealed(&self, nonce: &crypto::Nonce, plaintext: &Line) {
+        self.memory.sealed(nonce, plaintext);
+    }
+}
