@@ -91,13 +91,15 @@ fn is_key_schedule(bytes: &[u8]) -> bool {
         let bytes = &bytes[4 * index..4 * index + 4];
         bytes.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
     };
-    // Blank and nearly blank memory obeys too, and is no key.
+    // Blank and nearly blank memory obeys too, and so do nodes with few children; neither is a key.
+    const BLANK_WORDS_MAX: usize = 4;
+    let blank_words = (0..SCHEDULE_BYTES / 4).filter(|index| word(*index) == 0).count();
     let distinct = bytes[..LINE_BYTES].iter().fold(0_u128, |seen, byte| seen | 1 << (byte % 128)).count_ones();
     let broken = || {
         let checked = (4..SCHEDULE_BYTES / 4).filter(|index| index % 4 != 0);
         checked.map(|index| (word(index) ^ word(index - 1) ^ word(index - 4)).count_ones()).sum::<u32>()
     };
-    distinct > 20 && broken() <= BROKEN_MAX
+    distinct > 20 && blank_words <= BLANK_WORDS_MAX && broken() <= BROKEN_MAX
 }
 
 #[cfg(test)]
