@@ -22,6 +22,7 @@ use std::time::Instant;
 
 type Line = [u8; 64];
 type Failure = Box<dyn std::error::Error>;
+type Named = (&'static str, Box<dyn Engine>);
 
 /// Lines in a repetition: with their tags and nonces they fill half of a first-level cache.
 const LINES: usize = 256;
@@ -143,8 +144,8 @@ impl Engine for OpenSsl {
 }
 
 /// Everybody, with a name.
-fn engines() -> Result<Vec<(&'static str, Box<dyn Engine>)>, Failure> {
-    let mut engines: Vec<(&'static str, Box<dyn Engine>)> = Vec::new();
+fn engines() -> Result<Vec<Named>, Failure> {
+    let mut engines: Vec<Named> = Vec::new();
     for (name, instructions, lines_in_a_call) in [
         ("casemate, VAES", Instructions::Vaes, LINES),
         ("casemate, AES-NI", Instructions::AesNi, LINES),
