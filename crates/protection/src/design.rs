@@ -179,8 +179,13 @@ impl Parts {
     /// What a reviewer would object to, in a word each; empty for a design without weak choices.
     pub fn weaknesses(&self) -> Vec<&'static str> {
         let cipher = self.cipher.weaknesses(self.counters != CounterChoice::None);
-        let stale = (self.tree.kind == TreeKind::None).then_some("no freshness");
-        cipher.chain(self.mac.weaknesses(self.cipher)).chain(stale).collect()
+        let fresh_counters = matches!(self.tree.kind, TreeKind::Bonsai | TreeKind::Counters);
+        let freshness = [
+            (self.tree.kind == TreeKind::None, "no freshness"),
+            (fresh_counters && self.mac.ignores_version(), "fresh counters, but tags that ignore them"),
+        ];
+        let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));
+        cipher.chain(self.mac.weaknesses(self.cipher)).chain(freshness).collect()
     }
 
     fn geometry(&self, name: &str, size: Bytes) -> Result<Geometry, String> {

@@ -97,6 +97,13 @@ impl MacDesign {
         matches!(self.code, M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks)
     }
 
+    /// Whether nothing ties a line's tag to its version: old data with its old tag passes under any counter.
+    pub(super) fn ignores_version(&self) -> bool {
+        let covered = self.has_nonce() || self.covers.contains(&Covered::Counter);
+        // Under another counter, plaintext comes out wrong, and a tag over it does not fit.
+        self.code != MacChoice::None && self.over == Over::Ciphertext && !covered
+    }
+
     /// The rule that the authentication breaks by itself or beside this cipher, if any.
     pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<String> {
         use MacChoice as M;
