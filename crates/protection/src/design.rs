@@ -130,7 +130,7 @@ impl Parts {
         }
         self.tree.check(self)?;
         if let Some(rule) = self.mac.broken_rule(self.cipher) {
-            return Err(rule);
+            return Err(rule.to_owned());
         }
         let caches = [("counters", self.caches.counters), ("tags", self.caches.tags), ("nodes", self.caches.nodes)];
         caches.into_iter().try_for_each(|(name, size)| self.geometry(name, size).map(drop))

@@ -7,8 +7,8 @@
 //! ```
 //! Every chunk can be encrypted ahead for a guessed plaintext and compared when its ciphertext arrives, and so can its tag:
 //! this is what ciphertext speculation needs. The paper keeps one code for each chunk but does not say which. Here it is
-//! the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004), cut to an equal
-//! share of the tag's bits.
+//! the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004), cut to its share
+//! of the tag's bits.
 //!
 //! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then its two
 //! halves are chained: `R = E(E(first ^ L) ^ second)`.
@@ -126,15 +126,18 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineMac for OcbChunks<C>
 where
     Block<C>: Dbl,
 {
-    /// The chunks' tags, each cut to its share of `bits`, the first chunk's at the top.
+    /// The chunks' tags, each cut to its share of `bits`, the first chunk's at the top. If they cannot be shared equally,
+    /// the first chunks have one more.
     ///
     /// # Panics
-    /// If the bits cannot be shared equally.
+    /// If there are fewer bits than chunks.
     fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> u64 {
-        let share = bits / Self::chunks();
-        assert!(bits.is_multiple_of(Self::chunks()), "{bits} bits for {} chunks", Self::chunks());
+        let (share, rest) = (bits / Self::chunks(), bits % Self::chunks());
         let tags = self.chunk_tags(nonce, plaintext);
-        tags.chunks(C::block_size()).fold(0, |tag, chunk| tag << share | first_bits(chunk, share))
+        (0..).zip(tags.chunks(C::block_size())).fold(0, |tag, (index, chunk)| {
+            let bits = share + u32::from(index < rest);
+            tag << bits | first_bits(chunk, bits)
+        })
     }
 }
 
@@ -185,6 +188,16 @@ mod tests {
         assert_eq!((mode.seal(&at, &text), mode.chunk_tags(&at, &text)), by_definition(&cipher, &at, &text));
         let (mode, cipher) = (OcbChunks::<TdesEde3>::new(&tdes), tdes.cipher::<TdesEde3>());
         assert_eq!((mode.seal(&at, &text), mode.chunk_tags(&at, &text)), by_definition(&cipher, &at, &text));
+    }
+
+    #[test]
+    fn bits_that_cannot_be_shared_equally_go_to_the_first_chunks() {
+        let mode = OcbChunks::<Aes128>::new(&Key([3; 16]));
+        let (at, text) = (nonce(2, 2), [7; 64]);
+        let whole = mode.chunk_tags(&at, &text);
+        let first = |chunk: usize, bits: u32| u64::from(whole[16 * chunk]) >> (8 - bits);
+        let expected = first(0, 3) << 7 | first(1, 3) << 4 | first(2, 2) << 2 | first(3, 2);
+        assert_eq!(mode.tag(&at, &text, 10), expected);
     }
 
     #[test]

@@ -105,9 +105,8 @@ impl MacDesign {
     }
 
     /// The rule that the authentication breaks by itself or beside this cipher, if any.
-    pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<String> {
+    pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<&'static str> {
         use MacChoice as M;
-        let chunks = cipher.ocb_chunks();
         let is_ocb = matches!(self.code, M::Ocb | M::OcbChunks);
         let rules = [
             (
@@ -120,7 +119,7 @@ impl MacDesign {
                 "mac.code = \"ocb\" is the tag of OCB over whole lines: set cipher = \"aes128-ocb\"",
             ),
             (
-                self.code == M::OcbChunks && chunks.is_none(),
+                self.code == M::OcbChunks && cipher.ocb_chunks().is_none(),
                 "mac.code = \"ocb-chunks\" is the tag of OCB in chunks: set cipher = \"aes128-ocb-chunks\" or \
                  \"tdes-ocb-chunks\"",
             ),
@@ -138,11 +137,7 @@ impl MacDesign {
             ),
             (!(8..=64).contains(&self.tag_bits), "mac.tag_bits must lie between 8 and 64"),
         ];
-        if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
-            return Some(rule.to_owned());
-        }
-        let chunks = chunks.filter(|chunks| self.code == M::OcbChunks && !self.tag_bits.is_multiple_of(*chunks))?;
-        Some(format!("mac.tag_bits is shared by {chunks} chunks and must be a multiple of that: set mac.tag_bits = 64"))
+        rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
     /// Builds the part, if there is one.
