@@ -8,7 +8,7 @@ RECORDER := python/casemate/libcasemate_recorder.so
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
-.PHONY: demo test bench sample docs build check-rust check-python clean help
+.PHONY: demo test bench sample campaign docs build check-rust check-python clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, 
 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
 	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
+
+campaign: build ## Carry out every attack 100,000 times on every design: about half an hour on two cores; goes on from its log
+	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 docs: build ## Build the Rust documentation and the schemas of all results
 	cargo doc --workspace --no-deps --locked

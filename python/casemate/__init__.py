@@ -15,6 +15,7 @@ from casemate._core import CasemateError, __version__
 from casemate.api import (
     attack,
     attacks,
+    campaign,
     design,
     designs,
     exhaustive,
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "attack",
     "attacks",
+    "campaign",
     "design",
     "designs",
     "exhaustive",

@@ -2,6 +2,7 @@
 
 import re
 
+_SECONDS: dict[str, int] = {"s": 1, "m": 60, "h": 3600}
 _SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 COUNT_MAX = 2**63 - 1
@@ -25,6 +26,14 @@ def parse_count(text: str) -> int:
     if numerator % denominator:
         raise ValueError(f"'{text}' is not a whole number of instructions")
     return parts + numerator // denominator
+
+
+def parse_seconds(text: str) -> float:
+    """A length of time in seconds: `90s`, `10m`, `1.5h`. Raises `ValueError` with what was expected."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh])", text.strip(), re.IGNORECASE)
+    if not match:
+        raise ValueError(f"'{text}' is not a length of time: expected a number and its unit, as in 90s, 10m or 1.5h")
+    return float(match[1]) * _SECONDS[match[2].lower()]
 
 
 def count(number: int) -> str:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from casemate import _core
 from casemate._core import CasemateError
-from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
+from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
 from casemate.results.catalogue import Attack, DesignInfo, Layout, Machine, Workload
 from casemate.results.explain import Explanation, OnChip, Row
 from casemate.results.origin import Recording, TraceInfo
@@ -238,6 +238,27 @@ def attack(
     """Carries attacks out against a design: all of them, or only `row`."""
     spec = json.dumps({"trials": trials, "seed": seed, "row": row})
     return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
+
+
+def campaign(
+    designs: Sequence[str],
+    log: str | os.PathLike[str],
+    *,
+    row: str | None = None,
+    trials: int | None = None,
+    budget_seconds: float | None = None,
+    seed: int = 1,
+    progress: Told | None = None,
+) -> Campaign:
+    """Carries out many trials of attacks, on all processors, until each row has `trials` of them or the time is over.
+
+    What is done is added to `log`, and what is there already is not done again. A budget of zero only reads the log.
+    """
+    spec = {
+        "designs": list(designs), "row": row, "seed": seed, "trials": trials, "budget_seconds": budget_seconds,
+        "log": str(log),
+    }  # fmt: skip
+    return Campaign.model_validate_json(_core.campaign_with_log(json.dumps(spec), _relay(progress)))
 
 
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:

@@ -1,11 +1,14 @@
 """Campaigns over several designs: what is complete is kept when Ctrl-C is pressed."""
 
+import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from casemate import api
+from casemate.amounts import short_count
 from casemate.progress import Steps
-from casemate.results.attack import AttackResults, ExhaustiveReport
+from casemate.results.attack import AttackResults, Campaign, ExhaustiveReport
 from casemate.results.catalogue import worse
 
 T = TypeVar("T")
@@ -30,6 +33,42 @@ def attack(designs: Sequence[str], row: str | None, trials: int, seed: int, step
     )
     agrees = all(report.agrees for report in reports)
     return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
+
+
+def long(
+    designs: Sequence[str],
+    row: str | None,
+    trials: int | None,
+    budget_seconds: float | None,
+    seed: int,
+    log: Path,
+    steps: Steps,
+) -> AttackResults:
+    """Many trials of all attacks, or only of `row`, with a log. After Ctrl-C, what the log holds."""
+    rows = len(designs) * (1 if row else len(api.attacks()))
+    begun = time.monotonic()
+
+    def tell(progress: dict[str, Any] | None) -> None:
+        if progress:
+            shares = [progress["done"] / (rows * trials)] if trials else []
+            shares += [(time.monotonic() - begun) / budget_seconds] if budget_seconds else []
+            done = f"{short_count(progress['done'])} trials, {short_count(progress['least'])} or more of each attack"
+            steps.begin(0, done)
+            steps.tell({"done": min(max(shares), 1.0), "of": 1})
+
+    def run(budget: float | None) -> Campaign:
+        return api.campaign(designs, log, row=row, trials=trials, budget_seconds=budget, seed=seed, progress=tell)
+
+    interrupted = False
+    try:
+        found = run(budget_seconds)
+    except KeyboardInterrupt:
+        found, interrupted = run(0.0), True
+    agrees = all(report.agrees for report in found.reports)
+    return AttackResults(
+        reports=found.reports, agrees=agrees, interrupted=interrupted, log=str(log), resumed=found.resumed,
+        added=found.added,
+    )  # fmt: skip
 
 
 def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import click
 
-from casemate.amounts import parse_count
+from casemate.amounts import parse_count, parse_seconds
 
 
 class Count(click.ParamType[int | Literal["all"]]):
@@ -24,6 +24,21 @@ class Count(click.ParamType[int | Literal["all"]]):
             return "all"
         try:
             return parse_count(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class Seconds(click.ParamType[float]):
+    """A length of time, as in `10m`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number of seconds."""
+        if isinstance(value, float):
+            return value
+        try:
+            return parse_seconds(value)
         except ValueError as error:
             return self.fail(str(error), param, ctx)
 

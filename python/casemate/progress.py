@@ -12,6 +12,8 @@ from rich.text import Text
 from casemate.amounts import short_count
 
 BETWEEN_LINES_SECONDS = 5.0
+BETWEEN_STEPS_SECONDS = 30.0
+"""Between two lines about steps, of which there are long ones."""
 
 
 class _Rate(ProgressColumn):
@@ -99,16 +101,24 @@ class Steps(_Shown):
         )
         self._task = self._bars.add_task(title, total=pieces, piece="")
         self._piece = 0
+        self._console, self._title, self._name = console, title, ""
+        self._started = self._said = time.monotonic()
 
     def begin(self, piece: int, name: str) -> None:
         """Begins a piece of work, counted from zero."""
-        self._piece = piece
+        self._piece, self._name = piece, name
         self._bars.update(self._task, completed=piece, piece=name)
 
     def tell(self, progress: dict[str, Any] | None) -> None:
         """Shows how far the piece is."""
-        if progress:
-            self._bars.update(self._task, completed=self._piece + progress["done"] / max(progress["of"], 1))
+        if not progress:
+            return
+        done = self._piece + progress["done"] / max(progress["of"], 1)
+        self._bars.update(self._task, completed=done)
+        if not self._console.is_terminal and time.monotonic() - self._said >= BETWEEN_STEPS_SECONDS:
+            self._said = time.monotonic()
+            share = f"{100 * done / self._pieces:.0f} %"
+            self._console.print(f"  {self._said - self._started:4.0f} s: {self._title}: {share}, {self._name}")
 
 
 class Finding(_Shown):

@@ -56,6 +56,7 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
         table.add_section()
         table.add_row("[bold]stopped[/]", *(_stopped(report) for report in shown))
         parts.append(table)
+    parts.extend(_counted(reports))
     rows = [(report, row) for report in reports for row in report.rows]
     differing = [(report, row) for report, row in rows if not row.agrees]
     trials = f"{amounts.count(reports[0].trials)} trials each, seeds from {reports[0].seed}"
@@ -73,6 +74,14 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
         if row.examples:
             parts.append(Text(f"    see it again: {row.examples[-1].replay}", style="dim"))
     return Group(*parts)
+
+
+def _counted(reports: Sequence[AttackReport]) -> Iterable[Text]:
+    """What was counted beside the verdicts, where only one attack is shown."""
+    if all(len(report.rows) == 1 for report in reports):
+        for report in reports:
+            for what, number in report.rows[0].counts.items():
+                yield Text(f"  {report.design}: {what}: {amounts.count(number)}", style="dim")
 
 
 def _verdict(worst: Verdict, claim: Verdict | None, agrees: bool) -> Text:

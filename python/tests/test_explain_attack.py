@@ -1,5 +1,6 @@
 """`casemate explain`, `attack`, `list` and `schema`, from the command line."""
 
+import json
 from pathlib import Path
 
 import jsonschema
@@ -52,7 +53,7 @@ def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: P
     said = casemate("attack", "bold.toml")
     assert said.code == 1
     assert "stale ≠ detected" in said.out
-    assert "1 of 15 claims differ" in said.out
+    assert "1 of 36 claims differ" in said.out
     assert "--row replay-data-tag-counter" in said.out
 
 
@@ -64,12 +65,47 @@ def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
     jsonschema.validate(exhaustive.json(), schema)
 
 
+def test_one_attack_by_its_public_name_says_what_was_counted(casemate: Casemate) -> None:
+    said = casemate("attack", "xts", "sc64-bmt", "--attack", "badram", "--trials", "3")
+    assert said.code == 0
+    assert "xts: found by a check at power-on: 3" in said.out
+
+
+def test_a_campaign_with_a_log_goes_on_where_it_was(casemate: Casemate, tmp_path: Path) -> None:
+    schema = casemate("schema", "attack").json()
+    arguments = ("attack", "xts", "none", "--row", "flip-data", "--log", "new/log.jsonl", "--json")
+    first = casemate(*arguments, "--trials", "50").json()
+    assert (first["resumed"], first["added"]) == (0, 100)
+    second = casemate(*arguments, "--trials", "60").json()
+    jsonschema.validate(second, schema)
+    assert (second["resumed"], second["added"]) == (100, 20)
+    assert (
+        second["reports"]
+        == casemate("attack", "xts", "none", "--row", "flip-data", "--trials", "60", "--json").json()["reports"]
+    )
+    timed = casemate("attack", "none", "--row", "flip-data", "--budget", "0.1s")
+    assert timed.code == 0
+    assert "the same command goes on" in timed.err
+    assert (tmp_path / "results" / "attacks.jsonl").is_file()
+
+
+def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: Path) -> None:
+    said = interrupted("attack", "none", "--row", "flip-data", "--budget", "1h", "--log", "log.jsonl", "--json")
+    assert said.code == 130
+    assert said.json()["interrupted"]
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert sum(json.loads(line)["trials"] for line in lines) >= said.json()["reports"][0]["trials"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["attack"], "--all"),
         (["attack", "xtz"], "did you mean 'xts'?"),
         (["attack", "xts", "--row", "flip-dat"], "did you mean 'flip-data'?"),
+        (["attack", "xts", "--attack", "bad-ram"], "did you mean 'badram'?"),
+        (["attack", "xts", "--budget", "10"], "as in 90s, 10m or 1.5h"),
+        (["attack", "xts", "--exhaustive", "--trials", "3"], "takes no --row, --trials, --budget or --log"),
         (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
         (["list", "desings"], "did you mean 'designs'?"),
         (["schema", "runs"], "did you mean 'run'?"),

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Duration;
 use systems::Attack;
 use watching::{Watcher, interruptible};
 use workload::Source;
@@ -188,6 +189,42 @@ fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRe
     to_json(&report)
 }
 
+/// A campaign that may take long, with a log.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongSpec {
+    designs: Vec<String>,
+    /// Only this attack, or all.
+    row: Option<Attack>,
+    seed: u64,
+    /// Trials of each row, or as many as there is time for.
+    trials: Option<u64>,
+    /// How long it may take; nothing if only the trials count.
+    budget_seconds: Option<f64>,
+    log: PathBuf,
+}
+
+/// Carries out many trials of attacks, on all processors, and goes on with what is in the log. Ctrl-C gives up; the log keeps
+/// what was complete.
+#[pyfunction]
+fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let spec: LongSpec = from_json(spec)?;
+    let designs: Result<Vec<_>, _> = spec.designs.iter().map(|name| systems::design(name)).collect();
+    let plan = campaign::Plan {
+        designs: designs.map_err(refused)?,
+        attacks: spec.row.map_or_else(|| Attack::ALL.to_vec(), |row| vec![row]),
+        seed: spec.seed,
+        trials: spec.trials.unwrap_or(u64::MAX),
+        budget: spec.budget_seconds.map(Duration::try_from_secs_f64).transpose().map_err(refused)?,
+    };
+    let report = interruptible(py, &callback, move |progress| {
+        campaign::long(&plan, &spec.log, &mut |told| {
+            progress.tell(serde_json::json!({ "done": told.done, "least": told.least }));
+        })
+    })?;
+    to_json(&report.map_err(refused)?)
+}
+
 /// Flips every stored bit of a small memory. Ctrl-C gives up.
 #[pyfunction]
 fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
@@ -250,6 +287,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
+    module.add_function(wrap_pyfunction!(campaign_with_log, module)?)?;
     module.add_function(wrap_pyfunction!(exhaustive, module)?)?;
     module.add_function(wrap_pyfunction!(window, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)

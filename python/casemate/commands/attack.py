@@ -1,9 +1,14 @@
 """`casemate attack`: attacks on designs, and what the designs claim."""
 
+from pathlib import Path
+
 import click
 
 from casemate import options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
+
+DEFAULT_LOG = Path("results", "attacks.jsonl")
+DEFAULT_TRIALS = 100
 
 EPILOG = """\b
 Examples:
@@ -11,7 +16,11 @@ Examples:
   casemate attack --all                            all designs, side by side
   casemate attack ctr-mac --row replay-data-tag --seed 7 --trials 1
                                                    one trial of one attack, as a verdict's replay line says
+  casemate attack --all --attack badram            one attack on all designs; `casemate list attacks` names all
   casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, each by itself
+  casemate attack --all --budget 10m               as many trials as fit; the next time goes on from the log
+  casemate attack --all --trials 100000 --log FILE
+                                                   so many trials of each, in as many runs as it takes
 
 \b
 Verdicts, from what the defender wants to what it fears:
@@ -28,6 +37,9 @@ Verdicts, from what the defender wants to what it fears:
 A campaign proves no security: it says that under these attackers and seeds these attacks ended so. Every design file
 claims how each attack ends at worst; a difference either way, worse or better, is shown and counted.
 
+A log is text, a JSON object a line, and is only ever added to. Trial number i of an attack depends on its seed alone,
+so many short runs add up to one long one. Ctrl-C loses at most the trials under way.
+
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C.
 """
@@ -36,12 +48,14 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @click.command("attack", epilog=EPILOG)
 @click.argument("designs", nargs=-1, metavar="[DESIGN...]")
 @click.option("--all", "every", is_flag=True, help="All built-in designs.")
-@click.option("--row", metavar="ATTACK", help="Only this attack (see `casemate list attacks`).")
+@click.option("--row", "--attack", "row", metavar="ATTACK", help="Only this attack (see `casemate list attacks`).")
 @click.option(
-    "--trials", type=click.IntRange(1, 10**12), default=100, metavar="N", help="Trials of each attack.  [default: 100]"
+    "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
 )
 @options.seed
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
+@click.option("--budget", type=options.Seconds(), metavar="TIME", help="Go on for this long, as in 90s, 10m or 2h.")
+@click.option("--log", type=options.file, metavar="FILE", help=f"Go on from this file.  [with --budget: {DEFAULT_LOG}]")
 @screen.as_json
 @click.pass_context
 def command(
@@ -49,9 +63,11 @@ def command(
     designs: tuple[str, ...],
     every: bool,
     row: str | None,
-    trials: int,
+    trials: int | None,
     seed: int,
     exhaustive: bool,
+    budget: float | None,
+    log: Path | None,
     as_json: bool,
 ) -> int:
     """Attack designs, and compare what happens with what they claim.
@@ -61,26 +77,41 @@ def command(
     """
     if every == bool(designs):
         raise click.UsageError("expected designs, or --all for every built-in one", context)
-    from casemate import api, campaigns, tables
+    is_long = budget is not None or log is not None
+    if exhaustive and (is_long or row is not None or trials is not None):
+        raise click.UsageError(
+            "--exhaustive flips every bit once: it takes no --row, --trials, --budget or --log", context
+        )
+    from casemate import amounts, api, campaigns, tables
     from casemate.names import OneOf
     from casemate.progress import Steps
 
     names = [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))
     if row is not None:
         OneOf("attack", [attack.name for attack in api.attacks()]).convert(row, None, context)
-    with Steps(screen.notices(), "flipping bits" if exhaustive else "attacking", len(names)) as steps:
+    title = "flipping bits" if exhaustive else "attacking"
+    with Steps(screen.notices(), title, 1 if is_long else len(names)) as steps:
         if exhaustive:
             results = campaigns.exhaustive(names, steps)
+        elif is_long:
+            goal = trials if budget is not None else trials or DEFAULT_TRIALS
+            results = campaigns.long(names, row, goal, budget, seed, log or DEFAULT_LOG, steps)
         else:
-            results = campaigns.attack(names, row, trials, seed, steps)
+            results = campaigns.attack(names, row, trials or DEFAULT_TRIALS, seed, steps)
     if as_json:
         screen.print_json(results)
     elif results.reports:
         screen.results().print(tables.verdict_tables(results.reports))
     elif results.exhaustive:
         screen.results().print(tables.exhaustive_table(results.exhaustive, results.agrees))
-    if results.interrupted:
+    if results.log is not None:
+        screen.notices().print(
+            f"{results.log}: {amounts.count(results.resumed)} trials were there, "
+            f"{amounts.count(results.added)} are new; the same command goes on"
+        )
+    if results.interrupted and results.log is None:
         complete = len(results.reports) + len(results.exhaustive)
         screen.notices().print(f"stopped by Ctrl-C: {complete} of {len(names)} designs are complete")
+    if results.interrupted:
         return EXIT_INTERRUPTED
     return 0 if results.agrees else EXIT_NO

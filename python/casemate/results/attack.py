@@ -1,5 +1,7 @@
 """What attacks did to designs, and whether that is what the designs claim."""
 
+from pydantic import Field
+
 from casemate.results.base import Result
 from casemate.results.catalogue import STOPPED, Verdict
 
@@ -28,7 +30,7 @@ class Outcome(Result):
     """What the attacker did."""
     histogram: dict[Verdict, int]
     """How often each verdict came out. Attacks that are tried at several levels count once for each."""
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = Field(default_factory=dict)
     """What was counted in all trials together, by what it is; empty for attacks of which only the end matters."""
     worst: Verdict
     """The worst verdict."""
@@ -91,6 +93,19 @@ class ExhaustiveReport(Result):
     """The worst verdict of all."""
 
 
+class Campaign(Result):
+    """What is known after many trials of attacks, done in one run or in several."""
+
+    reports: tuple[AttackReport, ...]
+    """A report for each design; attacks may differ in their trials, of which it states the least."""
+    resumed: int
+    """Trials that the log held before."""
+    added: int
+    """Trials of this run."""
+    complete: bool
+    """Whether every attack has all its trials."""
+
+
 class AttackResults(Result):
     """Attacks on several designs."""
 
@@ -101,7 +116,13 @@ class AttackResults(Result):
     agrees: bool
     """Whether everything ended as claimed."""
     interrupted: bool = False
-    """Whether Ctrl-C was pressed; the reports are those that were complete."""
+    """Whether Ctrl-C was pressed; the reports are those that were complete, or what the log held then."""
+    log: str | None = None
+    """The file that a long campaign goes on from."""
+    resumed: int = 0
+    """Trials that the log held before this run."""
+    added: int = 0
+    """Trials that this run added to the log."""
 
 
 class Protection(Result):

@@ -6,9 +6,7 @@ from pydantic import ConfigDict
 
 from casemate.results.base import Result
 
-Verdict = Literal[
-    "not-applicable", "harmless", "hidden", "detected", "bounded", "garbled", "leaked", "stale", "forged"
-]
+Verdict = Literal["not-applicable", "harmless", "hidden", "detected", "bounded", "garbled", "leaked", "stale", "forged"]
 """How an attack ends, from what the defender wants to what it fears.
 
 * `not-applicable`: there is nothing of the kind to attack.

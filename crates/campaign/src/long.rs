@@ -1,0 +1,306 @@
+//! Long campaigns: many trials of every row, on all processors, with a log that a later run goes on from.
+//!
+//! The log is a text file of one JSON object a line. A line is a tally of consecutive trials of one row, written when they
+//! are done; nothing is ever changed in it. Since trial `i` of a row depends on its seed alone, the lines of several runs
+//! add up to what one run would have given, in whatever pieces it was done. A run that was killed while it wrote leaves a
+//! line without an end, which the next run cuts off.
+//!
+//! A line counts for a design whose parts are the same as when it was written, and for the same first seed. Rows that are
+//! furthest behind go first, so that all rows have about as many trials whenever a run ends.
+
+use crate::campaign::{Options, tally};
+use crate::report::DesignReport;
+use crate::tally::Tally;
+use protection::planted::Planted;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use systems::{Attack, Design};
+use units::random::mix;
+
+/// Trials in the first piece of a row, and the most in any: pieces double the row, so that logs stay short.
+const PIECE_MIN: u64 = 100;
+const PIECE_MAX: u64 = 2_000;
+
+/// What a long campaign is to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The designs.
+    pub designs: Vec<Design>,
+    /// The rows of each.
+    pub attacks: Vec<Attack>,
+    /// The seed of the first trial of each row.
+    pub seed: u64,
+    /// Trials of each row, those in the log included.
+    pub trials: u64,
+    /// How long this run may take; nothing if only the trials count.
+    pub budget: Option<Duration>,
+}
+
+/// What is known after a long campaign, or a part of one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LongReport {
+    /// What came of all trials so far. Rows may differ in their number; each report states the least.
+    pub reports: Vec<DesignReport>,
+    /// Trials that the log held before.
+    pub resumed: u64,
+    /// Trials of this run.
+    pub added: u64,
+    /// Whether every row has all its trials.
+    pub complete: bool,
+}
+
+/// How far a long campaign is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LongProgress {
+    /// Trials done, those in the log included.
+    pub done: u64,
+    /// Trials of the row that is furthest behind.
+    pub least: u64,
+}
+
+/// What is wrong with a log.
+#[derive(Debug)]
+pub enum LogError {
+    /// It cannot be read or written.
+    File(PathBuf, io::Error),
+    /// This line, counted from one, is none of a log.
+    Line(PathBuf, usize, serde_json::Error),
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            LogError::Line(path, line, error) => write!(
+                f,
+                "{}:{line}: this is no line of a campaign's log ({error}): name another file, or remove the line",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+/// A line of the log: some trials of a row.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    design: String,
+    /// A digest of the design's parts, in hexadecimal digits.
+    parts: String,
+    attack: Attack,
+    /// The seed of the row's first trial.
+    seed: u64,
+    /// Trials of the row before these.
+    before: u64,
+    trials: u64,
+    tally: Tally,
+}
+
+/// A row in the making.
+struct Row<'a> {
+    design: &'a Design,
+    parts: String,
+    attack: Attack,
+    tally: Tally,
+    done: u64,
+    /// Whether somebody is at it.
+    taken: bool,
+}
+
+/// Runs a campaign, or goes on with one. `progress` is told after each piece; if it unwinds, the log keeps all pieces that
+/// were complete.
+///
+/// # Errors
+/// A log that cannot be read or written, or that is none.
+///
+/// # Panics
+/// If a design's parts make no sense together, which [`Design::parse`] rules out.
+pub fn long(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LongProgress)) -> Result<LongReport, LogError> {
+    let failed = |error| LogError::File(log.to_owned(), error);
+    let mut rows = rows_of(plan);
+    let text = match fs::read_to_string(log) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(failed)?,
+    };
+    let complete_bytes = text.rfind('\n').map_or(0, |end| end + 1);
+    for (number, line) in text[..complete_bytes].lines().enumerate() {
+        let entry = serde_json::from_str(line).map_err(|error| LogError::Line(log.to_owned(), number + 1, error))?;
+        take_up(&mut rows, plan, entry);
+    }
+    let resumed = rows.iter().map(|row| row.done).sum();
+    let more_to_do = rows.iter().any(|row| row.done < plan.trials) && plan.budget != Some(Duration::ZERO);
+    if more_to_do {
+        let mut file = open(log, complete_bytes as u64).map_err(failed)?;
+        run(plan, &mut rows, &mut |entry, told| {
+            let line = serde_json::to_string(entry).map_err(io::Error::other)? + "\n";
+            file.write_all(line.as_bytes())?;
+            progress(told);
+            Ok(())
+        })
+        .map_err(failed)?;
+    }
+    let done: u64 = rows.iter().map(|row| row.done).sum();
+    let complete = rows.iter().all(|row| row.done >= plan.trials);
+    Ok(LongReport { reports: reports(plan, rows), resumed, added: done - resumed, complete })
+}
+
+fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
+    let row =
+        |design, attack| Row { design, parts: digest(design), attack, tally: Tally::default(), done: 0, taken: false };
+    plan.designs.iter().flat_map(|design| plan.attacks.iter().map(move |attack| row(design, *attack))).collect()
+}
+
+/// A digest of what a design is composed of.
+fn digest(design: &Design) -> String {
+    let parts = serde_json::to_string(&design.parts).unwrap_or_default();
+    format!("{:016x}", parts.bytes().fold(0, |digest, byte| mix(digest ^ u64::from(byte))))
+}
+
+/// Adds a line of the log to its row, if it is about one and goes on where the row is.
+fn take_up(rows: &mut [Row<'_>], plan: &Plan, entry: Entry) {
+    let fits = |row: &&mut Row<'_>| {
+        row.design.name == entry.design
+            && row.parts == entry.parts
+            && row.attack == entry.attack
+            && row.done == entry.before
+            && plan.seed == entry.seed
+    };
+    if let Some(row) = rows.iter_mut().find(fits) {
+        row.tally.add(entry.tally);
+        row.done += entry.trials;
+    }
+}
+
+/// Opens the log at its end, after what it holds of complete lines.
+fn open(log: &Path, complete_bytes: u64) -> io::Result<File> {
+    if let Some(folder) = log.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let file = File::options().create(true).append(true).open(log)?;
+    file.set_len(complete_bytes)?;
+    Ok(file)
+}
+
+/// What is done with each piece.
+type Sink<'a> = dyn FnMut(&Entry, LongProgress) -> io::Result<()> + 'a;
+
+/// What the workers share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    rows: Mutex<Vec<Row<'a>>>,
+    /// A row has become free.
+    freed: Condvar,
+    stop: AtomicBool,
+}
+
+/// Carries the rows on, on all processors, until they have their trials or the time is over.
+fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::Result<()> {
+    let begun = Instant::now();
+    let rows_now = Mutex::new(std::mem::take(rows));
+    let shared = Shared { plan, rows: rows_now, freed: Condvar::new(), stop: AtomicBool::new(false) };
+    let outcome = std::thread::scope(|scope| {
+        // Also if the sink fails or unwinds: the others must end then.
+        let _stop = StopAtEnd(&shared);
+        let (done, pieces) = channel();
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let (done, shared) = (done.clone(), &shared);
+            scope.spawn(move || work(shared, &done));
+        }
+        drop(done);
+        for (entry, told) in pieces {
+            sink(&entry, told)?;
+            if plan.budget.is_some_and(|budget| begun.elapsed() >= budget) {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    });
+    *rows = shared.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcome
+}
+
+/// Ends everybody's work when its owner's does, also by unwinding.
+struct StopAtEnd<'s, 'a>(&'s Shared<'a>);
+
+impl Drop for StopAtEnd<'_, '_> {
+    fn drop(&mut self) {
+        // Under the lock, so that nobody is between looking and waiting.
+        let _rows = self.0.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.stop.store(true, Ordering::Relaxed);
+        self.0.freed.notify_all();
+    }
+}
+
+/// Does one piece after another until there is none left.
+fn work(shared: &Shared<'_>, done: &Sender<(Entry, LongProgress)>) {
+    let _stop = StopAtEnd(shared);
+    while let Some((index, design, attack, before)) = take(shared) {
+        let trials = before.clamp(PIECE_MIN, PIECE_MAX).min(shared.plan.trials - before);
+        let options = Options { trials, seed: shared.plan.seed.wrapping_add(before), planted: Planted::NONE };
+        let tally = tally(design, attack, &options);
+        let mut rows = shared.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        // Sent under the lock: a row's pieces must stand in the log in their order.
+        let sent = done.send(note(shared.plan, &mut rows, index, trials, tally));
+        drop(rows);
+        shared.freed.notify_all();
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// The row that is furthest behind and that nobody is at; the caller now is. Waits for one as long as there may be one.
+fn take<'a>(shared: &Shared<'a>) -> Option<(usize, &'a Design, Attack, u64)> {
+    let mut rows = shared.rows.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let open = || rows.iter().enumerate().filter(|(_, row)| row.done < shared.plan.trials);
+        if shared.stop.load(Ordering::Relaxed) || open().next().is_none() {
+            return None;
+        }
+        if let Some((index, _)) = open().filter(|(_, row)| !row.taken).min_by_key(|(_, row)| row.done) {
+            let row = &mut rows[index];
+            row.taken = true;
+            return Some((index, row.design, row.attack, row.done));
+        }
+        rows = shared.freed.wait(rows).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// Adds a piece to its row, and says so for the log.
+fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tally) -> (Entry, LongProgress) {
+    let row = &mut rows[index];
+    let entry = Entry {
+        design: row.design.name.clone(),
+        parts: row.parts.clone(),
+        attack: row.attack,
+        seed: plan.seed,
+        before: row.done,
+        trials,
+        tally: tally.clone(),
+    };
+    row.tally.add(tally);
+    row.done += trials;
+    row.taken = false;
+    let done = rows.iter().map(|row| row.done).sum();
+    (entry, LongProgress { done, least: rows.iter().map(|row| row.done).min().unwrap_or(0) })
+}
+
+fn reports(plan: &Plan, rows: Vec<Row<'_>>) -> Vec<DesignReport> {
+    let mut rows = rows.into_iter();
+    let report = |design: &Design| {
+        let own: Vec<Row<'_>> = rows.by_ref().take(plan.attacks.len()).collect();
+        let least = own.iter().map(|row| row.done).min().unwrap_or(0);
+        let outcomes = own.into_iter().map(|row| row.tally.outcome(design, row.attack)).collect();
+        DesignReport::of(design, plan.seed, least, outcomes)
+    };
+    plan.designs.iter().map(report).collect()
+}
