@@ -8,6 +8,10 @@ RECORDER := python/casemate/libcasemate_recorder.so
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
+# Property tests draw the same cases each time; `make test SEED=7` draws others.
+SEED ?= 1
+export PROPTEST_RNG_SEED := $(SEED)
+
 .PHONY: demo test bench sample campaign docs build check-rust check-python clean help
 
 help: ## Show this list

@@ -130,7 +130,7 @@ fn crowd(parts: &Parts, seed: u64, age: Option<Age>) -> Result<u64, TestCaseErro
     prop_assert_eq!(machine.memory.pad_reuse(), None);
     read_again(&machine)?;
     let renewed = HOT.iter().zip(young).all(|(line, young)| young.is_none() || majors(&machine, *line) != young);
-    prop_assert!(renewed, "the crowd was not mean enough");
+    prop_assert!(renewed || age.is_none(), "the crowd was not mean enough");
     Ok(machine.executor.clock().event_hash())
 }
 
@@ -192,7 +192,9 @@ proptest! {
     #[test]
     fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
         for design in designs() {
-            crowd(&with_caches(&design.parts, seed), seed, None)?;
+            // Counters of 56 bits have nothing to renew.
+            let age = (design.parts.counters != CounterChoice::Mono56).then_some(Age::BeforeRenewal);
+            crowd(&with_caches(&design.parts, seed), seed, age).map_err(|error| TestCaseError::fail(format!("{}: {error}", design.name)))?;
         }
     }
 }

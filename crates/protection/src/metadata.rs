@@ -131,6 +131,11 @@ impl OnChip {
         self.cache(role).get(slot)
     }
 
+    /// The content of a line, if it is on the chip; nothing moves for it, so that no other line has to leave.
+    pub fn peek(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        self.leaving(slot).or_else(|| self.cache(role).get(slot).copied())
+    }
+
     /// The content of a line for changing, if it is on the chip.
     pub fn edit(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         self.call_back(role, slot);

@@ -34,9 +34,6 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use units::{Line, LineAddr};
 
-/// Lines that are re-encrypted at the same time after an overflow: those whose tags lie in one line.
-const REENCRYPTED_AT_ONCE: usize = mac::TAGS_PER_LINE as usize;
-
 /// A composition of parts, with its state on the chip.
 pub struct Scheme {
     /// Encryption of data.
@@ -310,7 +307,8 @@ impl Scheme {
             .lines(self.counters.group(written), positions)
             .filter(|line| *line != written && line.0 < self.layout.data_lines())
             .collect();
-        for batch in lines.chunks(REENCRYPTED_AT_ONCE) {
+        // At the same time those whose tags lie in one line, so that the smallest cache of tags fetches it once.
+        for batch in lines.chunk_by(|one, next| mac::place(*one).0 == mac::place(*next).0) {
             let parts = batch.iter().map(|&line| self.reencrypt(verbs, line, version(&old, line), version(&new, line)));
             join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
         }

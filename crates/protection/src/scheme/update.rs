@@ -58,7 +58,7 @@ impl Scheme {
             let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
             let Some(content) = self.on_chip(|chip| chip.leaving(slot)) else { return Ok(()) };
             match self.tell_parent(verbs, (slot, role), &content).await? {
-                Told::As(sealed) => self.store_metadata(verbs, slot, role, sealed).await,
+                Told::As(sealed) => self.store_metadata(verbs, (slot, role), &content, sealed).await,
                 Told::Nothing => {}
                 Told::Exhausted => return Err(Fault::Exhausted(LineAddr(slot.0))),
                 Told::Overflow(parent, positions) => {
@@ -69,12 +69,16 @@ impl Scheme {
         }
     }
 
-    /// Stores a line whose parent knows of it, and which thereby has left the chip.
-    async fn store_metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role, sealed: Line) {
-        self.on_chip(|chip| chip.left(slot));
+    /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
+    /// it, for a boot asks without locks.
+    async fn store_metadata<V: Verbs>(&self, verbs: &V, (slot, role): (Slot, Role), content: &Line, sealed: Line) {
         if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_telling()) && self.parent(slot).is_some() {
             verbs.hash().await;
+            if self.on_chip(|chip| chip.leaving(slot) != Some(*content)) {
+                return;
+            }
         }
+        self.on_chip(|chip| chip.left(slot));
         if role != Role::Tag || !self.planted.has(Bug::TagsDropped) {
             verbs.store(slot, role, Untrusted(Some(sealed))).await;
         }
@@ -128,7 +132,8 @@ impl Scheme {
     async fn raise_one<V: Verbs>(&self, verbs: &V, child: (Slot, Role), parent: Parent) -> Result<(), Fault> {
         loop {
             self.bring_parent(verbs, parent).await?;
-            let told = self.on_chip(|chip| match chip.edit(child.1, child.0).copied() {
+            // In the smallest cache, to move the child would push out the parent that was just brought.
+            let told = self.on_chip(|chip| match chip.peek(child.1, child.0) {
                 Some(content) => self.told(chip, parent, child, &content),
                 None => Some(Told::Nothing),
             });
