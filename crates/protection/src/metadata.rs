@@ -77,10 +77,18 @@ impl MetadataCache {
     }
 }
 
+/// One departure of a line: the same line may be called back and leave again with the same content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// What goes to memory.
+    pub content: Line,
+    number: u64,
+}
+
 /// A dirty line that has lost its place in the cache and is not yet in memory.
 struct Leaving {
     slot: Slot,
-    content: Line,
+    departure: Departure,
     /// Somebody is taking care of it.
     claimed: bool,
 }
@@ -91,6 +99,7 @@ pub struct OnChip {
     tags: MetadataCache,
     nodes: MetadataCache,
     leaving: Vec<Leaving>,
+    departures: u64,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
 }
@@ -103,6 +112,7 @@ impl OnChip {
             tags: MetadataCache::new(tags),
             nodes: MetadataCache::new(nodes),
             leaving: Vec::new(),
+            departures: 0,
             root: vec![ZERO_LINE; root_lines].into(),
         }
     }
@@ -131,9 +141,10 @@ impl OnChip {
         self.cache(role).get(slot)
     }
 
-    /// The content of a line, if it is on the chip; nothing moves for it, so that no other line has to leave.
-    pub fn peek(&mut self, role: Role, slot: Slot) -> Option<Line> {
-        self.leaving(slot).or_else(|| self.cache(role).get(slot).copied())
+    /// The content of a line for changing, if it is in a cache: a leaving line is not called back, so that no other has to
+    /// make room for it.
+    pub fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
+        self.cache(role).edit(slot)
     }
 
     /// The content of a line for changing, if it is on the chip.
@@ -145,7 +156,7 @@ impl OnChip {
     /// Enters a verified line. A dirty line that must make room starts leaving.
     pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
         if let Some((slot, content)) = self.cache(role).insert(slot, content, dirty) {
-            self.leaving.push(Leaving { slot, content, claimed: false });
+            self.depart(slot, content);
         }
     }
 
@@ -153,8 +164,14 @@ impl OnChip {
     fn call_back(&mut self, role: Role, slot: Slot) {
         if let Some(index) = self.leaving.iter().position(|leaving| leaving.slot == slot) {
             let leaving = self.leaving.swap_remove(index);
-            self.admit(role, slot, &leaving.content, true);
+            self.admit(role, slot, &leaving.departure.content, true);
         }
+    }
+
+    fn depart(&mut self, slot: Slot, content: Line) {
+        self.departures += 1;
+        let departure = Departure { content, number: self.departures };
+        self.leaving.push(Leaving { slot, departure, claimed: false });
     }
 
     /// A leaving line that nobody takes care of yet; the caller now does.
@@ -164,9 +181,9 @@ impl OnChip {
         Some(leaving.slot)
     }
 
-    /// The content of a line if it is leaving.
-    pub fn leaving(&self, slot: Slot) -> Option<Line> {
-        self.leaving.iter().find(|leaving| leaving.slot == slot).map(|leaving| leaving.content)
+    /// The departure of a line, if it is leaving.
+    pub fn leaving(&self, slot: Slot) -> Option<Departure> {
+        self.leaving.iter().find(|leaving| leaving.slot == slot).map(|leaving| leaving.departure)
     }
 
     /// The line is in memory: it has left.
@@ -181,7 +198,7 @@ impl OnChip {
         for slot in slots {
             if let Some(content) = self.cache(role).take(slot) {
                 self.cache(role).counters.writebacks += 1;
-                self.leaving.push(Leaving { slot, content, claimed: false });
+                self.depart(slot, content);
             }
         }
     }

@@ -355,7 +355,7 @@ impl Scheme {
         let Some(slot) = self.counter_slot(line) else { return Counter::default() };
         let mut chip = self.chip.borrow_mut();
         let counters = match chip.leaving(slot) {
-            Some(content) => content,
+            Some(departure) => departure.content,
             None => chip.get(Role::Counter, slot).copied().unwrap_or_else(|| media.read(slot).examine()),
         };
         self.counters.read(&counters, self.counters.position(line))

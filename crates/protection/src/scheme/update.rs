@@ -13,7 +13,7 @@
 
 use super::Scheme;
 use crate::counter::Overflow;
-use crate::metadata::OnChip;
+use crate::metadata::{Departure, OnChip};
 use crate::planted::Bug;
 use crate::tree::{Node, Parent, Voucher};
 use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
@@ -56,9 +56,9 @@ impl Scheme {
         let role = self.layout.place(slot).0;
         loop {
             let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-            let Some(content) = self.on_chip(|chip| chip.leaving(slot)) else { return Ok(()) };
-            match self.tell_parent(verbs, (slot, role), &content).await? {
-                Told::As(sealed) => self.store_metadata(verbs, (slot, role), &content, sealed).await,
+            let Some(departure) = self.on_chip(|chip| chip.leaving(slot)) else { return Ok(()) };
+            match self.tell_parent(verbs, (slot, role), departure).await? {
+                Told::As(sealed) => self.store_metadata(verbs, (slot, role), departure, sealed).await,
                 Told::Nothing => {}
                 Told::Exhausted => return Err(Fault::Exhausted(LineAddr(slot.0))),
                 Told::Overflow(parent, positions) => {
@@ -71,10 +71,16 @@ impl Scheme {
 
     /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
     /// it, for a boot asks without locks.
-    async fn store_metadata<V: Verbs>(&self, verbs: &V, (slot, role): (Slot, Role), content: &Line, sealed: Line) {
+    async fn store_metadata<V: Verbs>(
+        &self,
+        verbs: &V,
+        (slot, role): (Slot, Role),
+        departure: Departure,
+        sealed: Line,
+    ) {
         if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_telling()) && self.parent(slot).is_some() {
             verbs.hash().await;
-            if self.on_chip(|chip| chip.leaving(slot) != Some(*content)) {
+            if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
                 return;
             }
         }
@@ -89,11 +95,11 @@ impl Scheme {
         &self,
         verbs: &V,
         (slot, role): (Slot, Role),
-        content: &Line,
+        departure: Departure,
     ) -> Result<Told, Fault> {
-        let unchanged = |chip: &OnChip| chip.leaving(slot) == Some(*content);
+        let unchanged = |chip: &OnChip| chip.leaving(slot) == Some(departure);
         let (Some(tree), Some(parent)) = (&self.tree, self.parent(slot)) else {
-            return Ok(if self.on_chip(|chip| unchanged(chip)) { Told::As(*content) } else { Told::Nothing });
+            return Ok(if self.on_chip(|chip| unchanged(chip)) { Told::As(departure.content) } else { Told::Nothing });
         };
         if tree.hashes_before_telling() {
             verbs.hash().await;
@@ -104,7 +110,7 @@ impl Scheme {
                 if !unchanged(chip) {
                     return Some(Told::Nothing);
                 }
-                self.told(chip, parent, (slot, role), content)
+                self.told(chip, parent, (slot, role), &departure.content)
             });
             if let Some(told) = told {
                 return Ok(told);
@@ -114,7 +120,9 @@ impl Scheme {
 
     /// After a write to a covered line of metadata, with eager update: tells everybody above it, up to the root.
     ///
-    /// A line that has left the chip meanwhile has told its parent by that.
+    /// A line that has left the chip meanwhile, or is leaving, tells its parent by that. It is not called back: in the
+    /// smallest cache it would push out the parent that was just brought. One that stays must leave some time, even if it
+    /// came back clean: its copy in memory may be old from now on.
     pub(super) async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
         let Some(tree) = self.tree.as_ref().filter(|tree| tree.is_eager()) else { return Ok(()) };
         let mut child = (leaf, self.layout.place(leaf).0);
@@ -132,8 +140,7 @@ impl Scheme {
     async fn raise_one<V: Verbs>(&self, verbs: &V, child: (Slot, Role), parent: Parent) -> Result<(), Fault> {
         loop {
             self.bring_parent(verbs, parent).await?;
-            // In the smallest cache, to move the child would push out the parent that was just brought.
-            let told = self.on_chip(|chip| match chip.peek(child.1, child.0) {
+            let told = self.on_chip(|chip| match chip.edit_resident(child.1, child.0).copied() {
                 Some(content) => self.told(chip, parent, child, &content),
                 None => Some(Told::Nothing),
             });
