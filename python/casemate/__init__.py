@@ -7,6 +7,7 @@ Run a real program under encryption, authentication and integrity trees; see wha
     >>> results.slowdown("sc64-bmt")
     >>> cm.explain("sc64-bmt", on_chip="tree").critical_path()
     >>> cm.attack("ctr-mac").agrees
+    >>> cm.crash("plp-sp", row="power-loss").agrees
 
 The same is to be had as a command, `casemate`. What cannot be done raises `CasemateError`, whose text says why.
 """
@@ -16,11 +17,13 @@ from casemate.api import (
     attack,
     attacks,
     campaign,
+    crash,
     design,
     designs,
     exhaustive,
     explain,
     layout,
+    losses,
     machines,
     record,
     run,
@@ -44,11 +47,13 @@ __all__ = [
     "attack",
     "attacks",
     "campaign",
+    "crash",
     "design",
     "designs",
     "exhaustive",
     "explain",
     "layout",
+    "losses",
     "machines",
     "record",
     "run",

@@ -14,7 +14,8 @@ from pydantic import TypeAdapter
 from casemate import _core
 from casemate._core import CasemateError
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
-from casemate.results.catalogue import Attack, DesignInfo, Layout, Machine, Workload
+from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Workload
+from casemate.results.crash import CrashReport
 from casemate.results.explain import Explanation, OnChip, Row
 from casemate.results.origin import Recording, TraceInfo
 from casemate.results.run import RunResults
@@ -78,6 +79,11 @@ def workloads() -> tuple[Workload, ...]:
 def attacks() -> tuple[Attack, ...]:
     """All attacks."""
     return TypeAdapter(tuple[Attack, ...]).validate_json(_core.attacks())
+
+
+def losses() -> tuple[Loss, ...]:
+    """All kinds of losses of power."""
+    return TypeAdapter(tuple[Loss, ...]).validate_json(_core.losses())
 
 
 def layout(design: str, *, machine: str = DEFAULT_MACHINE) -> Layout:
@@ -238,6 +244,19 @@ def attack(
     """Carries attacks out against a design: all of them, or only `row`."""
     spec = json.dumps({"trials": trials, "seed": seed, "row": row})
     return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
+
+
+def crash(
+    design: str,
+    *,
+    row: str | None = None,
+    workload: int | None = None,
+    seed: int = 1,
+    progress: Told | None = None,
+) -> CrashReport:
+    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one."""
+    spec = json.dumps({"row": row, "workload": workload, "seed": seed})
+    return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))
 
 
 def campaign(

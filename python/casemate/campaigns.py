@@ -10,6 +10,7 @@ from casemate.amounts import short_count
 from casemate.progress import Steps
 from casemate.results.attack import AttackResults, Campaign, ExhaustiveReport
 from casemate.results.catalogue import worse
+from casemate.results.crash import CrashResults
 
 T = TypeVar("T")
 
@@ -76,6 +77,15 @@ def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:
     reports, interrupted = _each(designs, steps, lambda design: api.exhaustive(design, progress=steps.tell))
     agrees = all(_as_claimed(design, report) for design, report in zip(designs, reports, strict=False))
     return AttackResults(exhaustive=tuple(reports), agrees=agrees, interrupted=interrupted)
+
+
+def crash(designs: Sequence[str], row: str | None, workload: int | None, seed: int, steps: Steps) -> CrashResults:
+    """Losses of power under each design."""
+    reports, interrupted = _each(
+        designs, steps, lambda design: api.crash(design, row=row, workload=workload, seed=seed, progress=steps.tell)
+    )
+    agrees = all(report.agrees for report in reports)
+    return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
 
 
 def _as_claimed(design: str, report: ExhaustiveReport) -> bool:

@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "Run a program under several designs: cost and protection side by side.",
     "explain": "Show the timeline of one read, and what it waits for.",
     "attack": "Attack designs, and compare what happens with what they claim.",
+    "crash": "Cut the power at every point, and see what comes back.",
     "list": "List designs, machines, workloads, attacks or traces.",
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",

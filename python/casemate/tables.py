@@ -10,6 +10,7 @@ from rich.text import Text
 from casemate import amounts
 from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
 from casemate.results.catalogue import SEVERITY, Layout, Verdict
+from casemate.results.crash import CrashReport
 from casemate.results.origin import Exited, Origin, TraceInfo
 from casemate.results.validation import Validation
 from casemate.results.window import Window
@@ -20,6 +21,7 @@ VERDICT_STYLES: dict[Verdict, str] = {
     "hidden": "green",
     "detected": "green",
     "bounded": "green",
+    "unrecoverable": "yellow",
     "garbled": "yellow",
     "leaked": "yellow",
     "stale": "magenta",
@@ -88,6 +90,27 @@ def _verdict(worst: Verdict, claim: Verdict | None, agrees: bool) -> Text:
     if agrees:
         return Text("-" if worst == "not-applicable" else worst, style=VERDICT_STYLES[worst])
     return Text(f"{worst} ≠ {claim or 'no claim'}", style="bold white on red")
+
+
+def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
+    """Designs by kinds of losses: how each ended, and where that differs from the claim."""
+    rows = [row.loss for row in reports[0].rows]
+    table = plain_table("design", *rows, "points", "memories", right=("points", "memories"))
+    for report in reports:
+        cells = [_verdict(row.worst, row.claim, row.agrees) for row in report.rows]
+        table.add_row(report.design, *cells, amounts.count(report.points), amounts.count(report.states))
+    subsets = amounts.count(sum(report.subsets for report in reports))
+    tried = f"{reports[0].workloads} workloads each, {subsets} subsets of what was on its way"
+    differing = [(report, row) for report in reports for row in report.rows if not row.agrees]
+    if not differing:
+        return Group(table, Text(f"All as claimed ({tried}).", style="green"))
+    parts = [Text(f"{len(differing)} claims differ from what happened ({tried}):", style="bold red")]
+    for report, row in differing:
+        parts.append(Text(f"  {report.design}: {row.loss} ended {row.worst}, claimed {row.claim or 'nothing'}"))
+        if row.example:
+            parts.append(Text(f"    {row.example.story} (lines {row.example.workload})", style="dim"))
+            parts.append(Text(f"    see it again: {row.example.replay}", style="dim"))
+    return Group(table, *parts)
 
 
 def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> RenderableType:

@@ -12,13 +12,20 @@ use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr};
 
 /// Everything that was in memory at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Recording(BTreeMap<Slot, Line>);
 
 impl Recording {
     /// Records all slots that were ever written to.
     pub fn of(media: &Media) -> Recording {
         Recording(media.written_slots().map(|(slot, line)| (slot, *line)).collect())
+    }
+
+    /// A memory of so many slots that holds this.
+    pub fn media(&self, slots: u64) -> Media {
+        let mut media = Media::new(slots);
+        self.0.iter().for_each(|(slot, line)| media.write(*slot, line));
+        media
     }
 
     /// What a slot held, if anything had been written to it.

@@ -25,6 +25,8 @@ pub enum Finding {
     FalseAlarmOfCounter,
     /// A node of the tree, at this level, was said not to fit its parent.
     FalseAlarmOfNode(usize),
+    /// The whole memory was said not to fit the root register.
+    FalseAlarmOfRoot,
     /// Something else came out than was written.
     WrongValue,
     /// One pad hid two texts.
@@ -94,6 +96,7 @@ pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
     match fault {
         Fault::Tag(_) => Finding::FalseAlarmOfTag,
         Fault::Exhausted(_) => Finding::Exhausted,
+        Fault::Root => Finding::FalseAlarmOfRoot,
         Fault::Tree(slot) => match victim.map().structure(slot) {
             Structure::Node(level) => Finding::FalseAlarmOfNode(level),
             _ => Finding::FalseAlarmOfCounter,

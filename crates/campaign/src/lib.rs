@@ -12,6 +12,7 @@
 //! * [`mod@exhaustive`]: the flip of every single stored bit.
 //! * [`mod@honest`]: no attacker at all.
 //! * [`mod@ageing`]: no attacker either, but counters just before their ends.
+//! * [`mod@crash`]: losses of power, and what comes back.
 //!
 //! With the feature `planted-bugs` schemes can be built with a deliberate weakness; each must be caught, or the campaigns
 //! are worth nothing.
@@ -23,6 +24,7 @@ pub mod ageing;
 pub mod attacker;
 pub mod bus;
 pub mod campaign;
+pub mod crash;
 pub mod exhaustive;
 pub mod honest;
 pub mod long;
@@ -35,6 +37,7 @@ pub mod victim;
 
 pub use ageing::{AgeingReport, ageing};
 pub use campaign::{Options, attack, attack_all, attack_design, attack_rows, tally};
+pub use crash::{CrashOptions, CrashReport, CrashRow, crash};
 pub use exhaustive::exhaustive;
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};
 pub use long::{LogError, LongProgress, LongReport, Plan, long};

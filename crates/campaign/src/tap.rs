@@ -4,6 +4,7 @@
 //! nothing else. It can meddle with writes and make two addresses name one cell; the memory has a ghost cell for every
 //! cell, at a distance of its whole size.
 
+use protection::domain::Registers;
 use protection::media::Media;
 use protection::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use protection::ways::Functional;
@@ -159,6 +160,10 @@ impl Verbs for Tapped {
             self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
         }
         ready(())
+    }
+
+    fn complete(&self, registers: Registers) {
+        self.memory.complete(registers);
     }
 
     fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = ()> {

@@ -41,6 +41,7 @@ pub struct Victim {
     memory: Tapped,
     oracle: Oracle,
     recordings: Vec<Recording>,
+    seed: u64,
 }
 
 impl Victim {
@@ -51,7 +52,7 @@ impl Victim {
     pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
         let scheme = parts.build_with(DATA_LINES, seed, planted)?;
         let memory = Tapped::new(scheme.layout().total_lines());
-        Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Vec::new() })
+        Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Vec::new(), seed })
     }
 
     /// As [`Victim::blank`], of parts that make sense together.
@@ -120,14 +121,22 @@ impl Victim {
         self.memory.memory().take_fault()
     }
 
-    /// The machine after it was switched off and on: the chip has forgotten everything and draws its keys anew from `seed`.
-    /// The memory holds what an image says.
+    /// The machine after it was switched off and on, over a memory that holds this image. The chip has forgotten everything
+    /// and draws its keys anew from `seed`; but with persistence it has its keys and registers, and recovers.
     ///
     /// # Panics
     /// If the parts make no sense together.
-    pub fn restarted(&self, parts: &Parts, seed: u64, planted: Planted, image: &Recording) -> Victim {
+    pub fn restarted(
+        &self,
+        parts: &Parts,
+        seed: u64,
+        planted: Planted,
+        image: impl IntoIterator<Item = (Slot, Line)>,
+    ) -> Victim {
+        let seed = if parts.persistence.exists() { self.seed } else { seed };
         let fresh = Victim::checked_blank(parts, seed, planted);
-        image.slots().for_each(|(slot, content)| fresh.memory.put(slot, content));
+        image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, &content));
+        run_now(fresh.scheme.recover(&fresh.memory, &self.memory.memory().registers()));
         Victim { oracle: self.oracle.clone(), ..fresh }
     }
 

@@ -6,9 +6,11 @@
 mod ciphers;
 mod keys;
 mod macs;
+mod persistence;
 
 pub use ciphers::CipherChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
+pub use persistence::{Order, PersistenceDesign};
 
 use self::keys::{Keys, Purpose};
 use crate::cipher::Told;
@@ -97,6 +99,9 @@ pub struct Parts {
     /// Caches on the chip.
     #[serde(default)]
     pub caches: CacheDesign,
+    /// Whether and how writes outlive a loss of power.
+    #[serde(default)]
+    pub persistence: PersistenceDesign,
 }
 
 impl Parts {
@@ -129,6 +134,7 @@ impl Parts {
             return Err(rule.to_owned());
         }
         self.tree.check(self)?;
+        self.persistence.check(self)?;
         if let Some(rule) = self.mac.broken_rule(self.cipher) {
             return Err(rule.to_owned());
         }
@@ -172,6 +178,7 @@ impl Parts {
                 self.geometry("nodes", caches.nodes)?,
                 self.tree.root_lines as usize,
             )),
+            persistence: self.persistence,
             planted,
         })
     }

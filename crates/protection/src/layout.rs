@@ -31,6 +31,11 @@ impl Region {
         Slot(self.base + index)
     }
 
+    /// All its slots, in order.
+    pub fn slots(self) -> impl Iterator<Item = Slot> {
+        (self.base..self.base + self.lines).map(Slot)
+    }
+
     fn contains(&self, slot: Slot) -> bool {
         slot.0.wrapping_sub(self.base) < self.lines
     }

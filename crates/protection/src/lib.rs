@@ -12,6 +12,7 @@
 pub mod cipher;
 pub mod counter;
 pub mod design;
+pub mod domain;
 pub mod layout;
 pub mod ledger;
 pub mod mac;

@@ -4,11 +4,14 @@
 //! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
 //! memory has it.
 
-use crate::verbs::{Role, Slot};
+use crate::verbs::{Fault, Role, Slot};
 use derive_more::{AddAssign, Sub};
 use machine::cache::TagArray;
 use serde::Serialize;
-use units::{LINE_BYTES, Line, ZERO_LINE};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// The size of one metadata cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +96,16 @@ struct Leaving {
     claimed: bool,
 }
 
+/// A write that waits to become durable.
+pub struct Waiting {
+    /// Where.
+    pub line: LineAddr,
+    /// What.
+    pub plaintext: Line,
+    /// How it ended, once it has.
+    pub fate: Rc<Cell<Option<Result<(), Fault>>>>,
+}
+
 /// The trusted state of one scheme.
 pub struct OnChip {
     counters: MetadataCache,
@@ -100,6 +113,8 @@ pub struct OnChip {
     nodes: MetadataCache,
     leaving: Vec<Leaving>,
     departures: u64,
+    /// Writes that wait to become durable, in the order in which they came.
+    pub gathering: VecDeque<Waiting>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
 }
@@ -113,6 +128,7 @@ impl OnChip {
             nodes: MetadataCache::new(nodes),
             leaving: Vec::new(),
             departures: 0,
+            gathering: VecDeque::new(),
             root: vec![ZERO_LINE; root_lines].into(),
         }
     }
@@ -145,6 +161,17 @@ impl OnChip {
     /// make room for it.
     pub fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         self.cache(role).edit(slot)
+    }
+
+    /// Memory has this content: a line that holds it needs not be written back.
+    pub fn written_through(&mut self, role: Role, slot: Slot, content: &Line) {
+        self.leaving.retain(|leaving| leaving.slot != slot || leaving.departure.content != *content);
+        let cache = self.cache(role);
+        if let Some(place) = cache.tags.probe(slot.0)
+            && cache.content[place.index()] == *content
+        {
+            cache.tags.share(place);
+        }
     }
 
     /// The content of a line for changing, if it is on the chip.
@@ -212,6 +239,18 @@ impl OnChip {
                 cache.tags.invalidate(key);
             });
         }
+    }
+
+    /// The writes that become durable next: in order, at most so many, and each line once.
+    pub fn gather(&mut self, most: usize) -> Vec<Waiting> {
+        let mut batch: Vec<Waiting> = Vec::new();
+        let fits = |batch: &[Waiting], next: &Waiting| batch.iter().all(|waiting| waiting.line != next.line);
+        while batch.len() < most
+            && let Some(next) = self.gathering.pop_front_if(|next| fits(&batch, next))
+        {
+            batch.push(next);
+        }
+        batch
     }
 
     /// Hits and misses of the counter, tag and node caches.

@@ -51,11 +51,29 @@ pub enum Bug {
     MacWithoutVersion,
     /// After an overflow in a tree node, children get new MACs without being checked.
     RenewalTrustsMemory,
+    /// A tuple is completed without waiting until its lines have arrived.
+    FenceDropped,
+    /// A tuple is completed before its lines are sent.
+    CompleteBeforePersist,
+    /// The counters of a tuple are left to be written back some time.
+    CounterNotPersisted,
+    /// The tags of a tuple are left to be written back some time.
+    TagNotPersisted,
+    /// No register knows of a re-encryption under way.
+    RenewalNotRegistered,
+    /// Recovery forgets about a re-encryption under way before it has ended it.
+    RenewalForgottenEarly,
+    /// A tuple takes the nodes as they are on the chip, with what tuples behind it have changed.
+    StagesShareNodes,
+    /// Recovery takes the root that it computes for the right one.
+    RecoveryAcceptsAnyRoot,
+    /// Recovery leaves the nodes in memory as they are.
+    RecoveryKeepsNodes,
 }
 
 impl Bug {
     /// Every planted bug.
-    pub const ALL: [Bug; 22] = [
+    pub const ALL: [Bug; 31] = [
         Bug::TagWithoutAddress,
         Bug::TagWithoutCounter,
         Bug::ShortComparison,
@@ -78,6 +96,15 @@ impl Bug {
         Bug::RootNotUpdated,
         Bug::MacWithoutVersion,
         Bug::RenewalTrustsMemory,
+        Bug::FenceDropped,
+        Bug::CompleteBeforePersist,
+        Bug::CounterNotPersisted,
+        Bug::TagNotPersisted,
+        Bug::RenewalNotRegistered,
+        Bug::RenewalForgottenEarly,
+        Bug::StagesShareNodes,
+        Bug::RecoveryAcceptsAnyRoot,
+        Bug::RecoveryKeepsNodes,
     ];
 }
 

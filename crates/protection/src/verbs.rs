@@ -3,6 +3,7 @@
 //! The types here carry the trust. What memory returns is [`Untrusted`]; what the core may use is [`Plaintext`], which
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
+use crate::domain::Registers;
 use crate::media::Media;
 use crypto::Nonce;
 use serde::Serialize;
@@ -80,6 +81,8 @@ pub enum Fault {
     Tag(LineAddr),
     /// A counter line or a tree node does not fit its parent.
     Tree(Slot),
+    /// After a loss of power, the memory is not the one that the root register vouches for.
+    Root,
     /// The counter of a data line is at its full width. No attack: a write that needs a new key, and did not happen.
     Exhausted(LineAddr),
 }
@@ -89,17 +92,21 @@ impl fmt::Display for Fault {
         match self {
             Fault::Tag(line) => write!(f, "the tag of line {line} does not fit"),
             Fault::Tree(slot) => write!(f, "slot {slot} does not fit its parent in the tree"),
+            Fault::Root => f.write_str("the memory is not the one that the root register vouches for"),
             Fault::Exhausted(line) => write!(f, "the counter of line {line} is exhausted: memory needs a new key"),
         }
     }
 }
 
-/// What is locked. Locks are always taken upward in this order (a line, its group, then metadata from the leaf to the
-/// root), so no two accesses ever wait for each other.
+/// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
+/// writes, the first stage before all lines and each later one before the nodes of its level), so no two accesses ever
+/// wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
     /// One data line.
     Line(LineAddr),
+    /// A stage of becoming durable: the counters, then each level of the tree, then the root with the queue.
+    Stage(u8),
     /// All lines that are re-encrypted together.
     Group(u64),
     /// One line of metadata.
@@ -129,6 +136,17 @@ pub trait Verbs {
     }
     /// Writes a slot of memory; a blank stays blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
+    /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
+    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
+        self.store(slot, role, Untrusted(Some(*content)))
+    }
+    /// Waits until all that was persisted is in the persistence domain. Where the queue is a part of it, what was accepted
+    /// is.
+    fn fence(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Completes the open tuple and sets the registers that outlive power, in one instant.
+    fn complete(&self, registers: Registers);
     /// Sends this many blocks through the AES engine; takes no time unless a way of running says so.
     fn pad(&self, _blocks: u32) -> impl Future<Output = ()> {
         ready(())

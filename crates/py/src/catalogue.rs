@@ -4,7 +4,7 @@ use crate::{refused, to_json};
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
-use systems::{Attack, Design};
+use systems::{Attack, Design, Loss};
 use units::LINE_BYTES;
 use workload::kernels::{self, Parameter};
 
@@ -60,6 +60,13 @@ pub fn workloads() -> PyResult<String> {
 pub fn attacks() -> PyResult<String> {
     let describe = |attack: &Attack| json!({ "name": attack.name(), "summary": attack.summary().trim() });
     to_json(&Attack::ALL.iter().map(describe).collect::<Vec<_>>())
+}
+
+/// All rows about losses of power.
+#[pyfunction]
+pub fn losses() -> PyResult<String> {
+    let describe = |loss: &Loss| json!({ "name": loss.name(), "summary": loss.summary().trim() });
+    to_json(&Loss::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
 /// Where a design puts data and metadata in a machine's memory.

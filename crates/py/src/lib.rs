@@ -8,7 +8,7 @@ mod catalogue;
 mod programs;
 mod watching;
 
-use campaign::Options;
+use campaign::{CrashOptions, Options};
 use lab::explain::Scenario;
 use lab::sampling::{Detail, SamplingOptions};
 use lab::validate::Extent;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
-use systems::Attack;
+use systems::{Attack, Loss};
 use watching::{Watcher, interruptible};
 use workload::Source;
 
@@ -234,6 +234,34 @@ fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<Str
     to_json(&interruptible(py, &callback, flip_all)?)
 }
 
+/// Losses of power under a design.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CrashSpec {
+    /// Only this row, or all.
+    row: Option<Loss>,
+    /// Only this workload, or all.
+    workload: Option<usize>,
+    seed: u64,
+}
+
+/// Tries losses of power under a design. Ctrl-C gives up.
+#[pyfunction]
+fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let spec: CrashSpec = from_json(spec)?;
+    let design = systems::design(design).map_err(refused)?;
+    let workloads = campaign::crash::workload::all().len();
+    if let Some(only) = spec.workload.filter(|only| *only >= workloads) {
+        return Err(refused(format!("there is no workload {only}: expected 0 to {}", workloads - 1)));
+    }
+    let rows = spec.row.map_or_else(|| Loss::ALL.to_vec(), |row| vec![row]);
+    let options = CrashOptions { rows, workload: spec.workload, seed: spec.seed, ..CrashOptions::default() };
+    let report = interruptible(py, &callback, move |progress| {
+        campaign::crash::crash(&design, &options, &mut |done, of| progress.tell_part(done, of))
+    })?;
+    to_json(&report)
+}
+
 /// Measures the machine against public simulators' figures, all of them or a brief part. Ctrl-C gives up.
 #[pyfunction]
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
@@ -280,6 +308,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::machines, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::losses, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(ratio, module)?)?;
@@ -287,6 +316,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
+    module.add_function(wrap_pyfunction!(crash, module)?)?;
     module.add_function(wrap_pyfunction!(campaign_with_log, module)?)?;
     module.add_function(wrap_pyfunction!(exhaustive, module)?)?;
     module.add_function(wrap_pyfunction!(window, module)?)?;

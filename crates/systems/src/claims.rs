@@ -7,31 +7,39 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-macro_rules! attacks {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
-        /// What an attacker does. Where it has been done in public, it has the name that it has there.
+macro_rules! rows {
+    ($(#[doc = $what:literal])+ $rows:ident: $($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
+        $(#[doc = $what])+
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum Attack { $($(#[doc = $doc])+ $name),* }
+        pub enum $rows { $($(#[doc = $doc])+ $name),* }
 
-        impl Attack {
-            /// Every attack, in the order of the tables.
-            pub const ALL: &'static [Attack] = &[$(Attack::$name),*];
+        impl $rows {
+            /// Every row, in the order of the tables.
+            pub const ALL: &'static [$rows] = &[$($rows::$name),*];
 
             /// The name used in files and on the command line.
             pub fn name(self) -> &'static str {
-                match self { $(Attack::$name => $text),* }
+                match self { $($rows::$name => $text),* }
             }
 
-            /// What the attacker does, in a sentence.
+            /// What is done, in a sentence.
             pub fn summary(self) -> &'static str {
-                match self { $(Attack::$name => concat!($($doc),+)),* }
+                match self { $($rows::$name => concat!($($doc),+)),* }
+            }
+        }
+
+        impl fmt::Display for $rows {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
             }
         }
     };
 }
 
-attacks! {
+rows! {
+    /// What an attacker does. Where it has been done in public, it has the name that it has there.
+    Attack:
     /// Writes bytes of its own over a line of data.
     SpoofData = "spoof-data",
     /// Writes bytes of its own over a stored tag.
@@ -113,10 +121,17 @@ attacks! {
     Denial = "denial",
 }
 
-impl fmt::Display for Attack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+rows! {
+    /// What a loss of power does to a memory that survives it.
+    Loss:
+    /// Cuts the power at every point of short workloads, with every subset of what was on its way, torn at eight bytes.
+    PowerLoss = "power-loss",
+    /// Cuts it again while the machine recovers, up to three times, and lets it recover twice.
+    LossInRecovery = "loss-in-recovery",
+    /// Looks, after recovery, for two texts under one pad.
+    PadReuseAfterLoss = "pad-reuse-after-loss",
+    /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers.
+    TamperingWhileOff = "tampering-while-off",
 }
 
 /// How an attack ends. Ordered from what the defender wants to what it fears.
@@ -133,6 +148,8 @@ pub enum Verdict {
     Detected,
     /// Forgeries passed just as seldom as the length of the tag promises.
     Bounded,
+    /// Nobody tampered, and yet memory is refused: what was written is lost, and the design says so.
+    Unrecoverable,
     /// Wrong bytes came out, and the attacker could not choose them.
     Garbled,
     /// Something about the plaintext was learned.
@@ -157,6 +174,7 @@ impl Verdict {
             Verdict::Hidden => "hidden",
             Verdict::Detected => "detected",
             Verdict::Bounded => "bounded",
+            Verdict::Unrecoverable => "unrecoverable",
             Verdict::Garbled => "garbled",
             Verdict::Leaked => "leaked",
             Verdict::Stale => "stale",
@@ -171,19 +189,19 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The worst end of each attack that a design admits.
+/// The worst end of each row that a design admits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Claims(BTreeMap<Attack, Verdict>);
+#[serde(transparent, bound(deserialize = "Row: Ord + Deserialize<'de>"))]
+pub struct Claims<Row>(BTreeMap<Row, Verdict>);
 
-impl Claims {
-    /// What is claimed about an attack.
-    pub fn about(&self, attack: Attack) -> Option<Verdict> {
-        self.0.get(&attack).copied()
+impl<Row: Ord + Copy> Claims<Row> {
+    /// What is claimed about a row.
+    pub fn about(&self, row: Row) -> Option<Verdict> {
+        self.0.get(&row).copied()
     }
 
-    /// The first attack about which nothing is claimed.
-    pub(crate) fn missing(&self) -> Option<Attack> {
-        Attack::ALL.iter().copied().find(|attack| !self.0.contains_key(attack))
+    /// The first of these rows about which nothing is claimed.
+    pub(crate) fn missing(&self, rows: &[Row]) -> Option<Row> {
+        rows.iter().copied().find(|row| !self.0.contains_key(row))
     }
 }

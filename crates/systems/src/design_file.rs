@@ -1,6 +1,6 @@
 //! A design as its file says it.
 
-use crate::claims::Claims;
+use crate::claims::{Attack, Claims, Loss};
 use crate::error::ConfigError;
 use protection::design::Parts;
 use serde::{Deserialize, Serialize};
@@ -14,14 +14,16 @@ pub struct Design {
     /// What it is, in a sentence.
     pub summary: String,
     /// The class of protection, from C0 (plain memory) up: C1 encryption without counters, C1' counter mode without tags,
-    /// C3 encryption with tags, C4 with freshness.
+    /// C3 encryption with tags, C4 with freshness, C5 with recovery after a loss of power.
     pub design_class: String,
     /// Where it comes from.
     pub source: String,
     /// Its parts.
     pub parts: Parts,
     /// What it claims to withstand.
-    pub claims: Claims,
+    pub claims: Claims<Attack>,
+    /// What it claims about losses of power.
+    pub crash: Claims<Loss>,
 }
 
 impl Design {
@@ -33,8 +35,13 @@ impl Design {
         let design: Design = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
         let rule = |rule| ConfigError::Rule { file: file.to_owned(), rule };
         design.parts.check().map_err(rule)?;
-        match design.claims.missing() {
-            Some(attack) => Err(rule(format!("claims says nothing about '{attack}': every attack needs a claim"))),
+        if let Some(attack) = design.claims.missing(Attack::ALL) {
+            return Err(rule(format!("claims says nothing about '{attack}': every attack needs a claim")));
+        }
+        // Where nothing survives, there is nothing more to lose.
+        let losses = if design.parts.persistence.exists() { Loss::ALL } else { &[Loss::PowerLoss] };
+        match design.crash.missing(losses) {
+            Some(loss) => Err(rule(format!("crash says nothing about '{loss}': add a line to the table [crash]"))),
             None => Ok(design),
         }
     }

@@ -8,7 +8,7 @@ mod design_file;
 mod error;
 mod machine_file;
 
-pub use claims::{Attack, Claims, Verdict};
+pub use claims::{Attack, Claims, Loss, Verdict};
 pub use design_file::Design;
 pub use error::ConfigError;
 pub use machine_file::{LlcConfig, Machine, Memory};

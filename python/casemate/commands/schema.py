@@ -15,6 +15,7 @@ KINDS = {
     "run": "RunResults",
     "result": "Record",
     "attack": "AttackResults",
+    "crash": "CrashResults",
     "explain": "Explanations",
     "record": "Recording",
     "list": "Listing",

@@ -1,7 +1,8 @@
 """Typed results. Every field is described, with its unit; `casemate schema` prints the JSON schemas."""
 
 from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
-from casemate.results.catalogue import Attack, Design, DesignInfo, Layout, Listing, Machine, Verdict, Workload
+from casemate.results.catalogue import Attack, Design, DesignInfo, Layout, Listing, Loss, Machine, Verdict, Workload
+from casemate.results.crash import CrashReport, CrashResults
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.run import Configuration, Failure, Record, RunResults
@@ -15,6 +16,8 @@ __all__ = [
     "AttackResults",
     "Cause",
     "Configuration",
+    "CrashReport",
+    "CrashResults",
     "Design",
     "DesignInfo",
     "ExhaustiveReport",
@@ -23,6 +26,7 @@ __all__ = [
     "Failure",
     "Layout",
     "Listing",
+    "Loss",
     "Machine",
     "OnChip",
     "Origin",

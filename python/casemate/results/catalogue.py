@@ -6,7 +6,18 @@ from pydantic import ConfigDict
 
 from casemate.results.base import Result
 
-Verdict = Literal["not-applicable", "harmless", "hidden", "detected", "bounded", "garbled", "leaked", "stale", "forged"]
+Verdict = Literal[
+    "not-applicable",
+    "harmless",
+    "hidden",
+    "detected",
+    "bounded",
+    "unrecoverable",
+    "garbled",
+    "leaked",
+    "stale",
+    "forged",
+]
 """How an attack ends, from what the defender wants to what it fears.
 
 * `not-applicable`: there is nothing of the kind to attack.
@@ -14,6 +25,7 @@ Verdict = Literal["not-applicable", "harmless", "hidden", "detected", "bounded",
 * `hidden`: what was looked for could not be learned.
 * `detected`: it was reported, and nothing came out.
 * `bounded`: forgeries passed just as seldom as the length of the tag promises.
+* `unrecoverable`: nobody tampered, and yet memory is refused after a loss of power.
 * `garbled`: wrong bytes came out, and the attacker could not choose them.
 * `leaked`: something about the plaintext was learned.
 * `stale`: an older version came out.
@@ -89,6 +101,15 @@ class TreeDesign(Result):
     """When nodes learn of changes."""
 
 
+class PersistenceDesign(Result):
+    """Whether and how writes outlive a loss of power."""
+
+    order: Literal["none", "strict", "pipelined", "coalesced"]
+    """In which order tuples become durable."""
+    lines: int
+    """Lines of data that become durable together, if they may."""
+
+
 class Parts(Result):
     """The parts that a design is composed of."""
 
@@ -119,6 +140,8 @@ class Parts(Result):
     """How versions or tags are kept fresh."""
     caches: CacheDesign
     """Caches on the chip."""
+    persistence: PersistenceDesign
+    """Whether and how writes outlive a loss of power."""
 
 
 class Design(Result):
@@ -136,6 +159,8 @@ class Design(Result):
     """What it is composed of."""
     claims: dict[str, Verdict]
     """The worst end of each attack that it admits."""
+    crash: dict[str, Verdict]
+    """The worst end of each kind of loss of power that it admits."""
 
 
 class DesignInfo(Design):
@@ -187,6 +212,15 @@ class Attack(Result):
     """Its name."""
     summary: str
     """What the attacker does, in a sentence."""
+
+
+class Loss(Result):
+    """A kind of loss of power."""
+
+    name: str
+    """Its name."""
+    summary: str
+    """What is done, in a sentence."""
 
 
 class Region(Result):

@@ -7,7 +7,7 @@ use super::{Ended, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::Victim;
-use units::LineAddr;
+use units::{LineAddr, ZERO_LINE};
 
 /// Sets the neighbour's and the next boot's keys apart from the victim's.
 const OTHER_KEYS: u64 = 0x0b00_7ed0;
@@ -43,14 +43,9 @@ pub fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let images: Vec<_> = stage.victim.attacked(|bus| bus.recordings().to_vec());
     let image = images.get(stage.random.below(images.len() as u64) as usize)?;
     let blanked = stage.random.below(2) == 1;
-    stage.victim = stage.victim.restarted(stage.parts, stage.seed ^ OTHER_KEYS, stage.planted, image);
-    if blanked {
-        stage.victim.attacked(|bus| {
-            for (slot, content) in image.slots() {
-                let kept = matches!(bus.map().structure(slot), Structure::Data | Structure::Tag);
-                bus.write(slot, if kept { content } else { &units::ZERO_LINE });
-            }
-        });
-    }
+    let map = stage.victim.map();
+    let is_kept = |slot| !blanked || matches!(map.structure(slot), Structure::Data | Structure::Tag);
+    let chosen = image.slots().map(|(slot, content)| (slot, if is_kept(slot) { *content } else { ZERO_LINE }));
+    stage.victim = stage.victim.restarted(stage.parts, stage.seed ^ OTHER_KEYS, stage.planted, chosen);
     Some(Ended::new(stage.worst_read(target, Wish::None), target))
 }

@@ -53,7 +53,7 @@ pub enum Age {
 }
 
 /// Writes of one position that are left at most before what its [`Age`] says.
-const WRITES_LEFT: u64 = 8;
+pub const WRITES_LEFT: u64 = 8;
 
 /// What one more write of a position makes of a line of counters.
 enum Next {

@@ -6,7 +6,8 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! How metadata comes to the chip is in [`walk`], how it leaves in [`update`].
+//! How metadata comes to the chip is in [`walk`], how it leaves in [`update`], what follows an overflow in [`renew`]; how
+//! writes outlive a loss of power in [`persist`], and how memory comes back in [`recover`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -14,11 +15,15 @@
 //! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
+mod persist;
+mod recover;
+mod renew;
 mod update;
 mod walk;
 
 use crate::cipher::Cipher;
-use crate::counter::{Age, Counter, Counters, Overflow};
+use crate::counter::{Age, Counter, Counters};
+use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::media::Media;
@@ -26,10 +31,9 @@ use crate::metadata::{CacheCounters, OnChip};
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use arrayvec::ArrayVec;
 use crypto::Nonce;
+use sim::join;
 use sim::lock::Mode;
-use sim::{join, join_all};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use units::{Line, LineAddr};
@@ -46,6 +50,8 @@ pub struct Scheme {
     pub(crate) tree: Option<Tree>,
     /// Where everything lies.
     pub(crate) layout: Layout,
+    /// What becomes durable, and in which order.
+    pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
     pub(crate) planted: Planted,
 }
@@ -134,6 +140,9 @@ impl Scheme {
     }
 
     async fn try_write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
+        if self.persistence.exists() {
+            return self.write_durably(verbs, line, plaintext).await;
+        }
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         let (counter, _group) = self.next_version(verbs, line).await?;
         let (stored, raised) =
@@ -224,16 +233,21 @@ impl Scheme {
         counter: Counter,
         plaintext: &Line,
     ) -> Result<(), Fault> {
+        let ciphertext = self.seal(verbs, line, counter, plaintext).await;
+        let store = verbs.store(self.layout.data_slot(line), Role::Data, Untrusted(Some(ciphertext)));
+        let (_, tagged) = join!(store, self.put_tag(verbs, line, counter, plaintext, &ciphertext));
+        tagged
+    }
+
+    /// Encrypts a line under a counter that it never had before.
+    async fn seal<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
         if self.cipher.blocks() > 0 {
             verbs.pad(self.cipher.blocks()).await;
         }
         if let Some(nonce) = self.cipher.nonce(line, counter) {
             verbs.sealed(&nonce, plaintext);
         }
-        let ciphertext = self.cipher.seal(line, counter, plaintext);
-        let store = verbs.store(self.layout.data_slot(line), Role::Data, Untrusted(Some(ciphertext)));
-        let (_, tagged) = join!(store, self.put_tag(verbs, line, counter, plaintext, &ciphertext));
-        tagged
+        self.cipher.seal(line, counter, plaintext)
     }
 
     /// Tells everybody above a line's counter that it has moved on, if that is to be known at once.
@@ -252,11 +266,28 @@ impl Scheme {
         plaintext: &Line,
         ciphertext: &Line,
     ) -> Result<(), Fault> {
-        let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) else { return Ok(()) };
-        verbs.mac().await;
-        let tag = mac.tag(line, counter, mac.covered(plaintext, ciphertext));
-        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await?;
+        let Some((slot, tag)) = self.new_tag(verbs, line, counter, plaintext, ciphertext).await else { return Ok(()) };
+        self.enter_tag(verbs, line, slot, tag).await?;
         self.raise(verbs, slot).await
+    }
+
+    /// Computes the tag of a line, if there are tags; says in which slot it belongs.
+    async fn new_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        counter: Counter,
+        plaintext: &Line,
+        ciphertext: &Line,
+    ) -> Option<(Slot, u64)> {
+        let (mac, slot) = (self.mac.as_ref()?, self.tag_slot(line)?);
+        verbs.mac().await;
+        Some((slot, mac.tag(line, counter, mac.covered(plaintext, ciphertext))))
+    }
+
+    /// Puts a tag into its place on the chip.
+    async fn enter_tag<V: Verbs>(&self, verbs: &V, line: LineAddr, slot: Slot, tag: u64) -> Result<(), Fault> {
+        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await
     }
 
     /// Moves the counter of a line on, and keeps its group from being re-encrypted until the new version is in memory.
@@ -280,58 +311,6 @@ impl Scheme {
             Err(overflow) => self.renew_group(verbs, slot, line, &overflow).await?,
         };
         Ok((counter, group))
-    }
-
-    /// After an overflow: gives the lines concerned new counters and re-encrypts them, but for the line about to be
-    /// written.
-    ///
-    /// The counters move on first. If tampering stops the re-encryption half-way, the rest of the lines is lost, but no
-    /// later attempt uses the new pads again.
-    async fn renew_group<V: Verbs>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        written: LineAddr,
-        overflow: &Overflow,
-    ) -> Result<Counter, Fault> {
-        let Overflow::Renew { positions } = overflow else { return Err(Fault::Exhausted(written)) };
-        let renew = |counters: &mut Line| {
-            let old = *counters;
-            *counters = self.counters.renew(&old, self.counters.position(written), overflow);
-            (old, *counters)
-        };
-        let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
-        let version = |counters: &Line, line| self.counters.read(counters, self.counters.position(line));
-        let lines: ArrayVec<LineAddr, 128> = self
-            .counters
-            .lines(self.counters.group(written), positions)
-            .filter(|line| *line != written && line.0 < self.layout.data_lines())
-            .collect();
-        // At the same time those whose tags lie in one line, so that the smallest cache of tags fetches it once.
-        for batch in lines.chunk_by(|one, next| mac::place(*one).0 == mac::place(*next).0) {
-            let parts = batch.iter().map(|&line| self.reencrypt(verbs, line, version(&old, line), version(&new, line)));
-            join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
-        }
-        Ok(version(&new, written))
-    }
-
-    /// Moves one line from its old version to its new one. What memory returns is checked first: otherwise a forgery
-    /// would get a valid tag.
-    async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: Counter, new: Counter) -> Result<(), Fault> {
-        let slot = self.layout.data_slot(line);
-        let pad = self.pad_ahead(verbs);
-        let (stored, tag) = join!(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line));
-        if stored.is_blank() {
-            // The traffic is real, the content is not there yet.
-            verbs.store(slot, Role::Data, stored).await;
-            return Ok(());
-        }
-        let plaintext = if self.planted.has(Bug::ReencryptionTrustsMemory) {
-            self.cipher.open(line, old, &stored.examine())
-        } else {
-            self.check_and_open(verbs, line, old, pad, stored, tag?).await?.bytes
-        };
-        self.seal_and_store(verbs, line, new, &plaintext).await
     }
 
     async fn lock_group<'a, V: Verbs>(&self, verbs: &'a V, line: LineAddr, mode: Mode) -> Option<V::Guard<'a>> {

@@ -26,7 +26,7 @@ use units::{Line, LineAddr};
 const RENEWED_AT_ONCE: usize = 8;
 
 /// What came of telling a parent.
-enum Told {
+pub(super) enum Told {
     /// It knows; the child goes to memory like this.
     As(Line),
     /// There is nothing to tell any more: the line stopped leaving, or is no longer on the chip.
@@ -55,8 +55,11 @@ impl Scheme {
     async fn write_back<V: Verbs>(&self, verbs: &V, slot: Slot) -> Result<(), Fault> {
         let role = self.layout.place(slot).0;
         loop {
+            let Some(departure) = self.settled(verbs, slot).await else { return Ok(()) };
             let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-            let Some(departure) = self.on_chip(|chip| chip.leaving(slot)) else { return Ok(()) };
+            if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
+                continue;
+            }
             match self.tell_parent(verbs, (slot, role), departure).await? {
                 Told::As(sealed) => self.store_metadata(verbs, (slot, role), departure, sealed).await,
                 Told::Nothing => {}
@@ -153,7 +156,7 @@ impl Scheme {
         }
     }
 
-    async fn bring_parent<V: Verbs>(&self, verbs: &V, parent: Parent) -> Result<(), Fault> {
+    pub(super) async fn bring_parent<V: Verbs>(&self, verbs: &V, parent: Parent) -> Result<(), Fault> {
         match parent.node {
             Node::Root(_) => Ok(()),
             Node::Stored(above) => self.bring(verbs, above, Role::Node(parent.level as u8), || ()).await,
@@ -161,7 +164,7 @@ impl Scheme {
     }
 
     /// Tells a parent; nothing if it is not on the chip.
-    fn told(&self, chip: &mut OnChip, parent: Parent, child: (Slot, Role), content: &Line) -> Option<Told> {
+    pub(super) fn told(&self, chip: &mut OnChip, parent: Parent, child: (Slot, Role), content: &Line) -> Option<Told> {
         let tree = self.tree.as_ref()?;
         Some(match tree.tell(parent, node_on(chip, parent)?, child, content) {
             Ok(sealed) => Told::As(sealed),
@@ -220,7 +223,7 @@ impl Scheme {
 }
 
 /// The parent's node, if it is on the chip.
-fn node_on(chip: &mut OnChip, parent: Parent) -> Option<&mut Line> {
+pub(super) fn node_on(chip: &mut OnChip, parent: Parent) -> Option<&mut Line> {
     match parent.node {
         Node::Root(line) => chip.root.get_mut(line),
         Node::Stored(slot) => chip.edit(Role::Node(parent.level as u8), slot),

@@ -4,6 +4,7 @@
 //! same caches of metadata and the same check as in the timed run, so that either goes on where the other stopped. Every
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
+use crate::domain::Registers;
 use crate::media::Media;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::{Receiver, TimedMemory};
@@ -45,6 +46,10 @@ impl<R: Receiver> Verbs for AtOnce<R> {
     fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.memory.media().borrow_mut().store(slot, content);
         ready(())
+    }
+
+    fn complete(&self, registers: Registers) {
+        self.memory.complete(registers);
     }
 
     fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {

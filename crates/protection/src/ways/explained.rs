@@ -3,6 +3,7 @@
 //! It is not a third implementation: it asks the way inside and writes down the answer. The operations prove that the
 //! ways agree; the spans are the timeline.
 
+use crate::domain::Registers;
 use crate::media::Media;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crypto::Nonce;
@@ -26,12 +27,18 @@ pub trait Watch {
 }
 
 /// One thing that a scheme did. Locks are not among them: they order the work and do none.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Operation {
     /// Read a slot.
     Fetch(Role, Slot),
     /// Wrote these bytes to a slot, or a blank.
     Store(Role, Slot, Option<Line>),
+    /// Wrote these bytes to a slot as a part of the open tuple.
+    Persist(Role, Slot, Line),
+    /// All that was persisted before has arrived.
+    Fence,
+    /// Completed the open tuple and set the registers.
+    Complete(Registers),
     /// Sent blocks through the AES engine.
     Pad(u32),
     /// Computed a line's authentication code.
@@ -67,6 +74,11 @@ impl<V: Verbs + Watch> Explained<V> {
     /// Everything done so far, in the order in which it was asked for; asking forgets it.
     pub fn take_operations(&self) -> Vec<Operation> {
         self.operations.take()
+    }
+
+    /// How many operations have been asked for since they were last taken.
+    pub fn operations(&self) -> usize {
+        self.operations.borrow().len()
     }
 
     /// The timeline so far, in the order in which spans ended; asking forgets it.
@@ -120,6 +132,22 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.note(Operation::Store(role, slot, (!content.is_blank()).then(|| content.examine())));
         self.record("store", move || role.to_string(), self.inside.store(slot, role, content))
+    }
+
+    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
+        self.note(Operation::Persist(role, slot, *content));
+        self.record("persist", move || role.to_string(), self.inside.persist(slot, role, content))
+    }
+
+    async fn fence(&self) {
+        self.record("fence", || "tuple".to_owned(), self.inside.fence()).await;
+        self.note(Operation::Fence);
+    }
+
+    fn complete(&self, registers: Registers) {
+        self.note(Operation::Complete(registers.clone()));
+        self.mark("complete", "tuple".to_owned());
+        self.inside.complete(registers);
     }
 
     fn pad(&self, blocks: u32) -> impl Future<Output = ()> {

@@ -1,5 +1,6 @@
 //! Functional: every verb is ready at once. Real bytes, no time: what campaigns attack.
 
+use crate::domain::Registers;
 use crate::ledger::PadLedger;
 use crate::media::Media;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
@@ -27,6 +28,7 @@ pub fn run_now<T>(text: impl Future<Output = T>) -> T {
 pub struct Functional {
     /// The memory chips. Attackers may change them between accesses.
     pub media: RefCell<Media>,
+    registers: RefCell<Registers>,
     ledger: RefCell<PadLedger>,
     released: Cell<Option<(LineAddr, Plaintext)>>,
     fault: Cell<Option<Fault>>,
@@ -37,6 +39,7 @@ impl Functional {
     pub fn new(slots: u64) -> Functional {
         Functional {
             media: RefCell::new(Media::new(slots)),
+            registers: RefCell::default(),
             ledger: RefCell::new(PadLedger::default()),
             released: Cell::new(None),
             fault: Cell::new(None),
@@ -51,6 +54,11 @@ impl Functional {
     /// The tampering that the last access reported, if it did; asking forgets it.
     pub fn take_fault(&self) -> Option<Fault> {
         self.fault.take()
+    }
+
+    /// The registers that outlive power.
+    pub fn registers(&self) -> Registers {
+        self.registers.borrow().clone()
     }
 
     /// The ledger of pads.
@@ -71,6 +79,10 @@ impl Verbs for Functional {
     fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.media.borrow_mut().store(slot, content);
         ready(())
+    }
+
+    fn complete(&self, registers: Registers) {
+        self.registers.replace(registers);
     }
 
     fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {

@@ -4,6 +4,7 @@
 //! has a port. The bytes are in [`Media`] all the time: what is timed is encrypted, stored, fetched and checked as well,
 //! so every timed run is also a test.
 
+use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::Media;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
@@ -139,6 +140,8 @@ pub struct TimedCounters {
     pub hashes: u64,
     /// Lines released without anything vouching for them.
     pub released_unverified: u64,
+    /// Tuples that became durable.
+    pub tuples: u64,
 }
 
 /// The memory and the units that all accesses of one machine share.
@@ -153,6 +156,7 @@ pub struct TimedMemory<R> {
     locks: LockTable<LockName>,
     ledger: Option<RefCell<PadLedger>>,
     counters: RefCell<TimedCounters>,
+    registers: RefCell<Registers>,
     receiver: R,
 }
 
@@ -177,6 +181,7 @@ impl<R: Receiver> TimedMemory<R> {
             locks: LockTable::new(clock),
             ledger: ledger.then(RefCell::default),
             counters: RefCell::default(),
+            registers: RefCell::default(),
             receiver,
         }
     }
@@ -198,6 +203,16 @@ impl<R: Receiver> TimedMemory<R> {
         counters.macs = self.mac.items();
         counters.hashes = self.hash.items();
         counters
+    }
+
+    /// The registers that outlive power.
+    pub fn registers(&self) -> Registers {
+        self.registers.borrow().clone()
+    }
+
+    pub(super) fn complete(&self, registers: Registers) {
+        self.counters.borrow_mut().tuples += 1;
+        self.registers.replace(registers);
     }
 
     /// Whether pads are written down.
@@ -295,6 +310,10 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.memory.channels.write(LineAddr(slot.0)).await;
         let waited = self.memory.clock.now() > asked;
         self.last_wait.set((waited.then_some(Cause::Queue), None));
+    }
+
+    fn complete(&self, registers: Registers) {
+        self.memory.complete(registers);
     }
 
     fn pad(&self, blocks: u32) -> impl Future<Output = ()> {

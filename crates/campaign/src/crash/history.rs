@@ -1,0 +1,204 @@
+//! A workload carried out, with everything that it asked of memory, in order.
+//!
+//! It runs on the timed machine, so that writes overlap as they do there: phase-change memory behind a write-pending queue,
+//! as the SecPB paper has it. Metadata caches are tiny in every second history, so that nodes are written back meanwhile.
+
+use super::states::changes_memory;
+use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
+use crate::bus::Recording;
+use crate::victim::TINY_CACHES;
+use machine::channel::Channel;
+use machine::pcm::PcmConfig;
+use protection::counter::{Age, WRITES_LEFT};
+use protection::design::Parts;
+use protection::domain::Registers;
+use protection::layout::Layout;
+use protection::planted::Planted;
+use protection::scheme::Scheme;
+use protection::verbs::{Fault, Plaintext};
+use protection::ways::{Engine, Engines, Explained, Operation, Receiver, Timed, TimedMemory};
+use sim::Executor;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use systems::Design;
+use units::random::Random;
+use units::{Duration, Line, LineAddr, ZERO_LINE};
+
+/// One write of a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// Where.
+    pub line: LineAddr,
+    /// What.
+    pub content: Line,
+    /// How many changes had been asked of memory when it began.
+    pub issued: usize,
+    /// How many had when it returned.
+    pub returned: usize,
+}
+
+/// What a workload did.
+pub struct History {
+    /// The design's parts, with the caches that were used.
+    pub parts: Parts,
+    /// Where things lie.
+    pub layout: Layout,
+    /// Of keys and contents.
+    pub seed: u64,
+    /// A deliberate weakness, or none.
+    pub planted: Planted,
+    /// What the lines held before.
+    pub before: BTreeMap<LineAddr, Line>,
+    /// The memory before.
+    pub memory: Recording,
+    /// The registers before.
+    pub registers: Registers,
+    /// What was asked of memory and changes it, in order.
+    pub operations: Vec<Operation>,
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+}
+
+/// Nobody is on the other side: there are only writes.
+struct Nobody;
+
+impl Receiver for Nobody {
+    fn released(&self, _: LineAddr, _: &Plaintext) {}
+
+    fn fault(&self, fault: Fault) {
+        panic!("nobody tampered, and yet: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+/// A timed machine with one kind of request.
+struct Bench {
+    executor: Executor,
+    scheme: Rc<Scheme>,
+    memory: Rc<TimedMemory<Nobody>>,
+    verbs: Rc<Explained<Timed<Nobody>>>,
+}
+
+impl History {
+    /// Carries a workload out.
+    ///
+    /// # Panics
+    /// If the design's parts make no sense together; if a write alarms or never returns.
+    pub fn of(design: &Design, workload: &Workload, seed: u64, planted: Planted) -> History {
+        let tiny = workload.writes.len() % 2 == 1;
+        let caches = if tiny { TINY_CACHES } else { design.parts.caches };
+        let parts = Parts { caches, ..design.parts.clone() };
+        let mut bench = Bench::new(&parts, seed, planted);
+        let mut random = Random::new(seed);
+        let before = bench.prepare(workload, &mut random);
+        let memory = Recording::of(&bench.memory.media().borrow());
+        let registers = bench.memory.registers();
+        bench.verbs.take_operations();
+        let contents: Vec<(LineAddr, Line)> = workload.writes.iter().map(|line| (*line, random.line())).collect();
+        let mut writes = bench.write(&contents, workload.at_once);
+        let mut operations = bench.verbs.take_operations();
+        let changes = |asked: usize| operations[..asked].iter().filter(|asked| changes_memory(asked)).count();
+        for write in &mut writes {
+            (write.issued, write.returned) = (changes(write.issued), changes(write.returned));
+        }
+        operations.retain(changes_memory);
+        let layout = bench.scheme.layout().clone();
+        History { parts, layout, seed, planted, before, memory, registers, operations, writes }
+    }
+
+    /// Points at which power can fail: before the first change that is asked of memory, and after each.
+    pub fn points(&self) -> usize {
+        self.operations.len() + 1
+    }
+
+    /// How many writes had returned, and how many had begun, when so many changes had been asked of memory.
+    pub fn progress(&self, point: usize) -> (usize, usize) {
+        let returned = self.writes.iter().rposition(|write| write.returned <= point).map_or(0, |last| last + 1);
+        let begun = self.writes.iter().filter(|write| write.issued <= point).count();
+        (returned, begun.max(returned))
+    }
+
+    /// What the lines hold after so many whole writes.
+    pub fn content_after(&self, writes: usize) -> BTreeMap<LineAddr, Line> {
+        let mut content = self.before.clone();
+        content.extend(self.writes[..writes].iter().map(|write| (write.line, write.content)));
+        content
+    }
+}
+
+impl Bench {
+    fn new(parts: &Parts, seed: u64, planted: Planted) -> Bench {
+        let scheme = parts
+            .build_with(DATA_LINES, seed, planted)
+            .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
+        let executor = Executor::new();
+        let channel = Channel::start(executor.clock(), PcmConfig::secpb());
+        let slots = scheme.layout().total_lines();
+        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), false, Nobody));
+        let verbs = Rc::new(Explained::new(Timed::new(&memory)));
+        Bench { executor, scheme: Rc::new(scheme), memory, verbs }
+    }
+
+    /// Gives every line a content, and the first group the age that the workload wants.
+    fn prepare(&mut self, workload: &Workload, random: &mut Random) -> BTreeMap<LineAddr, Line> {
+        let mut contents: Vec<(LineAddr, Line)> = Vec::new();
+        if workload.old {
+            let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
+            self.run(async move { scheme.age(&*verbs, LINES[0], Age::BeforeRenewal).await });
+            // The last of these takes the last version that is left before the overflow.
+            contents.extend((1..WRITES_LEFT).map(|_| (LINES[0], random.line())));
+        }
+        contents.extend(LINES.into_iter().chain([BYSTANDER]).map(|line| (line, random.line())));
+        self.write(&contents, false);
+        contents.into_iter().collect()
+    }
+
+    fn write(&mut self, contents: &[(LineAddr, Line)], at_once: bool) -> Vec<Write> {
+        let ended = Rc::new(Cell::new(0));
+        let mut writes = Vec::new();
+        for (number, (line, content)) in contents.iter().copied().enumerate() {
+            let returned = Rc::new(Cell::new(0));
+            let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
+            let (told, count) = (returned.clone(), ended.clone());
+            let issued = verbs.operations();
+            self.executor.clock().spawn(async move {
+                scheme.write(&*verbs, line, &content).await;
+                told.set(verbs.operations());
+                count.set(count.get() + 1);
+            });
+            writes.push((Write { line, content, issued, returned: 0 }, returned));
+            if !at_once {
+                self.run_until(|| ended.get() == number + 1);
+            }
+        }
+        self.run_until(|| ended.get() == contents.len());
+        writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
+    }
+
+    fn run(&mut self, text: impl Future<Output = ()> + 'static) {
+        let ended = Rc::new(Cell::new(false));
+        let told = ended.clone();
+        self.executor.clock().spawn(async move {
+            text.await;
+            told.set(true);
+        });
+        self.run_until(|| ended.get());
+    }
+
+    fn run_until(&mut self, done: impl Fn() -> bool) {
+        let clock = self.executor.clock().clone();
+        let end = clock.now() + Duration::from_ns(100_000_000);
+        let in_time = self.executor.run_until(|| done() || clock.now() > end) && done();
+        assert!(in_time, "a write never returns");
+    }
+}
+
+/// Units of the SecPB paper's latencies (Table I): 40 cycles at 4 GHz for a tag or a hash, and for AES as for these.
+fn engines() -> Engines {
+    let engine = |latency_ns| Engine { units: 1, latency_ns, interval_ns: 1.0 };
+    Engines { aes: engine(10.0), mac: engine(10.0), hash: engine(10.0), metadata_cache: engine(0.5) }
+}

@@ -1,0 +1,73 @@
+//! Workloads: every sequence of up to three writes over three lines.
+//!
+//! Most bugs of crash consistency show in the shortest workloads, so all of them are tried (as ACE does for file systems).
+//! Two of the lines share their lines of counters and of tags, the third has its own. Each sequence is carried out one
+//! write after the other, and all writes at once, and once more where the first write of a line makes its counters overflow.
+
+use std::fmt;
+use units::LineAddr;
+
+/// Lines of data: enough for two stored levels of an 8-ary tree over pages, few enough to recover a hundred thousand times.
+pub const DATA_LINES: u64 = 1 << 13;
+/// The lines: two neighbours, and one in another page below another node.
+pub const LINES: [LineAddr; 3] = [LineAddr(2), LineAddr(3), LineAddr(64 * 9 + 5)];
+/// A line that is never written by a workload, but is re-encrypted with the first two. Its tag lies elsewhere.
+pub const BYSTANDER: LineAddr = LineAddr(40);
+
+const WRITES_MAX: usize = 3;
+
+/// A few writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Workload {
+    /// The lines, in the order in which they are written.
+    pub writes: Vec<LineAddr>,
+    /// Whether a write begins before the one before it has returned.
+    pub at_once: bool,
+    /// Whether the next write of the first line makes its counters overflow.
+    pub old: bool,
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.writes.iter().map(ToString::to_string).collect();
+        let how = if self.at_once { "at once" } else { "in turn" };
+        let age = if self.old { ", before an overflow" } else { "" };
+        write!(f, "{} {how}{age}", names.join(", "))
+    }
+}
+
+/// All of them, the shortest first.
+pub fn all() -> Vec<Workload> {
+    let mut sequences: Vec<Vec<LineAddr>> = vec![Vec::new()];
+    let mut all = Vec::new();
+    for _ in 0..WRITES_MAX {
+        sequences = sequences
+            .iter()
+            .flat_map(|shorter| LINES.map(|line| shorter.iter().copied().chain([line]).collect()))
+            .collect();
+        for writes in &sequences {
+            for (at_once, old) in [(false, false), (true, false), (false, true), (true, true)] {
+                // One write alone is both, and only a write of the first group can overflow.
+                if (writes.len() > 1 || !at_once) && (!old || writes.contains(&LINES[0])) {
+                    all.push(Workload { writes: writes.clone(), at_once, old });
+                }
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sequences_of_up_to_three_writes_are_there_once_in_each_way() {
+        let all = all();
+        let young = |at_once: bool| all.iter().filter(|work| !work.old && work.at_once == at_once).count();
+        assert_eq!((young(false), young(true)), (3 + 9 + 27, 9 + 27));
+        let old = all.iter().filter(|work| work.old && !work.at_once).count();
+        assert_eq!(old, 1 + (9 - 4) + (27 - 8));
+        assert!(all.iter().all(|work| all.iter().filter(|other| *other == work).count() == 1));
+    }
+}

@@ -1,0 +1,46 @@
+//! What every design claims about a loss of power is what happens, at every point of every short workload.
+
+use casemate_campaign::crash::{crash, workload};
+use casemate_campaign::{CrashOptions, CrashReport};
+use systems::{Loss, Verdict, design, designs};
+
+fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
+    let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
+    crash(&design(name).unwrap(), &options, &mut |_, _| {})
+}
+
+#[test]
+fn memory_survives_a_loss_of_power_at_every_point_exactly_where_it_is_claimed_to() {
+    for design in designs() {
+        let report = tried(&design.name, &[Loss::PowerLoss], None);
+        assert_eq!(report.complaints(), Vec::<String>::new());
+        assert_eq!(report.workloads, workload::all().len());
+        assert!(report.states > report.workloads, "a workload leaves more than one memory behind");
+    }
+}
+
+#[test]
+fn what_returned_survives_losses_during_recovery_and_tampering_is_found() {
+    for name in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
+        for workload in [3, 37, 60, 100] {
+            let report = tried(name, &Loss::ALL[1..], Some(workload));
+            assert!(report.rows.iter().all(|row| row.worst.is_stopped()), "{:?}", report.rows);
+            assert!(report.rows.iter().all(|row| row.histogram.values().sum::<u64>() > 0));
+        }
+    }
+}
+
+#[test]
+fn a_volatile_design_has_nothing_to_lose_twice() {
+    let report = tried("sc64-bmt", Loss::ALL, Some(0));
+    assert_eq!(report.rows[0].worst, Verdict::Unrecoverable);
+    assert!(report.rows[1..].iter().all(|row| row.worst == Verdict::NotApplicable && row.agrees));
+}
+
+#[test]
+fn the_same_seed_leaves_the_same_memories_and_another_does_not_change_the_verdicts() {
+    let once = tried("plp-coalesced", &[Loss::PowerLoss], Some(37));
+    assert_eq!(once, tried("plp-coalesced", &[Loss::PowerLoss], Some(37)));
+    let other = CrashOptions { rows: vec![Loss::PowerLoss], workload: Some(37), seed: 7, ..CrashOptions::default() };
+    assert_eq!(crash(&design("plp-coalesced").unwrap(), &other, &mut |_, _| {}).rows[0].worst, once.rows[0].worst);
+}

@@ -1,0 +1,111 @@
+//! The persistence domain: what a loss of power leaves behind.
+//!
+//! ```text
+//!   persist ─► open tuple ─ complete ─► write-pending queue ─► media
+//!   store   ───────────────────────────► write-pending queue ─► media      registers: on the chip, non-volatile
+//! ```
+//! When power fails, stored energy empties the write-pending queue into the media (ADR). A tuple is what must become
+//! durable as one: data, counters, tags and the root that vouches for them (PLP, Freij et al., MICRO 2020, invariant 1).
+//! Its lines gather in the queue until it is complete; the queue throws away a tuple that is not. Completing sets the
+//! registers at the same instant, since both are in the memory controller.
+//!
+//! What is on its way to the queue may or may not arrive. A fence is what makes that certain.
+
+use crate::media::Media;
+use crate::verbs::{Slot, Untrusted};
+use std::ops::Range;
+use units::Line;
+
+/// The registers of the memory controller that outlive power.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Registers {
+    /// The root of the tree.
+    pub root: Box<[Line]>,
+    /// The group that is being re-encrypted, if one is.
+    pub renewal: Option<Renewal>,
+}
+
+/// A group of lines on its way from its old versions to those that memory has already.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Renewal {
+    /// Its line of counters.
+    pub counters: Slot,
+    /// What that line held before.
+    pub old: Line,
+    /// Which of its positions are renewed.
+    pub first: usize,
+    /// One past the last.
+    pub end: usize,
+}
+
+impl Renewal {
+    /// The positions that are renewed.
+    pub fn positions(&self) -> Range<usize> {
+        self.first..self.end
+    }
+}
+
+/// Memory and registers as a loss of power sees them.
+pub struct Domain {
+    media: Media,
+    open: Vec<(Slot, Line)>,
+    registers: Registers,
+}
+
+impl Domain {
+    /// A domain that holds this now.
+    pub fn new(media: Media, registers: Registers) -> Domain {
+        Domain { media, open: Vec::new(), registers }
+    }
+
+    /// A line arrives that belongs to no tuple.
+    pub fn store(&mut self, slot: Slot, content: &Line) {
+        self.media.write(slot, content);
+    }
+
+    /// A line of the open tuple arrives.
+    pub fn persist(&mut self, slot: Slot, content: &Line) {
+        self.open.push((slot, *content));
+    }
+
+    /// The open tuple is complete.
+    pub fn complete(&mut self, registers: &Registers) {
+        for (slot, content) in self.open.drain(..) {
+            self.media.write(slot, &content);
+        }
+        self.registers = registers.clone();
+    }
+
+    /// What a slot would read as after a completion: the newest that has arrived.
+    pub fn newest(&self, slot: Slot) -> Untrusted {
+        match self.open.iter().rfind(|(open, _)| *open == slot) {
+            Some((_, content)) => Untrusted(Some(*content)),
+            None => self.media.read(slot),
+        }
+    }
+
+    /// Power fails: the open tuple is thrown away, everything else stays.
+    pub fn lose_power(self) -> (Media, Registers) {
+        (self.media, self.registers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_tuple_is_lost_as_a_whole_and_a_complete_one_is_kept_with_its_registers() {
+        let (slot, other) = (Slot(1), Slot(2));
+        let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
+        let mut domain = Domain::new(Media::new(4), registers(0));
+        domain.persist(slot, &[1; 64]);
+        domain.complete(&registers(1));
+        domain.persist(slot, &[2; 64]);
+        domain.store(other, &[3; 64]);
+        assert_eq!(domain.newest(slot).examine(), [2; 64]);
+        let (media, kept) = domain.lose_power();
+        assert_eq!((media.read(slot).examine(), media.read(other).examine()), ([1; 64], [3; 64]));
+        assert_eq!(kept, registers(1));
+    }
+}

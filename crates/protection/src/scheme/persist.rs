@@ -1,0 +1,295 @@
+//! Writes that outlive a loss of power: data, counters, tags and root become durable as one, in order.
+//!
+//! ```text
+//! stage 0:     counters + 1 ─┬─ encrypt, tag ──────────────────────────────┐
+//! stage 1...:                └─ tell level 0 ─ tell level 1 ─ ... ─ the root ┴─ persist all ─ fence ─ complete
+//! ```
+//! This is PLP's write (Freij et al., MICRO 2020). A *tuple* holds the lines of data that become durable together, with
+//! their lines of counters and tags; the nodes of the tree need not, since counters tell them. When a write
+//! returns, its tuple is complete. Tuples complete in the order in which their writes came.
+//!
+//! A stage belongs to one tuple at a time. In *strict* order a tuple keeps all stages to its end. *Pipelined*, it leaves a
+//! stage as soon as it has entered the next one, so that others follow one level behind: hence a tuple takes copies of the
+//! lines that it changed along, for those on the chip may already know of the next. *Coalesced*, the first of those who wait
+//! takes the others with it: nodes above several of their lines are updated once.
+//!
+//! When counters overflow, the tuple with the new ones also notes the old ones in a register. Then the other lines follow,
+//! those of one line of tags in one tuple; and `recover` can go on from any of them.
+
+use super::Scheme;
+use super::renew::by_line_of_tags;
+use crate::counter::{Counter, Overflow};
+use crate::domain::{Registers, Renewal};
+use crate::metadata::{Departure, Waiting};
+use crate::planted::Bug;
+use crate::tree::{Node, Parent};
+use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
+use sim::lock::Mode;
+use sim::{join, join_all};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::{Line, LineAddr};
+
+/// Lines of metadata with their content.
+type Lines = BTreeMap<Slot, Line>;
+
+/// A line of data ready to be persisted.
+struct Sealed {
+    line: LineAddr,
+    ciphertext: Line,
+    tag: Option<(Slot, u64)>,
+}
+
+/// The stages that a tuple holds.
+struct Stages<'a, V: Verbs + 'a> {
+    held: Vec<V::Guard<'a>>,
+    /// The first stage that was not entered yet.
+    next: usize,
+    hand_over: bool,
+}
+
+impl<'a, V: Verbs> Stages<'a, V> {
+    fn new(hand_over: bool) -> Stages<'a, V> {
+        Stages { held: Vec::new(), next: 0, hand_over }
+    }
+
+    async fn enter(&mut self, verbs: &'a V, stage: usize) {
+        if stage < self.next {
+            return;
+        }
+        self.next = stage + 1;
+        let guard = verbs.lock(LockName::Stage(stage as u8), Mode::Exclusive).await;
+        if self.hand_over {
+            self.held.clear();
+        }
+        self.held.push(guard);
+    }
+}
+
+impl Scheme {
+    /// Writes a line; it is durable when this returns. The first stage comes before the line's lock, so that a write that
+    /// has to wait for its line is not overtaken.
+    pub(super) async fn write_durably<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        plaintext: &Line,
+    ) -> Result<(), Fault> {
+        let fate = Rc::new(Cell::new(None));
+        self.on_chip(|chip| {
+            chip.gathering.push_back(Waiting { line, plaintext: *plaintext, fate: fate.clone() });
+        });
+        let mut stages = Stages::new(self.persistence.hands_over());
+        stages.enter(verbs, 0).await;
+        if let Some(taken_along) = fate.get() {
+            return taken_along;
+        }
+        let batch = self.on_chip(|chip| chip.gather(self.persistence.lines_at_once()));
+        let outcome = self.persist_batch(verbs, stages, &batch).await;
+        batch.iter().for_each(|waiting| waiting.fate.set(Some(outcome)));
+        outcome
+    }
+
+    async fn persist_batch<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        mut stages: Stages<'a, V>,
+        batch: &[Waiting],
+    ) -> Result<(), Fault> {
+        let mut lines = Vec::with_capacity(batch.len());
+        for waiting in batch {
+            lines.push(verbs.lock(LockName::Line(waiting.line), Mode::Exclusive).await);
+        }
+        let (mut tuple, mut groups) = (Vec::new(), Vec::new());
+        for waiting in batch {
+            let Some(slot) = self.counter_slot(waiting.line) else { continue };
+            let position = self.counters.position(waiting.line);
+            groups.push(self.lock_group(verbs, waiting.line, Mode::Shared).await);
+            let advance = |counters: &mut Line| self.counters.advance(counters, position);
+            match self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+                Ok(counter) => tuple.push((waiting, counter)),
+                Err(overflow) => {
+                    // Those before it go first; and it needs the stages for itself until its group is renewed.
+                    stages.hand_over = false;
+                    self.persist_lines(verbs, &mut stages, &std::mem::take(&mut tuple), None).await?;
+                    groups.clear();
+                    self.persist_and_renew(verbs, &mut stages, waiting, &overflow).await?;
+                }
+            }
+        }
+        self.persist_lines(verbs, &mut stages, &tuple, None).await
+    }
+
+    /// A write whose counter has overflowed: the others of its group follow it.
+    async fn persist_and_renew<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        stages: &mut Stages<'a, V>,
+        waiting: &Waiting,
+        overflow: &Overflow,
+    ) -> Result<(), Fault> {
+        let Some(slot) = self.counter_slot(waiting.line) else { return Ok(()) };
+        let _group = self.lock_group(verbs, waiting.line, Mode::Exclusive).await;
+        let (renewal, new) = self.renew_counters(verbs, slot, waiting.line, overflow).await?;
+        let version = self.version(&new, waiting.line);
+        self.persist_lines(verbs, stages, &[(waiting, version)], Some(&renewal)).await?;
+        self.renew_durably(verbs, &renewal, Some(waiting.line)).await
+    }
+
+    /// Makes lines durable under the counters that they have on the chip.
+    async fn persist_lines<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        stages: &mut Stages<'a, V>,
+        lines: &[(&Waiting, Counter)],
+        renewal: Option<&Renewal>,
+    ) -> Result<(), Fault> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut counters = Lines::new();
+        for slot in lines.iter().filter_map(|(waiting, _)| self.counter_slot(waiting.line)) {
+            counters.insert(slot, self.metadata(verbs, slot, Role::Counter).await?);
+        }
+        let sealing =
+            lines.iter().map(|(waiting, counter)| self.sealed(verbs, waiting.line, *counter, &waiting.plaintext));
+        let (sealed, root) = join!(join_all(sealing), self.climb(verbs, stages, &counters));
+        self.persist_tuple(verbs, &sealed, &counters, root?, renewal).await
+    }
+
+    async fn sealed<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Sealed {
+        let ciphertext = self.seal(verbs, line, counter, plaintext).await;
+        let tag = self.new_tag(verbs, line, counter, plaintext, &ciphertext).await;
+        Sealed { line, ciphertext, tag }
+    }
+
+    /// Tells everybody above these lines of counters, level by level and each node once. Returns the root that results.
+    async fn climb<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        stages: &mut Stages<'a, V>,
+        counters: &Lines,
+    ) -> Result<Box<[Line]>, Fault> {
+        let (mut changed, mut role) = (counters.clone(), Role::Counter);
+        for level in 0..=self.layout.levels().len() {
+            stages.enter(verbs, level + 1).await;
+            join_all(changed.iter().map(|_| verbs.hash())).await;
+            let mut above = Lines::new();
+            for (slot, content) in &changed {
+                let Some(parent) = self.parent(*slot) else { continue };
+                let node = self.tell_of_copy(verbs, parent, (*slot, role), content).await?;
+                if let Node::Stored(slot) = parent.node {
+                    above.insert(slot, node);
+                }
+            }
+            (changed, role) = (above, Role::Node(level as u8));
+        }
+        Ok(self.on_chip(|chip| chip.root.clone()))
+    }
+
+    /// Tells a parent of a child as the tuple changed it. Returns the parent's node as it is now.
+    async fn tell_of_copy<V: Verbs>(
+        &self,
+        verbs: &V,
+        parent: Parent,
+        child: (Slot, Role),
+        copy: &Line,
+    ) -> Result<Line, Fault> {
+        loop {
+            self.bring_parent(verbs, parent).await?;
+            let told = self.on_chip(|chip| {
+                let content = match self.planted.has(Bug::StagesShareNodes) {
+                    true => chip.get(child.1, child.0).copied().unwrap_or(*copy),
+                    false => *copy,
+                };
+                self.told(chip, parent, child, &content)?;
+                super::update::node_on(chip, parent).copied()
+            });
+            if let Some(node) = told {
+                return Ok(node);
+            }
+        }
+    }
+
+    /// Persists the lines of a tuple and completes it. The last stage must be held.
+    async fn persist_tuple<V: Verbs>(
+        &self,
+        verbs: &V,
+        sealed: &[Sealed],
+        counters: &Lines,
+        root: Box<[Line]>,
+        renewal: Option<&Renewal>,
+    ) -> Result<(), Fault> {
+        let mut tags = Lines::new();
+        for (line, (slot, tag)) in sealed.iter().filter_map(|sealed| Some((sealed.line, sealed.tag?))) {
+            self.enter_tag(verbs, line, slot, tag).await?;
+            tags.insert(slot, self.metadata(verbs, slot, Role::Tag).await?);
+        }
+        let data = sealed.iter().map(|sealed| (self.layout.data_slot(sealed.line), Role::Data, &sealed.ciphertext));
+        let unless = |bug| move |_: &(Slot, Role, &Line)| !self.planted.has(bug);
+        let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, content));
+        let tags = tags.iter().map(|(slot, content)| (*slot, Role::Tag, content));
+        let lines: Vec<_> = data
+            .chain(counters.filter(unless(Bug::CounterNotPersisted)))
+            .chain(tags.filter(unless(Bug::TagNotPersisted)))
+            .collect();
+        let renewal = renewal.filter(|_| !self.planted.has(Bug::RenewalNotRegistered)).cloned();
+        let registers = Registers { root, renewal };
+        if self.planted.has(Bug::CompleteBeforePersist) {
+            verbs.complete(registers.clone());
+        }
+        join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, content))).await;
+        if !self.planted.has(Bug::FenceDropped) {
+            verbs.fence().await;
+        }
+        if !self.planted.has(Bug::CompleteBeforePersist) {
+            verbs.complete(registers);
+        }
+        let metadata = lines.iter().filter(|(_, role, _)| *role != Role::Data);
+        self.on_chip(|chip| metadata.for_each(|(slot, role, content)| chip.written_through(*role, *slot, content)));
+        Ok(())
+    }
+
+    /// Encrypts the lines of a group again, of which memory has the new counters already: all but the one that was written
+    /// with them or, after a loss of power, all that were not reached before. The group and all stages must be held.
+    pub(super) async fn renew_durably<V: Verbs>(
+        &self,
+        verbs: &V,
+        renewal: &Renewal,
+        written: Option<LineAddr>,
+    ) -> Result<(), Fault> {
+        let new = self.metadata(verbs, renewal.counters, Role::Counter).await?;
+        let maybe_done = written.is_none().then_some(&new);
+        let root = || self.on_chip(|chip| chip.root.clone());
+        let reseal = async |line| -> Result<Option<Sealed>, Fault> {
+            let Some(plaintext) = self.reopen(verbs, line, &renewal.old, maybe_done).await? else { return Ok(None) };
+            Ok(Some(self.sealed(verbs, line, self.version(&new, line), &plaintext).await))
+        };
+        let registered = (written.is_some() || !self.planted.has(Bug::RenewalForgottenEarly)).then_some(renewal);
+        for batch in by_line_of_tags(&self.renewed_lines(renewal, written)) {
+            let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
+            let sealed: Vec<Sealed> =
+                resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;
+            if !sealed.is_empty() {
+                self.persist_tuple(verbs, &sealed, &Lines::new(), root(), registered).await?;
+            }
+        }
+        verbs.complete(Registers { root: root(), renewal: None });
+        Ok(())
+    }
+
+    /// The departure of a line that nobody's tuple will speak of any more: who changes a line durably tells its parents
+    /// itself, later, and a tuple that had to be given up leaves it to the line. Nothing if the line is not leaving.
+    pub(super) async fn settled<V: Verbs>(&self, verbs: &V, slot: Slot) -> Option<Departure> {
+        let departure = self.on_chip(|chip| chip.leaving(slot))?;
+        if self.persistence.exists() {
+            // Behind all tuples that are under way, through every stage.
+            let mut stages = Stages::new(true);
+            for stage in 0..=self.layout.levels().len() + 1 {
+                stages.enter(verbs, stage).await;
+            }
+        }
+        Some(departure)
+    }
+}

@@ -1,0 +1,122 @@
+//! After an overflow: lines get new counters, and are encrypted again under them.
+//!
+//! The counters move on first. If tampering stops the re-encryption half-way, the rest of the lines is lost, but no later
+//! attempt uses the new pads again. What memory returns is checked under the old counters: otherwise a forgery would get a
+//! valid tag.
+
+use super::Scheme;
+use crate::counter::{Counter, Overflow};
+use crate::domain::Renewal;
+use crate::mac;
+use crate::planted::Bug;
+use crate::verbs::{Fault, Role, Slot, Untrusted, Verbs};
+use arrayvec::ArrayVec;
+use sim::{join, join_all};
+use units::{Line, LineAddr};
+
+/// The lines of a renewal: a line of counters has no more.
+pub(super) type Renewed = ArrayVec<LineAddr, 128>;
+
+impl Scheme {
+    /// Renews the group of the line about to be written, whose counter has overflowed, and encrypts the other lines again.
+    pub(super) async fn renew_group<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        written: LineAddr,
+        overflow: &Overflow,
+    ) -> Result<Counter, Fault> {
+        let (renewal, new) = self.renew_counters(verbs, slot, written, overflow).await?;
+        let lines = self.renewed_lines(&renewal, Some(written));
+        for batch in by_line_of_tags(&lines) {
+            let parts = batch.iter().map(|&line| self.reencrypt(verbs, line, &renewal.old, &new));
+            join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
+        }
+        Ok(self.version(&new, written))
+    }
+
+    /// Gives the lines concerned new counters on the chip. Returns what is to be done, and the new line of counters.
+    pub(super) async fn renew_counters<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        written: LineAddr,
+        overflow: &Overflow,
+    ) -> Result<(Renewal, Line), Fault> {
+        let Overflow::Renew { positions } = overflow else { return Err(Fault::Exhausted(written)) };
+        let renew = |counters: &mut Line| {
+            let old = *counters;
+            *counters = self.counters.renew(&old, self.counters.position(written), overflow);
+            (old, *counters)
+        };
+        let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
+        Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end }, new))
+    }
+
+    /// The lines that a renewal encrypts again: all but the one about to be written.
+    pub(super) fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
+        let group = self.layout.place(renewal.counters).1;
+        let concerned = |line: &LineAddr| Some(*line) != written && line.0 < self.layout.data_lines();
+        self.counters.lines(group, &renewal.positions()).filter(concerned).collect()
+    }
+
+    /// The version that a line of counters states for one of its lines of data.
+    pub(super) fn version(&self, counters: &Line, line: LineAddr) -> Counter {
+        self.counters.read(counters, self.counters.position(line))
+    }
+
+    async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: &Line, new: &Line) -> Result<(), Fault> {
+        match self.reopen(verbs, line, old, None).await? {
+            Some(plaintext) => self.seal_and_store(verbs, line, self.version(new, line), &plaintext).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The plaintext of a line under its old version; nothing if it was never written, or has its new version already.
+    pub(super) async fn reopen<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        old: &Line,
+        new: Option<&Line>,
+    ) -> Result<Option<Line>, Fault> {
+        let old = self.version(old, line);
+        let slot = self.layout.data_slot(line);
+        let pad = self.pad_ahead(verbs);
+        let (stored, tag) = join!(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line));
+        if stored.is_blank() {
+            // The traffic is real, the content is not there yet.
+            verbs.store(slot, Role::Data, stored).await;
+            return Ok(None);
+        }
+        let tag = tag?;
+        if let Some(new) = new
+            && self.has_version(verbs, line, self.version(new, line), stored, tag).await
+        {
+            return Ok(None);
+        }
+        if self.planted.has(Bug::ReencryptionTrustsMemory) {
+            return Ok(Some(self.cipher.open(line, old, &stored.examine())));
+        }
+        let plaintext = self.check_and_open(verbs, line, old, pad, stored, tag).await?;
+        Ok(Some(plaintext.bytes))
+    }
+
+    /// Whether a tag vouches for what memory returned under this version.
+    async fn has_version<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        version: Counter,
+        stored: Untrusted,
+        tag: u64,
+    ) -> bool {
+        let pad = self.pad_ahead(verbs);
+        self.check_and_open(verbs, line, version, pad, stored, tag).await.is_ok()
+    }
+}
+
+/// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
+pub(super) fn by_line_of_tags(lines: &[LineAddr]) -> impl Iterator<Item = &[LineAddr]> {
+    lines.chunk_by(|one, next| mac::place(*one).0 == mac::place(*next).0)
+}

@@ -1,0 +1,81 @@
+"""`casemate crash`: losses of power, and what comes back."""
+
+import click
+
+from casemate import options, screen
+from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
+
+EPILOG = """\b
+Examples:
+  casemate crash plp-sp                            all rows on one design
+  casemate crash --all                             all designs, side by side
+  casemate crash plp-sp --row power-loss --workload 37
+                                                   one workload, as an example's replay line says
+
+\b
+Rows:
+  power-loss            at every point, with every subset of what was on its way, torn at eight bytes
+  loss-in-recovery      again while the machine recovers, up to three times; then recovers twice
+  pad-reuse-after-loss  looks for two texts under one pad afterwards
+  tampering-while-off   every attack on memory at rest, and old images, before the machine recovers
+
+\b
+Verdicts, from what the defender wants to what it fears:
+  -              nothing survives by design, so there is nothing more to lose
+  harmless       memory holds a state between what had returned and what had begun, whole
+  hidden         no pad was used twice
+  detected       tampering was reported
+  unrecoverable  nobody tampered, and yet memory is refused
+  garbled        wrong bytes came out
+  leaked         something about the plaintext was learned
+  stale          what had been written was lost, and nothing said so
+
+All sequences of up to three writes over three lines are tried, one after the other and all at once, also where counters
+overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part.
+
+\b
+Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C.
+"""
+
+
+@click.command("crash", epilog=EPILOG)
+@click.argument("designs", nargs=-1, metavar="[DESIGN...]")
+@click.option("--all", "every", is_flag=True, help="All built-in designs.")
+@click.option("--row", metavar="ROW", help="Only this row.")
+@click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
+@options.seed
+@screen.as_json
+@click.pass_context
+def command(
+    context: click.Context,
+    designs: tuple[str, ...],
+    every: bool,
+    row: str | None,
+    workload: int | None,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Cut the power at every point of short workloads, and compare what comes back with what designs claim.
+
+    Memory keeps what had arrived; the chip keeps its root register, and of designs with persistence its keys. A fresh
+    chip recovers from that, and every line is read.
+    """
+    if every == bool(designs):
+        raise click.UsageError("expected designs, or --all for every built-in one", context)
+    from casemate import api, campaigns, tables
+    from casemate.names import OneOf
+    from casemate.progress import Steps
+
+    names = [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))
+    if row is not None:
+        OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
+    with Steps(screen.notices(), "cutting the power", len(names)) as steps:
+        results = campaigns.crash(names, row, workload, seed, steps)
+    if as_json:
+        screen.print_json(results)
+    elif results.reports:
+        screen.results().print(tables.crash_tables(results.reports))
+    if results.interrupted:
+        screen.notices().print(f"stopped by Ctrl-C: {len(results.reports)} of {len(names)} designs are complete")
+        return EXIT_INTERRUPTED
+    return 0 if results.agrees else EXIT_NO
