@@ -121,14 +121,24 @@ def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> Rende
             worst = max(row.histogram, key=SEVERITY.index)
             often = ", ".join(f"{verdict} {amounts.count(number)}" for verdict, number in row.histogram.items())
             name = Text(report.design if index == 0 else "", style="bold")
-            table.add_row(
-                name, row.structure, amounts.count(row.flips), Text(worst, style=VERDICT_STYLES[worst]), often
-            )
+            verdict = _verdict(worst, row.claim, row.agrees)
+            table.add_row(name, row.structure, amounts.count(row.flips), verdict, often)
+        table.add_row(Text("sum", style="dim"), "", amounts.count(report.flips))
         table.add_section()
+    rows = [(report, row) for report in reports for row in report.rows]
     flips = amounts.count(sum(report.flips for report in reports))
+    uncovered = amounts.count(sum(row.histogram.get("harmless", 0) for _, row in rows))
+    notes = [Text(f"{uncovered} flips were harmless: nothing in use depends on those bits.", style="dim")]
     if agrees:
-        return Group(table, Text(f"{flips} bits flipped, none worse than claimed.", style="green"))
-    return Group(table, Text(f"{flips} bits flipped, and some ended worse than claimed.", style="bold red"))
+        return Group(table, *notes, Text(f"{flips} bits flipped, all as claimed.", style="green"))
+    notes.append(Text(f"{flips} bits flipped, and some ended otherwise than claimed:", style="bold red"))
+    for report, row in rows:
+        if not row.agrees:
+            worst = max(row.histogram, key=SEVERITY.index)
+            slot, bit = row.first_at[worst]
+            ended = f"{row.structure} ended {worst}, claimed {row.claim or 'nothing'}"
+            notes.append(Text(f"  {report.design}: {ended}: bit {bit} of slot {slot:#x}"))
+    return Group(table, *notes)
 
 
 def layout_table(layout: Layout) -> RenderableType:

@@ -65,6 +65,20 @@ def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
     jsonschema.validate(exhaustive.json(), schema)
 
 
+def test_the_flip_of_every_bit_of_every_design_ends_as_claimed(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("attack", "--all", "--exhaustive")
+    assert said.code == 0, said.out
+    assert "bits flipped, all as claimed" in said.out
+    assert "nothing in use depends on those bits" in said.out
+    assert max(len(line) for line in said.out.splitlines()) <= 100
+    repository = Path(__file__).resolve().parents[2]
+    text = (repository / "designs" / "xts.toml").read_text()
+    (tmp_path / "bold.toml").write_text(text.replace('flip-data = "garbled"', 'flip-data = "forged"'))
+    said = casemate("attack", "bold.toml", "--exhaustive")
+    assert said.code == 1
+    assert "data ended garbled, claimed forged: bit 0 of slot 0x0" in said.out
+
+
 def test_one_attack_by_its_public_name_says_what_was_counted(casemate: Casemate) -> None:
     said = casemate("attack", "xts", "sc64-bmt", "--attack", "badram", "--trials", "3")
     assert said.code == 0

@@ -2,7 +2,12 @@
 //! is read.
 //!
 //! The memory holds one full page and one line at the far end, so that two tree paths are in use, with all that guards
-//! them. Blank slots are not flipped: nothing in use depends on them.
+//! them. It is large enough for the tree, if there is one, to store three levels. Blank slots are not flipped: nothing in
+//! use depends on them.
+//!
+//! A bit that nothing covers is flipped like any other, and its flip is called harmless, since the right bytes come out: a
+//! tag's place whose line was never written, a field that no check and no cipher looks at. How many there are is part of
+//! the report, so that a bit that ought to be covered cannot hide among them.
 
 use crate::bus::{Recording, Structure};
 use crate::oracle::Wish;
@@ -10,13 +15,17 @@ use crate::report::{ExhaustiveReport, ExhaustiveRow, Histogram};
 use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
 use protection::design::Parts;
 use protection::planted::Planted;
+use protection::tree::TreeKind;
 use protection::verbs::Slot;
-use systems::{Design, Verdict};
+use std::collections::BTreeMap;
+use systems::{Attack, Design, Verdict};
 use units::random::Random;
 use units::{LINE_BYTES, LINES_PER_PAGE, LineAddr};
 
 const SEED: u64 = 1;
 const BITS_PER_LINE: usize = LINE_BYTES * 8;
+/// Levels of a tree that lie in memory, at least.
+const STORED_LEVELS: usize = 3;
 
 /// Flips every stored bit of a small memory under a design. `progress` is told how many slots are done, and of how many.
 ///
@@ -24,33 +33,46 @@ const BITS_PER_LINE: usize = LINE_BYTES * 8;
 /// If the design's parts make no sense together, which [`Design::parse`] rules out; or if the memory does not work again
 /// once all bits are back, which would be a bug in a scheme.
 pub fn exhaustive(design: &Design, progress: &mut dyn FnMut(usize, usize)) -> ExhaustiveReport {
-    let victim = small_memory(design);
+    exhaustive_with(design, Planted::NONE, progress)
+}
+
+/// As [`exhaustive`], with a deliberate weakness built in, or none.
+///
+/// # Panics
+/// As [`exhaustive`].
+pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnMut(usize, usize)) -> ExhaustiveReport {
+    let victim = small_memory(design, planted);
     let stored = victim.attacked(|bus| bus.record());
     let slots: Vec<Slot> = stored.slots().map(|(slot, _)| slot).collect();
     let mut rows: Vec<ExhaustiveRow> = Vec::new();
     for (done, slot) in slots.iter().enumerate() {
         progress(done, slots.len());
-        flip_each_bit(&victim, &stored, *slot, row_of(&mut rows, victim.map().structure(*slot)));
+        flip_each_bit(&victim, &stored, *slot, row_of(&mut rows, design, victim.map().structure(*slot)));
     }
     progress(slots.len(), slots.len());
     let restored = victim.oracle().lines().into_iter().all(|line| verdict(&victim, line, None) == Verdict::Harmless);
     assert!(restored, "the memory does not work again although every bit is back");
+    rows.iter_mut().for_each(|row| row.agrees = row.claim == row.worst());
     ExhaustiveReport {
         design: design.name.clone(),
         seed: SEED,
         flips: rows.iter().map(|row| row.flips).sum(),
-        worst: rows.iter().map(worst).max().unwrap_or(Verdict::NotApplicable),
+        worst: rows.iter().filter_map(ExhaustiveRow::worst).max().unwrap_or(Verdict::NotApplicable),
+        agrees: rows.iter().all(|row| row.agrees),
         rows,
     }
 }
 
-fn small_memory(design: &Design) -> Victim {
+fn small_memory(design: &Design, planted: Planted) -> Victim {
     let parts = Parts { caches: TINY_CACHES, ..design.parts.clone() };
-    let mut victim = Victim::blank(&parts, SEED, Planted::NONE)
-        .unwrap_or_else(|rule| panic!("design {} was never checked: {rule}", design.name));
+    let sizes = (DATA_LINES.ilog2()..).map(|bits| 1 << bits);
+    let memories = sizes.map(|lines| (lines, Victim::checked_blank_of(&parts, lines, SEED, planted)));
+    let is_deep = |victim: &Victim| victim.map().levels() >= STORED_LEVELS || parts.tree.kind == TreeKind::None;
+    let found = memories.into_iter().find(|(_, victim)| is_deep(victim));
+    let (lines, mut victim) = found.unwrap_or_else(|| unreachable!("every tree grows with its memory"));
     let mut random = Random::new(SEED);
     for _ in 0..2 {
-        for line in (0..LINES_PER_PAGE as u64).chain([DATA_LINES - 1]) {
+        for line in (0..LINES_PER_PAGE as u64).chain([lines - 1]) {
             victim.write(LineAddr(line), &random.line());
         }
     }
@@ -66,9 +88,7 @@ fn flip_each_bit(victim: &Victim, stored: &Recording, slot: Slot, row: &mut Exha
         });
         let judged = affected.into_iter().map(|line| verdict(victim, line, Some((slot, bit))));
         let ended = judged.max().unwrap_or(Verdict::Harmless);
-        if row.histogram.is_empty() || ended > worst(row) {
-            row.worst_at = (slot.0, bit);
-        }
+        row.first_at.entry(ended).or_insert((slot.0, bit));
         *row.histogram.entry(ended).or_default() += 1;
         row.flips += 1;
         victim.attacked(|bus| stored.get(slot).into_iter().for_each(|content| bus.write(slot, content)));
@@ -84,15 +104,23 @@ fn verdict(victim: &Victim, line: LineAddr, flipped: Option<(Slot, usize)>) -> V
     victim.oracle().judge(line, &victim.read(line).0, victim.oracle().wished_bytes(line, wish))
 }
 
-fn worst(row: &ExhaustiveRow) -> Verdict {
-    row.histogram.keys().next_back().copied().unwrap_or(Verdict::NotApplicable)
-}
-
-fn row_of(rows: &mut Vec<ExhaustiveRow>, structure: Structure) -> &mut ExhaustiveRow {
+fn row_of<'a>(rows: &'a mut Vec<ExhaustiveRow>, design: &Design, structure: Structure) -> &'a mut ExhaustiveRow {
     let name = structure.to_string();
     let index = rows.iter().position(|row| row.structure == name).unwrap_or_else(|| {
-        rows.push(ExhaustiveRow { structure: name, flips: 0, histogram: Histogram::new(), worst_at: (0, 0) });
+        let claim = design.claims.about(flip_of(structure));
+        let (histogram, first_at) = (Histogram::new(), BTreeMap::new());
+        rows.push(ExhaustiveRow { structure: name, flips: 0, histogram, first_at, claim, agrees: false });
         rows.len() - 1
     });
     &mut rows[index]
+}
+
+/// The attack that flips one bit of such a structure.
+fn flip_of(structure: Structure) -> Attack {
+    match structure {
+        Structure::Data => Attack::FlipData,
+        Structure::Tag => Attack::FlipTag,
+        Structure::Counter => Attack::FlipCounter,
+        Structure::Node(_) => Attack::FlipNode,
+    }
 }

@@ -38,7 +38,7 @@ pub mod victim;
 pub use ageing::{AgeingReport, ageing};
 pub use campaign::{Options, attack, attack_all, attack_design, attack_rows, tally};
 pub use crash::{CrashOptions, CrashReport, CrashRow, crash};
-pub use exhaustive::exhaustive;
+pub use exhaustive::{exhaustive, exhaustive_with};
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};
 pub use long::{LogError, LongProgress, LongReport, Plan, long};
 pub use report::{Counts, DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram, Outcome};

@@ -112,10 +112,21 @@ pub struct ExhaustiveRow {
     pub structure: String,
     /// Bits flipped, each by itself.
     pub flips: u64,
-    /// How often each verdict came out.
+    /// How often each verdict came out. Harmless are the bits that nothing in use depends on.
     pub histogram: Histogram,
-    /// The first case of the worst verdict: the slot and the bit in it.
-    pub worst_at: (u64, usize),
+    /// The first case of each verdict: the slot and the bit in it.
+    pub first_at: BTreeMap<Verdict, (u64, usize)>,
+    /// What the design claims about flips in such a structure; nothing if it says nothing.
+    pub claim: Option<Verdict>,
+    /// Whether the worst verdict is exactly what is claimed: neither worse nor better.
+    pub agrees: bool,
+}
+
+impl ExhaustiveRow {
+    /// The worst verdict; nothing if no bit was flipped.
+    pub fn worst(&self) -> Option<Verdict> {
+        self.histogram.keys().next_back().copied()
+    }
 }
 
 /// The flips of every stored bit of a small memory under one design.
@@ -131,4 +142,6 @@ pub struct ExhaustiveReport {
     pub rows: Vec<ExhaustiveRow>,
     /// The worst verdict of all.
     pub worst: Verdict,
+    /// Whether all rows agree with what the design claims.
+    pub agrees: bool,
 }

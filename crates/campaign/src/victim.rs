@@ -50,7 +50,12 @@ impl Victim {
     /// # Errors
     /// The rule that the composition breaks.
     pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
-        let scheme = parts.build_with(DATA_LINES, seed, planted)?;
+        Victim::blank_of(parts, DATA_LINES, seed, planted)
+    }
+
+    /// As [`Victim::blank`], of so many lines of data: a power of two.
+    fn blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Result<Victim, String> {
+        let scheme = parts.build_with(data_lines, seed, planted)?;
         let memory = Tapped::new(scheme.layout().total_lines());
         Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Vec::new(), seed })
     }
@@ -60,7 +65,16 @@ impl Victim {
     /// # Panics
     /// If they do not.
     pub fn checked_blank(parts: &Parts, seed: u64, planted: Planted) -> Victim {
-        Victim::blank(parts, seed, planted).unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
+        Victim::checked_blank_of(parts, DATA_LINES, seed, planted)
+    }
+
+    /// As [`Victim::checked_blank`], of so many lines of data: a power of two.
+    ///
+    /// # Panics
+    /// As [`Victim::checked_blank`].
+    pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Victim {
+        Victim::blank_of(parts, data_lines, seed, planted)
+            .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
     }
 
     /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design.

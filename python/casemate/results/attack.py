@@ -73,9 +73,13 @@ class ExhaustiveRow(Result):
     flips: int
     """Bits flipped, each by itself."""
     histogram: dict[Verdict, int]
-    """How often each verdict came out."""
-    worst_at: tuple[int, int]
-    """The first case of the worst verdict: the slot and the bit in it."""
+    """How often each verdict came out. Harmless are the bits that nothing in use depends on."""
+    first_at: dict[Verdict, tuple[int, int]]
+    """The first case of each verdict: the slot and the bit in it."""
+    claim: Verdict | None
+    """What the design claims about flips in such a structure."""
+    agrees: bool
+    """Whether the worst verdict is exactly what is claimed: neither worse nor better."""
 
 
 class ExhaustiveReport(Result):
@@ -91,6 +95,8 @@ class ExhaustiveReport(Result):
     """One for each kind of structure that the design stores."""
     worst: Verdict
     """The worst verdict of all."""
+    agrees: bool
+    """Whether all structures agree with what the design claims."""
 
 
 class Campaign(Result):

@@ -39,11 +39,6 @@ STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "detecte
 """The verdicts with which a design withstood."""
 
 
-def worse(verdict: Verdict, claim: Verdict) -> bool:
-    """Whether an attack ended worse than was claimed."""
-    return SEVERITY.index(verdict) > SEVERITY.index(claim)
-
-
 class MacDesign(Result):
     """How lines are authenticated."""
 
