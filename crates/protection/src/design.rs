@@ -12,7 +12,8 @@ pub use ciphers::CipherChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
 pub use persistence::{Order, PersistenceDesign};
 
-use self::keys::{Keys, Purpose};
+pub(crate) use self::keys::Keys;
+use self::keys::Purpose;
 use crate::cipher::Told;
 use crate::counter::{Counters, Organisation, Split};
 use crate::layout::{Layout, Needs};
@@ -23,10 +24,11 @@ use crate::scheme::Scheme;
 use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use strum::VariantArray;
 use units::{Bytes, LINE_BYTES};
 
 /// How versions are counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterChoice {
     /// Not at all.

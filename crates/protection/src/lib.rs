@@ -10,6 +10,8 @@
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
 
 pub mod cipher;
+#[cfg(test)]
+mod conformance;
 pub mod counter;
 pub mod design;
 pub mod domain;
@@ -18,6 +20,8 @@ pub mod ledger;
 pub mod mac;
 pub mod media;
 pub mod metadata;
+#[cfg(test)]
+mod performed;
 pub mod planted;
 pub mod scheme;
 pub mod tree;

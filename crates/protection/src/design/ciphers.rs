@@ -5,9 +5,10 @@ use crate::cipher::{Cipher, Told};
 use crate::planted::Planted;
 use crypto::{Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, LineCipher, Ocb3, OcbChunks, TdesEde3, Xts};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// How data is encrypted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum CipherChoice {
     /// Not at all.
@@ -46,7 +47,7 @@ pub enum CipherChoice {
 
 impl CipherChoice {
     /// What the mode is told of a line.
-    pub(super) fn told(self) -> Told {
+    pub(crate) fn told(self) -> Told {
         use CipherChoice as C;
         match self {
             C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter => Told::FreshNonce,
@@ -63,7 +64,7 @@ impl CipherChoice {
     }
 
     /// Chunks of a line that OCB treats by themselves, if it does.
-    pub(super) fn ocb_chunks(self) -> Option<u32> {
+    pub(crate) fn ocb_chunks(self) -> Option<u32> {
         match self {
             CipherChoice::Aes128OcbChunks => Some(OcbChunks::<Aes128>::chunks()),
             CipherChoice::TdesOcbChunks => Some(OcbChunks::<TdesEde3>::chunks()),
@@ -72,7 +73,7 @@ impl CipherChoice {
     }
 
     /// Builds the part.
-    pub(super) fn build(self, keys: Keys, planted: Planted) -> Cipher {
+    pub(crate) fn build(self, keys: Keys, planted: Planted) -> Cipher {
         use CipherChoice as C;
         let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
         let middle = keys.key(Purpose::Encryption);
@@ -98,7 +99,7 @@ impl CipherChoice {
     }
 
     /// What a reviewer would object to; `versioned` is whether there are counters.
-    pub(super) fn weaknesses(self, versioned: bool) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn weaknesses(self, versioned: bool) -> impl Iterator<Item = &'static str> {
         use CipherChoice as C;
         let deterministic = self != C::None && (self.told() == Told::Place || !versioned);
         let small_blocks = matches!(self, C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb);

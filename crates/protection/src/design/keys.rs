@@ -15,11 +15,11 @@ pub(super) enum Purpose {
 
 /// All keys of a machine whose boot drew this seed.
 #[derive(Clone, Copy)]
-pub(super) struct Keys(pub u64);
+pub(crate) struct Keys(pub(crate) u64);
 
 impl Keys {
     /// The key for a purpose, as long as who asks needs it.
-    pub fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
+    pub(super) fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
         Key::for_purpose(self.0, purpose as u64)
     }
 }

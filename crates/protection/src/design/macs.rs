@@ -9,12 +9,13 @@ use crypto::{
     Sha3Prefix, TdesEde3,
 };
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The shortest tag, or share of one, that is not called short.
 const SHORT_TAG_BITS: u32 = 32;
 
 /// How lines are authenticated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum MacChoice {
     /// Not at all.
@@ -52,7 +53,7 @@ pub enum Covered {
 }
 
 /// What of a line a tag is computed over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
     /// What lies in memory: it is checked while it is decrypted.
@@ -92,7 +93,7 @@ impl Default for MacDesign {
 
 impl MacDesign {
     /// Whether the code has a nonce that must never repeat. It then covers address and counter.
-    pub(super) fn has_nonce(&self) -> bool {
+    pub(crate) fn has_nonce(&self) -> bool {
         use MacChoice as M;
         matches!(self.code, M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks)
     }
@@ -141,7 +142,7 @@ impl MacDesign {
     }
 
     /// Builds the part, if there is one.
-    pub(super) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
+    pub(crate) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
         use CipherChoice as C;
         use MacChoice as M;
         let key = keys.key(Purpose::Authentication);

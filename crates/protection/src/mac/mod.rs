@@ -51,6 +51,8 @@ impl Mac {
 
     /// The tag of a line, of which `text` is what the tag is over.
     pub fn tag(&self, line: LineAddr, counter: Counter, text: &Line) -> u64 {
+        #[cfg(test)]
+        crate::performed::mac();
         let address = self.coverage.address && !self.planted.has(Bug::TagWithoutAddress);
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
         let line = if address { line } else { LineAddr(0) };

@@ -203,7 +203,7 @@ impl Scheme {
                     true => chip.get(child.1, child.0).copied().unwrap_or(*copy),
                     false => *copy,
                 };
-                self.told(chip, parent, child, &content)?;
+                self.told(chip, parent, child.0, &content)?;
                 super::update::node_on(chip, parent).copied()
             });
             if let Some(node) = told {

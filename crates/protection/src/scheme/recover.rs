@@ -56,7 +56,7 @@ impl Scheme {
     async fn rebuild<V: Verbs>(&self, verbs: &V, tree: &Tree) -> (Box<[Line]>, Vec<((Slot, Role), Line)>) {
         let mut root = self.on_chip(|chip| vec![ZERO_LINE; chip.root.len()].into_boxed_slice());
         let mut outdated = Vec::new();
-        let (mut children, mut role) = (BTreeMap::new(), Role::Counter);
+        let mut children = BTreeMap::new();
         let counters = self.layout.counters().into_iter().flat_map(|region| region.slots());
         self.fetch_all(verbs, counters, Role::Counter, |slot, stored| {
             if stored != ZERO_LINE {
@@ -74,9 +74,9 @@ impl Scheme {
                     Node::Stored(above) => nodes.entry(above).or_insert(ZERO_LINE),
                 };
                 // Tags of children never overflow.
-                let _ = tree.tell(parent, node, (*slot, role), content);
+                let _ = tree.tell(parent, node, *slot, content);
             }
-            role = Role::Node(level as u8);
+            let role = Role::Node(level as u8);
             let stored = self.layout.levels().get(level).into_iter().flat_map(|region| region.slots());
             self.fetch_all(verbs, stored, role, |slot, stored| {
                 let node = nodes.get(&slot).copied().unwrap_or(ZERO_LINE);

@@ -15,7 +15,7 @@ use super::Scheme;
 use crate::counter::Overflow;
 use crate::metadata::{Departure, OnChip};
 use crate::planted::Bug;
-use crate::tree::{Node, Parent, Voucher};
+use crate::tree::{Node, Parent, Tree, Voucher};
 use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
 use sim::join_all;
 use sim::lock::Mode;
@@ -27,8 +27,8 @@ const RENEWED_AT_ONCE: usize = 8;
 
 /// What came of telling a parent.
 pub(super) enum Told {
-    /// It knows; the child goes to memory like this.
-    As(Line),
+    /// It knows, and holds this about the child.
+    Vouches(Voucher),
     /// There is nothing to tell any more: the line stopped leaving, or is no longer on the chip.
     Nothing,
     /// Its counter for the child is at its end: the versions at these positions must be renewed first.
@@ -60,8 +60,8 @@ impl Scheme {
             if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
                 continue;
             }
-            match self.tell_parent(verbs, (slot, role), departure).await? {
-                Told::As(sealed) => self.store_metadata(verbs, (slot, role), departure, sealed).await,
+            match self.tell_parent(verbs, slot, departure).await? {
+                Told::Vouches(voucher) => self.store_metadata(verbs, (slot, role), departure, voucher).await,
                 Told::Nothing => {}
                 Told::Exhausted => return Err(Fault::Exhausted(LineAddr(slot.0))),
                 Told::Overflow(parent, positions) => {
@@ -79,8 +79,10 @@ impl Scheme {
         verbs: &V,
         (slot, role): (Slot, Role),
         departure: Departure,
-        sealed: Line,
+        voucher: Voucher,
     ) {
+        let sealed = |tree: &Tree| tree.seal_under(slot, role, &departure.content, voucher);
+        let sealed = self.tree.as_ref().map_or(departure.content, sealed);
         if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_telling()) && self.parent(slot).is_some() {
             verbs.hash().await;
             if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
@@ -94,15 +96,11 @@ impl Scheme {
     }
 
     /// Tells the parent of a leaving line what goes to memory.
-    async fn tell_parent<V: Verbs>(
-        &self,
-        verbs: &V,
-        (slot, role): (Slot, Role),
-        departure: Departure,
-    ) -> Result<Told, Fault> {
+    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, departure: Departure) -> Result<Told, Fault> {
         let unchanged = |chip: &OnChip| chip.leaving(slot) == Some(departure);
         let (Some(tree), Some(parent)) = (&self.tree, self.parent(slot)) else {
-            return Ok(if self.on_chip(|chip| unchanged(chip)) { Told::As(departure.content) } else { Told::Nothing });
+            let nothing = Told::Vouches(Voucher::Nothing);
+            return Ok(if self.on_chip(|chip| unchanged(chip)) { nothing } else { Told::Nothing });
         };
         if tree.hashes_before_telling() {
             verbs.hash().await;
@@ -113,7 +111,7 @@ impl Scheme {
                 if !unchanged(chip) {
                     return Some(Told::Nothing);
                 }
-                self.told(chip, parent, (slot, role), &departure.content)
+                self.told(chip, parent, slot, &departure.content)
             });
             if let Some(told) = told {
                 return Ok(told);
@@ -144,13 +142,13 @@ impl Scheme {
         loop {
             self.bring_parent(verbs, parent).await?;
             let told = self.on_chip(|chip| match chip.edit_resident(child.1, child.0).copied() {
-                Some(content) => self.told(chip, parent, child, &content),
+                Some(content) => self.told(chip, parent, child.0, &content),
                 None => Some(Told::Nothing),
             });
             match told {
                 Some(Told::Overflow(parent, positions)) => self.renew_children(verbs, parent, positions).await?,
                 Some(Told::Exhausted) => return Err(Fault::Exhausted(LineAddr(child.0.0))),
-                Some(Told::As(_) | Told::Nothing) => return Ok(()),
+                Some(Told::Vouches(_) | Told::Nothing) => return Ok(()),
                 None => {}
             }
         }
@@ -164,10 +162,10 @@ impl Scheme {
     }
 
     /// Tells a parent; nothing if it is not on the chip.
-    pub(super) fn told(&self, chip: &mut OnChip, parent: Parent, child: (Slot, Role), content: &Line) -> Option<Told> {
+    pub(super) fn told(&self, chip: &mut OnChip, parent: Parent, child: Slot, content: &Line) -> Option<Told> {
         let tree = self.tree.as_ref()?;
         Some(match tree.tell(parent, node_on(chip, parent)?, child, content) {
-            Ok(sealed) => Told::As(sealed),
+            Ok(voucher) => Told::Vouches(voucher),
             Err(Overflow::Renew { positions }) => Told::Overflow(parent, positions),
             Err(Overflow::Exhausted) => Told::Exhausted,
         })

@@ -16,12 +16,13 @@ use crate::planted::Planted;
 use crate::verbs::Role;
 use crypto::Key;
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The most lines of root that a chip keeps: 1 MB.
 const ROOT_LINES_MAX: u64 = 1 << 14;
 
 /// What kind of tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeKind {
     /// None.
@@ -37,7 +38,7 @@ pub enum TreeKind {
 }
 
 /// When a node learns of what changed below it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// When the child leaves the chip.

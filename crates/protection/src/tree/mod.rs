@@ -12,8 +12,8 @@
 //!   such: children whose versions are renewed get new MACs.
 //!
 //! # Contract
-//! * [`Tree::tell`] changes a node so that it vouches for what the child is now and for nothing that the child was, and
-//!   returns the child as it goes to memory; or it changes nothing and reports the overflow.
+//! * [`Tree::tell`] changes a node so that it vouches for what the child is now and for nothing that the child was; or it
+//!   changes nothing and reports the overflow. [`Tree::seal_under`] is the child as it then goes to memory.
 //! * [`Tree::fits`] says whether a line from memory is the one that its parent vouches for.
 //! * A line that was never written is all zeros and fits a parent that was never told of it, at every level, so that a
 //!   blank tree needs no set-up. Nobody can pass a written line off as a blank one.
@@ -144,6 +144,10 @@ impl Tree {
 
     /// Whether `content`, which memory returned for `slot`, is what its parent vouches for.
     pub fn fits(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> bool {
+        #[cfg(test)]
+        if voucher != Voucher::Nothing {
+            crate::performed::hash();
+        }
         match (&self.nodes, voucher) {
             (_, Voucher::Nothing) => true,
             (Nodes::Hashes(hashes), Voucher::Tag(tag)) => hashes.tag(self.named(slot), content) == tag,
@@ -154,17 +158,11 @@ impl Tree {
         }
     }
 
-    /// Tells a node what its child is now. Returns the child as it goes to memory.
+    /// Tells a node what its child is now. Returns what the node holds about it from then on.
     ///
     /// # Errors
     /// If the child's version overflows; then nothing changes.
-    pub fn tell(
-        &self,
-        parent: Parent,
-        node: &mut Line,
-        (slot, role): (Slot, Role),
-        content: &Line,
-    ) -> Result<Line, Overflow> {
+    pub fn tell(&self, parent: Parent, node: &mut Line, slot: Slot, content: &Line) -> Result<Voucher, Overflow> {
         let deaf = match parent.node {
             Node::Root(_) => self.planted.has(Bug::RootNotUpdated),
             Node::Stored(_) => self.planted.has(Bug::ParentNotUpdated),
@@ -173,13 +171,13 @@ impl Tree {
         let node = if deaf { &mut unheard } else { node };
         match &self.nodes {
             Nodes::Hashes(hashes) => {
-                hashes.set_entry(node, parent.position, hashes.tag(self.named(slot), content));
-                Ok(*content)
+                #[cfg(test)]
+                crate::performed::hash();
+                let tag = hashes.tag(self.named(slot), content);
+                hashes.set_entry(node, parent.position, tag);
+                Ok(Voucher::Tag(tag))
             }
-            Nodes::Versions(versions) => {
-                let version = versions.at(parent.level).advance(node, parent.position)?;
-                Ok(versions.seal(self.named(slot), role, content, version))
-            }
+            Nodes::Versions(versions) => versions.at(parent.level).advance(node, parent.position).map(Voucher::Version),
         }
     }
 
@@ -200,6 +198,8 @@ impl Tree {
     pub fn seal_under(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> Line {
         match (&self.nodes, voucher) {
             (Nodes::Versions(versions), Voucher::Version(version)) => {
+                #[cfg(test)]
+                crate::performed::hash();
                 versions.seal(self.named(slot), role, content, version)
             }
             _ => *content,

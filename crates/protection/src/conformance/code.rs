@@ -1,0 +1,110 @@
+//! What every code must do: fit the one line that it was computed for, and nothing else.
+
+use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours};
+use crate::counter::Counter;
+use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDesign};
+use crate::mac::Mac;
+use crate::planted::Planted;
+use crate::tree::TreeKind;
+use std::collections::HashSet;
+use strum::VariantArray;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// A line in its place and version, with its tag.
+struct Tagged {
+    line: LineAddr,
+    counter: Counter,
+    text: Line,
+    tag: u64,
+}
+
+/// Holds an authentication beside a cipher to the contract of all.
+pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
+    let part = |boot| design.build(cipher, Keys(boot), planted).ok_or("there is no code");
+    let (mac, other_boot) = (part(1)?, part(2)?);
+    let mut random = Random::new(1);
+    for _ in 0..3 {
+        let (line, counter) = (LineAddr(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
+        let text = random.line();
+        let right = Tagged { line, counter, text, tag: mac.tag(line, counter, &text) };
+        hold(mac.fits(right.tag, mac.tag(line, counter, &text)), || "a tag does not fit its own line".into())?;
+        hold(right.tag >> (design.tag_bits - 1) < 2, || "a tag is longer than it should be".into())?;
+        hold(other_boot.tag(line, counter, &text) != right.tag, || "the key survives a boot".into())?;
+        stored_bits(&mac, &right)?;
+        places_and_versions(design, &mac, &right)?;
+        texts(design, cipher, &mac, &right)?;
+    }
+    Ok(())
+}
+
+/// Every stored bit is compared, those too that a short tag leaves unused; and no stored value is a master key.
+fn stored_bits(mac: &Mac, right: &Tagged) -> Checked {
+    for bit in 0..u64::BITS {
+        hold(!mac.fits(right.tag ^ 1 << bit, right.tag), || format!("bit {bit} of a stored tag is not compared"))?;
+    }
+    let masters = [0, u64::MAX, !right.tag];
+    hold(masters.iter().all(|stored| !mac.fits(*stored, right.tag)), || "a stored tag fits every line".into())
+}
+
+/// A tag fits no other place and no other version, if it is said to cover them, and any, if it is not.
+fn places_and_versions(design: &MacDesign, mac: &Mac, right: &Tagged) -> Checked {
+    let (lines, counters) = neighbours(right.line, right.counter);
+    let covered = |what| design.has_nonce() || design.covers.contains(&what);
+    for other in lines {
+        let fits = mac.fits(right.tag, mac.tag(other, right.counter, &right.text));
+        hold(fits != covered(Covered::Address), || format!("the tag of {} at {other}: fits is {fits}", right.line))?;
+    }
+    for other in counters {
+        let fits = mac.fits(right.tag, mac.tag(right.line, other, &right.text));
+        hold(fits != covered(Covered::Counter), || format!("the tag of {:?} under {other:?}: {fits}", right.counter))?;
+    }
+    Ok(())
+}
+
+/// A tag fits no text of which a bit is flipped, but as often as its length, or a chunk's share of it, makes likely.
+fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -> Checked {
+    let share = design.tag_bits / cipher.ocb_chunks().filter(|_| design.code == MacChoice::OcbChunks).unwrap_or(1);
+    let likely = LINE_BITS as u64 >> share;
+    let missed: Vec<usize> = (0..LINE_BITS)
+        .filter(|bit| mac.fits(right.tag, mac.tag(right.line, right.counter, &flipped(&right.text, *bit))))
+        .collect();
+    // Five of a Poisson number whose mean is less than five: once in some thousand lines of each code.
+    hold(missed.len() as u64 <= if share < 16 { 5 * likely + 10 } else { 0 }, || {
+        format!("flipped bits of the text still fit: {missed:?}")
+    })?;
+    linear(mac, right)
+}
+
+/// Three tags under three nonces must not add up to the tag of the sum: a mask that repeats makes them.
+fn linear(mac: &Mac, right: &Tagged) -> Checked {
+    let mut random = Random::new(right.tag);
+    let texts = [random.line(), random.line(), random.line()];
+    let at = |index: u128| Counter(right.counter.0 ^ index);
+    let sum: Line = std::array::from_fn(|byte| texts.iter().fold(0, |sum, text| sum ^ text[byte]));
+    let tags = texts.iter().zip(1..).map(|(text, index)| mac.tag(right.line, at(index), text));
+    let tag = tags.fold(0, |sum, tag| sum ^ tag);
+    hold(tag != mac.tag(right.line, at(0), &sum), || "three tags add up to the tag of a sum: their mask repeats".into())
+}
+
+/// The first cipher beside which each authentication makes sense.
+fn choices() -> Vec<(MacDesign, CipherChoice)> {
+    let beside = |mac: &MacDesign| {
+        let fits = |cipher: &&CipherChoice| {
+            composition(**cipher, CounterChoice::Sc64, mac, &TreeKind::None.into()).check().is_ok()
+        };
+        CipherChoice::VARIANTS.iter().rfind(fits).copied()
+    };
+    let authenticated = codes().into_iter().filter(|mac| mac.code != MacChoice::None);
+    authenticated.filter_map(|mac| beside(&mac).map(|cipher| (mac, cipher))).collect()
+}
+
+#[test]
+fn every_code_keeps_the_contract_of_codes() {
+    let choices = choices();
+    for (mac, cipher) in &choices {
+        assert_eq!(check(mac, *cipher, Planted::NONE), Ok(()), "{mac:?} beside {cipher:?}");
+    }
+    let codes: HashSet<_> = choices.iter().map(|(mac, _)| mac.code as u8).collect();
+    assert_eq!(codes.len(), MacChoice::VARIANTS.len() - 1, "every code was checked");
+}

@@ -1,0 +1,109 @@
+//! What every organisation of counters must do: never give a version twice, and change nobody's unasked.
+
+use super::{Checked, hold};
+use crate::counter::{Age, Counter, Counters, Overflow};
+use crate::design::CounterChoice;
+use crate::planted::Planted;
+use crypto::COUNTER_BITS;
+use std::collections::HashSet;
+use strum::VariantArray;
+use units::random::Random;
+use units::{Line, LineAddr, ZERO_LINE};
+
+const WRITES: u64 = 4_000;
+
+/// Holds an organisation to the contract of all.
+pub fn check(choice: CounterChoice, planted: Planted) -> Checked {
+    let counters = Counters::new(choice.organisation(), planted);
+    positions(&counters)?;
+    hold((0..counters.lines_per_group() as usize).all(|position| counters.read(&ZERO_LINE, position).0 == 0), || {
+        "a blank line counts something".into()
+    })?;
+    let ages = [ZERO_LINE, counters.aged(Age::BeforeRenewal), counters.aged(Age::BeforeExhaustion)];
+    for start in ages {
+        for seed in 0..3 {
+            life(&counters, start, seed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every line has a place of its own in the counters, and a group knows its lines.
+fn positions(counters: &Counters) -> Checked {
+    let each = counters.lines_per_group();
+    for line in (0..4 * each).map(LineAddr) {
+        let (group, position) = (counters.group(line), counters.position(line));
+        hold(counters.lines(group, &(position..position + 1)).eq([line]), || {
+            format!("line {line} is not at its own position {position} of group {group}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes positions in some order and looks at all after each write.
+fn life(counters: &Counters, start: Line, seed: u64) -> Checked {
+    let mut line = start;
+    let mac = u64::MAX >> 3;
+    counters.set_embedded_mac(&mut line, mac);
+    let mac = counters.embedded_mac(&line);
+    let all = 0..counters.lines_per_group() as usize;
+    let mut had: HashSet<(usize, Counter)> = all.clone().map(|at| (at, counters.read(&line, at))).collect();
+    let mut random = Random::new(seed);
+    for write in 0..WRITES {
+        let before = line;
+        let position = pattern(seed, write, all.len() as u64, &mut random);
+        let renewed = match counters.advance(&mut line, position) {
+            Ok(_) => position..position + 1,
+            Err(overflow) => {
+                hold(line == before, || "an overflow changed the line by itself".into())?;
+                line = counters.renew(&line, position, &overflow);
+                match overflow {
+                    Overflow::Exhausted => all.len()..all.len(),
+                    Overflow::Renew { positions } => positions,
+                }
+            }
+        };
+        compare(counters, (&before, &line), position, &renewed, &mut had)?;
+        hold(counters.embedded_mac(&line) == mac, || "a write of a counter touched the MAC".into())?;
+    }
+    Ok(())
+}
+
+/// Each in its turn, one much more often than others, or any.
+fn pattern(seed: u64, write: u64, positions: u64, random: &mut Random) -> usize {
+    let position = match seed {
+        0 => write % positions,
+        1 if write % 4 < 3 => positions / 2,
+        _ => random.below(positions),
+    };
+    position as usize
+}
+
+/// What a write of `written` may do to the positions in `renewed`, and must not do to the others.
+fn compare(
+    counters: &Counters,
+    (before, after): (&Line, &Line),
+    written: usize,
+    renewed: &std::ops::Range<usize>,
+    had: &mut HashSet<(usize, Counter)>,
+) -> Checked {
+    for at in 0..counters.lines_per_group() as usize {
+        let (old, new) = (counters.read(before, at), counters.read(after, at));
+        hold(new.0 >> COUNTER_BITS == 0, || format!("the counter at {at} does not fit a nonce"))?;
+        if !renewed.contains(&at) {
+            hold(new == old, || format!("a write of {written} changed {at}, which nobody renews"))?;
+            continue;
+        }
+        hold(new >= old, || format!("the counter at {at} went back from {old:?} to {new:?}"))?;
+        hold(new > old || at != written, || format!("a write did not advance the counter at {at}"))?;
+        hold(new == old || had.insert((at, new)), || format!("the counter at {at} came back to {new:?}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_organisation_keeps_the_contract_of_counters() {
+    for choice in CounterChoice::VARIANTS.iter().filter(|choice| **choice != CounterChoice::None) {
+        assert_eq!(check(*choice, Planted::NONE), Ok(()), "{choice:?}");
+    }
+}

@@ -1,0 +1,186 @@
+//! What every design must do, whatever it is composed of: return what was written, lay out its memory without overlaps, and
+//! refuse exactly what its parts say that it refuses.
+
+use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
+use crate::design::{CacheDesign, Covered, Over, Parts};
+use crate::planted::Planted;
+use crate::scheme::Scheme;
+use crate::tree::TreeKind;
+use crate::verbs::Slot;
+use crate::ways::{Functional, run_now};
+use units::random::Random;
+use units::{Bytes, Line, LineAddr};
+
+/// Caches so small that everything leaves them all the time.
+pub const TINY_CACHES: CacheDesign = CacheDesign { counters: Bytes(128), tags: Bytes(128), nodes: Bytes(128), ways: 2 };
+
+/// So many that every tree stores a level.
+pub const DATA_LINES: u64 = 1 << 15;
+
+/// Neighbours in one line of tags, in one line of counters, and lines whose paths up a tree part at higher nodes.
+pub const LINES: [LineAddr; 6] =
+    [LineAddr(5), LineAddr(6), LineAddr(13), LineAddr(5 + 128), LineAddr(5 + 1024), LineAddr(DATA_LINES - 1)];
+
+/// A scheme over a memory without time.
+pub struct Memory {
+    pub scheme: Scheme,
+    pub functional: Functional,
+}
+
+impl Memory {
+    pub fn new(parts: &Parts, planted: Planted) -> Result<Memory, String> {
+        let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+        let functional = Functional::new(scheme.layout().total_lines());
+        Ok(Memory { scheme, functional })
+    }
+
+    pub fn write(&self, line: LineAddr, content: &Line) -> Checked {
+        run_now(self.scheme.write(&self.functional, line, content));
+        self.functional.take_fault().map_or(Ok(()), |fault| Err(format!("a false alarm at a write: {fault}")))
+    }
+
+    /// What a read releases, unless it reports tampering.
+    pub fn read(&self, line: LineAddr) -> Option<Line> {
+        run_now(self.scheme.read(&self.functional, line));
+        let released = self.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+        let fault = self.functional.take_fault();
+        assert!(released.is_none() || fault.is_none(), "something came out beside an alarm");
+        released
+    }
+
+    fn flush(&self) {
+        run_now(self.scheme.flush(&self.functional));
+    }
+
+    fn image(&self) -> Vec<(Slot, Line)> {
+        self.functional.media.borrow().written_slots().map(|(slot, content)| (slot, *content)).collect()
+    }
+
+    fn put(&self, slot: Slot, content: &Line) {
+        self.functional.media.borrow_mut().write(slot, content);
+    }
+}
+
+/// Holds a composition to the contract of all designs.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    layout(parts, planted)?;
+    let memory = Memory::new(parts, planted)?;
+    let mut random = Random::new(1);
+    let texts: Vec<[Line; 2]> = LINES.iter().map(|_| [random.line(), random.line()]).collect();
+    let write_all = |version: usize| {
+        let written = LINES.iter().zip(&texts).try_for_each(|(line, text)| memory.write(*line, &text[version]));
+        memory.flush();
+        written
+    };
+    write_all(0)?;
+    let old = memory.image();
+    write_all(1)?;
+    for (line, [_, current]) in LINES.iter().zip(&texts) {
+        hold(memory.read(*line) == Some(*current), || format!("line {line} does not read as it was written"))?;
+    }
+    hold(memory.functional.ledger().reuse().is_none(), || "a pad hid two texts".into())?;
+    memory.flush();
+    let current = memory.image();
+    flips(parts, &memory, &texts[0][1])?;
+    splices(parts, &memory, &texts)?;
+    current.iter().for_each(|(slot, content)| memory.put(*slot, content));
+    stale(parts, &memory, &old, &texts)
+}
+
+/// Regions follow each other without a gap and without an overlap, each slot has one place, and the data comes first.
+fn layout(parts: &Parts, planted: Planted) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    let layout = scheme.layout();
+    let mut next = 0;
+    for region in layout.regions() {
+        hold(region.base == next && region.lines > 0, || format!("{} overlaps or leaves a gap", region.role))?;
+        next += region.lines;
+        for index in [0, region.lines - 1] {
+            let place = layout.place(region.slot(index));
+            hold(place == (region.role, index), || format!("slot {index} of {} is somewhere else", region.role))?;
+        }
+    }
+    hold(next == layout.total_lines() && layout.data_slot(LineAddr(7)) == Slot(7), || {
+        "data is not at the bottom".into()
+    })
+}
+
+/// A flipped bit of data or of a line's own tag is refused where there is a code; where there is none it comes out, though not
+/// as what was written.
+fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
+    let line = LINES[0];
+    let authentic = memory.scheme.mac.is_some();
+    let data = memory.scheme.layout().data_slot(line);
+    let stored = memory.functional.media.borrow().read(data).examine();
+    // A tag of a few bits for each chunk lets a flip pass now and then.
+    let short = parts.weaknesses().contains(&"short tag");
+    for bit in (0..LINE_BITS).step_by(if short { LINE_BITS } else { 37 }) {
+        memory.put(data, &flipped(&stored, bit));
+        let released = memory.read(line);
+        hold(released.is_none() == authentic, || format!("bit {bit} of the data: {released:02x?}"))?;
+        hold(released != Some(*current), || format!("bit {bit} of the data does not matter"))?;
+    }
+    memory.put(data, &stored);
+    let Some(tags) = memory.scheme.tag_slot(line) else { return Ok(()) };
+    let stored = memory.functional.media.borrow().read(tags).examine();
+    for bit in 0..64 {
+        memory.put(tags, &flipped(&stored, line.0 as usize % 8 * 64 + bit));
+        memory.flush();
+        hold(memory.read(line).is_none(), || format!("bit {bit} of the tag is not compared"))?;
+    }
+    memory.put(tags, &stored);
+    memory.flush();
+    hold(memory.read(line) == Some(*current), || "the line does not come back with its bits".into())
+}
+
+/// Another line's data is refused if the tag, or the tree, knows the place.
+fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
+    let media = &memory.functional.media;
+    for (index, donor) in LINES.iter().enumerate().skip(1) {
+        let slot = memory.scheme.layout().data_slot(LINES[0]);
+        let (own, other) = (media.borrow().read(slot).examine(), media.borrow().read(Slot(donor.0)).examine());
+        memory.put(slot, &other);
+        let released = memory.read(LINES[0]);
+        memory.put(slot, &own);
+        // The target's own tag, which stays, refuses the text of another line.
+        hold(released.is_none() == memory.scheme.mac.is_some(), || format!("the data of {donor} was accepted"))?;
+        let knows_place = released != Some(texts[index][1]);
+        let codebook =
+            parts.weaknesses().iter().any(|word| ["no encryption", "equal blocks look equal"].contains(word));
+        hold(knows_place || codebook, || format!("the data of {donor} reads as there"))?;
+    }
+    Ok(())
+}
+
+/// An old image of the whole memory is refused if there is a tree, and else is what the memory was.
+fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Line)], texts: &[[Line; 2]]) -> Checked {
+    old.iter().for_each(|(slot, content)| memory.put(*slot, content));
+    memory.flush();
+    let fresh = parts.tree.kind != TreeKind::None;
+    // Nothing ties data to a fresh counter if the tag names no version and is over what the counter does not change.
+    let tied =
+        parts.mac.has_nonce() || parts.mac.covers.contains(&Covered::Counter) || parts.mac.over == Over::Plaintext;
+    for (line, [before, _]) in LINES.iter().zip(texts) {
+        let released = memory.read(*line);
+        hold(released.is_none() == fresh || !tied, || format!("an old image: line {line} gave {released:02x?}"))?;
+        hold(fresh || released == Some(*before), || format!("an old image does not read as it did at {line}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_two_parts_that_go_together_keep_the_contract_of_designs() {
+    for parts in pairs() {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn every_composition_that_the_rules_allow_keeps_the_contract_of_designs() {
+    let compositions = compositions();
+    assert!(compositions.len() > 100_000, "{}", compositions.len());
+    for parts in &compositions {
+        assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! The conformance kit: what every part of a kind must do, in one function for each kind.
+//!
+//! A part is registered by existing: the kit goes through all choices that a design file has, and through every
+//! composition of them that the rules allow. A new mode, code, organisation or tree is held to the contract of its kind
+//! from the moment that a design can name it.
+//!
+//! Each function says what is broken, in a sentence, rather than fail: so that the same function can be shown to find
+//! the bugs that are planted for it.
+
+mod cipher;
+mod code;
+mod cost;
+mod counters;
+mod design;
+mod tree;
+
+use crate::counter::Counter;
+use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts};
+use crate::tree::{TreeDesign, TreeKind, Update};
+use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
+use std::collections::HashSet;
+use strum::VariantArray;
+use units::random::Random;
+use units::{LINE_BYTES, Line, LineAddr};
+
+/// Nothing, or what is broken.
+type Checked = Result<(), String>;
+
+/// Broken unless `holds`.
+fn hold(holds: bool, broken: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(broken()) }
+}
+
+const LINE_BITS: usize = LINE_BYTES * 8;
+
+/// A line with one bit flipped.
+fn flipped(line: &Line, bit: usize) -> Line {
+    let mut flipped = *line;
+    flipped[bit / 8] ^= 1 << (bit % 8);
+    flipped
+}
+
+/// The lines whose number differs from this one's in one bit, and the counters that differ so from this one.
+fn neighbours(line: LineAddr, counter: Counter) -> (Vec<LineAddr>, Vec<Counter>) {
+    let lines = (0..LINE_NUMBER_BITS).map(|bit| LineAddr(line.0 ^ 1 << bit));
+    let counters = (0..COUNTER_BITS).map(|bit| Counter(counter.0 ^ 1 << bit));
+    (lines.collect(), counters.collect())
+}
+
+/// All ways to authenticate that differ in code, in the text they are over, and in what they cover.
+fn codes() -> Vec<MacDesign> {
+    let covers = [vec![], vec![Covered::Address], vec![Covered::Counter], vec![Covered::Address, Covered::Counter]];
+    let mut codes = Vec::new();
+    for code in MacChoice::VARIANTS {
+        for over in Over::VARIANTS {
+            for covers in &covers {
+                codes.push(MacDesign { code: *code, over: *over, covers: covers.clone(), ..MacDesign::default() });
+            }
+        }
+    }
+    codes
+}
+
+/// All trees that differ in kind, in the number of children, in what their nodes are made of and in when they learn.
+fn trees() -> Vec<TreeDesign> {
+    let plain = TreeKind::VARIANTS.iter().map(|kind| TreeDesign::from(*kind));
+    let hashes = TreeKind::VARIANTS.iter().flat_map(|kind| [2, 4].map(|arity| TreeDesign { arity, ..(*kind).into() }));
+    let levels = CounterChoice::VARIANTS.iter().map(|choice| vec![*choice]);
+    let counters = levels.map(|levels| TreeDesign { levels, ..TreeKind::Counters.into() });
+    let lazy: Vec<TreeDesign> = plain.chain(hashes).chain(counters).collect();
+    Update::VARIANTS
+        .iter()
+        .flat_map(|update| lazy.iter().map(|tree| TreeDesign { update: *update, ..tree.clone() }))
+        .collect()
+}
+
+/// Every composition that the rules allow.
+fn compositions() -> Vec<Parts> {
+    let (codes, trees) = (codes(), trees());
+    let mut compositions = Vec::new();
+    for cipher in CipherChoice::VARIANTS {
+        for counters in CounterChoice::VARIANTS {
+            for mac in &codes {
+                let composed = trees.iter().map(|tree| composition(*cipher, *counters, mac, tree));
+                compositions.extend(composed.filter(|parts| parts.check().is_ok()));
+            }
+        }
+    }
+    compositions
+}
+
+/// Of all compositions, as many as it takes for every two parts that go together to do so once.
+fn pairs() -> Vec<Parts> {
+    let mut met = HashSet::new();
+    let brings_a_pair = |parts: &Parts| {
+        let names = [
+            format!("{:?}", parts.cipher),
+            format!("{:?}", parts.counters),
+            format!("{:?}", parts.mac),
+            format!("{:?}", parts.tree),
+        ];
+        let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+        let new = pairs.map(|(one, other)| met.insert((one, other, names[one].clone(), names[other].clone())));
+        new.contains(&true)
+    };
+    let mut compositions = compositions();
+    Random::new(1).shuffle(&mut compositions);
+    compositions.into_iter().filter(brings_a_pair).collect()
+}
+
+fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, tree: &TreeDesign) -> Parts {
+    Parts { cipher, counters, mac: mac.clone(), tree: tree.clone(), caches: design::TINY_CACHES }
+}
