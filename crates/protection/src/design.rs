@@ -19,7 +19,7 @@ use crate::counter::{Counters, Organisation, Split};
 use crate::layout::{Layout, Needs};
 use crate::mac::TAGS_PER_LINE;
 use crate::metadata::{Geometry, OnChip};
-use crate::planted::Planted;
+use crate::planted::{Bug, Planted};
 use crate::scheme::Scheme;
 use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ impl Parts {
     /// As [`Parts::check`].
     pub fn build_with(&self, data_lines: u64, seed: u64, planted: Planted) -> Result<Scheme, String> {
         self.check()?;
-        let keys = Keys(seed);
+        let keys = Keys(if planted.has(Bug::KeysSurviveReset) { 0 } else { seed });
         let counters = Counters::new(self.counters.organisation(), planted);
         let mac = self.mac.build(self.cipher, keys, planted);
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);

@@ -243,14 +243,14 @@ impl OnChip {
 
     /// The writes that become durable next: in order, at most so many, and each line once.
     pub fn gather(&mut self, most: usize) -> Vec<Waiting> {
-        let mut batch: Vec<Waiting> = Vec::new();
-        let fits = |batch: &[Waiting], next: &Waiting| batch.iter().all(|waiting| waiting.line != next.line);
-        while batch.len() < most
-            && let Some(next) = self.gathering.pop_front_if(|next| fits(&batch, next))
-        {
-            batch.push(next);
+        let mut lines: Vec<LineAddr> = Vec::new();
+        for waiting in self.gathering.iter().take(most) {
+            if lines.contains(&waiting.line) {
+                break;
+            }
+            lines.push(waiting.line);
         }
-        batch
+        self.gathering.drain(..lines.len()).collect()
     }
 
     /// Hits and misses of the counter, tag and node caches.

@@ -4,53 +4,146 @@
 //! a scheme can be built with exactly one of these; the test of the tests is that each is caught. Without the feature
 //! they do not exist in the program.
 
-/// One deliberate weakness.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Bug {
-    /// The tag of a line does not say where the line belongs.
-    TagWithoutAddress,
-    /// The tag of a line does not say which version of the line it vouches for.
-    TagWithoutCounter,
-    /// Only eight bits of the tag are compared.
-    ShortComparison,
-    /// Data leaves the chip's checker before the verdict.
-    ReleaseBeforeVerdict,
+use crypto::{LineCipher, Nonce};
+use units::{LINE_BYTES, Line};
+
+macro_rules! bugs {
+    ($($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
+        /// One deliberate weakness.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Bug { $($(#[doc = $doc])+ $name),* }
+
+        impl Bug {
+            /// Every planted bug.
+            pub const ALL: &'static [Bug] = &[$(Bug::$name),*];
+        }
+    };
+}
+
+bugs! {
+    // In ciphers.
     /// The pad of a line does not depend on where the line is.
     PadWithoutAddress,
+    /// The pad of a line depends on the line's place in its page only.
+    PadAddressTruncated,
+    /// The pad of a line does not depend on the line's version.
+    PadWithoutCounter,
+    /// Of the counter, only as many bits as a minor has go into the pad.
+    PadCounterTruncated,
+    /// Every block of a line is encrypted as if it was the first: one pad, tweak or offset for all.
+    BlockIndexMissing,
+    /// The keys that a machine draws at boot are those of the boot before.
+    KeysSurviveReset,
+
+    // In codes.
+    /// The tag of a line does not say where the line belongs.
+    TagWithoutAddress,
+    /// The tag names a line by its place in its page.
+    TagAddressTruncated,
+    /// The tag names the line of tags that it lies in, not its own line.
+    TagNamesLineOfTags,
+    /// The tag of a line does not say which version of the line it vouches for.
+    TagWithoutCounter,
+    /// Of the counter, only as many bits as a minor has go into the tag.
+    TagCounterTruncated,
+    /// The tag does not cover the last block of the line.
+    TagWithoutLastBlock,
+    /// Tags are cut to half their length.
+    TagCutShort,
+    /// Only eight bits of the tag are compared.
+    ShortComparison,
+    /// The bits that a tag leaves unused are not compared.
+    SpareTagBitsIgnored,
+    /// A stored tag of zero fits every line, as if nothing had been written yet.
+    ZeroTagFits,
+    /// All machines have the same key for tags.
+    OneTagKey,
+    /// A line of zeros in memory needs no tag, as if nothing had been written yet.
+    BlankLinePasses,
+    /// Data leaves the chip's checker before the verdict.
+    ReleaseBeforeVerdict,
+    /// What does not fit is kept from the core, but nobody is told.
+    FaultSwallowed,
+
+    // In counters.
     /// A write does not advance the counter.
     CounterStandsStill,
+    /// A monolithic counter at its full width begins again.
+    ExhaustedWraps,
     /// A minor counter wraps to zero without telling anybody.
     MinorWraps,
     /// Overflow clears the minor counters but keeps the major one.
     MajorStandsStill,
     /// Overflow advances the major counter but leaves the minor ones.
     MinorsNotReset,
+    /// The last line of each group counts for the next group.
+    GroupOffByOne,
+    /// Two lines of a group share a counter.
+    PositionTruncated,
     /// Morphable counters: more minors in use are written smaller, but the line still states the size that they had.
     ZccSizeNotStepped,
+    /// Morphable counters: an overflow adds the largest minor as it was before the write.
+    MorphableLargestBeforeWrite,
     /// Morphable counters: an overflow on the way to the uniform format clears the minors but keeps the major.
     MorphableToUniformKeepsMajor,
     /// Morphable counters: rebasing lowers the minors but does not raise their base.
     MorphableRebaseLosesBase,
+    /// Morphable counters: the write that made rebasing necessary is not counted.
+    MorphableRebaseLosesWrite,
     /// Morphable counters: the overflow of one half clears the minors of the other too.
     SetOverflowForgetsOtherHalf,
+    /// Morphable counters: a base at its end begins again.
+    MorphableBaseWraps,
+    /// Morphable counters: a base at its end leads to the next block of counters, into which the old ones reach.
+    MorphableNextBlockOnly,
     /// Re-encryption takes what it finds in memory without checking it.
     ReencryptionTrustsMemory,
+    /// Re-encryption leaves the first line of the group as it was.
+    RenewalSkipsFirst,
+    /// Re-encryption encrypts under the old counters again.
+    RenewalUnderOldCounter,
+
+    // In trees.
     /// The walk trusts the last stored level below the root without checking it.
     TreeStopsALevelEarly,
+    /// Nodes of the lowest level are used without asking their parents.
+    LowestNodesUnverified,
     /// A fetched counter line is used without asking its parent.
     CounterUnverified,
     /// The tag of a tree node does not say where the node belongs.
     NodeWithoutAddress,
+    /// The tag of a tree node names the node by the lowest bits of its place.
+    NodeAddressTruncated,
+    /// Only eight bits of a node's hash of its child are compared.
+    ShortHashComparison,
+    /// A line of zeros fits every parent, as if it had never been written.
+    BlankFits,
+    /// Two children of a node share an entry.
+    ChildrenShareEntries,
+    /// All nodes below the root go by its first line.
+    RootLinesShared,
     /// A dirty line of metadata is written back without telling its parent.
     ParentNotUpdated,
-    /// A dirty line of tags is dropped instead of written back.
-    TagsDropped,
     /// The root register ignores what the last level tells it.
     RootNotUpdated,
+    /// A dirty line of tags is dropped instead of written back.
+    TagsDropped,
+    /// A dirty line of counters is dropped after its parent was told.
+    CountersDropped,
+    /// A dirty node of the tree is dropped after its parent was told.
+    NodesDropped,
+    /// A dirty line that has to leave is forgotten.
+    EvictionForgetsDirty,
     /// The MAC in a line of a counter tree does not say which version of the line it vouches for.
     MacWithoutVersion,
+    /// The MAC in a line of a counter tree is not compared.
+    EmbeddedMacUnchecked,
+    /// A line of a counter tree goes to memory under the version that it had before.
+    SealedUnderOldVersion,
     /// After an overflow in a tree node, children get new MACs without being checked.
     RenewalTrustsMemory,
+    /// After an overflow in a tree node, the first child keeps its old MAC.
+    FirstChildNotRenewed,
     /// A tuple is completed without waiting until its lines have arrived.
     FenceDropped,
     /// A tuple is completed before its lines are sent.
@@ -72,30 +165,8 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// Every planted bug.
-    pub const ALL: [Bug; 31] = [
-        Bug::TagWithoutAddress,
-        Bug::TagWithoutCounter,
-        Bug::ShortComparison,
-        Bug::ReleaseBeforeVerdict,
-        Bug::PadWithoutAddress,
-        Bug::CounterStandsStill,
-        Bug::MinorWraps,
-        Bug::MajorStandsStill,
-        Bug::MinorsNotReset,
-        Bug::ZccSizeNotStepped,
-        Bug::MorphableToUniformKeepsMajor,
-        Bug::MorphableRebaseLosesBase,
-        Bug::SetOverflowForgetsOtherHalf,
-        Bug::ReencryptionTrustsMemory,
-        Bug::TreeStopsALevelEarly,
-        Bug::CounterUnverified,
-        Bug::NodeWithoutAddress,
-        Bug::ParentNotUpdated,
-        Bug::TagsDropped,
-        Bug::RootNotUpdated,
-        Bug::MacWithoutVersion,
-        Bug::RenewalTrustsMemory,
+    /// Bugs that only a loss of power brings to light.
+    pub const AFTER_LOSSES: &[Bug] = &[
         Bug::FenceDropped,
         Bug::CompleteBeforePersist,
         Bug::CounterNotPersisted,
@@ -105,6 +176,24 @@ impl Bug {
         Bug::StagesShareNodes,
         Bug::RecoveryAcceptsAnyRoot,
         Bug::RecoveryKeepsNodes,
+    ];
+
+    /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to
+    /// show, or show as others do.
+    pub const ONLY_IN_THE_KIT: &[Bug] = &[
+        Bug::TagCounterTruncated,
+        Bug::TagCutShort,
+        Bug::OneTagKey,
+        Bug::ExhaustedWraps,
+        Bug::GroupOffByOne,
+        Bug::MorphableBaseWraps,
+        Bug::MorphableNextBlockOnly,
+        Bug::NodeAddressTruncated,
+        Bug::ShortHashComparison,
+        Bug::ChildrenShareEntries,
+        Bug::RootLinesShared,
+        Bug::EmbeddedMacUnchecked,
+        Bug::SealedUnderOldVersion,
     ];
 }
 
@@ -125,5 +214,51 @@ impl Planted {
     /// Whether this weakness is built in. Without the feature, the compiler knows that it is not.
     pub fn has(self, bug: Bug) -> bool {
         cfg!(feature = "planted-bugs") && self.0 == Some(bug)
+    }
+
+    /// A mode of encryption, with the weakness that it may have.
+    pub(crate) fn weakened(self, mode: Box<dyn LineCipher>) -> Box<dyn LineCipher> {
+        if self.has(Bug::BlockIndexMissing) { Box::new(FirstBlockForAll(mode)) } else { mode }
+    }
+}
+
+const BLOCK_BYTES: usize = crypto::BLOCK_BYTES;
+
+/// A line of which the last block is left out.
+pub(crate) fn without_last_block(line: &Line) -> Line {
+    let mut line = *line;
+    line[LINE_BYTES - BLOCK_BYTES..].fill(0);
+    line
+}
+
+/// A mode that treats each block of a line as it should treat the first.
+struct FirstBlockForAll(Box<dyn LineCipher>);
+
+impl FirstBlockForAll {
+    fn each(line: &Line, mode: impl Fn(&Line) -> Line) -> Line {
+        let mut result = *line;
+        for block in result.chunks_mut(BLOCK_BYTES) {
+            let alike: Line = std::array::from_fn(|byte| block[byte % BLOCK_BYTES]);
+            block.copy_from_slice(&mode(&alike)[..BLOCK_BYTES]);
+        }
+        result
+    }
+}
+
+impl LineCipher for FirstBlockForAll {
+    fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line {
+        FirstBlockForAll::each(plaintext, |line| self.0.seal(nonce, line))
+    }
+
+    fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
+        FirstBlockForAll::each(ciphertext, |line| self.0.open(nonce, line))
+    }
+
+    fn blocks(&self) -> u32 {
+        self.0.blocks()
+    }
+
+    fn works_ahead(&self) -> bool {
+        self.0.works_ahead()
     }
 }

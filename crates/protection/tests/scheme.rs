@@ -1,7 +1,7 @@
 //! Does the one text do what a plain memory does, in every way to run?
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts,
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
 };
 use casemate_protection::scheme::Scheme;
 use casemate_protection::tree::{TreeDesign, TreeKind, Update};
@@ -22,7 +22,14 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
         _ => vec![Covered::Address],
     };
     let over = if matches!(code, M::Ocb | M::OcbChunks) { Over::Plaintext } else { Over::Ciphertext };
-    Parts { cipher, counters, mac: MacDesign { code, tag_bits: 56, over, covers }, tree: tree.into(), caches: TINY }
+    Parts {
+        cipher,
+        counters,
+        mac: MacDesign { code, tag_bits: 56, over, covers },
+        tree: tree.into(),
+        caches: TINY,
+        persistence: PersistenceDesign::default(),
+    }
 }
 
 fn over_plaintext(mut parts: Parts) -> Parts {

@@ -35,7 +35,7 @@ impl Cipher {
 
     /// A mode, and what it is told of a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
-        Cipher { mode: Some(mode), told, planted }
+        Cipher { mode: Some(planted.weakened(mode)), told, planted }
     }
 
     /// Whether decryption can start before the ciphertext is there.
@@ -60,7 +60,10 @@ impl Cipher {
 
     fn what_is_told(&self, line: LineAddr, counter: Counter) -> Nonce {
         let line = if self.planted.has(Bug::PadWithoutAddress) { LineAddr(0) } else { line };
+        let line = if self.planted.has(Bug::PadAddressTruncated) { LineAddr(line.0 % 64) } else { line };
         let counter = if self.told == Told::Place { Counter::default() } else { counter };
+        let counter = if self.planted.has(Bug::PadWithoutCounter) { Counter::default() } else { counter };
+        let counter = if self.planted.has(Bug::PadCounterTruncated) { Counter(counter.0 % 128) } else { counter };
         Nonce::new(line, counter.0)
     }
 

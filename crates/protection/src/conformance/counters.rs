@@ -21,8 +21,8 @@ pub fn check(choice: CounterChoice, planted: Planted) -> Checked {
     })?;
     let ages = [ZERO_LINE, counters.aged(Age::BeforeRenewal), counters.aged(Age::BeforeExhaustion)];
     for start in ages {
-        for seed in 0..3 {
-            life(&counters, start, seed)?;
+        for which in 0..PATTERNS {
+            life(&counters, start, which)?;
         }
     }
     Ok(())
@@ -41,17 +41,17 @@ fn positions(counters: &Counters) -> Checked {
 }
 
 /// Writes positions in some order and looks at all after each write.
-fn life(counters: &Counters, start: Line, seed: u64) -> Checked {
+fn life(counters: &Counters, start: Line, which: u64) -> Checked {
     let mut line = start;
     let mac = u64::MAX >> 3;
     counters.set_embedded_mac(&mut line, mac);
     let mac = counters.embedded_mac(&line);
     let all = 0..counters.lines_per_group() as usize;
     let mut had: HashSet<(usize, Counter)> = all.clone().map(|at| (at, counters.read(&line, at))).collect();
-    let mut random = Random::new(seed);
+    let mut random = Random::new(which);
     for write in 0..WRITES {
         let before = line;
-        let position = pattern(seed, write, all.len() as u64, &mut random);
+        let position = pattern(which, write, all.len() as u64, &mut random);
         let renewed = match counters.advance(&mut line, position) {
             Ok(_) => position..position + 1,
             Err(overflow) => {
@@ -69,11 +69,20 @@ fn life(counters: &Counters, start: Line, seed: u64) -> Checked {
     Ok(())
 }
 
-/// Each in its turn, one much more often than others, or any.
-fn pattern(seed: u64, write: u64, positions: u64, random: &mut Random) -> usize {
-    let position = match seed {
-        0 => write % positions,
-        1 if write % 4 < 3 => positions / 2,
+/// Orders of writing: each in its turn, one much more often than others, any; and long and short stretches of one in turn
+/// with all, which bring formats that change with use through their changes.
+const PATTERNS: u64 = 5;
+
+fn pattern(which: u64, write: u64, positions: u64, random: &mut Random) -> usize {
+    let one_only = match which {
+        1 => write % 4 < 3,
+        3 => write % 1_024 >= 512,
+        4 => write % 256 < 12,
+        _ => false,
+    };
+    let position = match which {
+        _ if one_only => positions / 2,
+        0 | 3 | 4 => write % positions,
         _ => random.below(positions),
     };
     position as usize

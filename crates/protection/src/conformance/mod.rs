@@ -12,10 +12,12 @@ mod code;
 mod cost;
 mod counters;
 mod design;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod tree;
 
 use crate::counter::Counter;
-use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts};
+use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign};
 use crate::tree::{TreeDesign, TreeKind, Update};
 use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
 use std::collections::HashSet;
@@ -66,7 +68,9 @@ fn trees() -> Vec<TreeDesign> {
     let plain = TreeKind::VARIANTS.iter().map(|kind| TreeDesign::from(*kind));
     let hashes = TreeKind::VARIANTS.iter().flat_map(|kind| [2, 4].map(|arity| TreeDesign { arity, ..(*kind).into() }));
     let levels = CounterChoice::VARIANTS.iter().map(|choice| vec![*choice]);
-    let counters = levels.map(|levels| TreeDesign { levels, ..TreeKind::Counters.into() });
+    let counters = levels.flat_map(|levels| {
+        [1, 4].map(|root_lines| TreeDesign { levels: levels.clone(), root_lines, ..TreeKind::Counters.into() })
+    });
     let lazy: Vec<TreeDesign> = plain.chain(hashes).chain(counters).collect();
     Update::VARIANTS
         .iter()
@@ -109,5 +113,12 @@ fn pairs() -> Vec<Parts> {
 }
 
 fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, tree: &TreeDesign) -> Parts {
-    Parts { cipher, counters, mac: mac.clone(), tree: tree.clone(), caches: design::TINY_CACHES }
+    Parts {
+        cipher,
+        counters,
+        mac: mac.clone(),
+        tree: tree.clone(),
+        caches: design::TINY_CACHES,
+        persistence: PersistenceDesign::default(),
+    }
 }

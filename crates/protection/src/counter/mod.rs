@@ -109,12 +109,13 @@ impl Counters {
 
     /// The group of a line: also the index of its line of counters.
     pub fn group(&self, line: LineAddr) -> u64 {
-        line.0 / self.lines_per_group()
+        (line.0 + u64::from(self.planted.has(Bug::GroupOffByOne))) / self.lines_per_group()
     }
 
     /// The position of a line in its group.
     pub fn position(&self, line: LineAddr) -> usize {
-        (line.0 % self.lines_per_group()) as usize
+        let positions = self.lines_per_group();
+        (line.0 % if self.planted.has(Bug::PositionTruncated) { positions / 2 } else { positions }) as usize
     }
 
     /// The lines at some positions of a group.
@@ -170,7 +171,7 @@ impl Counters {
     fn next(&self, counters: &Line, position: usize) -> Next {
         match &self.organisation {
             Organisation::None => Next::Advanced(*counters),
-            Organisation::Monolithic => monolithic::next(counters, position),
+            Organisation::Monolithic => monolithic::next(counters, position, self.planted),
             Organisation::Split(split) => split.next(counters, position, self.planted),
             Organisation::Morphable => morphable::next(counters, position, self.planted),
         }

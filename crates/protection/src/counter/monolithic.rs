@@ -10,6 +10,7 @@
 //! years at any rate that memory allows.
 
 use super::{Age, Next, WRITES_LEFT, bits};
+use crate::planted::{Bug, Planted};
 use units::{Line, ZERO_LINE};
 
 pub(super) const POSITIONS: usize = 8;
@@ -21,14 +22,14 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
     bits::get(line, position * COUNTER_BITS as usize, COUNTER_BITS).into()
 }
 
-pub(super) fn next(line: &Line, position: usize) -> Next {
+pub(super) fn next(line: &Line, position: usize, planted: Planted) -> Next {
     let start = position * COUNTER_BITS as usize;
     let counter = bits::get(line, start, COUNTER_BITS);
-    if counter == bits::max(COUNTER_BITS) {
+    if counter == bits::max(COUNTER_BITS) && !planted.has(Bug::ExhaustedWraps) {
         return Next::Exhausted;
     }
     let mut next = *line;
-    bits::set(&mut next, start, COUNTER_BITS, counter + 1);
+    bits::set(&mut next, start, COUNTER_BITS, (counter + 1) & bits::max(COUNTER_BITS));
     Next::Advanced(next)
 }
 

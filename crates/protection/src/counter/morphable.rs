@@ -118,6 +118,7 @@ fn next_sparse(line: &Line, position: usize, planted: Planted) -> Next {
     minors[position] += 1;
     let used = minors.iter().filter(|minor| **minor > 0).count();
     let largest = minors.iter().copied().fold(0, u64::max);
+    let step = if planted.has(Bug::MorphableLargestBeforeWrite) { largest - 1 } else { largest };
     let size = SIZES.iter().find(|(_, most)| used <= *most).map(|(size, _)| *size);
     let major = field(line, MAJOR);
     let renewed = match size {
@@ -130,9 +131,9 @@ fn next_sparse(line: &Line, position: usize, planted: Planted) -> Next {
         }
         None if largest < MINOR_END => return uniform(line, major, &minors).map_or(Next::Exhausted, Next::Advanced),
         None if planted.has(Bug::MorphableToUniformKeepsMajor) => uniform(line, major, &NO_MINORS),
-        None => uniform(line, major + largest, &NO_MINORS),
-        Some(_) if major + largest > bits::max(MAJOR.1) => None,
-        Some(_) => Some(sparse(line, major + largest, SIZES[0].0, &NO_MINORS)),
+        None => uniform(line, major + step, &NO_MINORS),
+        Some(_) if major + step > bits::max(MAJOR.1) => None,
+        Some(_) => Some(sparse(line, major + step, SIZES[0].0, &NO_MINORS)),
     };
     renewed.map_or(Next::Exhausted, |next| Next::Renewed(next, 0..POSITIONS))
 }
@@ -149,19 +150,22 @@ fn next_uniform(line: &Line, position: usize, planted: Planted) -> Next {
     let smallest = positions.clone().map(|position| uniform_minor(line, position)).fold(minor, u64::min);
     let step = if smallest > 0 { smallest } else { minor };
     let base = bits::get(line, BASES[half], BASE_BITS) + step;
-    if base > bits::max(BASE_BITS) {
-        let major = (field(line, TOP) + 2) << BASE_BITS;
+    let wraps = planted.has(Bug::MorphableBaseWraps);
+    if base > bits::max(BASE_BITS) && !wraps {
+        let blocks = if planted.has(Bug::MorphableNextBlockOnly) { 1 } else { 2 };
+        let major = (field(line, TOP) + blocks) << BASE_BITS;
         return Next::Renewed(sparse(line, major, SIZES[0].0, &NO_MINORS), 0..POSITIONS);
     }
     let loses_base = smallest > 0 && planted.has(Bug::MorphableRebaseLosesBase);
     if !loses_base {
-        bits::set(&mut next, BASES[half], BASE_BITS, base);
+        bits::set(&mut next, BASES[half], BASE_BITS, base & bits::max(BASE_BITS));
     }
     if smallest > 0 {
         for position in positions {
             set_uniform_minor(&mut next, position, uniform_minor(line, position) - smallest);
         }
-        set_uniform_minor(&mut next, position, minor - smallest);
+        let written = minor - u64::from(planted.has(Bug::MorphableRebaseLosesWrite));
+        set_uniform_minor(&mut next, position, written - smallest);
         return Next::Advanced(next);
     }
     let cleared = if planted.has(Bug::SetOverflowForgetsOtherHalf) { 0..POSITIONS } else { positions.clone() };

@@ -3,7 +3,7 @@
 use super::ciphers::CipherChoice;
 use super::keys::{Keys, Purpose};
 use crate::mac::{Coverage, Mac};
-use crate::planted::Planted;
+use crate::planted::{Bug, Planted};
 use crypto::{
     Aes128, Aes256, CbcMac, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3, OcbChunks,
     Sha3Prefix, TdesEde3,
@@ -145,6 +145,7 @@ impl MacDesign {
     pub(crate) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
         use CipherChoice as C;
         use MacChoice as M;
+        let keys = if planted.has(Bug::OneTagKey) { Keys(0) } else { keys };
         let key = keys.key(Purpose::Authentication);
         let code: Box<dyn LineMac> = match (self.code, cipher) {
             (M::None, _) => return None,

@@ -5,7 +5,7 @@
 //! region of their own.
 
 use crate::counter::Counter;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, Planted, without_last_block};
 use crypto::{LineMac, Nonce};
 use units::{Line, LineAddr};
 
@@ -57,14 +57,25 @@ impl Mac {
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
         let line = if address { line } else { LineAddr(0) };
         let counter = if version { counter } else { Counter::default() };
+        let line = if self.planted.has(Bug::TagAddressTruncated) { LineAddr(line.0 % 64) } else { line };
+        let line = if self.planted.has(Bug::TagNamesLineOfTags) { LineAddr(place(line).0) } else { line };
+        let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
+        let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
+        let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
         let nonce = Nonce::new(line, counter.0);
-        self.code.tag(&nonce, text, self.bits)
+        self.code.tag(&nonce, text, bits)
     }
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.
     pub fn fits(&self, stored: u64, computed: u64) -> bool {
         if self.planted.has(Bug::ShortComparison) {
             return stored as u8 == computed as u8;
+        }
+        if self.planted.has(Bug::SpareTagBitsIgnored) {
+            return (stored ^ computed) << (u64::BITS - self.bits) == 0;
+        }
+        if self.planted.has(Bug::ZeroTagFits) && stored == 0 {
+            return true;
         }
         stored == computed
     }

@@ -57,7 +57,8 @@ impl Scheme {
     pub(super) fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
         let group = self.layout.place(renewal.counters).1;
         let concerned = |line: &LineAddr| Some(*line) != written && line.0 < self.layout.data_lines();
-        self.counters.lines(group, &renewal.positions()).filter(concerned).collect()
+        let skipped = self.planted.has(Bug::RenewalSkipsFirst).into();
+        self.counters.lines(group, &renewal.positions()).filter(concerned).skip(skipped).collect()
     }
 
     /// The version that a line of counters states for one of its lines of data.
@@ -66,8 +67,9 @@ impl Scheme {
     }
 
     async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: &Line, new: &Line) -> Result<(), Fault> {
+        let sealed_under = if self.planted.has(Bug::RenewalUnderOldCounter) { old } else { new };
         match self.reopen(verbs, line, old, None).await? {
-            Some(plaintext) => self.seal_and_store(verbs, line, self.version(new, line), &plaintext).await,
+            Some(plaintext) => self.seal_and_store(verbs, line, self.version(sealed_under, line), &plaintext).await,
             None => Ok(()),
         }
     }

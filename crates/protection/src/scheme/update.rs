@@ -41,7 +41,9 @@ impl Scheme {
     /// Ends an access: reports tampering, and writes back the metadata that had to make room. One line that cannot leave
     /// keeps no other from leaving.
     pub(super) async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
-        if let Err(fault) = outcome {
+        if let Err(fault) = outcome
+            && !self.planted.has(Bug::FaultSwallowed)
+        {
             verbs.fault(fault);
         }
         while let Some(slot) = self.on_chip(OnChip::claim_leaving) {
@@ -59,6 +61,10 @@ impl Scheme {
             let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
             if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
                 continue;
+            }
+            if self.planted.has(Bug::EvictionForgetsDirty) {
+                self.on_chip(|chip| chip.left(slot));
+                return Ok(());
             }
             match self.tell_parent(verbs, slot, departure).await? {
                 Told::Vouches(voucher) => self.store_metadata(verbs, (slot, role), departure, voucher).await,
@@ -90,7 +96,12 @@ impl Scheme {
             }
         }
         self.on_chip(|chip| chip.left(slot));
-        if role != Role::Tag || !self.planted.has(Bug::TagsDropped) {
+        let dropped = match role {
+            Role::Tag => self.planted.has(Bug::TagsDropped),
+            Role::Counter => self.planted.has(Bug::CountersDropped),
+            _ => self.planted.has(Bug::NodesDropped),
+        };
+        if !dropped {
             verbs.store(slot, role, Untrusted(Some(sealed))).await;
         }
     }
@@ -177,7 +188,8 @@ impl Scheme {
     /// The versions move on first: if tampering stops this half-way, the rest is lost, but no old child comes to fit.
     async fn renew_children<V: Verbs>(&self, verbs: &V, parent: Parent, positions: Range<usize>) -> Result<(), Fault> {
         let Some(tree) = &self.tree else { return Ok(()) };
-        let children: Vec<Slot> = tree.children(&self.layout, parent, positions.clone()).collect();
+        let first = positions.start + usize::from(self.planted.has(Bug::FirstChildNotRenewed));
+        let children: Vec<Slot> = tree.children(&self.layout, parent, first..positions.end).collect();
         let mut guards = Vec::with_capacity(children.len());
         for child in &children {
             guards.push(verbs.lock(LockName::Metadata(*child), Mode::Exclusive).await);

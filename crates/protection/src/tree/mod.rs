@@ -30,7 +30,7 @@ use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
 use hash::Hashes;
 use std::ops::Range;
-use units::Line;
+use units::{Line, ZERO_LINE};
 use version::Versions;
 
 /// Who vouches for a line of metadata.
@@ -112,9 +112,11 @@ impl Tree {
         let arity = self.arity(level);
         let node = match layout.levels().get(level) {
             Some(nodes) => Node::Stored(nodes.slot(index / arity)),
+            None if self.planted.has(Bug::RootLinesShared) => Node::Root(0),
             None => Node::Root((index / arity) as usize),
         };
-        Some(Parent { node, level, position: (index % arity) as usize })
+        let positions = if self.planted.has(Bug::ChildrenShareEntries) { arity / 2 } else { arity };
+        Some(Parent { node, level, position: (index % positions) as usize })
     }
 
     /// The slots of a parent's children at these positions, as far as they exist.
@@ -150,6 +152,10 @@ impl Tree {
         }
         match (&self.nodes, voucher) {
             (_, Voucher::Nothing) => true,
+            _ if self.planted.has(Bug::BlankFits) && *content == ZERO_LINE => true,
+            (Nodes::Hashes(hashes), Voucher::Tag(tag)) if self.planted.has(Bug::ShortHashComparison) => {
+                hashes.tag(self.named(slot), content)[0] == tag[0]
+            }
             (Nodes::Hashes(hashes), Voucher::Tag(tag)) => hashes.tag(self.named(slot), content) == tag,
             (Nodes::Versions(versions), Voucher::Version(version)) => {
                 versions.fits(self.named(slot), role, content, version)
@@ -200,6 +206,8 @@ impl Tree {
             (Nodes::Versions(versions), Voucher::Version(version)) => {
                 #[cfg(test)]
                 crate::performed::hash();
+                let before = Counter(version.0.saturating_sub(1));
+                let version = if self.planted.has(Bug::SealedUnderOldVersion) { before } else { version };
                 versions.seal(self.named(slot), role, content, version)
             }
             _ => *content,
@@ -208,6 +216,7 @@ impl Tree {
 
     /// The place that tags and MACs name.
     fn named(&self, slot: Slot) -> Slot {
+        let slot = if self.planted.has(Bug::NodeAddressTruncated) { Slot(slot.0 % 64) } else { slot };
         if self.planted.has(Bug::NodeWithoutAddress) { Slot(0) } else { slot }
     }
 }

@@ -54,6 +54,6 @@ impl Versions {
         if version == Counter::default() {
             return *content == ZERO_LINE;
         }
-        self.seal(slot, role, content, version) == *content
+        self.planted.has(Bug::EmbeddedMacUnchecked) || self.seal(slot, role, content, version) == *content
     }
 }

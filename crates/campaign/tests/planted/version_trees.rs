@@ -9,6 +9,9 @@ use protection::tree::{TreeDesign, TreeKind};
 use systems::{Attack, Design, Verdict};
 use units::LineAddr;
 
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 3] = [Bug::MacWithoutVersion, Bug::RenewalTrustsMemory, Bug::FirstChildNotRenewed];
+
 /// SGX's counters below nodes whose 3-bit versions overflow all the time.
 fn design() -> Design {
     let mut design = systems::design("sc64-bmt").unwrap();
@@ -74,6 +77,13 @@ fn an_old_line_gets_a_new_mac_if_a_renewal_does_not_check_it() {
     let planted = Planted::new(Bug::RenewalTrustsMemory);
     assert_eq!(replay_before_a_renewal(planted), Verdict::Stale);
     assert_eq!(ends(Attack::ReplayBelowLevel, planted).0, Verdict::Detected, "but without a renewal it is found out");
+}
+
+#[test]
+fn a_child_that_a_renewal_leaves_out_does_not_fit_any_more() {
+    let planted = Planted::new(Bug::FirstChildNotRenewed);
+    assert_eq!(goes_wrong(&design().parts, planted), Some(Finding::FalseAlarmOfNode(0)));
+    assert_eq!(ends(Attack::ReplayBelowLevel, planted).0, Verdict::Detected, "but old children are found out");
 }
 
 #[test]

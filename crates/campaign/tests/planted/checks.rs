@@ -1,0 +1,179 @@
+//! The named checks that planted bugs are held against, and what they can find.
+
+use casemate_campaign::bus::{Bus, Structure};
+use casemate_campaign::victim::Victim;
+use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, honest, overflow, tamper_before_overflow};
+use protection::counter::Age;
+use protection::mac;
+use protection::planted::Planted;
+use systems::{Attack, Design, Verdict};
+use units::LineAddr;
+
+/// A named check of a design.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    /// A row of a campaign, with this many trials, against its claim.
+    Row(Attack, u64),
+    /// An honest run: false alarms, wrong values, reused pads.
+    Honest,
+    /// A page whose hot line overflows three times.
+    Overflow,
+    /// Two groups written at random from before a renewal on: each change of format, each kind of overflow.
+    Ageing,
+    /// A bit flipped before a page is re-encrypted.
+    TamperBeforeOverflow,
+    /// Equal lines of counters in different places must have different tags in their parent.
+    EqualNodes,
+    /// Equal blocks of a line must look different in memory.
+    EqualBlocks,
+    /// Every flip of the bits of a structure: how many of them nobody notices.
+    EveryBit(&'static str),
+    /// Data and tag of a line that was written as often, so many lines away.
+    SpliceFrom(u64),
+    /// A flipped bit of data, and zeros for its tag.
+    ZeroTag,
+    /// Zeros for a line of data.
+    ZeroLine,
+    /// Zeros for a line of counters; then its line of data is written.
+    ZeroCounters,
+}
+
+/// What a check finds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found {
+    Nothing,
+    /// A row ended so, and not as claimed; for rows with levels, how each level ended.
+    Ended(Verdict, Vec<Verdict>),
+    /// The honest run went wrong.
+    Dishonest(Finding),
+    /// Pages were re-encrypted at these writes, and a pad was reused at that one.
+    Overflowed(Vec<u64>, Option<u64>),
+    /// The attacker can see that two nodes, or two blocks, are alike.
+    Alike,
+    /// So many bits of a structure can be flipped and nobody notices; and the worst that a flip did.
+    Unnoticed(u64, Verdict),
+}
+
+const HONEST_ACCESSES: u64 = 2_000;
+/// Enough for counters to become uniform, to be rebased and to overflow on both sides.
+const AGEING_WRITES: u64 = 6_000;
+/// Three overflows of a 7-bit counter that the filling of the page has moved to one already.
+pub const OVERFLOW_WRITES: u64 = 127 + 128 + 128;
+
+pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
+    let parts = &design.parts;
+    match check {
+        Check::Row(row, trials) => {
+            let outcome = attack(design, row, &Options { trials, seed: 1, planted });
+            if outcome.agrees { Found::Nothing } else { Found::Ended(outcome.worst, outcome.worst_by_level) }
+        }
+        Check::Honest => match honest(parts, HONEST_ACCESSES, 1, planted).unwrap().finding {
+            Some(finding) => Found::Dishonest(finding),
+            None => Found::Nothing,
+        },
+        Check::Overflow => {
+            let report = overflow(parts, OVERFLOW_WRITES, 1, planted).unwrap();
+            match (report.renewals.as_slice(), report.pad_reuse, report.readable) {
+                ([127, 255, 383], None, true) => Found::Nothing,
+                _ => Found::Overflowed(report.renewals, report.pad_reuse),
+            }
+        }
+        Check::Ageing => match ageing(parts, Age::BeforeRenewal, AGEING_WRITES, 1, planted).unwrap().finding {
+            Some(finding) => Found::Dishonest(finding),
+            None => Found::Nothing,
+        },
+        Check::TamperBeforeOverflow => match tamper_before_overflow(parts, OVERFLOW_WRITES, 1, planted).unwrap() {
+            Verdict::Detected => Found::Nothing,
+            other => Found::Ended(other, Vec::new()),
+        },
+        Check::EqualNodes => equal_nodes(design, planted),
+        Check::EqualBlocks => equal_blocks(design, planted),
+        Check::EveryBit(structure) => every_bit(design, structure, planted),
+        Check::SpliceFrom(distance) => tampered(design, planted, |bus, line| {
+            for part in [Structure::Data, Structure::Tag] {
+                let (slot, bytes) = bus.map().place(part, line).unwrap();
+                let (from, source) = bus.map().place(part, LineAddr(line.0 + distance)).unwrap();
+                let content = bus.read(from);
+                bus.write_bytes(slot, bytes, &content[source]);
+            }
+        }),
+        Check::ZeroTag => tampered(design, planted, |bus, line| {
+            bus.flip_place(Structure::Data, line, 77);
+            let (slot, bytes) = bus.map().place(Structure::Tag, line).unwrap();
+            bus.write_bytes(slot, bytes.clone(), &vec![0; bytes.len()]);
+        }),
+        Check::ZeroLine => tampered(design, planted, |bus, line| {
+            let (slot, bytes) = bus.map().place(Structure::Data, line).unwrap();
+            bus.write_bytes(slot, bytes.clone(), &vec![0; bytes.len()]);
+        }),
+        Check::ZeroCounters => zero_counters(design, planted),
+    }
+}
+
+/// The lines of a small memory that were written once, and so have equal counters.
+const WRITTEN: [LineAddr; 4] = [LineAddr(3), LineAddr(3 + 1), LineAddr(3 + 8), LineAddr(3 + 64)];
+
+fn written_once(design: &Design, planted: Planted) -> Victim {
+    let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
+    for line in WRITTEN {
+        victim.write(line, &[line.0 as u8; 64]);
+    }
+    victim.flush();
+    victim
+}
+
+/// What the first line reads as after somebody was at it.
+fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, LineAddr)) -> Found {
+    let victim = written_once(design, planted);
+    victim.attacked(|bus| tamper(bus, WRITTEN[0]));
+    match victim.oracle().judge(WRITTEN[0], &victim.read(WRITTEN[0]).0, None) {
+        Verdict::Detected => Found::Nothing,
+        other => Found::Ended(other, Vec::new()),
+    }
+}
+
+/// A line whose four blocks are the same.
+fn equal_blocks(design: &Design, planted: Planted) -> Found {
+    let victim = written_once(design, planted);
+    let stored = victim.attacked(|bus| bus.read_place(Structure::Data, WRITTEN[0])).unwrap();
+    if stored[..16] == stored[16..32] { Found::Alike } else { Found::Nothing }
+}
+
+/// A write under counters that are zero again must be refused: it would use the pad of the first write.
+fn zero_counters(design: &Design, planted: Planted) -> Found {
+    let mut victim = written_once(design, planted);
+    victim.attacked(|bus| {
+        let (slot, _) = bus.map().place(Structure::Counter, WRITTEN[0]).unwrap();
+        bus.write(slot, &[0; 64]);
+    });
+    let refused = victim.write(WRITTEN[0], &[200; 64]).is_some();
+    match (refused, victim.pad_reuse()) {
+        (true, None) => Found::Nothing,
+        (_, reuse) => Found::Overflowed(Vec::new(), reuse.map(|_| 1)),
+    }
+}
+
+/// How many bits of a structure matter to nobody, beyond those that serve nothing in use.
+fn every_bit(design: &Design, structure: &str, planted: Planted) -> Found {
+    let harmless = |planted| {
+        let report = exhaustive_with(design, planted, &mut |_, _| ());
+        let row = report.rows.into_iter().find(|row| row.structure == structure).unwrap();
+        (row.histogram.get(&Verdict::Harmless).copied().unwrap_or(0), row.worst().unwrap())
+    };
+    let (found, control) = (harmless(planted), harmless(Planted::NONE));
+    if found == control { Found::Nothing } else { Found::Unnoticed(found.0 - control.0, found.1) }
+}
+
+/// Two pages with one write each, to the same line of each, have equal lines of counters side by side.
+fn equal_nodes(design: &Design, planted: Planted) -> Found {
+    let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
+    let lines = [LineAddr(3), LineAddr(64 + 3)];
+    for line in lines {
+        victim.write(line, &[line.0 as u8; 64]);
+    }
+    victim.flush();
+    let [first, second] = lines.map(|line| victim.attacked(|bus| bus.read_place(Structure::Counter, line)));
+    assert!(first.is_some() && first == second, "the scene is set: equal counters");
+    let node = victim.attacked(|bus| bus.read_place(Structure::Node(0), lines[0])).unwrap();
+    if mac::entry(&node, 0) == mac::entry(&node, 1) { Found::Alike } else { Found::Nothing }
+}

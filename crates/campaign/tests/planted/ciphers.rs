@@ -1,0 +1,27 @@
+//! Bugs in what a cipher is told, and with which keys.
+
+use crate::Case;
+use crate::checks::Check::{EqualBlocks, Honest, Overflow, Row, SpliceFrom};
+use crate::checks::Found::{Alike, Dishonest, Ended, Overflowed};
+use casemate_campaign::Finding;
+use protection::planted::Bug;
+use systems::{Attack, Verdict};
+
+pub fn cases() -> Vec<Case> {
+    let row = |attack| Row(attack, 60);
+    let ended = |verdict| Ended(verdict, Vec::new());
+    vec![
+        Case::new(Bug::PadWithoutAddress, Honest, Dishonest(Finding::PadReuse), row(Attack::SpliceDataTag)),
+        // Lines of one page have pads of their own, but those of all pages have the same.
+        Case::new(Bug::PadAddressTruncated, Honest, Dishonest(Finding::PadReuse), Overflow),
+        // Each write of a line has the pad of the one before: here, of the write that filled the page.
+        Case::new(Bug::PadWithoutCounter, Overflow, Overflowed(vec![], Some(1)), SpliceFrom(1)),
+        // The pads come round with the minors, whatever the major says.
+        Case::new(Bug::PadCounterTruncated, Overflow, Overflowed(vec![127], Some(128)), SpliceFrom(1)),
+        // Blocks of a line have the same pad: what they differ by can be seen.
+        Case::new(Bug::BlockIndexMissing, EqualBlocks, Alike, row(Attack::FlipData)),
+        // What was recorded before the machine was switched off is as good as new.
+        Case::new(Bug::KeysSurviveReset, row(Attack::PowerOffRollback), ended(Verdict::Stale), row(Attack::FlipData))
+            .of("ctr-mac"),
+    ]
+}

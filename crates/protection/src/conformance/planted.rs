@@ -1,0 +1,132 @@
+//! Does the kit find the bugs that are planted in parts, each for its own reason?
+//!
+//! Beside each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
+
+use super::{Checked, composition};
+use super::{cipher, code, counters, design, tree};
+use crate::design::{CipherChoice, CounterChoice, MacChoice, MacDesign, Parts};
+use crate::planted::{Bug, Planted};
+use crate::tree::{TreeDesign, TreeKind};
+
+/// A function of the kit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Check {
+    Cipher,
+    Code,
+    Counters,
+    Tree,
+    Design,
+}
+
+/// Parts that every function of the kit has something to check of.
+fn parts(bug: Bug) -> Parts {
+    use Bug as B;
+    let mac = MacDesign { code: MacChoice::Gmac, tag_bits: 56, ..MacDesign::default() };
+    let versions = TreeDesign { levels: vec![CounterChoice::Mono56], root_lines: 4, ..TreeKind::Counters.into() };
+    let with = |counters, tree| composition(CipherChoice::Aes128Counter, counters, &mac, tree);
+    match bug {
+        B::ZccSizeNotStepped
+        | B::MorphableLargestBeforeWrite
+        | B::MorphableToUniformKeepsMajor
+        | B::MorphableRebaseLosesBase
+        | B::MorphableRebaseLosesWrite
+        | B::SetOverflowForgetsOtherHalf
+        | B::MorphableBaseWraps
+        | B::MorphableNextBlockOnly => with(CounterChoice::Morphable, &TreeKind::Bonsai.into()),
+        B::ExhaustedWraps
+        | B::MacWithoutVersion
+        | B::EmbeddedMacUnchecked
+        | B::SealedUnderOldVersion
+        | B::RootLinesShared => with(CounterChoice::Mono56, &versions),
+        _ => with(CounterChoice::Sc64, &TreeKind::Bonsai.into()),
+    }
+}
+
+fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
+    match check {
+        Check::Cipher => cipher::check(parts.cipher, planted),
+        Check::Code => code::check(&parts.mac, parts.cipher, planted),
+        Check::Counters => counters::check(parts.counters, planted),
+        Check::Tree => tree::check(parts, planted),
+        Check::Design => design::check(parts, planted),
+    }
+}
+
+/// A bug, what finds it and how that says so, and what it gets past.
+type Case = (Bug, Check, &'static str, Check);
+
+fn cases() -> Vec<Case> {
+    use Check::{Cipher, Code, Counters, Design, Tree};
+    vec![
+        (Bug::PadWithoutAddress, Cipher, "the place is not in the ciphertext", Code),
+        (Bug::PadAddressTruncated, Cipher, "the place is not in the ciphertext", Counters),
+        (Bug::PadWithoutCounter, Cipher, "the version is not in the ciphertext", Tree),
+        (Bug::PadCounterTruncated, Cipher, "the version is not in the ciphertext", Design),
+        (Bug::BlockIndexMissing, Cipher, "equal blocks of a line look equal", Design),
+        (Bug::TagWithoutAddress, Code, "the tag of ", Design),
+        (Bug::TagAddressTruncated, Code, "the tag of ", Cipher),
+        (Bug::TagNamesLineOfTags, Code, "the tag of ", Tree),
+        (Bug::TagWithoutCounter, Code, "the tag of Counter", Counters),
+        (Bug::TagCounterTruncated, Code, "the tag of Counter", Design),
+        (Bug::TagWithoutLastBlock, Code, "flipped bits of the text still fit: [384, 385,", Counters),
+        (Bug::TagCutShort, Code, "some bits of a tag are always zero", Design),
+        (Bug::ShortComparison, Code, "bit 8 of a stored tag is not compared", Cipher),
+        (Bug::SpareTagBitsIgnored, Code, "bit 56 of a stored tag is not compared", Tree),
+        (Bug::ZeroTagFits, Code, "a stored tag fits every line", Design),
+        (Bug::OneTagKey, Code, "the key survives a boot", Design),
+        (Bug::CounterStandsStill, Counters, "a write did not advance the counter at 0", Code),
+        (Bug::ExhaustedWraps, Counters, "went back", Design),
+        (Bug::MinorWraps, Counters, "went back", Design),
+        (Bug::MajorStandsStill, Counters, "went back", Design),
+        (Bug::GroupOffByOne, Counters, "line 0x3f is not at its own position 63 of group 1", Cipher),
+        (Bug::PositionTruncated, Counters, "line 0x20 is not at its own position 0 of group 0", Code),
+        (Bug::ZccSizeNotStepped, Counters, "a write of", Design),
+        (Bug::MorphableLargestBeforeWrite, Counters, "went back", Design),
+        (Bug::MorphableToUniformKeepsMajor, Counters, "went back", Design),
+        (Bug::MorphableRebaseLosesBase, Counters, "went back", Design),
+        (Bug::MorphableRebaseLosesWrite, Counters, "a write did not advance the counter", Design),
+        (Bug::SetOverflowForgetsOtherHalf, Counters, "a write of", Design),
+        (Bug::MorphableBaseWraps, Counters, "went back", Design),
+        (Bug::MorphableNextBlockOnly, Counters, "went back", Design),
+        (Bug::NodeWithoutAddress, Tree, "the child of slot ", Design),
+        (Bug::NodeAddressTruncated, Tree, "the child of slot ", Design),
+        (Bug::ShortHashComparison, Tree, "of a child is not covered", Design),
+        (Bug::BlankFits, Tree, "counter: a written line passes for a blank one", Design),
+        (Bug::ChildrenShareEntries, Tree, "shares its place in its parent, Parent { node: Stored", Counters),
+        (Bug::RootLinesShared, Tree, "shares its place in its parent, Parent { node: Root(0)", Code),
+        (Bug::ParentNotUpdated, Tree, "counter: a child does not fit the parent that was told", Cipher),
+        (Bug::RootNotUpdated, Tree, "tree level ", Counters),
+        (Bug::MacWithoutVersion, Tree, "counter: an old child still fits", Code),
+        (Bug::EmbeddedMacUnchecked, Tree, "counter: a written line passes for a blank one", Cipher),
+        (Bug::SealedUnderOldVersion, Tree, "counter: a child does not fit the parent that was told", Counters),
+    ]
+}
+
+#[test]
+fn every_bug_planted_in_a_part_is_found_by_the_kit_for_its_own_reason() {
+    let mut wrong = Vec::new();
+    for (bug, check, reason, _) in cases() {
+        let found = run(check, &parts(bug), Planted::new(bug));
+        if !found.as_ref().is_err_and(|found| found.contains(reason)) {
+            wrong.push(format!("{bug:?}: {check:?} found {found:?}, expected {reason}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_no_campaign_is_held_against_is_planted_here() {
+    let cases = cases();
+    assert!(Bug::ONLY_IN_THE_KIT.iter().all(|bug| cases.iter().any(|case| case.0 == *bug)));
+}
+
+#[test]
+fn every_bug_planted_in_a_part_gets_past_a_function_of_the_kit_that_is_meant_for_others() {
+    let mut wrong = Vec::new();
+    for (bug, _, _, other) in cases() {
+        if let Err(found) = run(other, &parts(bug), Planted::new(bug)) {
+            wrong.push(format!("{bug:?}: {other:?} found {found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
