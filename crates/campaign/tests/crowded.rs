@@ -14,6 +14,7 @@ use common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::counter::Age;
 use protection::design::{CounterChoice, Parts};
+use protection::tree::ForestDesign;
 use protection::verbs::{Fault, Plaintext, Slot};
 use protection::ways::{Functional, Receiver, Timed, run_now};
 use std::cell::{Cell, RefCell};
@@ -208,6 +209,16 @@ proptest! {
             let parts = Parts { counters, ..systems::design("sc64-bmt").unwrap().parts };
             crowd(&with_caches(&parts, seed), seed, Some(Age::BeforeRenewal))?;
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+    #[test]
+    fn a_forest_whose_roots_come_and_go_keeps_every_line_in_a_crowd(seed in any::<u64>(), entries in 1u64..5) {
+        let mut parts = systems::design("dbmf").unwrap().parts;
+        parts.tree.forest = Some(ForestDesign::Dynamic { entries, period: 3, threshold: 0 });
+        crowd(&with_caches(&parts, seed), seed, None)?;
     }
 }
 

@@ -168,17 +168,20 @@ impl Parts {
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
+        let layout = Layout::new(data_lines, needs);
+        let forest = self.tree.forest(&layout);
         Ok(Scheme {
             cipher: self.cipher.build(keys, planted),
             counters,
             mac,
             tree,
-            layout: Layout::new(data_lines, needs),
+            layout,
             chip: RefCell::new(OnChip::new(
                 self.geometry("counters", caches.counters)?,
                 self.geometry("tags", caches.tags)?,
                 self.geometry("nodes", caches.nodes)?,
                 self.tree.root_lines as usize,
+                forest,
             )),
             persistence: self.persistence,
             planted,

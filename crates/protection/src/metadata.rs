@@ -1,9 +1,11 @@
-//! Metadata on the chip: the caches of counters, tags and tree nodes, the root register, and what is on its way out.
+//! Metadata on the chip: the caches of counters, tags and tree nodes, the root register with the roots of a forest, and what
+//! is on its way out.
 //!
 //! Whatever is here is trusted: it was verified when it came in, and nobody outside reaches it. A dirty line that must
 //! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
 //! memory has it.
 
+use crate::tree::{Forest, Node};
 use crate::verbs::{Fault, Role, Slot};
 use derive_more::{AddAssign, Sub};
 use machine::cache::TagArray;
@@ -117,11 +119,13 @@ pub struct OnChip {
     pub gathering: VecDeque<Waiting>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
+    /// The other roots. They count as lines of the cache of nodes that never make room.
+    pub forest: Forest,
 }
 
 impl OnChip {
-    /// Empty caches of these sizes and a blank root of so many lines.
-    pub fn new(counters: Geometry, tags: Geometry, nodes: Geometry, root_lines: usize) -> OnChip {
+    /// Empty caches of these sizes, a blank root of so many lines, and the other roots of a blank forest.
+    pub fn new(counters: Geometry, tags: Geometry, nodes: Geometry, root_lines: usize, forest: Forest) -> OnChip {
         OnChip {
             counters: MetadataCache::new(counters),
             tags: MetadataCache::new(tags),
@@ -130,6 +134,7 @@ impl OnChip {
             departures: 0,
             gathering: VecDeque::new(),
             root: vec![ZERO_LINE; root_lines].into(),
+            forest,
         }
     }
 
@@ -153,13 +158,19 @@ impl OnChip {
 
     /// The content of a line, if it is on the chip.
     pub fn get(&mut self, role: Role, slot: Slot) -> Option<&Line> {
+        if self.keeps(role, slot) {
+            return self.forest.node(slot);
+        }
         self.call_back(role, slot);
         self.cache(role).get(slot)
     }
 
-    /// The content of a line for changing, if it is in a cache: a leaving line is not called back, so that no other has to
-    /// make room for it.
+    /// The content of a line for changing, if it is in a cache or a root: a leaving line is not called back, so that no other
+    /// has to make room for it.
     pub fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
+        if self.keeps(role, slot) {
+            return self.forest.node_mut(slot);
+        }
         self.cache(role).edit(slot)
     }
 
@@ -176,8 +187,38 @@ impl OnChip {
 
     /// The content of a line for changing, if it is on the chip.
     pub fn edit(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
+        if self.keeps(role, slot) {
+            return self.forest.node_mut(slot);
+        }
         self.call_back(role, slot);
         self.cache(role).edit(slot)
+    }
+
+    fn keeps(&self, role: Role, slot: Slot) -> bool {
+        matches!(role, Role::Node(_)) && self.forest.is_root(Node::Stored(slot))
+    }
+
+    /// Keeps a node that is on the chip as a root, if there is room. Not if it is no longer on the chip.
+    pub fn keep(&mut self, role: Role, slot: Slot) -> bool {
+        let Role::Node(level) = role else { return true };
+        if self.keeps(role, slot) || !self.forest.has_room() {
+            return true;
+        }
+        self.call_back(role, slot);
+        let content = self.nodes.take(slot);
+        content.is_some_and(|content| {
+            self.forest.keep(slot, level as usize, content);
+            true
+        })
+    }
+
+    /// Makes an ordinary node of a root if it still holds what its parent was told; dirty, since memory does not know.
+    pub fn give_up(&mut self, role: Role, slot: Slot, told: &Line, dirty: bool) -> bool {
+        let given_up = self.forest.give_up(slot, told);
+        if given_up {
+            self.admit(role, slot, told, dirty);
+        }
+        given_up
     }
 
     /// Enters a verified line. A dirty line that must make room starts leaving.

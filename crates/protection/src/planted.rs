@@ -144,6 +144,8 @@ bugs! {
     RenewalTrustsMemory,
     /// After an overflow in a tree node, the first child keeps its old MAC.
     FirstChildNotRenewed,
+    /// A root of a forest makes room like any clean line, as if its parent and memory knew what it holds.
+    RootDropped,
     /// A tuple is completed without waiting until its lines have arrived.
     FenceDropped,
     /// A tuple is completed before its lines are sent.

@@ -12,6 +12,7 @@ mod checks;
 mod ciphers;
 mod codes;
 mod counters;
+mod forests;
 mod losses;
 mod trees;
 mod version_trees;
@@ -82,8 +83,12 @@ fn the_design_without_a_bug_passes_the_very_same_checks() {
 
 #[test]
 fn no_planted_bug_is_forgotten() {
-    let here =
-        cases().into_iter().map(|case| case.bug).chain(version_trees::BUGS).chain(Bug::ONLY_IN_THE_KIT.iter().copied());
+    let here = cases()
+        .into_iter()
+        .map(|case| case.bug)
+        .chain(version_trees::BUGS)
+        .chain(forests::BUGS)
+        .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));
     assert!(Bug::ALL.len() >= 45);

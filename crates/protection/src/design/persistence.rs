@@ -81,6 +81,13 @@ impl PersistenceDesign {
                     .to_owned(),
             );
         }
+        if parts.tree.forest.is_some() {
+            return Err(
+                "persistence.order keeps one root in its register and not a forest of them: leave tree.forest out, or \
+                        persistence"
+                    .to_owned(),
+            );
+        }
         if !(1..=LINES_MAX).contains(&self.lines) {
             return Err(format!(
                 "persistence.lines = {}: expected 1 to {LINES_MAX}, so that a tuple fits a write-pending queue of 32 lines",

@@ -6,8 +6,9 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! How metadata comes to the chip is in [`walk`], how it leaves in [`update`], what follows an overflow in [`renew`]; how
-//! writes outlive a loss of power in [`persist`], and how memory comes back in [`recover`].
+//! How metadata comes to the chip is in [`walk`], how it leaves in [`update`], which of it stays for good in [`forest`],
+//! what follows an overflow in [`renew`]; how writes outlive a loss of power in [`persist`], and how memory comes back in
+//! [`recover`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -15,6 +16,7 @@
 //! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
+mod forest;
 mod persist;
 mod recover;
 mod renew;

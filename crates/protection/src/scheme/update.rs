@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! write back:  lock the leaving line ─ hash it ─ bring its parent ─ tell the parent ─ store the line
-//! raise:       after a write, with eager update: tell the parent, the parent's parent, ... the root
+//! raise:       after a write, with eager update: tell the parent, the parent's parent, ... the nearest root
 //! renew:       a parent's counter overflows ─ lock its children from the first to the last ─ renew ─ new MACs for all
 //! ```
 //! With lazy update a line tells its parent only when it leaves the chip. Until then it counts as present, so an access
@@ -130,23 +130,38 @@ impl Scheme {
         }
     }
 
-    /// After a write to a covered line of metadata, with eager update: tells everybody above it, up to the root.
+    /// After a write to a covered line of metadata, with eager update: tells everybody above it, up to the nearest root.
+    pub(super) async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
+        if !self.tree.as_ref().is_some_and(Tree::is_eager) {
+            return Ok(());
+        }
+        match self.tell_upward(verbs, (leaf, self.layout.place(leaf).0)).await? {
+            Some(root) => self.reshape(verbs, root).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Tells everybody above a line of metadata, up to the nearest root, what it is now. Returns the last that was told.
     ///
     /// A line that has left the chip meanwhile, or is leaving, tells its parent by that. It is not called back: in the
     /// smallest cache it would push out the parent that was just brought. One that stays must leave some time, even if it
     /// came back clean: its copy in memory may be old from now on.
-    pub(super) async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
-        let Some(tree) = self.tree.as_ref().filter(|tree| tree.is_eager()) else { return Ok(()) };
-        let mut child = (leaf, self.layout.place(leaf).0);
+    pub(super) async fn tell_upward<V: Verbs>(&self, verbs: &V, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
+        let Some(tree) = &self.tree else { return Ok(None) };
+        let mut child = line;
         while let Some(parent) = self.parent(child.0) {
             if tree.hashes_before_telling() {
                 verbs.hash().await;
             }
             self.raise_one(verbs, child, parent).await?;
-            let Node::Stored(above) = parent.node else { break };
-            child = (above, Role::Node(parent.level as u8));
+            match parent.node {
+                Node::Stored(above) if !self.on_chip(|chip| chip.forest.is_root(parent.node)) => {
+                    child = (above, Role::Node(parent.level as u8));
+                }
+                _ => return Ok(Some(parent)),
+            }
         }
-        Ok(())
+        Ok(None)
     }
 
     async fn raise_one<V: Verbs>(&self, verbs: &V, child: (Slot, Role), parent: Parent) -> Result<(), Fault> {

@@ -4,14 +4,17 @@
 //! tree = { kind = "bonsai" }                                   # tags of counters, 8 to a node
 //! tree = { kind = "merkle", arity = 2 }                        # tags of the tags of data
 //! tree = { kind = "counters", levels = ["mono-56"], root_lines = 4, update = "eager" }
+//! tree = { kind = "bonsai", update = "eager", forest = { kind = "static", level = 2, entries = 64 } }
+//! tree = { kind = "bonsai", update = "eager", forest = { kind = "dynamic", entries = 512, period = 32, threshold = 16 } }
 //! ```
 
+use super::forest::{Forest, ForestDesign};
 use super::hash::Hashes;
 use super::version::Versions;
 use super::{Nodes, Tree};
 use crate::counter::Counters;
 use crate::design::{CounterChoice, MacChoice, Parts};
-use crate::layout::TreeNeeds;
+use crate::layout::{Layout, TreeNeeds};
 use crate::planted::Planted;
 use crate::verbs::Role;
 use crypto::Key;
@@ -19,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 /// The most lines of root that a chip keeps: 1 MB.
-const ROOT_LINES_MAX: u64 = 1 << 14;
+pub(super) const ROOT_LINES_MAX: u64 = 1 << 14;
 
 /// What kind of tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -66,6 +69,9 @@ pub struct TreeDesign {
     /// When nodes learn of changes.
     #[serde(default)]
     pub update: Update,
+    /// Which nodes are roots beside the tree's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forest: Option<ForestDesign>,
 }
 
 fn eight() -> u64 {
@@ -79,7 +85,8 @@ fn one() -> u64 {
 impl From<TreeKind> for TreeDesign {
     /// A tree of this kind with everything else left out of the file.
     fn from(kind: TreeKind) -> TreeDesign {
-        TreeDesign { kind, arity: eight(), levels: Vec::new(), root_lines: one(), update: Update::Lazy }
+        let (levels, update, forest) = (Vec::new(), Update::Lazy, None);
+        TreeDesign { kind, arity: eight(), levels, root_lines: one(), update, forest }
     }
 }
 
@@ -127,8 +134,20 @@ impl TreeDesign {
                 !(1..=ROOT_LINES_MAX).contains(&self.root_lines),
                 "tree.root_lines must lie between 1 and 16384, which is 1 MB on the chip",
             ),
+            (
+                self.forest.is_some() && !(bonsai && self.update == Update::Eager),
+                "tree.forest is for updates that go up at once over counters: set tree.kind = \"bonsai\" and tree.update = \
+                 \"eager\", or leave tree.forest out",
+            ),
         ];
-        rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
+        let broken = rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule);
+        let broken = broken.or_else(|| self.forest.as_ref().and_then(ForestDesign::broken_rule));
+        broken.map_or(Ok(()), |rule| Err(rule.to_owned()))
+    }
+
+    /// The roots that the chip keeps beside the tree's own, over blank memory.
+    pub(crate) fn forest(&self, layout: &Layout) -> Forest {
+        self.forest.map_or_else(Forest::default, |design| Forest::new(design, layout, self.arity, self.root_lines))
     }
 
     /// Builds the tree, if there is to be one.

@@ -19,10 +19,12 @@
 //!   blank tree needs no set-up. Nobody can pass a written line off as a blank one.
 
 pub mod design;
+mod forest;
 mod hash;
 mod version;
 
 pub use design::{TreeDesign, TreeKind, Update};
+pub use forest::{Forest, ForestDesign};
 
 use crate::counter::{Counter, Overflow};
 use crate::layout::Layout;
@@ -45,7 +47,7 @@ pub struct Parent {
 }
 
 /// Where a node is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Node {
     /// One of the lines of the root.
     Root(usize),

@@ -1,0 +1,48 @@
+//! The bug that only forests can have, and how the bugs of all trees show there.
+
+use casemate_campaign::{Finding, Options, attack, honest};
+use protection::planted::{Bug, Planted};
+use protection::tree::ForestDesign;
+use systems::{Attack, Design, Verdict};
+
+/// The bug that is caught here.
+pub const BUGS: [Bug; 1] = [Bug::RootDropped];
+
+/// A forest with room for so few roots that they come and go all the time.
+fn design() -> Design {
+    let mut design = systems::design("dbmf").unwrap();
+    design.parts.tree.forest = Some(ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 });
+    design
+}
+
+fn goes_wrong(planted: Planted) -> Option<Finding> {
+    honest(&design().parts, 2_000, 1, planted).unwrap().finding
+}
+
+fn ends(row: Attack, planted: Planted) -> Verdict {
+    attack(&design(), row, &Options { trials: 60, seed: 1, planted }).worst
+}
+
+#[test]
+fn without_a_bug_every_attack_is_detected_and_nobody_is_alarmed_otherwise() {
+    for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
+        assert_eq!(ends(row, Planted::NONE), Verdict::Detected, "{row}");
+    }
+    assert_eq!(goes_wrong(Planted::NONE), None);
+}
+
+#[test]
+fn a_root_that_is_dropped_without_being_folded_forgets_what_it_was_told() {
+    let planted = Planted::new(Bug::RootDropped);
+    // An older copy of it comes back, and fits; what it heard of since does not.
+    let expected = [Finding::FalseAlarmOfCounter, Finding::FalseAlarmOfNode(0), Finding::FalseAlarmOfNode(1)];
+    assert!(goes_wrong(planted).is_some_and(|finding| expected.contains(&finding)), "{:?}", goes_wrong(planted));
+    assert_eq!(ends(Attack::SpoofNode, planted), Verdict::Detected, "but a forged one does not pass");
+}
+
+#[test]
+fn roots_that_ignore_what_they_are_told_raise_a_false_alarm() {
+    for bug in [Bug::ParentNotUpdated, Bug::RootNotUpdated] {
+        assert_ne!(goes_wrong(Planted::new(bug)), None, "{bug:?}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Forests: nodes of the tree become roots, and stop being roots.
+//!
+//! ```text
+//! promote:  bring the node ─ keep it for good
+//! fold:     tell the parent ─ its parent ─ ... the next root ─ has the node changed meanwhile? ─ an ordinary node again
+//! ```
+//! A root that is being folded still is one, so whatever else happens to it ends there. It is given up in the same moment in
+//! which it is seen to hold what its parent was told, and every root above knows that by then.
+
+use super::Scheme;
+use crate::planted::Bug;
+use crate::tree::{Parent, Tree};
+use crate::verbs::{Fault, Slot, Verbs};
+use units::Line;
+
+impl Scheme {
+    /// The lines of the tree's own root.
+    pub fn root(&self) -> Box<[Line]> {
+        self.chip.borrow().root.clone()
+    }
+
+    /// The nodes of the tree that are kept on the chip as roots, in the order of their slots; none unless it is a forest.
+    pub fn forest_roots(&self) -> Vec<Slot> {
+        self.chip.borrow().forest.roots()
+    }
+
+    /// Folds all other roots into the tree's own, as a machine must that keeps no more than that one line.
+    pub async fn fold_forest<V: Verbs>(&self, verbs: &V) {
+        for root in self.forest_roots() {
+            let outcome = self.fold(verbs, root).await;
+            self.finish(verbs, outcome).await;
+        }
+    }
+
+    /// After an update that ended at a root: lets a dynamic forest change, if it is time.
+    pub(super) async fn reshape<V: Verbs>(&self, verbs: &V, told: Parent) -> Result<(), Fault> {
+        let Some(change) = self.on_chip(|chip| chip.forest.note(told)) else { return Ok(()) };
+        if let Some(root) = change.fold {
+            self.fold(verbs, root).await?;
+        }
+        let position = change.grow.position;
+        let children = |tree: &Tree| tree.children(&self.layout, change.grow, position..position + 1).next();
+        match self.tree.as_ref().and_then(children) {
+            Some(child) => self.promote(verbs, child).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a root of a node, unless others took the room meanwhile.
+    async fn promote<V: Verbs>(&self, verbs: &V, node: Slot) -> Result<(), Fault> {
+        let role = self.layout.place(node).0;
+        loop {
+            self.bring(verbs, node, role, || ()).await?;
+            if self.on_chip(|chip| chip.keep(role, node)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes an ordinary node of a root, after everybody above knows what it holds.
+    async fn fold<V: Verbs>(&self, verbs: &V, root: Slot) -> Result<(), Fault> {
+        let role = self.layout.place(root).0;
+        loop {
+            let Some(content) = self.on_chip(|chip| chip.forest.node(root).copied()) else { return Ok(()) };
+            let folds = !self.planted.has(Bug::RootDropped);
+            if folds {
+                self.tell_upward(verbs, (root, role)).await?;
+            }
+            if self.on_chip(|chip| chip.give_up(role, root, &content, folds)) {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Forests: a tree some of whose nodes are kept on the chip for good, each a *root* of what lies below it (Bonsai Merkle
+//! Forests, Freij, Zhou and Solihin, MICRO 2021).
+//!
+//! Nobody above a root has to know what it holds, so updates end there as walks do. In exchange a root is no line of a
+//! cache: it can only become an ordinary node again after it has been *folded* into its parent, which then vouches for
+//! it. The tree's own root is always one of them and covers what no other does.
+//!
+//! * *Static*: all nodes of one level are roots. Where these are more than the chip has room for, siblings are folded into
+//!   their parents, the last ones first, which makes the parents roots; a level that is folded as a whole hands on to the
+//!   next. So every way up from a leaf meets exactly one root.
+//! * *Dynamic*: the tree's own root is the first. Every so many updates all counts are halved; if the root that hears most
+//!   still counts more than half the threshold, its child that tells it most becomes a root as well. Where there is no
+//!   room, the root that hears least is folded first.
+
+use super::{Node, Parent};
+use crate::layout::Layout;
+use crate::verbs::Slot;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use units::{Line, ZERO_LINE};
+
+/// The most children that a node of tags has.
+const CHILDREN_MAX: usize = 8;
+
+/// Which nodes are roots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ForestDesign {
+    /// Those of one level.
+    Static {
+        /// The level; 0 stands directly above the counters.
+        level: usize,
+        /// Nodes for which the chip has room beside the tree's own root.
+        #[serde(default = "four_kilobytes")]
+        entries: u64,
+    },
+    /// Those that hear most.
+    Dynamic {
+        /// Nodes for which the chip has room beside the tree's own root.
+        #[serde(default = "thirty_two_kilobytes")]
+        entries: u64,
+        /// Updates from one look at the counts to the next.
+        #[serde(default = "thirty_two")]
+        period: u32,
+        /// Twice the updates that a root must still count after halving to get another beside it.
+        #[serde(default = "sixteen")]
+        threshold: u32,
+    },
+}
+
+/// 4 KB, as in the study of SecPB (Freij, Zhou and Solihin, HPCA 2023).
+fn four_kilobytes() -> u64 {
+    64
+}
+
+fn thirty_two_kilobytes() -> u64 {
+    512
+}
+
+fn thirty_two() -> u32 {
+    32
+}
+
+fn sixteen() -> u32 {
+    16
+}
+
+impl ForestDesign {
+    /// The rule that the numbers break, if they break one.
+    pub(super) fn broken_rule(&self) -> Option<&'static str> {
+        let (entries, period) = match self {
+            ForestDesign::Static { entries, .. } => (entries, 1),
+            ForestDesign::Dynamic { entries, period, .. } => (entries, *period),
+        };
+        let rules = [
+            (
+                !(1..=super::design::ROOT_LINES_MAX).contains(entries),
+                "tree.forest.entries must lie between 1 and 16384, which is 1 MB on the chip",
+            ),
+            (period == 0, "tree.forest.period must be 1 or more: updates from one look at the counts to the next"),
+        ];
+        rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
+    }
+}
+
+/// How often a root was told something, and by whom; halved every period.
+#[derive(Clone, Copy, Default)]
+struct Heat {
+    level: usize,
+    told: u32,
+    by_child: [u32; CHILDREN_MAX],
+}
+
+impl Heat {
+    fn at(level: usize) -> Heat {
+        Heat { level, ..Heat::default() }
+    }
+
+    fn halve(&mut self) {
+        self.told /= 2;
+        self.by_child.iter_mut().for_each(|count| *count /= 2);
+    }
+
+    /// The child that told most, and the first of several.
+    fn hottest_child(&self) -> usize {
+        (0..CHILDREN_MAX).max_by_key(|child| (self.by_child[*child], Reverse(*child))).unwrap_or(0)
+    }
+}
+
+/// A node that is kept.
+struct Root {
+    content: Line,
+    heat: Heat,
+}
+
+/// When a dynamic forest changes.
+#[derive(Clone, Copy)]
+struct Policy {
+    entries: usize,
+    period: u32,
+    threshold: u32,
+}
+
+/// What a dynamic forest wants to become.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The root that must be folded first, to make room.
+    pub fold: Option<Slot>,
+    /// Where the node stands that shall become a root.
+    pub grow: Parent,
+}
+
+/// The roots that the chip keeps beside the tree's own, with their content; none if the tree is no forest.
+#[derive(Default)]
+pub struct Forest {
+    kept: FxHashMap<Slot, Root>,
+    /// Of the lines of the tree's own root.
+    own: Vec<Heat>,
+    policy: Option<Policy>,
+    updates: u32,
+}
+
+impl Forest {
+    /// The forest of a blank tree of nodes of `arity` below a root of `root_lines`.
+    pub(super) fn new(design: ForestDesign, layout: &Layout, arity: u64, root_lines: u64) -> Forest {
+        let blank = |(level, slot)| (slot, Root { content: ZERO_LINE, heat: Heat::at(level) });
+        let own = vec![Heat::at(layout.levels().len()); root_lines as usize];
+        match design {
+            ForestDesign::Static { level, entries } => {
+                let kept = cut(layout, arity, level, entries).into_iter().map(blank).collect();
+                Forest { kept, own, policy: None, updates: 0 }
+            }
+            ForestDesign::Dynamic { entries, period, threshold } => {
+                let policy = Policy { entries: entries as usize, period, threshold };
+                Forest { kept: FxHashMap::default(), own, policy: Some(policy), updates: 0 }
+            }
+        }
+    }
+
+    /// The roots beside the tree's own, in the order of their slots.
+    pub fn roots(&self) -> Vec<Slot> {
+        let mut roots: Vec<Slot> = self.kept.keys().copied().collect();
+        roots.sort_unstable();
+        roots
+    }
+
+    /// Whether updates end at this node.
+    pub fn is_root(&self, node: Node) -> bool {
+        match node {
+            Node::Root(_) => true,
+            Node::Stored(slot) => self.kept.contains_key(&slot),
+        }
+    }
+
+    /// What a root holds.
+    pub fn node(&self, slot: Slot) -> Option<&Line> {
+        self.kept.get(&slot).map(|root| &root.content)
+    }
+
+    /// What a root holds, for changing.
+    pub fn node_mut(&mut self, slot: Slot) -> Option<&mut Line> {
+        self.kept.get_mut(&slot).map(|root| &mut root.content)
+    }
+
+    /// Whether another root can be kept.
+    pub fn has_room(&self) -> bool {
+        self.policy.is_some_and(|policy| self.kept.len() < policy.entries)
+    }
+
+    /// Keeps a node of this level, with what it holds.
+    pub fn keep(&mut self, slot: Slot, level: usize, content: Line) {
+        self.kept.insert(slot, Root { content, heat: Heat::at(level) });
+    }
+
+    /// Gives up a root if it still holds what its parent was told. Its parent must have told everybody above, up to the
+    /// next root.
+    pub fn give_up(&mut self, slot: Slot, told: &Line) -> bool {
+        let is_current = self.node(slot) == Some(told);
+        if is_current {
+            self.kept.remove(&slot);
+        }
+        is_current
+    }
+
+    /// Notes an update that ended at this root. Says what the forest wants to become, when a period is over.
+    pub fn note(&mut self, told: Parent) -> Option<Change> {
+        let policy = self.policy?;
+        let heat = match told.node {
+            Node::Root(line) => self.own.get_mut(line),
+            Node::Stored(slot) => self.kept.get_mut(&slot).map(|root| &mut root.heat),
+        }?;
+        heat.told += 1;
+        heat.by_child[told.position] += 1;
+        self.updates += 1;
+        if self.updates < policy.period {
+            return None;
+        }
+        self.updates = 0;
+        self.own.iter_mut().for_each(Heat::halve);
+        self.kept.values_mut().for_each(|root| root.heat.halve());
+        self.change(policy)
+    }
+
+    fn change(&mut self, policy: Policy) -> Option<Change> {
+        let own = self.own.iter().enumerate().map(|(line, heat)| (Node::Root(line), heat));
+        let kept = self.kept.iter().map(|(slot, root)| (Node::Stored(*slot), &root.heat));
+        // The children of the lowest nodes are counters, which are no nodes.
+        let can_grow = own.chain(kept).filter(|(_, heat)| heat.level > 0);
+        let (node, heat) = can_grow.max_by_key(|(node, heat)| (heat.told, Reverse(*node)))?;
+        let grow = Parent { node, level: heat.level, position: heat.hottest_child() };
+        let is_full = self.kept.len() >= policy.entries;
+        let coldest = self.kept.iter().min_by_key(|(slot, root)| (root.heat.told, **slot)).map(|(slot, _)| *slot);
+        let change = Change { fold: coldest.filter(|_| is_full), grow };
+        (heat.told > policy.threshold / 2).then_some(change)
+    }
+}
+
+/// The roots of a static forest, with their levels; none if the tree's own root has to do.
+fn cut(layout: &Layout, arity: u64, level: usize, entries: u64) -> Vec<(usize, Slot)> {
+    let levels = layout.levels();
+    for (level, nodes) in levels.iter().enumerate().skip(level) {
+        let above = levels.get(level + 1);
+        let families = nodes.lines.div_ceil(arity);
+        let left = |folded: u64| ((families - folded) * arity).min(nodes.lines);
+        // Above the highest stored level is the tree's own root, which takes no room.
+        let room_taken = |folded: u64| left(folded) + above.map_or(0, |_| folded);
+        if let Some(folded) = (0..families).find(|folded| room_taken(*folded) <= entries) {
+            let lower = (0..left(folded)).map(|index| (level, nodes.slot(index)));
+            let parents = (families - folded..families).filter_map(|index| Some((level + 1, above?.slot(index))));
+            return lower.chain(parents).collect();
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{Needs, TreeNeeds};
+    use crate::verbs::Role;
+    use proptest::prelude::*;
+
+    fn layout(leaves: u64, arity: u64) -> Layout {
+        let tree = TreeNeeds { leaves: Role::Counter, arities: vec![arity], root_lines: 1 };
+        Layout::new(leaves, Needs { lines_per_counter_line: Some(1), tags_per_line: None, tree: Some(tree) })
+    }
+
+    proptest! {
+        #[test]
+        fn every_way_up_meets_one_root_of_a_static_forest_and_they_fit(
+            leaves in 1u64..5_000, arity in prop::sample::select(vec![2u64, 4, 8]), level in 0usize..4, entries in 1u64..200,
+        ) {
+            let layout = layout(leaves, arity);
+            let roots = cut(&layout, arity, level, entries);
+            prop_assert!(roots.len() as u64 <= entries);
+            for leaf in 0..leaves {
+                let mut index = leaf;
+                let met = layout.levels().iter().enumerate().filter(|(height, nodes)| {
+                    index /= arity;
+                    roots.contains(&(*height, nodes.slot(index)))
+                });
+                // Where the highest level does not fit, the tree's own root stands above some of it.
+                let own = roots.iter().all(|(height, _)| height + 1 == layout.levels().len());
+                let met = met.count();
+                prop_assert!(met == 1 || own && met == 0);
+            }
+            prop_assert!(roots.iter().all(|(height, _)| *height >= level));
+        }
+    }
+
+    #[test]
+    fn as_many_siblings_are_folded_as_must_be_and_the_last_ones_first() {
+        // 1024 leaves of arity 8: 128, 16 and 2 nodes. 128 - 7 n <= 64 needs ten families folded.
+        let roots = cut(&layout(1024, 8), 8, 0, 64);
+        let nodes = layout(1024, 8).levels().to_vec();
+        let expected = (0..48).map(|index| (0, nodes[0].slot(index)));
+        let expected: Vec<_> = expected.chain((6..16).map(|index| (1, nodes[1].slot(index)))).collect();
+        assert_eq!(roots, expected);
+        assert_eq!(cut(&layout(1024, 8), 8, 2, 64), [(2, nodes[2].slot(0)), (2, nodes[2].slot(1))]);
+        assert_eq!(cut(&layout(1024, 8), 8, 0, 1), [], "two nodes do not fit, and the root above needs no room");
+    }
+
+    #[test]
+    fn the_hottest_child_of_the_hottest_root_grows_and_the_coldest_root_makes_room() {
+        let layout = layout(1024, 8);
+        let design = ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 };
+        let mut forest = Forest::new(design, &layout, 8, 1);
+        let own = |position| Parent { node: Node::Root(0), level: 3, position };
+        let grown = |forest: &mut Forest, told: [Parent; 4]| told.map(|told| forest.note(told))[3];
+        let change = grown(&mut forest, [own(0), own(1), own(1), own(1)]);
+        assert_eq!(change, Some(Change { fold: None, grow: own(1) }));
+        let [low, top] = [layout.levels()[0].slot(5), layout.levels()[2].slot(1)];
+        forest.keep(low, 0, ZERO_LINE);
+        assert!(forest.has_room());
+        forest.keep(top, 2, ZERO_LINE);
+        assert!(!forest.has_room());
+        let [in_low, in_top] =
+            [(low, 0), (top, 2)].map(|(slot, level)| Parent { node: Node::Stored(slot), level, position: 7 });
+        // The low one hears most, but its children are counters.
+        let change = grown(&mut forest, [in_low, in_low, in_low, in_top]);
+        assert_eq!(change, None, "one update, halved, is too little for another root");
+        let change = grown(&mut forest, [in_top, in_top, in_top, in_top]);
+        assert_eq!(change, Some(Change { fold: Some(low), grow: in_top }));
+    }
+
+    #[test]
+    fn a_root_is_given_up_only_while_it_holds_what_its_parent_was_told() {
+        let layout = layout(1024, 8);
+        let mut forest = Forest::new(ForestDesign::Dynamic { entries: 1, period: 1, threshold: 0 }, &layout, 8, 1);
+        let slot = layout.levels()[1].slot(3);
+        forest.keep(slot, 1, [7; 64]);
+        assert!(!forest.give_up(slot, &[6; 64]) && forest.is_root(Node::Stored(slot)));
+        assert!(forest.give_up(slot, &[7; 64]) && !forest.is_root(Node::Stored(slot)));
+        assert!(forest.is_root(Node::Root(0)));
+    }
+}

@@ -1,0 +1,216 @@
+//! Is a forest the same tree? Whatever its roots are, folding them all gives the root and the memory of a plain tree that
+//! heard of every write; and no node that a root does not vouch for is believed.
+
+use casemate_protection::design::{
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
+};
+use casemate_protection::scheme::Scheme;
+use casemate_protection::tree::{ForestDesign, TreeDesign, TreeKind, Update};
+use casemate_protection::verbs::{Role, Slot};
+use casemate_protection::ways::{Explained, Functional, Operation, run_now};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use units::{Bytes, Line, LineAddr, ZERO_LINE};
+
+/// Caches so small that everything leaves them all the time.
+const TINY: CacheDesign = CacheDesign { counters: Bytes(256), tags: Bytes(256), nodes: Bytes(256), ways: 2 };
+/// 1024 lines of counters: 128, 16 and 2 nodes are stored below a root.
+const LINES: u64 = 1 << 16;
+
+fn parts(forest: Option<ForestDesign>) -> Parts {
+    Parts {
+        cipher: CipherChoice::Aes128Counter,
+        counters: CounterChoice::Sc64,
+        mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, over: Over::Ciphertext, covers: vec![] },
+        tree: TreeDesign { update: Update::Eager, forest, ..TreeKind::Bonsai.into() },
+        caches: TINY,
+        persistence: PersistenceDesign::default(),
+    }
+}
+
+fn forests() -> impl Strategy<Value = ForestDesign> {
+    prop_oneof![
+        (0usize..4, 1u64..140).prop_map(|(level, entries)| ForestDesign::Static { level, entries }),
+        // So restless that roots come and go all the time.
+        (1u64..5, 1u32..8, 0u32..4).prop_map(|(entries, period, threshold)| ForestDesign::Dynamic {
+            entries,
+            period,
+            threshold
+        }),
+    ]
+}
+
+/// A memory under some parts, and what was written to it.
+struct Memory {
+    scheme: Scheme,
+    verbs: Functional,
+    written: BTreeMap<u64, Line>,
+}
+
+impl Memory {
+    fn new(forest: Option<ForestDesign>, seed: u64) -> Memory {
+        let scheme = parts(forest).build(LINES, seed).unwrap();
+        let verbs = Functional::new(scheme.layout().total_lines());
+        Memory { scheme, verbs, written: BTreeMap::new() }
+    }
+
+    fn write(&mut self, line: u64, content: Line) {
+        run_now(self.scheme.write(&self.verbs, LineAddr(line), &content));
+        assert_eq!(self.verbs.take_fault(), None, "a false alarm");
+        self.written.insert(line, content);
+    }
+
+    fn flush(&self) {
+        run_now(self.scheme.flush(&self.verbs));
+    }
+
+    /// Whether a line reads as written; not if tampering was reported. Nothing else ever comes out.
+    fn reads_right(&self, line: u64) -> bool {
+        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
+        let released = self.verbs.take_released().map(|(_, plaintext)| plaintext.bytes);
+        let reported = self.verbs.take_fault().is_some();
+        assert!(released.is_none_or(|bytes| bytes == self.written[&line]), "line {line} was forged");
+        assert!(released.is_some() != reported);
+        !reported
+    }
+
+    fn all_read_right(&self) -> bool {
+        self.written.keys().all(|line| self.reads_right(*line))
+    }
+
+    fn image(&self) -> Vec<(Slot, Line)> {
+        let media = self.verbs.media.borrow();
+        media.written_slots().filter(|(_, line)| **line != ZERO_LINE).map(|(slot, line)| (slot, *line)).collect()
+    }
+
+    fn flip(&self, slot: Slot, bit: usize) {
+        let mut content = self.verbs.media.borrow().read(slot).examine();
+        content[bit / 8] ^= 1 << (bit % 8);
+        self.verbs.media.borrow_mut().write(slot, &content);
+    }
+}
+
+/// What is done to a memory: near, far, content, and which.
+type Step = (u64, u64, u8, u8);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec((0u64..24, 0u64..7, any::<u8>(), 0u8..10), 1..400)
+}
+
+/// Does the steps, comparing what is read.
+fn run(memory: &mut Memory, steps: &[Step]) -> Result<(), TestCaseError> {
+    for (near, far, fill, action) in steps {
+        let line = far * 9_001 + near % 3;
+        match action {
+            0..6 => memory.write(line, [*fill; 64]),
+            9 => memory.flush(),
+            _ if memory.written.contains_key(&line) => prop_assert!(memory.reads_right(line)),
+            _ => {}
+        }
+    }
+    memory.flush();
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn folding_all_roots_gives_the_root_and_the_memory_of_a_plain_tree(
+        forest in forests(), seed in any::<u64>(), steps in steps(),
+    ) {
+        let mut memory = Memory::new(Some(forest), seed);
+        let mut plain = Memory::new(None, seed);
+        run(&mut memory, &steps)?;
+        run(&mut plain, &steps)?;
+        prop_assert!(memory.all_read_right());
+        run_now(memory.scheme.fold_forest(&memory.verbs));
+        prop_assert_eq!(memory.verbs.take_fault(), None);
+        prop_assert_eq!(memory.scheme.forest_roots(), vec![]);
+        prop_assert_eq!(memory.scheme.root(), plain.scheme.root());
+        memory.flush();
+        prop_assert_eq!(memory.image(), plain.image());
+        prop_assert!(memory.all_read_right());
+    }
+
+    #[test]
+    fn a_flip_outside_the_roots_is_reported_by_whoever_needs_the_node(
+        forest in forests(), seed in any::<u64>(), steps in steps(), bit in 0usize..512,
+    ) {
+        let mut memory = Memory::new(Some(forest), seed);
+        run(&mut memory, &steps)?;
+        let layout = memory.scheme.layout().clone();
+        let covered = |slot: &Slot| !matches!(layout.place(*slot).0, Role::Data | Role::Tag);
+        let slots: Vec<Slot> = memory.image().into_iter().map(|(slot, _)| slot).filter(covered).collect();
+        for slot in slots {
+            memory.flip(slot, bit);
+            let believed = memory.all_read_right();
+            if memory.scheme.forest_roots().contains(&slot) {
+                prop_assert!(believed, "memory's copy of a root serves nobody");
+            } else if believed {
+                // All ways up from lines in use end below it. Whoever folds those roots needs it.
+                memory.flush();
+                run_now(memory.scheme.fold_forest(&memory.verbs));
+                prop_assert!(memory.verbs.take_fault().is_some(), "{slot} was believed");
+            }
+            memory.flush();
+            memory.flip(slot, bit);
+            prop_assert!(memory.all_read_right(), "{slot} was put back");
+            memory.flush();
+        }
+    }
+}
+
+/// Hashes that a second write of a line takes, when all that it needs is on the chip.
+fn hashes_of_a_write(forest: Option<ForestDesign>, line: u64) -> usize {
+    let large = CacheDesign { counters: Bytes(4096), tags: Bytes(4096), nodes: Bytes(4096), ways: 4 };
+    let scheme = Parts { caches: large, ..parts(forest) }.build(LINES, 1).unwrap();
+    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+    run_now(scheme.write(&verbs, LineAddr(line), &[1; 64]));
+    verbs.take_operations();
+    run_now(scheme.write(&verbs, LineAddr(line), &[2; 64]));
+    verbs.take_operations().iter().filter(|operation| **operation == Operation::Hash).count()
+}
+
+#[test]
+fn an_update_ends_at_the_nearest_root() {
+    let at = |level| Some(ForestDesign::Static { level, entries: 128 });
+    assert_eq!(hashes_of_a_write(None, 0), 4, "the counter and three nodes");
+    assert_eq!(hashes_of_a_write(at(2), 0), 3);
+    assert_eq!(hashes_of_a_write(at(1), 0), 2);
+    assert_eq!(hashes_of_a_write(at(0), 0), 1);
+    // Half the room: the last ten families of eight are folded, which leaves the first 48 nodes.
+    let folded = Some(ForestDesign::Static { level: 0, entries: 64 });
+    let below = |node: u64| node * 8 * 64;
+    assert_eq!([hashes_of_a_write(folded, below(47)), hashes_of_a_write(folded, below(48))], [1, 2]);
+}
+
+#[test]
+fn a_dynamic_forest_grows_towards_what_is_written_and_lets_go_of_what_is_not() {
+    let mut memory = Memory::new(Some(ForestDesign::Dynamic { entries: 3, period: 32, threshold: 16 }), 1);
+    let path = |memory: &Memory, line: u64| {
+        let levels = memory.scheme.layout().levels().to_vec();
+        let above = (0..levels.len()).map(|level| levels[level].slot(line / 64 / 8u64.pow(level as u32 + 1)));
+        above.collect::<Vec<Slot>>()
+    };
+    let far = LINES - 1;
+    for write in 0..32 * 8 {
+        memory.write(0, [write as u8; 64]);
+    }
+    assert_eq!(memory.scheme.forest_roots(), path(&memory, 0));
+    for write in 0..32 * 32 {
+        memory.write(far, [write as u8; 64]);
+    }
+    assert_eq!(memory.scheme.forest_roots(), path(&memory, far));
+    assert!(memory.all_read_right());
+}
+
+#[test]
+fn forests_that_make_no_sense_are_refused_with_a_way_out() {
+    let dynamic = |entries, period| Some(ForestDesign::Dynamic { entries, period, threshold: 16 });
+    assert!(parts(dynamic(0, 32)).check().unwrap_err().contains("between 1 and 16384"));
+    assert!(parts(dynamic(1, 0)).check().unwrap_err().contains("1 or more"));
+    let mut lazy = parts(dynamic(1, 1));
+    assert_eq!(lazy.check(), Ok(()));
+    lazy.tree.update = Update::Lazy;
+    assert!(lazy.check().unwrap_err().contains("tree.update = \"eager\""));
+}
