@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from casemate.results.base import Result
 
@@ -81,6 +81,30 @@ Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "v
 """How counters are organised."""
 
 
+class StaticForest(Result):
+    """A tree all of whose nodes of one level are roots, kept on the chip."""
+
+    kind: Literal["static"]
+    """Static."""
+    level: int
+    """The level; 0 stands directly above the counters."""
+    entries: int
+    """Nodes for which the chip has room; where they are more, the last are folded into their parents."""
+
+
+class DynamicForest(Result):
+    """A tree whose nodes that hear most are roots, kept on the chip."""
+
+    kind: Literal["dynamic"]
+    """Dynamic."""
+    entries: int
+    """Nodes for which the chip has room."""
+    period: int
+    """Updates from one look at the counts to the next."""
+    threshold: int
+    """Twice the updates that a root must still count after halving to get another beside it."""
+
+
 class TreeDesign(Result):
     """The freshness of a design."""
 
@@ -94,6 +118,8 @@ class TreeDesign(Result):
     """Lines that the root takes on the chip."""
     update: Literal["lazy", "eager"]
     """When nodes learn of changes."""
+    forest: StaticForest | DynamicForest | None = Field(default=None, discriminator="kind")
+    """Which nodes are roots beside the topmost."""
 
 
 class PersistenceDesign(Result):
