@@ -5,7 +5,7 @@
 //! fold:     tell the parent ─ its parent ─ ... the next root ─ has the node changed meanwhile? ─ an ordinary node again
 //! ```
 //! A root that is being folded still is one, so whatever else happens to it ends there. It is given up in the same moment in
-//! which it is seen to hold what its parent was told, and every root above knows that by then.
+//! which it is seen to hold what its parent was told; the next root above knows by then, or will from a node that is leaving.
 
 use super::Scheme;
 use crate::planted::Bug;
