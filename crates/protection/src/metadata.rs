@@ -228,10 +228,11 @@ impl OnChip {
         }
     }
 
-    /// Puts a leaving line back into its cache.
+    /// Puts a leaving line back into its cache. The others keep their order, which must not depend on what of another kind
+    /// leaves at the same time.
     fn call_back(&mut self, role: Role, slot: Slot) {
         if let Some(index) = self.leaving.iter().position(|leaving| leaving.slot == slot) {
-            let leaving = self.leaving.swap_remove(index);
+            let leaving = self.leaving.remove(index);
             self.admit(role, slot, &leaving.departure.content, true);
         }
     }
