@@ -48,6 +48,8 @@ pub enum CounterChoice {
     Vault16,
     /// 128 morphable counters and a 64-bit MAC to a line.
     Morphable,
+    /// A random number and a mark for each line of a page.
+    PageRecord,
 }
 
 impl CounterChoice {
@@ -61,6 +63,7 @@ impl CounterChoice {
             CounterChoice::Vault32 => Organisation::Split(Split::VAULT32),
             CounterChoice::Vault16 => Organisation::Split(Split::VAULT16),
             CounterChoice::Morphable => Organisation::Morphable,
+            CounterChoice::PageRecord => Organisation::Page,
         }
     }
 }
@@ -184,6 +187,7 @@ impl Parts {
                 forest,
             )),
             persistence: self.persistence,
+            draws: RefCell::new(keys.draws()),
             planted,
         })
     }

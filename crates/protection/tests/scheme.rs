@@ -60,6 +60,7 @@ fn compositions() -> Vec<Parts> {
         parts(C::Aes128Counter, N::Vault16, M::Gmac, T::Bonsai),
         parts(C::Aes128Counter, N::Morphable, M::Gmac, T::Bonsai),
         parts(C::Aes128Counter, N::Sc64, M::Gmac, hashes(T::Bonsai, 4, Eager)),
+        parts(C::Aes128Counter, N::PageRecord, M::CbcMac, hashes(T::Bonsai, 2, Eager)),
         parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 2, Lazy)),
         parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 8, Eager)),
         parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 2, Eager)),

@@ -77,7 +77,7 @@ class CacheDesign(Result):
     """Lines in a set, in each."""
 
 
-Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable"]
+Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record"]
 """How counters are organised."""
 
 

@@ -56,7 +56,7 @@ fn life(counters: &Counters, start: Line, which: u64) -> Checked {
             Ok(_) => position..position + 1,
             Err(overflow) => {
                 hold(line == before, || "an overflow changed the line by itself".into())?;
-                line = counters.renew(&line, position, &overflow);
+                line = counters.renew(&line, position, &overflow, random.word());
                 match overflow {
                     Overflow::Exhausted => all.len()..all.len(),
                     Overflow::Renew { positions } => positions,

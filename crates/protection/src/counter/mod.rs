@@ -8,17 +8,14 @@
 //!   reports [`Overflow`].
 //! * After [`Overflow::Renew`], [`Counters::renew`] gives the written position a value that it never had, every other
 //!   position of the reported range a value that it never had or the one that it has, and changes none outside. All of the
-//!   range must then be re-encrypted.
+//!   range must then be re-encrypted. Most organisations count on; one draws its values, and never had them but by chance.
 //! * Some organisations leave room for a MAC in the line. Counters never touch it, nor it the counters.
 //! * Any 512 bits are a line of counters: memory is the attacker's, and a design may have nothing that checks it.
-//!
-//! Random numbers that a whole page shares (the page information of CryptoPage) are no such counters: they are drawn, not
-//! advanced, fill more than a line, and a position that is written twice before the next draw would use its pad twice. It
-//! is the locking of lines in the caches that prevents this there, so they belong to a scheme that has it.
 
 mod bits;
 mod monolithic;
 mod morphable;
+mod page;
 mod split;
 
 use crate::planted::{Bug, Planted};
@@ -76,6 +73,8 @@ pub enum Organisation {
     Split(Split),
     /// 128 counters in whichever of two formats suits them.
     Morphable,
+    /// A number drawn for a page, and a mark for each of its lines.
+    Page,
 }
 
 /// The counter part of a scheme.
@@ -104,6 +103,7 @@ impl Counters {
             Organisation::Monolithic => monolithic::POSITIONS as u64,
             Organisation::Split(split) => split.positions() as u64,
             Organisation::Morphable => morphable::POSITIONS as u64,
+            Organisation::Page => page::POSITIONS as u64,
         }
     }
 
@@ -131,6 +131,7 @@ impl Counters {
             Organisation::Monolithic => monolithic::read(counters, position),
             Organisation::Split(split) => split.read(counters, position),
             Organisation::Morphable => morphable::read(counters, position),
+            Organisation::Page => page::read(counters, position),
         })
     }
 
@@ -142,7 +143,7 @@ impl Counters {
         if self.planted.has(Bug::CounterStandsStill) {
             return Ok(self.read(counters, position));
         }
-        match self.next(counters, position) {
+        match self.next(counters, position, 0) {
             Next::Advanced(next) => *counters = next,
             Next::Renewed(_, positions) => return Err(Overflow::Renew { positions }),
             Next::Exhausted => return Err(Overflow::Exhausted),
@@ -150,9 +151,10 @@ impl Counters {
         Ok(self.read(counters, position))
     }
 
-    /// The line of counters that follows an overflow at the position `written`.
-    pub fn renew(&self, counters: &Line, written: usize, overflow: &Overflow) -> Line {
-        match (overflow, self.next(counters, written)) {
+    /// The line of counters that follows an overflow at the position `written`. `drawn` is a random number, for those that
+    /// do not count on.
+    pub fn renew(&self, counters: &Line, written: usize, overflow: &Overflow, drawn: u64) -> Line {
+        match (overflow, self.next(counters, written, drawn)) {
             (Overflow::Exhausted, _) | (_, Next::Exhausted) => *counters,
             (Overflow::Renew { .. }, Next::Renewed(next, _) | Next::Advanced(next)) => next,
         }
@@ -165,15 +167,17 @@ impl Counters {
             Organisation::Monolithic => monolithic::aged(age),
             Organisation::Split(split) => split.aged(age),
             Organisation::Morphable => morphable::aged(age),
+            Organisation::Page => page::aged(age),
         }
     }
 
-    fn next(&self, counters: &Line, position: usize) -> Next {
+    fn next(&self, counters: &Line, position: usize, drawn: u64) -> Next {
         match &self.organisation {
             Organisation::None => Next::Advanced(*counters),
             Organisation::Monolithic => monolithic::next(counters, position, self.planted),
             Organisation::Split(split) => split.next(counters, position, self.planted),
             Organisation::Morphable => morphable::next(counters, position, self.planted),
+            Organisation::Page => page::next(counters, position, drawn, self.planted),
         }
     }
 
@@ -201,7 +205,7 @@ impl Counters {
     /// Where the MAC begins in a line of counters, and its length in bits.
     fn mac_field(&self) -> (usize, u32) {
         match &self.organisation {
-            Organisation::None => (0, 0),
+            Organisation::None | Organisation::Page => (0, 0),
             Organisation::Monolithic => monolithic::MAC_FIELD,
             Organisation::Split(split) => split.mac_field(),
             Organisation::Morphable => morphable::MAC_FIELD,

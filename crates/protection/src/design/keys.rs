@@ -1,6 +1,7 @@
 //! The keys of one machine, drawn at boot: one for each purpose.
 
 use crypto::Key;
+use units::random::Random;
 
 /// Purposes that keys are drawn for; each gets its own.
 #[derive(Clone, Copy)]
@@ -11,6 +12,8 @@ pub(super) enum Purpose {
     Tree = 4,
     /// The words of a multilinear hash, beside the key that masks it.
     Hash = 5,
+    /// Random numbers in counters: no key, but as unrelated to the others as one.
+    Draws = 6,
 }
 
 /// All keys of a machine whose boot drew this seed.
@@ -21,5 +24,10 @@ impl Keys {
     /// The key for a purpose, as long as who asks needs it.
     pub(super) fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
         Key::for_purpose(self.0, purpose as u64)
+    }
+
+    /// The numbers that the machine draws while it runs.
+    pub fn draws(self) -> Random {
+        Random::for_purpose(self.0, Purpose::Draws as u64)
     }
 }

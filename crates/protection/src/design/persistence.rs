@@ -81,6 +81,13 @@ impl PersistenceDesign {
                     .to_owned(),
             );
         }
+        if parts.counters == CounterChoice::PageRecord {
+            return Err(
+                "persistence.order cannot go with counters that are drawn: simulated draws begin anew after a loss of \
+                        power and would repeat; set counters = \"sc64\""
+                    .to_owned(),
+            );
+        }
         if parts.tree.forest.is_some() {
             return Err(
                 "persistence.order keeps one root in its register and not a forest of them: leave tree.forest out, or \

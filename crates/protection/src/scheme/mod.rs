@@ -38,6 +38,7 @@ use sim::join;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// A composition of parts, with its state on the chip.
@@ -55,6 +56,8 @@ pub struct Scheme {
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
+    /// The chip's random numbers, for counters that are drawn.
+    pub(crate) draws: RefCell<Random>,
     pub(crate) planted: Planted,
 }
 

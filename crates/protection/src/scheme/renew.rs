@@ -44,9 +44,10 @@ impl Scheme {
         overflow: &Overflow,
     ) -> Result<(Renewal, Line), Fault> {
         let Overflow::Renew { positions } = overflow else { return Err(Fault::Exhausted(written)) };
+        let drawn = self.draws.borrow_mut().word();
         let renew = |counters: &mut Line| {
             let old = *counters;
-            *counters = self.counters.renew(&old, self.counters.position(written), overflow);
+            *counters = self.counters.renew(&old, self.counters.position(written), overflow, drawn);
             (old, *counters)
         };
         let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;

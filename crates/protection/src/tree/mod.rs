@@ -195,7 +195,8 @@ impl Tree {
         let counters = versions.at(parent.level);
         match counters.advance(&mut node.clone(), parent.position) {
             Err(overflow) if overflow == (Overflow::Renew { positions: positions.clone() }) => {
-                *node = counters.renew(node, parent.position, &overflow);
+                // What nodes are made of counts on.
+                *node = counters.renew(node, parent.position, &overflow, 0);
                 Some(())
             }
             _ => None,

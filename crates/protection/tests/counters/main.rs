@@ -59,7 +59,7 @@ fn run(counters: &Counters, rule: &mut dyn Rule, writes: usize, seed: u64) {
             (Ok(counter), Outcome::Grows) => assert_eq!(counter, counters.read(&line, position)),
             (Err(overflow), expected) => {
                 assert_eq!(line, before, "an overflow changes nothing by itself");
-                line = counters.renew(&line, position, &overflow);
+                line = counters.renew(&line, position, &overflow, 0);
                 assert_eq!(overflow, overflow_of(expected).unwrap(), "write {number} of {position}");
             }
             (advanced, expected) => panic!("write {number} of {position}: {advanced:?}, expected {expected:?}"),
@@ -229,9 +229,9 @@ fn any_512_bits_are_counters_and_no_operation_panics() {
             let mac = counters.embedded_mac(&line);
             match counters.advance(&mut line, position) {
                 Ok(counter) => assert_eq!(counter, counters.read(&line, position)),
-                Err(overflow) => line = counters.renew(&line, position, &overflow),
+                Err(overflow) => line = counters.renew(&line, position, &overflow, 0),
             }
-            let renewed = counters.renew(&line, position, &Overflow::Renew { positions: 0..position });
+            let renewed = counters.renew(&line, position, &Overflow::Renew { positions: 0..position }, 0);
             assert!(counters.read(&renewed, position).0 < COUNTER_END);
             assert_eq!(
                 [counters.embedded_mac(&line), counters.embedded_mac(&renewed)],
