@@ -19,6 +19,7 @@ VERDICT_STYLES: dict[Verdict, str] = {
     "not-applicable": "dim",
     "harmless": "green",
     "hidden": "green",
+    "refused": "green",
     "detected": "green",
     "bounded": "green",
     "unrecoverable": "yellow",

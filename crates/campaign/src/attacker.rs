@@ -46,6 +46,7 @@ pub fn strike(attack: Attack, level: usize, bus: &mut Bus<'_>, random: &mut Rand
         Attack::FlipTag => flip(bus, random, target, Structure::Tag),
         Attack::FlipCounter => flip(bus, random, target, Structure::Counter),
         Attack::FlipNode => flip(bus, random, target, node),
+        Attack::FlipOwner => flip(bus, random, target, Structure::Owner),
         Attack::SpliceData => splice(bus, random, target, &TUPLE[..1]),
         Attack::SpliceDataTag => splice(bus, random, target, &TUPLE[..2]),
         Attack::SpliceDataTagCounter => splice(bus, random, target, &TUPLE),

@@ -9,7 +9,7 @@ use protection::verbs::Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
-use units::{LINE_BYTES, Line, LineAddr};
+use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr};
 
 /// Everything that was in memory at one moment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,6 +50,8 @@ pub enum Structure {
     Counter,
     /// Nodes of the tree at a level; level 0 stands directly above the counters.
     Node(usize),
+    /// Owners of pages.
+    Owner,
 }
 
 impl fmt::Display for Structure {
@@ -59,6 +61,7 @@ impl fmt::Display for Structure {
             Structure::Tag => f.write_str("tag"),
             Structure::Counter => f.write_str("counter"),
             Structure::Node(level) => write!(f, "tree level {level}"),
+            Structure::Owner => f.write_str("owner"),
         }
     }
 }
@@ -82,7 +85,7 @@ impl<'a> Map<'a> {
     }
 
     /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can tell them apart:
-    /// the whole line of data, the line's own tag, all of a line of counters or of a node.
+    /// the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         let region = self.region(structure)?;
         let served = self.served_by_each(region);
@@ -90,6 +93,11 @@ impl<'a> Map<'a> {
             Structure::Tag => {
                 let width = LINE_BYTES / served as usize;
                 let start = (line.0 % served) as usize * width;
+                start..start + width
+            }
+            Structure::Owner => {
+                let width = LINE_BYTES / (served as usize / LINES_PER_PAGE);
+                let start = (line.0 % served) as usize / LINES_PER_PAGE * width;
                 start..start + width
             }
             Structure::Data | Structure::Counter | Structure::Node(_) => 0..LINE_BYTES,
@@ -108,7 +116,7 @@ impl<'a> Map<'a> {
     /// If the slot lies outside the memory.
     pub fn structure(&self, slot: Slot) -> Structure {
         let nodes = (0..self.levels()).map(Structure::Node);
-        [Structure::Data, Structure::Tag, Structure::Counter]
+        [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner]
             .into_iter()
             .chain(nodes)
             .find(|structure| self.region(*structure).is_some_and(|region| contains(region, slot)))
@@ -139,6 +147,7 @@ impl<'a> Map<'a> {
             Structure::Tag => self.0.tags(),
             Structure::Counter => self.0.counters(),
             Structure::Node(level) => self.0.levels().get(level).copied(),
+            Structure::Owner => self.0.owners(),
         }
     }
 

@@ -122,5 +122,6 @@ fn flip_of(structure: Structure) -> Attack {
         Structure::Tag => Attack::FlipTag,
         Structure::Counter => Attack::FlipCounter,
         Structure::Node(_) => Attack::FlipNode,
+        Structure::Owner => Attack::FlipOwner,
     }
 }

@@ -33,6 +33,8 @@ pub enum Finding {
     PadReuse,
     /// A counter was said to be at its end.
     Exhausted,
+    /// The owner was refused its own page.
+    Refused,
 }
 
 /// An honest run.
@@ -97,6 +99,7 @@ pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
         Fault::Tag(_) => Finding::FalseAlarmOfTag,
         Fault::Exhausted(_) => Finding::Exhausted,
         Fault::Root => Finding::FalseAlarmOfRoot,
+        Fault::Refused(_) => Finding::Refused,
         Fault::Tree(slot) => match victim.map().structure(slot) {
             Structure::Node(level) => Finding::FalseAlarmOfNode(level),
             _ => Finding::FalseAlarmOfCounter,

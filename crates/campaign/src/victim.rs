@@ -14,6 +14,7 @@ use protection::counter::Age;
 use protection::design::{CacheDesign, Parts};
 use protection::ledger::PadReuse;
 use protection::media::Media;
+use protection::ownership::{Asker, Owner};
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Role, Slot, Verbs};
@@ -120,7 +121,24 @@ impl Victim {
 
     /// Reads a line; says what came out and what was reported.
     pub fn read(&self, line: LineAddr) -> (Answer, Option<Fault>) {
-        run_now(self.scheme.read(&self.memory, line));
+        self.read_as(line, Asker::of(Owner::TENANT, line))
+    }
+
+    /// Gives the page of a line to an owner, as the hypervisor does it.
+    pub fn assign(&self, line: LineAddr, to: Asker) {
+        run_now(self.scheme.assign(&self.memory, line, to));
+    }
+
+    /// Writes a line as somebody, through the controller; says what was reported, if anything was. The victim knows nothing
+    /// of it.
+    pub fn write_as(&self, line: LineAddr, content: &Line, asker: Asker) -> Option<Fault> {
+        run_now(self.scheme.write_as(&self.memory, line, content, asker));
+        self.memory.memory().take_fault()
+    }
+
+    /// Reads a line as somebody, through the controller; says what came out and what was reported.
+    pub fn read_as(&self, line: LineAddr, asker: Asker) -> (Answer, Option<Fault>) {
+        run_now(self.scheme.read_as(&self.memory, line, asker));
         let fault = self.memory.memory().take_fault();
         let released = self.memory.memory().take_released().map(|(released, plaintext)| {
             assert_eq!(released, line, "another line was released than was asked for");

@@ -306,7 +306,7 @@ impl<S: Source + 'static> Bench<S> {
         let caches = &options.design.parts.caches;
         let layout = self.meters.scheme.layout();
         let kept = [
-            (layout.counters().is_some(), caches.counters),
+            (layout.counters().or(layout.owners()).is_some(), caches.counters),
             (layout.tags().is_some(), caches.tags),
             (!layout.levels().is_empty(), caches.nodes),
         ];

@@ -19,6 +19,7 @@ use crate::counter::{Counters, Organisation, Split};
 use crate::layout::{Layout, Needs};
 use crate::mac::TAGS_PER_LINE;
 use crate::metadata::{Geometry, OnChip};
+use crate::ownership::Ownership;
 use crate::planted::{Bug, Planted};
 use crate::scheme::Scheme;
 use crate::tree::{TreeDesign, TreeKind};
@@ -101,6 +102,9 @@ pub struct Parts {
     pub mac: MacDesign,
     /// Freshness.
     pub tree: TreeDesign,
+    /// Who may ask.
+    #[serde(default)]
+    pub ownership: Ownership,
     /// Caches on the chip.
     #[serde(default)]
     pub caches: CacheDesign,
@@ -172,6 +176,7 @@ impl Parts {
         };
         let caches = &self.caches;
         let layout = Layout::new(data_lines, needs);
+        let layout = if self.ownership == Ownership::Pages { layout.with_owners() } else { layout };
         let forest = self.tree.forest(&layout);
         Ok(Scheme {
             cipher: self.cipher.build(keys, planted),

@@ -1,10 +1,11 @@
-//! Where everything lies in memory: data at the bottom, then counters, tags, and the tree from its leaves up.
+//! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, and owners.
 //!
 //! ```text
 //! 0            data_lines
-//! | data       | counters | tags | tree 0 | tree 1 | ... |      the root is on the chip
+//! | data       | counters | tags | tree 0 | tree 1 | ... | owners |      the root is on the chip
 //! ```
 
+use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::verbs::{Role, Slot};
 use arrayvec::ArrayVec;
 use serde::Serialize;
@@ -44,9 +45,10 @@ impl Region {
 /// The map of one protected memory.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    regions: ArrayVec<Region, { LEVELS_MAX + 3 }>,
+    regions: ArrayVec<Region, { LEVELS_MAX + 4 }>,
     counters: Option<Region>,
     tags: Option<Region>,
+    owners: Option<Region>,
     leaves: Option<Region>,
     levels: ArrayVec<Region, LEVELS_MAX>,
 }
@@ -82,8 +84,14 @@ impl TreeNeeds {
 impl Layout {
     /// Lays out `data_lines` and what the design needs for them.
     pub fn new(data_lines: u64, needs: Needs) -> Layout {
-        let mut layout =
-            Layout { regions: ArrayVec::new(), counters: None, tags: None, leaves: None, levels: ArrayVec::new() };
+        let mut layout = Layout {
+            regions: ArrayVec::new(),
+            counters: None,
+            tags: None,
+            owners: None,
+            leaves: None,
+            levels: ArrayVec::new(),
+        };
         layout.append(Role::Data, data_lines);
         layout.counters =
             needs.lines_per_counter_line.map(|lines| layout.append(Role::Counter, data_lines.div_ceil(lines)));
@@ -99,6 +107,12 @@ impl Layout {
             }
         }
         layout
+    }
+
+    /// Adds a table of the owners of pages, above everything else.
+    pub(crate) fn with_owners(mut self) -> Layout {
+        self.owners = Some(self.append(Role::Owner, self.data_lines().div_ceil(LINES_PER_TABLE_LINE)));
+        self
     }
 
     fn append(&mut self, role: Role, lines: u64) -> Region {
@@ -146,6 +160,11 @@ impl Layout {
     /// The region of tags, if the design keeps any.
     pub fn tags(&self) -> Option<Region> {
         self.tags
+    }
+
+    /// The table of the owners of pages, if the design keeps one.
+    pub fn owners(&self) -> Option<Region> {
+        self.owners
     }
 
     /// The slot of a data line.

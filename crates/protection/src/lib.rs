@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod mac;
 pub mod media;
 pub mod metadata;
+pub mod ownership;
 #[cfg(test)]
 mod performed;
 pub mod planted;

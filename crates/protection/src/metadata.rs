@@ -140,7 +140,7 @@ impl OnChip {
 
     fn cache(&mut self, role: Role) -> &mut MetadataCache {
         match role {
-            Role::Counter => &mut self.counters,
+            Role::Counter | Role::Owner => &mut self.counters,
             Role::Tag => &mut self.tags,
             Role::Node(_) => &mut self.nodes,
             Role::Data => unreachable!("data is not metadata"),

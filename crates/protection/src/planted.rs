@@ -146,6 +146,8 @@ bugs! {
     FirstChildNotRenewed,
     /// A root of a forest makes room like any clean line, as if its parent and memory knew what it holds.
     RootDropped,
+    /// The owner of a page may ask for it as any of its pages.
+    GuestPageUnchecked,
     /// A tuple is completed without waiting until its lines have arrived.
     FenceDropped,
     /// A tuple is completed before its lines are sent.

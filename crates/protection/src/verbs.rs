@@ -35,6 +35,8 @@ pub enum Role {
     Tag,
     /// A node of the integrity tree; level 0 stands directly above the counters.
     Node(u8),
+    /// Owners of pages.
+    Owner,
 }
 
 impl fmt::Display for Role {
@@ -44,6 +46,7 @@ impl fmt::Display for Role {
             Role::Counter => f.write_str("counter"),
             Role::Tag => f.write_str("tag"),
             Role::Node(level) => write!(f, "tree level {level}"),
+            Role::Owner => f.write_str("owner"),
         }
     }
 }
@@ -73,7 +76,7 @@ pub struct Plaintext {
     pub verified: bool,
 }
 
-/// Why an access ended without doing what it was for: evidence that memory was tampered with, but for the last.
+/// Why an access ended without doing what it was for: evidence that memory was tampered with, but for the last two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -85,6 +88,8 @@ pub enum Fault {
     Root,
     /// The counter of a data line is at its full width. No attack: a write that needs a new key, and did not happen.
     Exhausted(LineAddr),
+    /// Who asked is not the owner of the page, or not at that place.
+    Refused(LineAddr),
 }
 
 impl fmt::Display for Fault {
@@ -94,6 +99,7 @@ impl fmt::Display for Fault {
             Fault::Tree(slot) => write!(f, "slot {slot} does not fit its parent in the tree"),
             Fault::Root => f.write_str("the memory is not the one that the root register vouches for"),
             Fault::Exhausted(line) => write!(f, "the counter of line {line} is exhausted: memory needs a new key"),
+            Fault::Refused(line) => write!(f, "the page of line {line} is not what was asked for by its owner"),
         }
     }
 }

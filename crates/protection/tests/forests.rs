@@ -4,6 +4,7 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
 };
+use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::Scheme;
 use casemate_protection::tree::{ForestDesign, TreeDesign, TreeKind, Update};
 use casemate_protection::verbs::{Role, Slot};
@@ -23,6 +24,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
         counters: CounterChoice::Sc64,
         mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, over: Over::Ciphertext, covers: vec![] },
         tree: TreeDesign { update: Update::Eager, forest, ..TreeKind::Bonsai.into() },
+        ownership: Ownership::None,
         caches: TINY,
         persistence: PersistenceDesign::default(),
     }

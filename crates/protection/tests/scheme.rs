@@ -3,6 +3,7 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
 };
+use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::Scheme;
 use casemate_protection::tree::{TreeDesign, TreeKind, Update};
 use casemate_protection::ways::{Functional, run_now};
@@ -27,6 +28,7 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
         counters,
         mac: MacDesign { code, tag_bits: 56, over, covers },
         tree: tree.into(),
+        ownership: Ownership::None,
         caches: TINY,
         persistence: PersistenceDesign::default(),
     }

@@ -56,6 +56,8 @@ rows! {
     FlipCounter = "flip-counter",
     /// Flips one bit of a node of the tree.
     FlipNode = "flip-node",
+    /// Flips one bit of a table of owners.
+    FlipOwner = "flip-owner",
     /// Puts the data of one line in the place of another.
     SpliceData = "splice-data",
     /// Puts the data and the tag of one line in the place of another.
@@ -94,6 +96,16 @@ rows! {
     /// Switches an alias of addresses on and off while the victim runs, after every check at power-on
     /// (Battering RAM, De Meulemeester et al., 2025).
     BatteringRam = "battering-ram",
+    /// Reads a line through the controller, as another tenant or as the hypervisor.
+    ForeignRead = "foreign-read",
+    /// Writes a line through the controller, as another tenant or as the hypervisor.
+    ForeignWrite = "foreign-write",
+    /// Maps one of the victim's pages where another of them should be
+    /// (SEVered, Morbitzer et al., EuroSec 2018).
+    RemapPage = "remap-page",
+    /// Writes itself into the table of owners on the bus, and then reads as the owner
+    /// (BadRAM's way into the reverse map table of SEV-SNP).
+    SpoofOwner = "spoof-owner",
     /// Looks whether the same ciphertext comes back when the same line is written with what it held before
     /// (CipherLeaks, Li et al., USENIX Security 2021).
     CiphertextRepeat = "ciphertext-repeat",
@@ -144,6 +156,8 @@ pub enum Verdict {
     Harmless,
     /// What was looked for could not be learned.
     Hidden,
+    /// Who asked was not entitled to it, and nothing came out.
+    Refused,
     /// Reported, and nothing came out.
     Detected,
     /// Forgeries passed just as seldom as the length of the tag promises.
@@ -172,6 +186,7 @@ impl Verdict {
             Verdict::NotApplicable => "not-applicable",
             Verdict::Harmless => "harmless",
             Verdict::Hidden => "hidden",
+            Verdict::Refused => "refused",
             Verdict::Detected => "detected",
             Verdict::Bounded => "bounded",
             Verdict::Unrecoverable => "unrecoverable",

@@ -14,7 +14,7 @@ pub struct Design {
     /// What it is, in a sentence.
     pub summary: String,
     /// The class of protection, from C0 (plain memory) up: C1 encryption without counters, C1' counter mode without tags,
-    /// C3 encryption with tags, C4 with freshness, C5 with recovery after a loss of power.
+    /// C2 as C1 with owners of pages, C3 encryption with tags, C4 with freshness, C5 with recovery after a loss of power.
     pub design_class: String,
     /// Where it comes from.
     pub source: String,

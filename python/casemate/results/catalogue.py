@@ -10,6 +10,7 @@ Verdict = Literal[
     "not-applicable",
     "harmless",
     "hidden",
+    "refused",
     "detected",
     "bounded",
     "unrecoverable",
@@ -23,6 +24,7 @@ Verdict = Literal[
 * `not-applicable`: there is nothing of the kind to attack.
 * `harmless`: the right bytes came out.
 * `hidden`: what was looked for could not be learned.
+* `refused`: who asked was not entitled to it, and nothing came out.
 * `detected`: it was reported, and nothing came out.
 * `bounded`: forgeries passed just as seldom as the length of the tag promises.
 * `unrecoverable`: nobody tampered, and yet memory is refused after a loss of power.
@@ -35,7 +37,7 @@ Verdict = Literal[
 SEVERITY: tuple[Verdict, ...] = get_args(Verdict)
 """All verdicts, from what the defender wants to what it fears."""
 
-STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "detected", "bounded")
+STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "refused", "detected", "bounded")
 """The verdicts with which a design withstood."""
 
 
@@ -159,6 +161,8 @@ class Parts(Result):
     """How lines are authenticated."""
     tree: TreeDesign
     """How versions or tags are kept fresh."""
+    ownership: Literal["none", "pages"]
+    """Whether pages have owners, who alone may ask for them."""
     caches: CacheDesign
     """Caches on the chip."""
     persistence: PersistenceDesign

@@ -144,6 +144,8 @@ class Traffic(Result):
     """Of tags."""
     nodes: int
     """Of tree nodes."""
+    owners: int
+    """Of the table of owners."""
 
 
 class ProtectionWork(Result):

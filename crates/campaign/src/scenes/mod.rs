@@ -9,6 +9,7 @@ mod cold_boot;
 mod leaks;
 mod nonce_repeat;
 mod other_keys;
+mod owners;
 mod refusal;
 mod tags;
 mod writes;
@@ -73,6 +74,10 @@ pub fn scene(attack: Attack) -> Option<Scene> {
         Attack::ReorderWrites => writes::reorder_writes,
         Attack::Badram => alias::badram,
         Attack::BatteringRam => alias::battering_ram,
+        Attack::ForeignRead => owners::foreign_read,
+        Attack::ForeignWrite => owners::foreign_write,
+        Attack::RemapPage => owners::remap_page,
+        Attack::SpoofOwner => owners::spoof_owner,
         Attack::CiphertextRepeat => leaks::ciphertext_repeat,
         Attack::CiphertextDictionary => leaks::ciphertext_dictionary,
         Attack::UseBeforeVerify => refusal::use_before_verify,

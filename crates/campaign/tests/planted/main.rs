@@ -14,6 +14,7 @@ mod codes;
 mod counters;
 mod forests;
 mod losses;
+mod owners;
 mod trees;
 mod version_trees;
 
@@ -88,6 +89,7 @@ fn no_planted_bug_is_forgotten() {
         .map(|case| case.bug)
         .chain(version_trees::BUGS)
         .chain(forests::BUGS)
+        .chain(owners::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

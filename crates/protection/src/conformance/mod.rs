@@ -18,6 +18,7 @@ mod tree;
 
 use crate::counter::Counter;
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign};
+use crate::ownership::Ownership;
 use crate::tree::{TreeDesign, TreeKind, Update};
 use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
 use std::collections::HashSet;
@@ -120,5 +121,6 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         tree: tree.clone(),
         caches: design::TINY_CACHES,
         persistence: PersistenceDesign::default(),
+        ownership: Ownership::None,
     }
 }

@@ -8,6 +8,7 @@
 
 use super::{CounterChoice, Parts};
 use crate::mac::TAGS_PER_LINE;
+use crate::ownership::Ownership;
 use crate::tree::TreeKind;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,12 @@ impl PersistenceDesign {
             return Err(
                 "persistence.order cannot go with counters that are drawn: simulated draws begin anew after a loss of \
                         power and would repeat; set counters = \"sc64\""
+                    .to_owned(),
+            );
+        }
+        if parts.ownership != Ownership::None {
+            return Err(
+                "persistence.order does not make tables of owners durable: leave ownership out, or persistence"
                     .to_owned(),
             );
         }

@@ -8,7 +8,7 @@
 //! ```
 //! How metadata comes to the chip is in [`walk`], how it leaves in [`update`], which of it stays for good in [`forest`],
 //! what follows an overflow in [`renew`]; how writes outlive a loss of power in [`persist`], and how memory comes back in
-//! [`recover`].
+//! [`recover`]. Who may ask at all is in [`owner`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -17,6 +17,7 @@
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod forest;
+mod owner;
 mod persist;
 mod recover;
 mod renew;
@@ -30,6 +31,7 @@ use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::media::Media;
 use crate::metadata::{CacheCounters, OnChip};
+use crate::ownership::Asker;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
@@ -74,21 +76,19 @@ impl Scheme {
 
     /// Reads a line: releases its plaintext, or reports why not.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        let outcome = self.try_read(verbs, line).await;
-        self.finish(verbs, outcome).await;
+        self.read_as(verbs, line, Scheme::tenant(line)).await;
     }
 
     /// Writes a line.
     pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) {
-        let outcome = self.try_write(verbs, line, plaintext).await;
-        self.finish(verbs, outcome).await;
+        self.write_as(verbs, line, plaintext, Scheme::tenant(line)).await;
     }
 
     /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
         // From the leaves up, since each level that leaves makes the one above dirty.
-        for role in [Role::Tag, Role::Counter].into_iter().chain(levels) {
+        for role in [Role::Owner, Role::Tag, Role::Counter].into_iter().chain(levels) {
             self.on_chip(|chip| chip.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
             self.finish(verbs, Ok(())).await;
         }
@@ -133,8 +133,9 @@ impl Scheme {
         Ok(())
     }
 
-    async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+    async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+        self.admit(verbs, line, asker).await?;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
         self.boot(verbs, line).await?;
         let (stored, counter, tag) =
@@ -144,11 +145,18 @@ impl Scheme {
         opened.map(|plaintext| verbs.release(line, plaintext))
     }
 
-    async fn try_write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
+    async fn try_write<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        plaintext: &Line,
+        asker: Asker,
+    ) -> Result<(), Fault> {
         if self.persistence.exists() {
             return self.write_durably(verbs, line, plaintext).await;
         }
         let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+        self.admit(verbs, line, asker).await?;
         let (counter, _group) = self.next_version(verbs, line).await?;
         let (stored, raised) =
             join!(self.seal_and_store(verbs, line, counter, plaintext), self.raise_counter(verbs, line));

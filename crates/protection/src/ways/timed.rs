@@ -96,7 +96,7 @@ impl<R: Receiver> Receiver for Rc<R> {
     }
 }
 
-/// Lines moved, by role: data, counters, tags, nodes.
+/// Lines moved, by role: data, counters, tags, nodes, owners.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Traffic {
     /// Of data.
@@ -107,6 +107,8 @@ pub struct Traffic {
     pub tags: u64,
     /// Of tree nodes.
     pub nodes: u64,
+    /// Of the table of owners.
+    pub owners: u64,
 }
 
 impl Traffic {
@@ -116,12 +118,13 @@ impl Traffic {
             Role::Counter => self.counters += 1,
             Role::Tag => self.tags += 1,
             Role::Node(_) => self.nodes += 1,
+            Role::Owner => self.owners += 1,
         }
     }
 
     /// Of everything.
     pub fn total(&self) -> u64 {
-        self.data + self.counters + self.tags + self.nodes
+        self.data + self.counters + self.tags + self.nodes + self.owners
     }
 }
 
@@ -330,7 +333,7 @@ impl<R: Receiver> Verbs for Timed<R> {
 
     fn look_up(&self, role: Role) -> impl Future<Output = ()> {
         let port = match role {
-            Role::Counter | Role::Data => 0,
+            Role::Counter | Role::Owner | Role::Data => 0,
             Role::Tag => 1,
             Role::Node(_) => 2,
         };

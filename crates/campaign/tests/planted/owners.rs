@@ -1,0 +1,22 @@
+//! The bug that only a table of owners can have.
+
+use casemate_campaign::{Options, attack};
+use protection::planted::{Bug, Planted};
+use systems::{Attack, Verdict};
+
+/// The bug that is caught here.
+pub const BUGS: [Bug; 1] = [Bug::GuestPageUnchecked];
+
+fn ends(row: Attack, planted: Planted) -> Verdict {
+    attack(&systems::design("sev-like").unwrap(), row, &Options { trials: 60, seed: 1, planted }).worst
+}
+
+#[test]
+fn a_page_in_the_place_of_another_passes_if_only_its_owner_is_checked() {
+    let planted = Planted::new(Bug::GuestPageUnchecked);
+    assert_eq!(ends(Attack::RemapPage, planted), Verdict::Forged);
+    assert_eq!(ends(Attack::RemapPage, Planted::NONE), Verdict::Refused);
+    for row in [Attack::ForeignRead, Attack::ForeignWrite] {
+        assert_eq!(ends(row, planted), Verdict::Refused, "{row}: but others are still refused");
+    }
+}

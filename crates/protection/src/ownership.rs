@@ -1,0 +1,152 @@
+//! Ownership: who may ask for a page at all. A table in memory, as AMD SEV-SNP's reverse map table, names for each page its
+//! owner, where its owner has it, and whether the owner has accepted it there.
+//!
+//! ```text
+//! byte   0        4                5        8             16
+//!        | owner  | not validated  | unused | guest page  |     four entries to a line
+//!        | 32 bit | 1 bit of 8     |        | 64 bit      |
+//! ```
+//! The guest page is written as its distance from the page itself, so that a blank entry says what holds when the machine
+//! starts: the page is the tenant's, where it is, and validated.
+//!
+//! It stops software that goes through the controller: another tenant, or a hypervisor that maps one page of a tenant in the
+//! place of another. Whoever reaches the bus reads and writes below it, and the table itself lies in memory like anything
+//! else.
+//!
+//! # Contract
+//! [`Entry::admits`] is all that is asked before an access; what comes out is not verified by it.
+
+use serde::{Deserialize, Serialize};
+use units::{LINES_PER_PAGE, Line, LineAddr};
+
+/// Bytes of an entry, as in AMD's table.
+const ENTRY_BYTES: usize = 16;
+/// Entries in one line of the table.
+const ENTRIES_PER_LINE: usize = size_of::<Line>() / ENTRY_BYTES;
+/// Lines of data that one line of the table speaks for.
+pub(crate) const LINES_PER_TABLE_LINE: u64 = (ENTRIES_PER_LINE * LINES_PER_PAGE) as u64;
+
+/// Whether pages have owners.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ownership {
+    /// No: whoever reaches the controller may ask for anything.
+    #[default]
+    None,
+    /// Each page has one.
+    Pages,
+}
+
+/// Somebody to whom a page can belong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner(pub u32);
+
+impl Owner {
+    /// The one whose machine this is: all pages are its own when the machine starts.
+    pub const TENANT: Owner = Owner(0);
+    /// Who manages the machine.
+    pub const HYPERVISOR: Owner = Owner(1);
+    /// Somebody else on the same machine.
+    pub const NEIGHBOUR: Owner = Owner(2);
+}
+
+/// Who asks for a page, and as which of its pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asker {
+    /// Who.
+    pub owner: Owner,
+    /// Which page the owner believes this is.
+    pub guest_page: u64,
+}
+
+impl Asker {
+    /// Somebody who has the page of a line where it is.
+    pub fn of(owner: Owner, line: LineAddr) -> Asker {
+        Asker { owner, guest_page: page_of(line) }
+    }
+}
+
+/// What the table says of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Which of its owner's pages it is.
+    pub guest_page: u64,
+    /// Whether the owner has accepted it there.
+    pub validated: bool,
+}
+
+impl Entry {
+    /// Whether a page with this entry is what the asker may ask for.
+    pub fn admits(&self, asker: Asker) -> bool {
+        self.validated && self.owner == asker.owner && self.guest_page == asker.guest_page
+    }
+
+    /// The entry of a line's page in the line of the table that holds it.
+    pub(crate) fn read(table: &Line, line: LineAddr) -> Entry {
+        let bytes = &table.as_chunks::<ENTRY_BYTES>().0[position_of(line)];
+        let (words, _) = bytes.as_chunks::<8>();
+        let [first, distance] = [words[0], words[1]].map(u64::from_le_bytes);
+        Entry {
+            owner: Owner(first as u32),
+            guest_page: page_of(line).wrapping_add(distance),
+            validated: first >> u32::BITS & 1 == 0,
+        }
+    }
+
+    /// Writes the entry of a line's page.
+    pub(crate) fn write(&self, table: &mut Line, line: LineAddr) {
+        let first = u64::from(self.owner.0) | u64::from(!self.validated) << u32::BITS;
+        let distance = self.guest_page.wrapping_sub(page_of(line));
+        let entry = &mut table.as_chunks_mut::<ENTRY_BYTES>().0[position_of(line)];
+        entry[..8].copy_from_slice(&first.to_le_bytes());
+        entry[8..].copy_from_slice(&distance.to_le_bytes());
+    }
+}
+
+fn page_of(line: LineAddr) -> u64 {
+    line.0 / LINES_PER_PAGE as u64
+}
+
+fn position_of(line: LineAddr) -> usize {
+    page_of(line) as usize % ENTRIES_PER_LINE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::ZERO_LINE;
+
+    const LINE: LineAddr = LineAddr(6 * LINES_PER_PAGE as u64 + 3);
+
+    #[test]
+    fn a_blank_table_gives_every_page_to_the_tenant_where_it_is() {
+        let entry = Entry::read(&ZERO_LINE, LINE);
+        assert_eq!(entry, Entry { owner: Owner::TENANT, guest_page: 6, validated: true });
+        assert!(entry.admits(Asker::of(Owner::TENANT, LINE)));
+    }
+
+    #[test]
+    fn an_entry_admits_its_owner_at_its_place_once_it_is_validated_and_nobody_else() {
+        let entry = Entry { owner: Owner::NEIGHBOUR, guest_page: 2, validated: true };
+        let asker = Asker { owner: Owner::NEIGHBOUR, guest_page: 2 };
+        assert!(entry.admits(asker));
+        assert!(!entry.admits(Asker { owner: Owner::HYPERVISOR, ..asker }));
+        assert!(!entry.admits(Asker { guest_page: 3, ..asker }));
+        assert!(!Entry { validated: false, ..entry }.admits(asker));
+    }
+
+    #[test]
+    fn entries_are_written_beside_each_other_and_read_as_written() {
+        let mut table = ZERO_LINE;
+        let lines: Vec<LineAddr> = (4..8).map(|page| LineAddr(page * LINES_PER_PAGE as u64)).collect();
+        let entry = |line: LineAddr| Entry {
+            owner: Owner(line.0 as u32),
+            guest_page: u64::MAX - line.0,
+            validated: page_of(line).is_multiple_of(2),
+        };
+        lines.iter().for_each(|line| entry(*line).write(&mut table, *line));
+        lines.iter().for_each(|line| assert_eq!(Entry::read(&table, *line), entry(*line)));
+    }
+}

@@ -1,0 +1,49 @@
+//! Access by somebody: the owner table is asked before memory is.
+//!
+//! A processor asks it when it walks the page tables, so it is asked first here too, and not while the line is on its way.
+//! Its lines share the cache of counters, which are per page as well.
+
+use super::Scheme;
+use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner};
+use crate::planted::Bug;
+use crate::verbs::{Fault, Role, Verbs};
+use units::{Line, LineAddr};
+
+impl Scheme {
+    /// Reads a line as somebody: releases its plaintext, or reports why not.
+    pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
+        let outcome = self.try_read(verbs, line, asker).await;
+        self.finish(verbs, outcome).await;
+    }
+
+    /// Writes a line as somebody.
+    pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line, asker: Asker) {
+        let outcome = self.try_write(verbs, line, plaintext, asker).await;
+        self.finish(verbs, outcome).await;
+    }
+
+    /// The hypervisor gives the page of a line to an owner, as one of its pages. Whoever gets one must accept it before it is
+    /// of any use, and tenants here never accept another page than those that they have since the machine started.
+    pub async fn assign<V: Verbs>(&self, verbs: &V, line: LineAddr, to: Asker) {
+        let Some(table) = self.layout.owners() else { return };
+        let entry = Entry { owner: to.owner, guest_page: to.guest_page, validated: false };
+        let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
+        let outcome = self.edit_metadata(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
+        self.finish(verbs, outcome).await;
+    }
+
+    /// Whether somebody may ask for a line. The line's lock must be held, so that accesses stay in their order.
+    pub(super) async fn admit<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
+        let Some(table) = self.layout.owners() else { return Ok(()) };
+        let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
+        let entry = Entry::read(&self.metadata(verbs, slot, Role::Owner).await?, line);
+        let unchecked = self.planted.has(Bug::GuestPageUnchecked);
+        let asker = if unchecked { Asker { guest_page: entry.guest_page, ..asker } } else { asker };
+        if entry.admits(asker) { Ok(()) } else { Err(Fault::Refused(line)) }
+    }
+
+    /// The machine's own tenant, asking for what it has since the machine started.
+    pub(super) fn tenant(line: LineAddr) -> Asker {
+        Asker::of(Owner::TENANT, line)
+    }
+}

@@ -1,0 +1,90 @@
+//! Is software refused what is not its own, and only that?
+
+use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, PersistenceDesign};
+use casemate_protection::ownership::{Asker, Owner, Ownership};
+use casemate_protection::scheme::Scheme;
+use casemate_protection::tree::TreeKind;
+use casemate_protection::verbs::Fault;
+use casemate_protection::ways::{Functional, run_now};
+use units::{Line, LineAddr};
+
+const LINES: u64 = 1 << 16;
+const LINE: LineAddr = LineAddr(77 * 64 + 5);
+const TENANT: Asker = Asker { owner: Owner::TENANT, guest_page: 77 };
+
+struct Memory {
+    scheme: Scheme,
+    verbs: Functional,
+}
+
+impl Memory {
+    fn new(ownership: Ownership) -> Memory {
+        let parts = Parts {
+            cipher: CipherChoice::Aes128Xts,
+            counters: CounterChoice::None,
+            mac: MacDesign::default(),
+            tree: TreeKind::None.into(),
+            ownership,
+            caches: Default::default(),
+            persistence: PersistenceDesign::default(),
+        };
+        let scheme = parts.build(LINES, 1).unwrap();
+        let verbs = Functional::new(scheme.layout().total_lines());
+        Memory { scheme, verbs }
+    }
+
+    fn write(&self, content: Line, asker: Asker) -> Option<Fault> {
+        run_now(self.scheme.write_as(&self.verbs, LINE, &content, asker));
+        self.verbs.take_fault()
+    }
+
+    fn read(&self, asker: Asker) -> Result<Line, Fault> {
+        run_now(self.scheme.read_as(&self.verbs, LINE, asker));
+        match (self.verbs.take_released(), self.verbs.take_fault()) {
+            (Some((LINE, plaintext)), None) => Ok(plaintext.bytes),
+            (None, Some(fault)) => Err(fault),
+            other => panic!("neither an answer nor a refusal: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn nobody_but_the_owner_at_its_place_reads_or_writes_a_page() {
+    let memory = Memory::new(Ownership::Pages);
+    assert_eq!(memory.write([1; 64], TENANT), None);
+    for asker in [
+        Asker { owner: Owner::HYPERVISOR, ..TENANT },
+        Asker { owner: Owner::NEIGHBOUR, ..TENANT },
+        Asker { guest_page: 78, ..TENANT },
+    ] {
+        assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");
+        assert_eq!(memory.write([2; 64], asker), Some(Fault::Refused(LINE)), "{asker:?}");
+    }
+    assert_eq!(memory.read(TENANT), Ok([1; 64]));
+}
+
+#[test]
+fn a_page_that_was_given_away_is_of_no_use_to_anybody_before_it_is_accepted() {
+    let memory = Memory::new(Ownership::Pages);
+    memory.write([1; 64], TENANT);
+    let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };
+    run_now(memory.scheme.assign(&memory.verbs, LINE, neighbour));
+    // The table goes through memory, and says there what it said on the chip.
+    run_now(memory.scheme.flush(&memory.verbs));
+    for asker in [TENANT, neighbour] {
+        assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");
+    }
+    let beside = LineAddr(LINE.0 + 64);
+    run_now(memory.scheme.write(&memory.verbs, beside, &[3; 64]));
+    assert_eq!(memory.verbs.take_fault(), None, "the next page is the tenant's as before");
+}
+
+#[test]
+fn without_owners_everybody_reads_everything() {
+    let memory = Memory::new(Ownership::None);
+    memory.write([1; 64], TENANT);
+    let neighbour = Asker { owner: Owner::NEIGHBOUR, guest_page: 3 };
+    run_now(memory.scheme.assign(&memory.verbs, LINE, neighbour));
+    assert_eq!(memory.read(neighbour), Ok([1; 64]));
+    assert_eq!(memory.scheme.layout().total_lines(), LINES);
+}
