@@ -11,8 +11,8 @@ use arrayvec::ArrayVec;
 use serde::Serialize;
 use units::{LINE_BYTES, LineAddr};
 
-/// Levels of tree that a layout can hold: more than 8-ary trees over 64 TB need.
-pub const LEVELS_MAX: usize = 16;
+/// Levels of tree that a layout can hold: as many as binary trees over 1 PB need.
+pub const LEVELS_MAX: usize = 40;
 
 /// A run of slots with one role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
