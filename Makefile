@@ -12,10 +12,10 @@ PLANTED := --features casemate-campaign/planted-bugs
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
-.PHONY: demo test bench sample campaign docs build check-rust check-python clean help
+.PHONY: demo test test-long mutants bench sample campaign docs build check-rust check-python clean help
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 # The virtual environment, and the system packages that recording needs.
 $(VENV)/.ready: scripts/setup.sh pyproject.toml
@@ -52,6 +52,30 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 campaign: build ## Carry out every attack 100,000 times on every design: about half an hour on two cores; goes on from its log
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
+
+# What any bytes are given to, and files to begin with where there are some. `recover` belongs here as soon as there is one.
+FUZZ := design machine trace image
+FUZZ_SECONDS := 60
+SEEDS_design := designs
+SEEDS_machine := machines
+
+test-long: ## Many more seeds, writes and compositions than test, and fuzzing: an hour; needs a nightly Rust toolchain
+	@cargo +nightly --version >/dev/null 2>&1 || \
+	  { echo "make test-long fuzzes, which needs a nightly Rust toolchain: rustup toolchain install nightly" >&2; exit 2; }
+	cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
+	cargo test --locked --package casemate-protection --package casemate-campaign $(PLANTED) -- --ignored
+	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test crowded
+	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
+	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true
+
+# So much of all mutants: SHARD=0/1 for all of them.
+SHARD := 0/8
+
+mutants: ## Change the cryptography and the protection in many places, one at a time: some test must notice (hours)
+	cargo mutants --version >/dev/null 2>&1 || cargo install cargo-mutants --locked
+	cargo mutants --package casemate-crypto --test-package casemate-crypto --shard $(SHARD) --output target/mutants-crypto
+	cargo mutants --package casemate-protection --features planted-bugs --shard $(SHARD) \
+	  --test-package casemate-protection --test-package casemate-campaign --output target/mutants-protection
 
 docs: build ## Build the Rust documentation and the schemas of all results
 	cargo doc --workspace --no-deps --locked

@@ -39,6 +39,18 @@ fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
 }
 
 #[test]
+#[ignore = "takes minutes: make test-long"]
+fn a_thousand_seeds_of_honest_runs_raise_no_alarm_under_any_design() {
+    let designs = designs();
+    for seed in 0..1_000 {
+        for design in &designs {
+            let report = honest(&design.parts, 2_000, seed, Planted::NONE).unwrap();
+            assert_eq!((report.accesses, report.finding), (2_000, None), "{}, seed {seed}", design.name);
+        }
+    }
+}
+
+#[test]
 fn tampering_before_re_encryption_is_treated_like_any_other() {
     for design in designs().into_iter().filter(|design| design.parts.counters != CounterChoice::None) {
         let verdict = tamper_before_overflow(&design.parts, 200, 1, Planted::NONE).unwrap();

@@ -205,6 +205,19 @@ fn morphable_counters_at_full_width_are_exhausted_in_either_format() {
     assert!(rule.cases().contains_key("exhausted on the way to MCR"), "{:?}", rule.cases());
 }
 
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn packed_counters_are_plain_wide_ones_under_many_more_streams() {
+    for seed in 100..110 {
+        run(&counters(Organisation::Monolithic), &mut monolithic([0; 8]), WRITES, seed);
+        for shape in SPLITS {
+            run(&counters(Organisation::Split(shape.0)), &mut plain_split(shape, 0), WRITES, seed);
+        }
+        let mut rule = plain_morphable(Format::Zcc { size: 0, major: 0 });
+        run(&counters(Organisation::Morphable), &mut rule, WRITES, seed);
+    }
+}
+
 fn random_line(random: &mut Random) -> Line {
     let mut line = random.line();
     // Lines that are nearly honest too: few bits set, or few clear.

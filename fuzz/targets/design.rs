@@ -1,0 +1,26 @@
+//! Any text as a design file: it is refused with a reason, or it is a design that returns what was written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use protection::ways::{Functional, run_now};
+use systems::Design;
+use units::LineAddr;
+
+fuzz_target!(|text: &str| {
+    let design = match Design::parse("any.toml", text) {
+        Ok(design) => design,
+        Err(error) => {
+            assert!(error.to_string().starts_with("any.toml"), "an error names its file: {error}");
+            return;
+        }
+    };
+    let scheme = design.parts.build(1 << 12, 1).expect("what was parsed makes sense");
+    let memory = Functional::new(scheme.layout().total_lines());
+    for line in [0, 1, 4_095].map(LineAddr) {
+        run_now(scheme.write(&memory, line, &[line.0 as u8; 64]));
+        run_now(scheme.flush(&memory));
+        run_now(scheme.read(&memory, line));
+        assert_eq!(memory.take_fault(), None, "nobody attacks");
+        assert_eq!(memory.take_released().map(|(_, text)| text.bytes), Some([line.0 as u8; 64]));
+    }
+});
