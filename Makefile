@@ -54,7 +54,7 @@ campaign: build ## Carry out every attack 100,000 times on every design: about h
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 # What any bytes are given to, and files to begin with where there are some. `recover` belongs here as soon as there is one.
-FUZZ := design machine trace image recover
+FUZZ := design machine trace image
 FUZZ_SECONDS := 60
 SEEDS_design := designs
 SEEDS_machine := machines
