@@ -53,8 +53,8 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 campaign: build ## Carry out every attack 100,000 times on every design: about half an hour on two cores; goes on from its log
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
-# What any bytes are given to, and files to begin with where there are some. `recover` belongs here as soon as there is one.
-FUZZ := design machine trace image
+# What any bytes are given to, and files to begin with where there are some.
+FUZZ := design machine trace image recover
 FUZZ_SECONDS := 60
 SEEDS_design := designs
 SEEDS_machine := machines
