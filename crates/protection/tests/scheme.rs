@@ -204,8 +204,11 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
         assert!(refusal.contains(remedy), "{refusal}");
     }
     let mut odd = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
-    odd.caches.tags = Bytes(100);
-    assert!(odd.check().unwrap_err().contains("caches.tags"));
+    // No set, three sets, and a byte more than one set.
+    for size in [100, 3 * 128, 128 + 1] {
+        odd.caches.tags = Bytes(size);
+        assert!(odd.check().unwrap_err().contains("caches.tags"), "{size}");
+    }
 }
 
 #[test]
