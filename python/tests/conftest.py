@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from casemate import api
 from casemate.cli import main
+from casemate.results.catalogue import STOPPED
 
 SECONDS_TO_CTRL_C = 4.0
 
@@ -30,6 +32,12 @@ class Said:
     def json(self) -> Any:
         """Standard output, which must be one JSON value."""
         return json.loads(self.out)
+
+
+def claimed(design: str) -> tuple[int, int]:
+    """How many kinds of attack a design claims to stop, and of how many that there is something to attack for."""
+    ends = [end for end in api.design(design).claims.values() if end != "not-applicable"]
+    return sum(end in STOPPED for end in ends), len(ends)
 
 
 Casemate = Callable[..., Said]

@@ -4,6 +4,7 @@ import casemate as cm
 import pytest
 from casemate import amounts
 from casemate.results import AttackReport, Protection
+from conftest import claimed
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -17,7 +18,7 @@ def test_a_run_gives_typed_records() -> None:
     assert results.passed
     assert results.record("ctr-mac").weaknesses == ("no freshness",)
     assert results.slowdown("ctr-mac") > 1
-    assert results.protection[0].stopped == 0
+    assert results.protection[0].stopped == claimed("none")[0]
     assert told
     with pytest.raises(KeyError):
         results.record("sc64-bmt")
@@ -47,7 +48,7 @@ def test_more_on_the_chip_is_never_slower() -> None:
 def test_an_attack_is_summarised_by_what_applies() -> None:
     report: AttackReport = cm.attack("xts", trials=5)
     summary = Protection.of(report)
-    assert (summary.stopped, summary.applicable) == (0, 9)
+    assert (summary.stopped, summary.applicable) == claimed("xts")
 
 
 def test_what_cannot_be_done_is_one_kind_of_error() -> None:

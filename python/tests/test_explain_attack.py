@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from casemate.cli import COMMANDS
 from casemate.commands.schema import KINDS
+from casemate.results import CrashResults
 from conftest import Casemate
 
 
@@ -157,3 +158,24 @@ def test_every_help_teaches_with_an_example(casemate: Casemate, name: str) -> No
     said = casemate(name, "--help")
     assert said.code == 0
     assert f"  casemate {name}" in said.out
+
+
+def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casemate: Casemate) -> None:
+    said = casemate("crash", "plp-sp", "sc64-bmt", "--workload", "37", "--json")
+    assert said.code == 0
+    durable, volatile = CrashResults.model_validate_json(said.out).reports
+    assert [row.worst for row in durable.rows] == ["harmless", "harmless", "hidden", "detected"]
+    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 3]
+    assert durable.rows[0].example is not None
+    again = casemate(*durable.rows[0].example.replay.split()[1:])
+    assert again.code == 0
+    assert "All as claimed" in again.out
+
+
+def test_a_wrong_row_or_workload_of_losses_is_refused(casemate: Casemate) -> None:
+    said = casemate("crash", "plp-sp", "--row", "power-los")
+    assert said.code == 2
+    assert "power-loss" in said.err
+    said = casemate("crash", "plp-sp", "--workload", "9999")
+    assert said.code == 2
+    assert "there is no workload 9999: expected 0 to 123" in said.err

@@ -163,6 +163,8 @@ class ProtectionWork(Result):
     """Hashes of metadata computed."""
     released_unverified: int
     """Lines released without anything vouching for them."""
+    tuples: int
+    """Tuples of data, counters, tags and root that became durable."""
 
 
 class Dram(Result):
