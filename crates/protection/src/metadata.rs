@@ -104,6 +104,8 @@ pub struct Waiting {
     pub line: LineAddr,
     /// What.
     pub plaintext: Line,
+    /// Whether it has its line to itself, so that anybody may carry it out.
+    pub ready: Rc<Cell<bool>>,
     /// How it ended, once it has.
     pub fate: Rc<Cell<Option<Result<(), Fault>>>>,
 }
@@ -283,16 +285,10 @@ impl OnChip {
         }
     }
 
-    /// The writes that become durable next: in order, at most so many, and each line once.
+    /// The writes that become durable next: in order, at most so many, as far as they have their lines.
     pub fn gather(&mut self, most: usize) -> Vec<Waiting> {
-        let mut lines: Vec<LineAddr> = Vec::new();
-        for waiting in self.gathering.iter().take(most) {
-            if lines.contains(&waiting.line) {
-                break;
-            }
-            lines.push(waiting.line);
-        }
-        self.gathering.drain(..lines.len()).collect()
+        let ready = self.gathering.iter().take(most).take_while(|waiting| waiting.ready.get()).count();
+        self.gathering.drain(..ready).collect()
     }
 
     /// Hits and misses of the counter, tag and node caches.

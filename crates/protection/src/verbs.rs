@@ -105,8 +105,8 @@ impl fmt::Display for Fault {
 }
 
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
-/// writes, the first stage before all lines and each later one before the nodes of its level), so no two accesses ever
-/// wait for each other.
+/// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
+/// ever wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
     /// One data line.

@@ -90,6 +90,11 @@ impl Counters {
         Counters { organisation, planted }
     }
 
+    /// Whether a renewal draws counters at random: then they never come back, but need not rise.
+    pub fn are_drawn(&self) -> bool {
+        matches!(self.organisation, Organisation::Page)
+    }
+
     /// Whether there are any.
     pub fn exist(&self) -> bool {
         self.organisation != Organisation::None

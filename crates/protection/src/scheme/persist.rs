@@ -68,20 +68,26 @@ impl<'a, V: Verbs> Stages<'a, V> {
 }
 
 impl Scheme {
-    /// Writes a line; it is durable when this returns. The first stage comes before the line's lock, so that a write that
-    /// has to wait for its line is not overtaken.
+    /// Writes a line; it is durable when this returns. The first stage and the line's lock are asked for at once: so a write
+    /// that has to wait for its line is not overtaken, nor by a read of that line that comes after it.
     pub(super) async fn write_durably<V: Verbs>(
         &self,
         verbs: &V,
         line: LineAddr,
         plaintext: &Line,
     ) -> Result<(), Fault> {
-        let fate = Rc::new(Cell::new(None));
+        let (fate, ready) = (Rc::new(Cell::new(None)), Rc::new(Cell::new(false)));
         self.on_chip(|chip| {
-            chip.gathering.push_back(Waiting { line, plaintext: *plaintext, fate: fate.clone() });
+            let (fate, ready) = (fate.clone(), ready.clone());
+            chip.gathering.push_back(Waiting { line, plaintext: *plaintext, ready, fate });
         });
         let mut stages = Stages::new(self.persistence.hands_over());
-        stages.enter(verbs, 0).await;
+        let own_line = async {
+            let guard = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+            ready.set(true);
+            guard
+        };
+        let (_, _line) = join!(stages.enter(verbs, 0), own_line);
         if let Some(taken_along) = fate.get() {
             return taken_along;
         }
@@ -97,10 +103,6 @@ impl Scheme {
         mut stages: Stages<'a, V>,
         batch: &[Waiting],
     ) -> Result<(), Fault> {
-        let mut lines = Vec::with_capacity(batch.len());
-        for waiting in batch {
-            lines.push(verbs.lock(LockName::Line(waiting.line), Mode::Exclusive).await);
-        }
         let (mut tuple, mut groups) = (Vec::new(), Vec::new());
         for waiting in batch {
             let Some(slot) = self.counter_slot(waiting.line) else { continue };
