@@ -80,7 +80,7 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 docs: build ## Build the Rust documentation and the schemas of all results
 	cargo doc --workspace --no-deps --locked
 	mkdir -p target/doc/schemas
-	for command in run record explain attack list; do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
+	for command in run record explain attack crash list; do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target $(RECORDER) python/casemate/_core*.so

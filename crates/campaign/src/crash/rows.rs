@@ -7,6 +7,7 @@ use super::workload::LINES;
 use super::{CrashOptions, states::SUBSETS_MAX};
 use crate::attacker::{self, Strike};
 use crate::bus::{Bus, Map, Recording};
+use crate::scenes::scene;
 use protection::verbs::Slot;
 use systems::{Attack, Design, Loss, Verdict};
 use units::random::Random;
@@ -16,29 +17,6 @@ use units::{Line, LineAddr};
 const DEPTH_MAX: usize = 3;
 /// Memories that a loss during recovery left, of which each level goes on with so many.
 const GOES_ON_WITH: usize = 4;
-
-/// The attacks that are carried out on a dead memory.
-const AT_REST: [Attack; 19] = [
-    Attack::SpoofData,
-    Attack::SpoofTag,
-    Attack::SpoofCounter,
-    Attack::SpoofNode,
-    Attack::FlipData,
-    Attack::FlipTag,
-    Attack::FlipCounter,
-    Attack::FlipNode,
-    Attack::SpliceData,
-    Attack::SpliceDataTag,
-    Attack::SpliceDataTagCounter,
-    Attack::ReplayData,
-    Attack::ReplayDataTag,
-    Attack::ReplayDataTagCounter,
-    Attack::ReplayBelowLevel,
-    Attack::SwapSiblings,
-    Attack::NodeOfOtherLevel,
-    Attack::CounterAsData,
-    Attack::Rowhammer,
-];
 
 /// How one case ended.
 pub struct Case {
@@ -147,8 +125,8 @@ fn tampering(history: &History, left: &[DeadMemory], dead: &DeadMemory, seed: u6
         .collect();
     let mut random = Random::new(seed ^ dead.point as u64);
     let mut cases = Vec::new();
-    for attack in AT_REST {
-        for level in attacker::levels(attack, 3) {
+    for attack in Attack::ALL.iter().copied().filter(|attack| scene(*attack).is_none()) {
+        for level in attacker::levels(attack, history.layout.levels().len()) {
             let mut media = dead.image.media(history.layout.total_lines());
             let mut bus = Bus::new(&mut media, Map::new(&history.layout), &LINES, &seen);
             let Some(Strike { target, .. }) = attacker::strike(attack, level, &mut bus, &mut random) else { continue };
