@@ -87,3 +87,20 @@ stdout = click.option(
     help="Where the program's own output goes.",
 )
 file = click.Path(dir_okay=False, path_type=Path)
+
+
+designs = click.argument("designs", nargs=-1, metavar="[DESIGN...]")
+every = click.option("--all", "every", is_flag=True, help="All built-in designs.")
+
+
+def check_designs(context: click.Context, designs: tuple[str, ...], every: bool) -> None:
+    """Refuses both designs and `--all`, and neither."""
+    if every == bool(designs):
+        raise click.UsageError("expected designs, or --all for every built-in one", context)
+
+
+def chosen_designs(designs: tuple[str, ...], every: bool) -> list[str]:
+    """The designs to work on, each once."""
+    from casemate import api
+
+    return [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))

@@ -46,8 +46,8 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 
 
 @click.command("attack", epilog=EPILOG)
-@click.argument("designs", nargs=-1, metavar="[DESIGN...]")
-@click.option("--all", "every", is_flag=True, help="All built-in designs.")
+@options.designs
+@options.every
 @click.option("--row", "--attack", "row", metavar="ATTACK", help="Only this attack (see `casemate list attacks`).")
 @click.option(
     "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
@@ -75,8 +75,7 @@ def command(
     The attacker owns the memory and the bus: it reads and writes every stored bit, and remembers all that it ever saw.
     The chip is out of its reach.
     """
-    if every == bool(designs):
-        raise click.UsageError("expected designs, or --all for every built-in one", context)
+    options.check_designs(context, designs, every)
     is_long = budget is not None or log is not None
     if exhaustive and (is_long or row is not None or trials is not None):
         raise click.UsageError(
@@ -86,7 +85,7 @@ def command(
     from casemate.names import OneOf
     from casemate.progress import Steps
 
-    names = [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))
+    names = options.chosen_designs(designs, every)
     if row is not None:
         OneOf("attack", [attack.name for attack in api.attacks()]).convert(row, None, context)
     title = "flipping bits" if exhaustive else "attacking"

@@ -39,8 +39,8 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 
 
 @click.command("crash", epilog=EPILOG)
-@click.argument("designs", nargs=-1, metavar="[DESIGN...]")
-@click.option("--all", "every", is_flag=True, help="All built-in designs.")
+@options.designs
+@options.every
 @click.option("--row", metavar="ROW", help="Only this row.")
 @click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
 @options.seed
@@ -60,13 +60,12 @@ def command(
     Memory keeps what had arrived; the chip keeps its root register, and of designs with persistence its keys. A fresh
     chip recovers from that, and every line is read.
     """
-    if every == bool(designs):
-        raise click.UsageError("expected designs, or --all for every built-in one", context)
+    options.check_designs(context, designs, every)
     from casemate import api, campaigns, tables
     from casemate.names import OneOf
     from casemate.progress import Steps
 
-    names = [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))
+    names = options.chosen_designs(designs, every)
     if row is not None:
         OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
     with Steps(screen.notices(), "cutting the power", len(names)) as steps:
