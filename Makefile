@@ -50,7 +50,7 @@ bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
 	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
 
-campaign: build ## Carry out every attack 100,000 times on every design: about half an hour on two cores; goes on from its log
+campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 # What any bytes are given to, and files to begin with where there are some.
