@@ -86,9 +86,9 @@ def losses() -> tuple[Loss, ...]:
     return TypeAdapter(tuple[Loss, ...]).validate_json(_core.losses())
 
 
-def layout(design: str, *, machine: str = DEFAULT_MACHINE) -> Layout:
-    """Where a design puts data and metadata in a machine's memory."""
-    return Layout.model_validate_json(_core.layout(machine, design))
+def layout(design: str, *, machine: str = DEFAULT_MACHINE, memory: str | None = None) -> Layout:
+    """Where a design puts data and metadata in a machine's memory, or in one of another size (as in `"64 GB"`)."""
+    return Layout.model_validate_json(_core.layout(machine, design, memory))
 
 
 def _live(

@@ -143,14 +143,30 @@ def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> Rende
 
 
 def layout_table(layout: Layout) -> RenderableType:
-    """Where a design puts data and metadata."""
-    table = plain_table("region", "starts at", "size", "of data", right=("starts at", "size", "of data"))
+    """Where a design puts data and metadata, and what it keeps on the chip."""
+    numbers = ("starts at", "lines", "size", "of data")
+    memory = plain_table("in memory", *numbers, "each line serves", right=numbers)
     for region in layout.regions:
-        table.add_row(region.role, f"{region.start:#x}", amounts.size(region.bytes), f"{region.percent:.4f} %")
+        percent = f"{region.percent:.4f} %"
+        memory.add_row(
+            region.role, f"{region.start:#x}", amounts.count(region.lines), amounts.size(region.bytes), percent,
+            _served(region.role, region.serves),
+        )  # fmt: skip
+    chip = plain_table("on the chip", "size", "", right=("size",))
+    for store in layout.on_chip:
+        said = f"{store.ways} ways" if store.ways else f"each line serves {_served(store.what, store.serves or 0)}"
+        chip.add_row(store.what, amounts.size(store.bytes), said)
     title = Text.assemble(
-        (layout.design, "bold"), f" on {layout.machine}: metadata takes {layout.overhead_percent:.3f} % of the data"
+        (layout.design, "bold"),
+        f": metadata takes {layout.overhead_percent:.3f} % of {amounts.size(layout.memory)} of data",
     )
-    return Group(title, table)
+    return Group(title, memory, *([chip] if layout.on_chip else []))
+
+
+def _served(role: str, number: int) -> str:
+    if role == "data":
+        return ""
+    return f"{number} {'children' if 'tree' in role else 'lines'}"
 
 
 def trace_table(info: TraceInfo) -> RenderableType:

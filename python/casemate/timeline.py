@@ -71,7 +71,6 @@ def timelines(found: Explanations, columns: int) -> RenderableType:
         parts += [_timeline(explanation, horizon, columns), Text("")]
     if found.difference_ns is not None:
         parts.append(_difference(*found.explanations))
-    parts += [tables.layout_table(layout) for layout in found.layouts]
     return Group(*parts)
 
 

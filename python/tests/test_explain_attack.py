@@ -22,12 +22,31 @@ def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
 
 
 def test_two_timelines_are_compared(casemate: Casemate) -> None:
-    said = casemate("explain", "sc64-bmt", "--against", "none", "--layout", "--json")
+    said = casemate("explain", "sc64-bmt", "--against", "none", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
-    assert [layout["design"] for layout in said.json()["layouts"]] == ["sc64-bmt", "none"]
-    text = casemate("explain", "sc64-bmt", "--against", "none", "--layout").out
-    assert "until released" in text
-    assert "tree level 0" in text
+    assert "until released" in casemate("explain", "sc64-bmt", "--against", "none").out
+
+
+def test_a_layout_tells_who_lives_where_and_what_is_on_the_chip(casemate: Casemate) -> None:
+    said = casemate("explain", "--layout", "sc64-bmt", "--against", "none", "--memory", "16 GB", "--json")
+    jsonschema.validate(said.json(), casemate("schema", "explain").json())
+    protected, plain = said.json()["layouts"]
+    assert (protected["design"], plain["design"]) == ("sc64-bmt", "none")
+    # 1/64 of counters, 1/8 of tags, and the tree above the counters.
+    assert protected["overhead_percent"] == pytest.approx(1.5625 + 12.5 + 1.5625 / 7, abs=0.001)
+    ends = [region["start"] + region["bytes"] for region in protected["regions"]]
+    assert [region["start"] for region in protected["regions"]] == [0, *ends[:-1]]
+    assert [store["what"] for store in protected["on_chip"]][-1] == "root of the tree"
+    assert plain["on_chip"] == []
+    text = casemate("explain", "--layout", "sc64-bmt", "--memory", "16 GB").out
+    for part in ("tree level 0", "64 lines", "8 children", "cache of counters"):
+        assert part in text, part
+    assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def test_every_design_can_be_laid_out_over_a_terabyte(casemate: Casemate) -> None:
+    for design in casemate("list", "designs", "--json").json()["designs"]:
+        assert casemate("explain", "--layout", design["name"], "--memory", "1024 GB").code == 0, design["name"]
 
 
 def test_pictures_are_drawn_and_repeat_byte_for_byte(casemate: Casemate, tmp_path: Path) -> None:
@@ -122,6 +141,9 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
         (["attack", "xts", "--budget", "10"], "as in 90s, 10m or 1.5h"),
         (["attack", "xts", "--exhaustive", "--trials", "3"], "takes no --row, --trials, --budget or --log"),
         (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
+        (["explain", "sc64-bmt", "--memory", "4 GB"], "--memory is for --layout"),
+        (["explain", "sc64-bmt", "--layout", "--memory", "4 gallons"], "is not a size"),
+        (["explain", "sc64-bmt", "--layout", "--memory", "100 B"], "whole lines of 64 bytes"),
         (["list", "desings"], "did you mean 'designs'?"),
         (["schema", "runs"], "did you mean 'run'?"),
         (["trace", "inof", "x"], "did you mean 'info'?"),

@@ -303,17 +303,12 @@ impl<S: Source + 'static> Bench<S> {
     }
 
     fn footprint(&self, options: &RunOptions, program_bytes: u64) -> Footprint {
-        let caches = &options.design.parts.caches;
         let layout = self.meters.scheme.layout();
-        let kept = [
-            (layout.counters().or(layout.owners()).is_some(), caches.counters),
-            (layout.tags().is_some(), caches.tags),
-            (!layout.levels().is_empty(), caches.nodes),
-        ];
+        let caches = options.design.parts.caches.used(layout);
         Footprint {
             program_bytes,
             metadata_percent: layout.overhead_percent(),
-            metadata_cache_bytes: kept.iter().filter(|(used, _)| *used).map(|(_, size)| size.0).sum(),
+            metadata_cache_bytes: caches.iter().map(|(_, size)| size.0).sum(),
         }
     }
 

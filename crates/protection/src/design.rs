@@ -16,7 +16,7 @@ pub(crate) use self::keys::Keys;
 use self::keys::Purpose;
 use crate::cipher::Told;
 use crate::counter::{Counters, Organisation, Split};
-use crate::layout::{Layout, Needs};
+use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::TAGS_PER_LINE;
 use crate::metadata::{Geometry, OnChip};
 use crate::ownership::Ownership;
@@ -81,6 +81,18 @@ pub struct CacheDesign {
     pub nodes: Bytes,
     /// Lines in a set, in each.
     pub ways: usize,
+}
+
+impl CacheDesign {
+    /// The caches that a design with this layout has a use for, with their sizes.
+    pub fn used(&self, layout: &Layout) -> Vec<(&'static str, Bytes)> {
+        let used = [
+            (layout.counters().or(layout.owners()).is_some(), "counters", self.counters),
+            (layout.tags().is_some(), "tags", self.tags),
+            (!layout.levels().is_empty(), "tree nodes", self.nodes),
+        ];
+        used.into_iter().filter(|(used, ..)| *used).map(|(_, what, size)| (what, size)).collect()
+    }
 }
 
 impl Default for CacheDesign {
@@ -171,11 +183,11 @@ impl Parts {
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
-            tags_per_line: mac.is_some().then_some(TAGS_PER_LINE),
+            lines_per_tag_line: mac.is_some().then_some(TAGS_PER_LINE),
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
-        let layout = Layout::new(data_lines, needs);
+        let layout = Layout::new(data_lines, needs)?;
         let layout = if self.ownership == Ownership::Pages { layout.with_owners() } else { layout };
         let forest = self.tree.forest(&layout);
         Ok(Scheme {
@@ -195,6 +207,15 @@ impl Parts {
             draws: RefCell::new(keys.draws()),
             planted,
         })
+    }
+
+    /// Where everything lies in and above a memory of `data_lines` lines, and what is on the chip.
+    ///
+    /// # Errors
+    /// As [`Parts::build`].
+    pub fn layout_report(&self, data_lines: u64) -> Result<LayoutReport, String> {
+        let scheme = self.build(data_lines, 0)?;
+        Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways))
     }
 
     /// What a reviewer would object to, in a word each; empty for a design without weak choices.

@@ -5,17 +5,20 @@
 //! | data       | counters | tags | tree 0 | tree 1 | ... | owners |      the root is on the chip
 //! ```
 
+mod report;
+
+pub use report::{LayoutReport, OnChipReport, RegionReport};
+
 use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::verbs::{Role, Slot};
 use arrayvec::ArrayVec;
-use serde::Serialize;
-use units::{LINE_BYTES, LineAddr};
+use units::LineAddr;
 
 /// Levels of tree that a layout can hold: as many as binary trees over 1 PB need.
 pub const LEVELS_MAX: usize = 40;
 
 /// A run of slots with one role.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
     /// What its slots are for.
     pub role: Role,
@@ -23,6 +26,8 @@ pub struct Region {
     pub base: u64,
     /// How many slots it has.
     pub lines: u64,
+    /// What one of them serves: data lines for data, counters, tags and owners; children for nodes.
+    pub serves: u64,
 }
 
 impl Region {
@@ -51,6 +56,16 @@ pub struct Layout {
     owners: Option<Region>,
     leaves: Option<Region>,
     levels: ArrayVec<Region, LEVELS_MAX>,
+    root: Option<Root>,
+}
+
+/// The lines on the chip that vouch for the topmost ones in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Root {
+    /// How many.
+    pub lines: u64,
+    /// Children of each.
+    pub serves: u64,
 }
 
 /// What a design keeps beside its data.
@@ -58,8 +73,8 @@ pub struct Layout {
 pub struct Needs {
     /// Data lines served by one line of counters.
     pub lines_per_counter_line: Option<u64>,
-    /// Tags in one line of tags.
-    pub tags_per_line: Option<u64>,
+    /// Data lines whose tags lie in one line of tags.
+    pub lines_per_tag_line: Option<u64>,
     /// The tree, if there is one.
     pub tree: Option<TreeNeeds>,
 }
@@ -83,7 +98,10 @@ impl TreeNeeds {
 
 impl Layout {
     /// Lays out `data_lines` and what the design needs for them.
-    pub fn new(data_lines: u64, needs: Needs) -> Layout {
+    ///
+    /// # Errors
+    /// If the tree would have more than [`LEVELS_MAX`] levels.
+    pub fn new(data_lines: u64, needs: Needs) -> Result<Layout, String> {
         let mut layout = Layout {
             regions: ArrayVec::new(),
             counters: None,
@@ -91,33 +109,48 @@ impl Layout {
             owners: None,
             leaves: None,
             levels: ArrayVec::new(),
+            root: None,
         };
-        layout.append(Role::Data, data_lines);
-        layout.counters =
-            needs.lines_per_counter_line.map(|lines| layout.append(Role::Counter, data_lines.div_ceil(lines)));
-        layout.tags = needs.tags_per_line.map(|tags| layout.append(Role::Tag, data_lines.div_ceil(tags)));
+        layout.append(Role::Data, data_lines, 1);
+        let served = |layout: &mut Layout, role, each| layout.append(role, data_lines.div_ceil(each), each);
+        layout.counters = needs.lines_per_counter_line.map(|lines| served(&mut layout, Role::Counter, lines));
+        layout.tags = needs.lines_per_tag_line.map(|lines| served(&mut layout, Role::Tag, lines));
         if let Some(tree) = &needs.tree {
-            layout.leaves = if tree.leaves == Role::Tag { layout.tags } else { layout.counters };
-            let mut below = layout.leaves.map_or(0, |leaves| leaves.lines);
-            // Levels are stored until the nodes on the chip can hold what is left.
-            while below > tree.arity(layout.levels.len()) * tree.root_lines {
-                below = below.div_ceil(tree.arity(layout.levels.len()));
-                let level = layout.append(Role::Node(layout.levels.len() as u8), below);
-                layout.levels.push(level);
-            }
+            layout.grow(tree)?;
         }
-        layout
+        Ok(layout)
     }
 
     /// Adds a table of the owners of pages, above everything else.
     pub(crate) fn with_owners(mut self) -> Layout {
-        self.owners = Some(self.append(Role::Owner, self.data_lines().div_ceil(LINES_PER_TABLE_LINE)));
+        let each = LINES_PER_TABLE_LINE;
+        self.owners = Some(self.append(Role::Owner, self.data_lines().div_ceil(each), each));
         self
     }
 
-    fn append(&mut self, role: Role, lines: u64) -> Region {
-        let base = self.regions.last().map_or(0, |last| last.base + last.lines);
-        let region = Region { role, base, lines };
+    /// Stores levels until the nodes on the chip can hold what is left.
+    fn grow(&mut self, tree: &TreeNeeds) -> Result<(), String> {
+        self.leaves = if tree.leaves == Role::Tag { self.tags } else { self.counters };
+        let mut below = self.leaves.map_or(0, |leaves| leaves.lines);
+        let mut arity = tree.arity(0);
+        while below > arity * tree.root_lines {
+            if self.levels.is_full() {
+                return Err(format!(
+                    "tree has more than {LEVELS_MAX} levels over so much memory: give its nodes more children or its \
+                     root more lines (tree.arity, tree.levels, tree.root_lines)"
+                ));
+            }
+            below = below.div_ceil(arity);
+            let level = self.append(Role::Node(self.levels.len() as u8), below, arity);
+            self.levels.push(level);
+            arity = tree.arity(self.levels.len());
+        }
+        self.root = Some(Root { lines: tree.root_lines, serves: arity });
+        Ok(())
+    }
+
+    fn append(&mut self, role: Role, lines: u64, serves: u64) -> Region {
+        let region = Region { role, base: self.total_lines(), lines, serves };
         self.regions.push(region);
         region
     }
@@ -182,23 +215,6 @@ impl Layout {
             None => panic!("slot {slot} lies outside the memory"),
         }
     }
-
-    /// The layout as people read it: who lives where and what it costs.
-    pub fn describe(&self) -> String {
-        let mut text = String::new();
-        for region in &self.regions {
-            let bytes = region.lines * LINE_BYTES as u64;
-            let percent = region.lines as f64 * 100.0 / self.data_lines() as f64;
-            text += &format!(
-                "{:<14} {:>#14x} {:>16} B {:>9.4} %\n",
-                region.role.to_string(),
-                region.base * LINE_BYTES as u64,
-                bytes,
-                percent
-            );
-        }
-        text + &format!("overhead {:.4} %\n", self.overhead_percent())
-    }
 }
 
 #[cfg(test)]
@@ -214,8 +230,8 @@ mod tests {
             let leaves = if over_tags { Role::Tag } else { Role::Counter };
             let tree = TreeNeeds { leaves, arities: vec![low, high], root_lines };
             let layout = Layout::new(data_lines, Needs {
-                lines_per_counter_line: Some(64), tags_per_line: Some(8), tree: Some(tree.clone()),
-            });
+                lines_per_counter_line: Some(64), lines_per_tag_line: Some(8), tree: Some(tree.clone()),
+            }).unwrap();
             let mut next = 0;
             for region in layout.regions() {
                 prop_assert_eq!(region.base, next);
@@ -234,9 +250,31 @@ mod tests {
     #[test]
     fn sixteen_gigabytes_under_sc64_and_a_bonsai_tree_cost_as_much_as_the_arithmetic_says() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
-        let needs = Needs { lines_per_counter_line: Some(64), tags_per_line: Some(8), tree: Some(tree) };
-        let layout = Layout::new((16 << 30) / 64, needs);
+        let needs = Needs { lines_per_counter_line: Some(64), lines_per_tag_line: Some(8), tree: Some(tree) };
+        let layout = Layout::new((16 << 30) / 64, needs).unwrap();
         // 1/64 counters, 1/8 tags, 1/64 * (1/8 + 1/64 + ...) nodes.
         assert!((layout.overhead_percent() - (1.5625 + 12.5 + 1.5625 / 7.0)).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_binary_tree_over_a_petabyte_fits_and_one_over_more_is_refused_with_a_way_out() {
+        let laid_out = |data_lines| {
+            let tree = Some(TreeNeeds { leaves: Role::Tag, arities: vec![2], root_lines: 1 });
+            Layout::new(data_lines, Needs { lines_per_counter_line: None, lines_per_tag_line: Some(8), tree })
+        };
+        assert_eq!(laid_out((1 << 50) / 64).unwrap().levels().len(), LEVELS_MAX);
+        assert!(laid_out((1 << 51) / 64).unwrap_err().contains("tree.root_lines"));
+    }
+
+    #[test]
+    fn a_report_tells_every_line_in_memory_and_what_one_of_each_kind_serves() {
+        let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
+        let needs = Needs { lines_per_counter_line: Some(64), lines_per_tag_line: Some(8), tree: Some(tree) };
+        let layout = Layout::new(1 << 16, needs).unwrap();
+        let report = layout.report(&[("counters", units::Bytes(256))], 2);
+        assert_eq!(report.regions.iter().map(|region| region.lines).sum::<u64>(), layout.total_lines());
+        let serves: Vec<u64> = report.regions.iter().map(|region| region.serves).collect();
+        assert_eq!(serves, [1, 64, 8, 8, 8]);
+        assert_eq!(report.on_chip.iter().map(|store| store.bytes).collect::<Vec<_>>(), [256, 128]);
     }
 }

@@ -1,12 +1,24 @@
 //! What there is: designs, machines, workloads, attacks, and where a design puts its metadata.
 
 use crate::{refused, to_json};
+use protection::layout::LayoutReport;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 use systems::{Attack, Design, Loss};
-use units::LINE_BYTES;
+use units::{Bytes, LINE_BYTES};
 use workload::kernels::{self, Parameter};
+
+/// The largest memory that is laid out: 1 PB.
+const MEMORY_MAX: Bytes = Bytes(1 << 50);
+
+/// Where a design puts everything.
+#[derive(Serialize)]
+struct Laid {
+    design: String,
+    #[serde(flatten)]
+    report: LayoutReport,
+}
 
 /// A design as its file says it, and what a reviewer would object to.
 #[derive(Serialize)]
@@ -69,26 +81,17 @@ pub fn losses() -> PyResult<String> {
     to_json(&Loss::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// Where a design puts data and metadata in a machine's memory.
+/// Where a design puts data and metadata in a memory of a machine's size or of another, and what is on the chip.
 #[pyfunction]
-pub fn layout(machine: &str, design: &str) -> PyResult<String> {
+#[pyo3(signature = (machine, design, memory=None))]
+pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<String> {
     let machine = systems::machine(machine).map_err(refused)?;
     let design = systems::design(design).map_err(refused)?;
-    let line_bytes = LINE_BYTES as u64;
-    let scheme = design.parts.build(machine.memory.size.0 / line_bytes, 1).map_err(refused)?;
-    let layout = scheme.layout();
-    let regions: Vec<_> = layout
-        .regions()
-        .iter()
-        .map(|region| {
-            json!({
-                "role": region.role.to_string(), "start": region.base * line_bytes, "bytes": region.lines * line_bytes,
-                "percent": region.lines as f64 * 100.0 / layout.data_lines() as f64,
-            })
-        })
-        .collect();
-    to_json(&json!({
-        "machine": machine.name, "design": design.name, "regions": regions,
-        "overhead_percent": layout.overhead_percent(),
-    }))
+    let size = memory.map_or(Ok(machine.memory.size), str::parse).map_err(refused)?;
+    if size.0 == 0 || !size.0.is_multiple_of(LINE_BYTES as u64) || size > MEMORY_MAX {
+        let most = MEMORY_MAX;
+        return Err(refused(format!("a memory of {size}: expected whole lines of 64 bytes, at most {most}")));
+    }
+    let report = design.parts.layout_report(size.0 / LINE_BYTES as u64).map_err(refused)?;
+    to_json(&Laid { design: design.name, report })
 }

@@ -1,11 +1,14 @@
-"""`casemate explain`: where the time of one read goes."""
+"""`casemate explain`: where the time of one read goes, and where metadata lies."""
 
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from casemate import options, screen
+
+if TYPE_CHECKING:
+    from casemate.results.explain import Explanations
 
 EPILOG = """\b
 Examples:
@@ -13,7 +16,7 @@ Examples:
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
   casemate explain sc64-bmt --svg read.svg --png read.png
-  casemate explain sc64-bmt --layout                   also where its metadata lies in memory
+  casemate explain --layout sc64-bmt --memory "64 GB"  where its metadata lies, and what is on the chip
 
 It is the same scheme text on the same simulated hardware as in any run: an otherwise idle machine is put
 into the stated condition, and one line is read.
@@ -40,7 +43,8 @@ into the stated condition, and one line is read.
 )
 @click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
 @click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
-@click.option("--layout", "with_layout", is_flag=True, help="Also say where the metadata lies in memory.")
+@click.option("--layout", "only_layout", is_flag=True, help="Say instead where its metadata lies.")
+@click.option("--memory", metavar="SIZE", help='With --layout: so much data, as in "64 GB".  [default: the machine\'s]')
 @screen.as_json
 def command(
     design: str,
@@ -50,7 +54,8 @@ def command(
     row: str,
     svg: Path | None,
     png: Path | None,
-    with_layout: bool,
+    only_layout: bool,
+    memory: str | None,
     as_json: bool,
 ) -> None:
     """Show the timeline of one read: what was done when, what it waited for, and which chain decided the latency."""
@@ -58,13 +63,20 @@ def command(
     from casemate.results.explain import Explanations, OnChip, Row
 
     names = [design] if against is None else [design, against]
+    if only_layout:
+        if svg or png:
+            raise click.UsageError("--svg and --png draw timelines: leave --layout out")
+        layouts = tuple(api.layout(name, machine=machine, memory=memory) for name in names)
+        show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
+        return
+    if memory:
+        raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
     found = Explanations(
         explanations=tuple(
             api.explain(name, machine=machine, on_chip=scenarios[on_chip], row=rows[row]) for name in names
-        ),
-        layouts=tuple(api.layout(name, machine=machine) for name in names) if with_layout else (),
+        )
     )
     if as_json:
         screen.print_json(found)
@@ -77,3 +89,14 @@ def command(
 
             picture.draw(found, path, kind)
             screen.notices().print(f"wrote {path}", markup=False)
+
+
+def show_layouts(found: "Explanations", as_json: bool) -> None:
+    """Where designs put their metadata."""
+    from casemate import tables
+
+    if as_json:
+        screen.print_json(found)
+    else:
+        for layout in found.layouts:
+            screen.results().print(tables.layout_table(layout))

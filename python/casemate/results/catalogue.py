@@ -253,25 +253,46 @@ class Region(Result):
 
     role: str
     """What it holds: data, counter, tag, or a level of the tree."""
+    level: int | None
+    """Of a tree, the level; level 0 stands directly above the leaves."""
     start: int
     """Its first byte, as a physical address."""
+    lines: int
+    """Its lines of 64 bytes."""
     bytes: int
     """Its size in bytes."""
+    serves: int
+    """What one line serves: data lines for data, counters and tags; children for nodes of a tree."""
     percent: float
     """Its size in percent of the data."""
+
+
+class OnChip(Result):
+    """Something that is kept on the chip."""
+
+    what: str
+    """What it is: a cache, or the root of the tree."""
+    bytes: int
+    """Its size in bytes."""
+    ways: int | None
+    """Of a cache, the lines in a set."""
+    serves: int | None
+    """Of a root, the children of each of its lines."""
 
 
 class Layout(Result):
     """Where a design puts data and metadata."""
 
-    machine: str
-    """The machine's name."""
     design: str
     """The design's name."""
+    memory: int
+    """Bytes of data."""
     regions: tuple[Region, ...]
-    """From the bottom up."""
+    """Memory, from the bottom up."""
+    on_chip: tuple[OnChip, ...]
+    """The chip: caches, then the root."""
     overhead_percent: float
-    """All metadata in percent of the data."""
+    """All metadata in memory in percent of the data."""
 
 
 class Listing(Result):

@@ -94,9 +94,9 @@ class Explanations(Result):
     """One read under one design, and under another to compare it with."""
 
     explanations: tuple[Explanation, ...]
-    """The timelines, in the order asked for."""
+    """The timelines, in the order asked for; none if layouts were asked for."""
     layouts: tuple[Layout, ...] = ()
-    """Where each design puts its metadata, if that was asked for."""
+    """Where each design puts its metadata, if that was asked for instead."""
 
     @property
     def difference_ns(self) -> float | None:

@@ -1,0 +1,87 @@
+//! The layout as people read it: who lives where, what it costs, and what is on the chip.
+
+use super::{Layout, Region};
+use crate::verbs::Role;
+use serde::Serialize;
+use units::{Bytes, LINE_BYTES};
+
+/// A run of memory with one purpose.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RegionReport {
+    /// What it holds.
+    pub role: String,
+    /// Of a tree, the level; level 0 stands directly above the leaves.
+    pub level: Option<u8>,
+    /// Its first byte.
+    pub start: u64,
+    /// Its lines.
+    pub lines: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// What one line serves: data lines for data, counters, tags and owners; children for nodes.
+    pub serves: u64,
+    /// Its size in percent of the data.
+    pub percent: f64,
+}
+
+/// Something that is kept on the chip.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OnChipReport {
+    /// What it is.
+    pub what: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Of a cache, the lines in a set.
+    pub ways: Option<usize>,
+    /// Of a root, the children of each of its lines.
+    pub serves: Option<u64>,
+}
+
+/// Where a design puts everything.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LayoutReport {
+    /// Bytes of data.
+    pub memory: u64,
+    /// Memory, from the bottom up.
+    pub regions: Vec<RegionReport>,
+    /// The chip: caches, then the root.
+    pub on_chip: Vec<OnChipReport>,
+    /// All metadata in memory in percent of the data.
+    pub overhead_percent: f64,
+}
+
+impl Layout {
+    /// The layout as people read it, beside caches of these names and sizes with so many ways.
+    pub fn report(&self, caches: &[(&str, Bytes)], ways: usize) -> LayoutReport {
+        let cache = |(what, size): &(&str, Bytes)| OnChipReport {
+            what: format!("cache of {what}"),
+            bytes: size.0,
+            ways: Some(ways),
+            serves: None,
+        };
+        let root = self.root.map(|root| OnChipReport {
+            what: "root of the tree".to_owned(),
+            bytes: root.lines * LINE_BYTES as u64,
+            ways: None,
+            serves: Some(root.serves),
+        });
+        LayoutReport {
+            memory: self.data_lines() * LINE_BYTES as u64,
+            regions: self.regions.iter().map(|region| self.region_report(region)).collect(),
+            on_chip: caches.iter().map(cache).chain(root).collect(),
+            overhead_percent: self.overhead_percent(),
+        }
+    }
+
+    fn region_report(&self, region: &Region) -> RegionReport {
+        RegionReport {
+            role: region.role.to_string(),
+            level: if let Role::Node(level) = region.role { Some(level) } else { None },
+            start: region.base * LINE_BYTES as u64,
+            lines: region.lines,
+            bytes: region.lines * LINE_BYTES as u64,
+            serves: region.serves,
+            percent: region.lines as f64 * 100.0 / self.data_lines() as f64,
+        }
+    }
+}
