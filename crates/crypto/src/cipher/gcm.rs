@@ -73,6 +73,11 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineMac for
     fn tag(&self, nonce: &Nonce, ciphertext: &Line, bits: u32) -> u64 {
         first_bits(&self.full_tag(nonce, ciphertext), bits)
     }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+        let masks = lines.iter().map(|(nonce, _)| nonce.block(Domain::Pad, 1));
+        Some(first_bits(&self.mac.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 //!
 //! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never serve twice. It is cheap and
 //! parallel, and it needs a nonce that never repeats.
+//!
+//! Several lines are one text, so that each block has a power of the hash key of its own, under the masks of all their
+//! nonces together: as long as one of them is new, so is the sum.
 
 use super::first_bits;
 use crate::blocks::xor;
@@ -48,6 +51,22 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
         hash.finalize().into()
     }
 
+    /// The whole tag of several lines, masked by the encryptions of all `mask_blocks`.
+    pub(crate) fn masked_by_all<'a>(
+        &self,
+        mask_blocks: impl Iterator<Item = [u8; BLOCK_BYTES]>,
+        lines: impl Iterator<Item = &'a Line>,
+    ) -> [u8; BLOCK_BYTES] {
+        let text: Vec<u8> = lines.flatten().copied().collect();
+        let mut tag = self.hash(&[], &text);
+        for mask_block in mask_blocks {
+            let mut mask = Block::from(mask_block);
+            self.cipher.encrypt_block(&mut mask);
+            xor(&mut tag, &mask);
+        }
+        tag
+    }
+
     /// The whole tag: the hash, masked by the encryption of `mask_block`.
     pub(crate) fn masked(&self, mask_block: [u8; BLOCK_BYTES], data: &[u8], text: &[u8]) -> [u8; BLOCK_BYTES] {
         let mut tag = Block::from(mask_block);
@@ -60,6 +79,11 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> LineMac for Gmac<C> {
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
         first_bits(&self.masked(nonce.block(Domain::TagMask, 0), &[], text), bits)
+    }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+        let masks = lines.iter().map(|(nonce, _)| nonce.block(Domain::TagMask, 0));
+        Some(first_bits(&self.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
     }
 }
 
@@ -76,6 +100,8 @@ mod tests {
             "21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091473f5985"
         );
         let first_counter = hex!("cafebabefacedbaddecaf88800000001");
-        assert_eq!(gmac.masked(first_counter, &[], &ciphertext), hex!("4d5c2af327cd64a62cf35abd2ba6fab4"));
+        let tag = hex!("4d5c2af327cd64a62cf35abd2ba6fab4");
+        assert_eq!(gmac.masked(first_counter, &[], &ciphertext), tag);
+        assert_eq!(gmac.masked_by_all([first_counter].into_iter(), [&ciphertext].into_iter()), tag);
     }
 }

@@ -1,6 +1,7 @@
 //! Codes that take any message: the nonce's block, which says where the line belongs, and then the line.
 //!
-//! The nonce has a fixed length and comes first, so that no line can be read as part of it.
+//! The nonce has a fixed length and comes first, so that no line can be read as part of it. Several lines follow each other,
+//! each with its nonce in front; whoever uses a key has messages of one number of lines under it, as CBC-MAC demands.
 
 use super::first_bits;
 use crate::{Domain, LineMac, Nonce};
@@ -38,5 +39,14 @@ impl<M: Mac + Clone> MessageMac<M> {
 impl<M: Mac + Clone> LineMac for MessageMac<M> {
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
         first_bits(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+        let mut mac = self.keyed.clone();
+        for (nonce, text) in lines {
+            mac.update(&nonce.block(Domain::TagMask, 0));
+            mac.update(text);
+        }
+        Some(first_bits(&mac.finalize().into_bytes(), bits))
     }
 }

@@ -26,6 +26,15 @@ pub trait LineMac {
     /// # Panics
     /// If no bits or more than 64 are asked for.
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64;
+
+    /// One tag over several lines in this order, each under its own nonce: over the same line alone another than
+    /// [`LineMac::tag`] if it is one of several. Nothing if the code takes one line only.
+    ///
+    /// # Panics
+    /// As [`LineMac::tag`].
+    fn tag_over(&self, _lines: &[(Nonce, Line)], _bits: u32) -> Option<u64> {
+        None
+    }
 }
 
 /// The first `bits` of a tag, as a number.

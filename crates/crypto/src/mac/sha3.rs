@@ -32,6 +32,15 @@ impl LineMac for Sha3Prefix {
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
         first_bits(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits)
     }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+        let mut hash = self.keyed.clone();
+        for (nonce, text) in lines {
+            hash.update(nonce.block(Domain::TagMask, 0));
+            hash.update(text);
+        }
+        Some(first_bits(&hash.finalize(), bits))
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use units::Line;
 
 type Mode = Box<dyn LineCipher + Send + Sync>;
 type Code = Box<dyn LineMac + Send + Sync>;
+/// Lines, each with its nonce.
+type Lines = Vec<(Nonce, Line)>;
 
 static MODES: LazyLock<Vec<(&str, Mode)>> = LazyLock::new(|| {
     let (short, middle, long) = (Key([1; 16]), Key([2; 24]), Key([3; 32]));
@@ -92,6 +94,33 @@ proptest! {
                 prop_assert_ne!(tag, code.tag(&at, &flipped, 64), "{}: bit {}", name, bit);
                 prop_assert_eq!(code.tag(&at, &text, 28), tag >> 36, "{}: cut short", name);
             }
+        }
+    }
+
+    #[test]
+    fn a_tag_over_several_lines_changes_with_each_of_them_with_their_places_and_versions_and_with_their_order(
+        texts in proptest::collection::vec(any_line(), 2..5), which in 0usize..4, bit in 0usize..512, counter in 1u128..1 << 40,
+    ) {
+        let which = which % texts.len();
+        let lines: Lines =
+            texts.iter().zip(0..).map(|(text, line)| (nonce(line, counter + u128::from(line)), *text)).collect();
+        for (name, code) in CODES.iter() {
+            let Some(tag) = code.tag_over(&lines, 64) else { continue };
+            let changed = |change: &dyn Fn(&mut Lines)| {
+                let mut others = lines.clone();
+                change(&mut others);
+                code.tag_over(&others, 64)
+            };
+            prop_assert_eq!(code.tag_over(&lines, 28), Some(tag >> 36), "{}: cut short", name);
+            prop_assert_ne!(changed(&|lines| lines[which].1[bit / 8] ^= 1 << (bit % 8)), Some(tag), "{}", name);
+            prop_assert_ne!(changed(&|lines| lines[which].0 = nonce(9, counter + which as u128)), Some(tag), "{}", name);
+            prop_assert_ne!(changed(&|lines| lines[which].0 = nonce(which as u64, counter - 1)), Some(tag), "{}", name);
+            prop_assert_ne!(changed(&|lines| lines.truncate(which)), Some(tag), "{}", name);
+            // The same texts in exchanged places.
+            let exchanged = |lines: &mut Lines| {
+                (lines[0].1, lines[1].1) = (lines[1].1, lines[0].1);
+            };
+            prop_assert_ne!(changed(&exchanged), Some(tag), "{}", name);
         }
     }
 }
