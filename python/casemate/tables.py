@@ -164,7 +164,7 @@ def layout_table(layout: Layout) -> RenderableType:
 
 
 def _served(role: str, number: int) -> str:
-    if role == "data":
+    if role.startswith("data"):
         return ""
     return f"{number} {'children' if 'tree' in role else 'lines'}"
 

@@ -4,7 +4,7 @@
 //! Where a design lacks what an attack also moves (a tag, say), the attacker moves the rest. Where a design lacks what an
 //! attack is about, the attack does not apply.
 
-use crate::bus::{Bus, Recording, Structure};
+use crate::bus::{Bus, Recording, Structure, cell};
 use crate::oracle::Wish;
 use protection::verbs::Slot;
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ pub fn levels(attack: Attack, stored_levels: usize) -> Range<usize> {
 fn spoof(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Structure) -> Option<Strike> {
     let (slot, bytes) = bus.map().place(structure, target)?;
     let forgery = random.line();
-    bus.write_bytes(slot, bytes.clone(), &forgery[bytes]);
+    bus.write_bytes(slot, bytes.clone(), &forgery[..bytes.len()]);
     let wish = if structure == Structure::Data { Wish::Bytes(forgery) } else { Wish::None };
     Some(Strike { target, bit: None, wish })
 }
@@ -99,10 +99,10 @@ fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Str
     let donors: Vec<LineAddr> = bus.lines().iter().copied().filter(fits).collect();
     let donor = random.pick(&donors)?;
     for part in parts {
-        let (Some((from, source)), Some((to, bytes))) = (map.place(*part, donor), map.place(*part, target)) else {
+        let (Some((from, source)), Some((to, bytes))) = (map.moved(*part, donor), map.moved(*part, target)) else {
             continue;
         };
-        let content = bus.read(from);
+        let content = bus.read_cell(from);
         bus.write_bytes(to, bytes, &content[source]);
     }
     Some(Strike { target, bit: None, wish: Wish::ContentOf(donor) })
@@ -111,8 +111,8 @@ fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Str
 fn replay(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Structure]) -> Option<Strike> {
     let recording = any_recording(bus, random)?;
     for part in parts {
-        if let Some((slot, bytes)) = bus.map().place(*part, target) {
-            bring_back(bus, recording, (slot, bytes));
+        if let Some(place) = bus.map().moved(*part, target) {
+            bring_back(bus, recording, place);
         }
     }
     Some(Strike { target, bit: None, wish: Wish::None })
@@ -122,7 +122,7 @@ fn replay_below(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, level:
     let recording = any_recording(bus, random)?;
     for (slot, content) in recording.slots() {
         if !matches!(bus.map().structure(slot), Structure::Node(stored) if stored >= level) {
-            bus.write(slot, content);
+            bus.put(slot, content);
         }
     }
     Some(Strike { target, bit: None, wish: Wish::None })
@@ -188,6 +188,6 @@ fn any_recording<'a>(bus: &Bus<'a>, random: &mut Random) -> Option<&'a Recording
 
 fn bring_back(bus: &mut Bus<'_>, recording: &Recording, (slot, bytes): Place) {
     if let Some(content) = recording.get(slot) {
-        bus.write_bytes(slot, bytes.clone(), &content[bytes]);
+        bus.write_bytes(slot, bytes.clone(), &cell(content)[bytes]);
     }
 }

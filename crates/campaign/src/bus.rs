@@ -5,37 +5,40 @@
 
 use protection::layout::{Layout, Region};
 use protection::media::Media;
-use protection::verbs::Slot;
+use protection::verbs::{Slot, Untrusted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
-use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr};
+use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
+
+/// A line and what lies beside it, as bytes.
+pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u64>();
 
 /// Everything that was in memory at one moment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Recording(BTreeMap<Slot, Line>);
+pub struct Recording(BTreeMap<Slot, Untrusted>);
 
 impl Recording {
     /// Records all slots that were ever written to.
     pub fn of(media: &Media) -> Recording {
-        Recording(media.written_slots().map(|(slot, line)| (slot, *line)).collect())
+        Recording(media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect())
     }
 
     /// A memory of so many slots that holds this.
     pub fn media(&self, slots: u64) -> Media {
         let mut media = Media::new(slots);
-        self.0.iter().for_each(|(slot, line)| media.write(*slot, line));
+        self.0.iter().for_each(|(slot, content)| media.store(*slot, *content));
         media
     }
 
     /// What a slot held, if anything had been written to it.
-    pub fn get(&self, slot: Slot) -> Option<&Line> {
-        self.0.get(&slot)
+    pub fn get(&self, slot: Slot) -> Option<Untrusted> {
+        self.0.get(&slot).copied()
     }
 
     /// All slots and what they held, in order.
-    pub fn slots(&self) -> impl Iterator<Item = (Slot, &Line)> {
-        self.0.iter().map(|(slot, line)| (*slot, line))
+    pub fn slots(&self) -> impl Iterator<Item = (Slot, Untrusted)> {
+        self.0.iter().map(|(slot, content)| (*slot, *content))
     }
 }
 
@@ -87,12 +90,16 @@ impl<'a> Map<'a> {
     /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can tell them apart:
     /// the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
+        if structure == Structure::Tag && self.0.tags_with_data() {
+            return Some((Slot(line.0), LINE_BYTES..CELL_BYTES));
+        }
         let region = self.region(structure)?;
         let served = self.served_by_each(region);
         let bytes = match structure {
             Structure::Tag => {
-                let width = LINE_BYTES / served as usize;
-                let start = (line.0 % served) as usize * width;
+                let lines = self.0.lines_per_tag();
+                let width = LINE_BYTES / (served / lines) as usize;
+                let start = (line.0 % served / lines) as usize * width;
                 start..start + width
             }
             Structure::Owner => {
@@ -103,6 +110,12 @@ impl<'a> Map<'a> {
             Structure::Data | Structure::Counter | Structure::Node(_) => 0..LINE_BYTES,
         };
         Some((region.slot(line.0 / served), bytes))
+    }
+
+    /// As [`Map::place`], of what cannot be moved without moving more: data takes the tag along that lies with it.
+    pub fn moved(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
+        let whole = structure == Structure::Data && self.0.tags_with_data();
+        self.place(structure, line).map(|(slot, bytes)| (slot, if whole { 0..CELL_BYTES } else { bytes }))
     }
 
     /// The position of a line among those that share its line of counters.
@@ -135,7 +148,13 @@ impl<'a> Map<'a> {
 
     /// The data lines whose reading depends on a slot.
     pub fn lines_served(&self, slot: Slot) -> Range<u64> {
-        let Some(region) = self.region(self.structure(slot)) else { return 0..0 };
+        let structure = self.structure(slot);
+        let Some(region) = self.region(structure) else { return 0..0 };
+        if structure == Structure::Data {
+            let lines = self.0.lines_per_tag();
+            let first = slot.0 / lines * lines;
+            return first..first + lines;
+        }
         let served = self.served_by_each(region);
         let first = (slot.0 - region.base) * served;
         first..first + served
@@ -195,6 +214,11 @@ impl<'a> Bus<'a> {
         self.media.read(slot).examine()
     }
 
+    /// All that a slot holds, with what lies beside the line.
+    pub fn read_cell(&self, slot: Slot) -> [u8; CELL_BYTES] {
+        cell(self.media.read(slot))
+    }
+
     /// The bytes in the slot that serves a line, if the design has such a structure.
     pub fn read_place(&self, structure: Structure, line: LineAddr) -> Option<Line> {
         self.map.place(structure, line).map(|(slot, _)| self.read(slot))
@@ -205,24 +229,33 @@ impl<'a> Bus<'a> {
         Recording::of(self.media)
     }
 
-    /// Replaces the bytes in a slot.
+    /// Replaces the line in a slot; what lies beside it stays.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         self.media.write(slot, content);
         self.changed.insert(slot);
     }
 
-    /// Replaces some bytes in a slot by those at the same places of `source`.
-    pub fn write_bytes(&mut self, slot: Slot, bytes: Range<usize>, source: &[u8]) {
-        let mut content = self.read(slot);
-        content[bytes].copy_from_slice(source);
-        self.write(slot, &content);
+    /// Replaces all that a slot holds.
+    pub fn put(&mut self, slot: Slot, content: Untrusted) {
+        self.media.store(slot, content);
+        self.changed.insert(slot);
     }
 
-    /// Flips one bit of a slot.
+    /// Replaces some bytes of a slot's cell.
+    pub fn write_bytes(&mut self, slot: Slot, bytes: Range<usize>, source: &[u8]) {
+        let mut cell = self.read_cell(slot);
+        cell[bytes].copy_from_slice(source);
+        let (mut line, mut beside) = (ZERO_LINE, [0; CELL_BYTES - LINE_BYTES]);
+        line.copy_from_slice(&cell[..LINE_BYTES]);
+        beside.copy_from_slice(&cell[LINE_BYTES..]);
+        self.put(slot, Untrusted::with(line, u64::from_le_bytes(beside)));
+    }
+
+    /// Flips one bit of a slot; those beyond the line lie beside it.
     pub fn flip(&mut self, slot: Slot, bit: usize) {
-        let mut content = self.read(slot);
-        flip(&mut content, bit);
-        self.write(slot, &content);
+        let byte = bit / 8;
+        let flipped = self.read_cell(slot)[byte] ^ 1 << (bit % 8);
+        self.write_bytes(slot, byte..byte + 1, &[flipped]);
     }
 
     /// Flips one bit of the slot that serves a line, if the design has such a structure.
@@ -238,6 +271,14 @@ impl<'a> Bus<'a> {
         let affected = |line: &LineAddr| served.iter().any(|range| range.contains(&line.0));
         self.lines.iter().copied().filter(affected).collect()
     }
+}
+
+/// A line and what lies beside it.
+pub fn cell(content: Untrusted) -> [u8; CELL_BYTES] {
+    let mut cell = [0; CELL_BYTES];
+    cell[..LINE_BYTES].copy_from_slice(&content.examine());
+    cell[LINE_BYTES..].copy_from_slice(&content.beside().to_le_bytes());
+    cell
 }
 
 /// Flips one bit of a line; bit 0 is the lowest of the first byte.

@@ -9,7 +9,7 @@
 //! tag's place whose line was never written, a field that no check and no cipher looks at. How many there are is part of
 //! the report, so that a bit that ought to be covered cannot hide among them.
 
-use crate::bus::{Recording, Structure};
+use crate::bus::{CELL_BYTES, Recording, Structure};
 use crate::oracle::Wish;
 use crate::report::{ExhaustiveReport, ExhaustiveRow, Histogram};
 use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
@@ -18,6 +18,7 @@ use protection::planted::Planted;
 use protection::tree::TreeKind;
 use protection::verbs::Slot;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use systems::{Attack, Design, Verdict};
 use units::random::Random;
 use units::{LINE_BYTES, LINES_PER_PAGE, LineAddr};
@@ -47,7 +48,12 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
     let mut rows: Vec<ExhaustiveRow> = Vec::new();
     for (done, slot) in slots.iter().enumerate() {
         progress(done, slots.len());
-        flip_each_bit(&victim, &stored, *slot, row_of(&mut rows, design, victim.map().structure(*slot)));
+        let structure = victim.map().structure(*slot);
+        flip_each_bit(&victim, &stored, (*slot, 0..BITS_PER_LINE), row_of(&mut rows, design, structure));
+        if structure == Structure::Data && victim.map().moved(structure, LineAddr(slot.0)).is_some_and(with_tag) {
+            let row = row_of(&mut rows, design, Structure::Tag);
+            flip_each_bit(&victim, &stored, (*slot, BITS_PER_LINE..CELL_BYTES * 8), row);
+        }
     }
     progress(slots.len(), slots.len());
     let restored = victim.oracle().lines().into_iter().all(|line| verdict(&victim, line, None) == Verdict::Harmless);
@@ -80,8 +86,13 @@ fn small_memory(design: &Design, planted: Planted) -> Victim {
     victim
 }
 
-fn flip_each_bit(victim: &Victim, stored: &Recording, slot: Slot, row: &mut ExhaustiveRow) {
-    for bit in 0..BITS_PER_LINE {
+/// Whether a tag lies with the data.
+fn with_tag((_, bytes): (Slot, Range<usize>)) -> bool {
+    bytes.end > LINE_BYTES
+}
+
+fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range<usize>), row: &mut ExhaustiveRow) {
+    for bit in bits {
         let affected = victim.attacked(|bus| {
             bus.flip(slot, bit);
             bus.affected_lines()
@@ -91,15 +102,16 @@ fn flip_each_bit(victim: &Victim, stored: &Recording, slot: Slot, row: &mut Exha
         row.first_at.entry(ended).or_insert((slot.0, bit));
         *row.histogram.entry(ended).or_default() += 1;
         row.flips += 1;
-        victim.attacked(|bus| stored.get(slot).into_iter().for_each(|content| bus.write(slot, content)));
+        victim.attacked(|bus| stored.get(slot).into_iter().for_each(|content| bus.put(slot, content)));
         victim.flush();
     }
 }
 
 /// Reads a line after a flip; if the flip was in the line itself, the attacker wants exactly that bit to come out flipped.
 fn verdict(victim: &Victim, line: LineAddr, flipped: Option<(Slot, usize)>) -> Verdict {
-    let own =
-        flipped.filter(|(slot, _)| victim.map().place(Structure::Data, line).is_some_and(|(own, _)| own == *slot));
+    let own = flipped.filter(|(slot, bit)| {
+        *bit < BITS_PER_LINE && victim.map().place(Structure::Data, line).is_some_and(|(own, _)| own == *slot)
+    });
     let wish = own.map_or(Wish::None, |(_, bit)| Wish::Flipped(bit));
     victim.oracle().judge(line, &victim.read(line).0, victim.oracle().wished_bytes(line, wish))
 }

@@ -143,8 +143,8 @@ impl Tapped {
     }
 
     /// A write by somebody who uses no protection.
-    pub fn put(&self, slot: Slot, content: &Line) {
-        self.memory.media.borrow_mut().write(self.tap.cell(slot), content);
+    pub fn put(&self, slot: Slot, content: Untrusted) {
+        self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
     }
 }
 

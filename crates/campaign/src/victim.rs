@@ -17,7 +17,7 @@ use protection::media::Media;
 use protection::ownership::{Asker, Owner};
 use protection::planted::Planted;
 use protection::scheme::Scheme;
-use protection::verbs::{Fault, Role, Slot, Verbs};
+use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
 use protection::ways::run_now;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
@@ -163,11 +163,11 @@ impl Victim {
         parts: &Parts,
         seed: u64,
         planted: Planted,
-        image: impl IntoIterator<Item = (Slot, Line)>,
+        image: impl IntoIterator<Item = (Slot, Untrusted)>,
     ) -> Victim {
         let seed = if parts.persistence.exists() { self.seed } else { seed };
         let fresh = Victim::checked_blank(parts, seed, planted);
-        image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, &content));
+        image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, content));
         run_now(fresh.scheme.recover(&fresh.memory, &self.memory.memory().registers()));
         Victim { oracle: self.oracle.clone(), ..fresh }
     }
@@ -183,12 +183,12 @@ impl Victim {
     }
 
     /// A read by somebody whom the design does not protect, such as a hypervisor with a mapping of its own.
-    pub fn unprotected_read(&self, slot: Slot) -> Line {
-        run_now(self.memory.fetch(slot, Role::Data)).examine()
+    pub fn unprotected_read(&self, slot: Slot) -> Untrusted {
+        run_now(self.memory.fetch(slot, Role::Data))
     }
 
     /// A write by somebody whom the design does not protect.
-    pub fn unprotected_write(&self, slot: Slot, content: &Line) {
+    pub fn unprotected_write(&self, slot: Slot, content: Untrusted) {
         self.memory.put(slot, content);
     }
 

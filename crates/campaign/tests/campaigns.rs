@@ -88,7 +88,7 @@ fn with_any_cipher_and_any_code_the_strongest_design_withstands_as_much() {
         };
         let mut design = base.clone();
         design.parts.cipher = cipher;
-        design.parts.mac = MacDesign { code, tag_bits: 64, over, covers };
+        design.parts.mac = MacDesign { code, tag_bits: 64, over, covers, ..MacDesign::default() };
         let options = Options { trials: 20, ..Options::default() };
         let report = attack_design(&design, &options, &mut |_, _| ());
         // Encryption without a version shows what it always shows, and says so.
@@ -180,7 +180,7 @@ fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
     victim.attacked(|bus| bus.flip_place(Structure::Data, LineAddr(40), 0));
     assert!(victim.write(hot, &random.line()).is_some(), "the 128th write finds the flip");
     victim.flush();
-    victim.attacked(|bus| before.slots().for_each(|(slot, content)| bus.write(slot, content)));
+    victim.attacked(|bus| before.slots().for_each(|(slot, content)| bus.put(slot, content)));
     victim.write(bait, &random.line());
     for _ in 0..200 {
         victim.write(hot, &random.line());

@@ -14,7 +14,7 @@ use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over, Part
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::tree::TreeKind;
-use protection::verbs::{Fault, Plaintext, Slot, Verbs};
+use protection::verbs::{Fault, Plaintext, Slot, Untrusted, Verbs};
 use protection::ways::{Explained, Functional, Operation, Receiver, Timed, run_now};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -47,7 +47,7 @@ struct Run {
     /// Of each request, sorted; empty lists where nobody explained.
     operations: Vec<Vec<Operation>>,
     /// At the end.
-    image: Vec<(Slot, Line)>,
+    image: Vec<(Slot, Untrusted)>,
     pad_reuse: bool,
 }
 
@@ -103,8 +103,8 @@ fn tamper(media: &mut Media, which: u64, bit: usize) {
     media.write(slot, &content);
 }
 
-fn image(media: &Media) -> Vec<(Slot, Line)> {
-    media.written_slots().map(|(slot, line)| (slot, *line)).collect()
+fn image(media: &Media) -> Vec<(Slot, Untrusted)> {
+    media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
 }
 
 fn sorted(mut operations: Vec<Operation>) -> Vec<Operation> {
@@ -225,7 +225,7 @@ fn with_others() -> Vec<Parts> {
     .into_iter()
     .map(|(cipher, code, over)| {
         let covers = if code == M::HmacSha256 { vec![Covered::Address, Covered::Counter] } else { vec![] };
-        Parts { cipher, mac: MacDesign { code, tag_bits: 64, over, covers }, ..base.clone() }
+        Parts { cipher, mac: MacDesign { code, tag_bits: 64, over, covers, ..MacDesign::default() }, ..base.clone() }
     })
     .collect()
 }

@@ -105,8 +105,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
     let config = machine.memory_config();
     let channels = MemorySystem::start(&clock, config.clone());
     let witness = Witness { clock: clock.clone(), released: Cell::new(None) };
-    let slots = scheme.layout().total_lines();
-    let memory = Rc::new(TimedMemory::new(&clock, channels.clone(), slots, &machine.engines, true, witness));
+    let shape = scheme.layout().shape();
+    let memory = Rc::new(TimedMemory::new(&clock, channels.clone(), shape, &machine.engines, true, witness));
     let result = Rc::new(RefCell::new(None));
 
     let (outcome, seen) = (result.clone(), memory.clone());

@@ -173,8 +173,8 @@ impl<S: Source + 'static> Bench<S> {
         let pages = Rc::new(RefCell::new(pages));
         let chip = Chip::new(clock, machine, shadow.clone());
         let channels = MemorySystem::start(clock, machine.memory_config());
-        let slots = scheme.layout().total_lines();
-        let memory = Rc::new(TimedMemory::new(clock, channels.clone(), slots, &machine.engines, *ledger, chip.clone()));
+        let shape = scheme.layout().shape();
+        let memory = Rc::new(TimedMemory::new(clock, channels.clone(), shape, &machine.engines, *ledger, chip.clone()));
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         let meters = Meters { chip: chip.clone(), scheme, memory: memory.clone(), channels };
         let ends = Rc::new(Ends::new(cores));

@@ -8,6 +8,7 @@ mod keys;
 mod macs;
 mod persistence;
 
+pub use crate::mac::Place as MacPlace;
 pub use ciphers::CipherChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
 pub use persistence::{Order, PersistenceDesign};
@@ -17,7 +18,7 @@ use self::keys::Purpose;
 use crate::cipher::Told;
 use crate::counter::{Counters, Organisation, Split};
 use crate::layout::{Layout, LayoutReport, Needs};
-use crate::mac::TAGS_PER_LINE;
+use crate::mac::Place;
 use crate::metadata::{Geometry, OnChip};
 use crate::ownership::Ownership;
 use crate::planted::{Bug, Planted};
@@ -150,6 +151,11 @@ impl Parts {
                 self.mac.covers.contains(&Covered::Counter) && uncounted,
                 "mac.covers names the counter, and there are none: set counters = \"sc64\"",
             ),
+            (
+                self.mac.place != Place::Region && self.tree.kind == TreeKind::Merkle,
+                "tree.kind = \"merkle\" covers lines of tags, and with this mac.place there are none: set mac.place = \
+                 \"region\" or tree.kind = \"bonsai\"",
+            ),
         ];
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
             return Err(rule.to_owned());
@@ -158,6 +164,13 @@ impl Parts {
         self.persistence.check(self)?;
         if let Some(rule) = self.mac.broken_rule(self.cipher) {
             return Err(rule.to_owned());
+        }
+        let group = Counters::new(self.counters.organisation(), Planted::NONE).lines_per_group();
+        if !uncounted && !group.is_multiple_of(self.mac.lines) {
+            return Err(format!(
+                "the lines under one tag must share a line of counters, which here is for {group}: set mac.lines = 1 or \
+                 counters = \"sc64\""
+            ));
         }
         let caches = [("counters", self.caches.counters), ("tags", self.caches.tags), ("nodes", self.caches.nodes)];
         caches.into_iter().try_for_each(|(name, size)| self.geometry(name, size).map(drop))
@@ -183,7 +196,7 @@ impl Parts {
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
-            lines_per_tag_line: mac.is_some().then_some(TAGS_PER_LINE),
+            tags: mac.is_some().then_some((self.mac.place, self.mac.lines)),
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;

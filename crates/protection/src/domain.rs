@@ -59,8 +59,8 @@ impl Domain {
     }
 
     /// A line arrives that belongs to no tuple.
-    pub fn store(&mut self, slot: Slot, content: &Line) {
-        self.media.write(slot, content);
+    pub fn store(&mut self, slot: Slot, content: Untrusted) {
+        self.media.store(slot, content);
     }
 
     /// A line of the open tuple arrives.
@@ -79,7 +79,7 @@ impl Domain {
     /// What a slot would read as after a completion: the newest that has arrived.
     pub fn newest(&self, slot: Slot) -> Untrusted {
         match self.open.iter().rfind(|(open, _)| *open == slot) {
-            Some((_, content)) => Untrusted(Some(*content)),
+            Some((_, content)) => (*content).into(),
             None => self.media.read(slot),
         }
     }
@@ -102,7 +102,7 @@ mod tests {
         domain.persist(slot, &[1; 64]);
         domain.complete(&registers(1));
         domain.persist(slot, &[2; 64]);
-        domain.store(other, &[3; 64]);
+        domain.store(other, [3; 64].into());
         assert_eq!(domain.newest(slot).examine(), [2; 64]);
         let (media, kept) = domain.lose_power();
         assert_eq!((media.read(slot).examine(), media.read(other).examine()), ([1; 64], [3; 64]));

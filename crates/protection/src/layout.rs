@@ -9,10 +9,12 @@ mod report;
 
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
+use crate::mac;
+use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::verbs::{Role, Slot};
 use arrayvec::ArrayVec;
-use units::LineAddr;
+use units::{LINE_BYTES, LineAddr};
 
 /// Levels of tree that a layout can hold: as many as binary trees over 1 PB need.
 pub const LEVELS_MAX: usize = 40;
@@ -57,6 +59,8 @@ pub struct Layout {
     leaves: Option<Region>,
     levels: ArrayVec<Region, LEVELS_MAX>,
     root: Option<Root>,
+    tags_with_data: Option<mac::Place>,
+    lines_per_tag: u64,
 }
 
 /// The lines on the chip that vouch for the topmost ones in memory.
@@ -73,8 +77,8 @@ pub struct Root {
 pub struct Needs {
     /// Data lines served by one line of counters.
     pub lines_per_counter_line: Option<u64>,
-    /// Data lines whose tags lie in one line of tags.
-    pub lines_per_tag_line: Option<u64>,
+    /// Where tags lie, and how many data lines each is over.
+    pub tags: Option<(mac::Place, u64)>,
     /// The tree, if there is one.
     pub tree: Option<TreeNeeds>,
 }
@@ -110,11 +114,19 @@ impl Layout {
             leaves: None,
             levels: ArrayVec::new(),
             root: None,
+            tags_with_data: None,
+            lines_per_tag: 1,
         };
         layout.append(Role::Data, data_lines, 1);
         let served = |layout: &mut Layout, role, each| layout.append(role, data_lines.div_ceil(each), each);
         layout.counters = needs.lines_per_counter_line.map(|lines| served(&mut layout, Role::Counter, lines));
-        layout.tags = needs.lines_per_tag_line.map(|lines| served(&mut layout, Role::Tag, lines));
+        if let Some((place, lines)) = needs.tags {
+            layout.lines_per_tag = lines;
+            match place {
+                mac::Place::Region => layout.tags = Some(served(&mut layout, Role::Tag, lines * mac::TAGS_PER_LINE)),
+                mac::Place::Ecc | mac::Place::Beside => layout.tags_with_data = Some(place),
+            }
+        }
         if let Some(tree) = &needs.tree {
             layout.grow(tree)?;
         }
@@ -165,14 +177,31 @@ impl Layout {
         self.regions[0].lines
     }
 
-    /// Lines of everything.
+    /// Slots of everything.
     pub fn total_lines(&self) -> u64 {
         self.regions.last().map_or(0, |last| last.base + last.lines)
     }
 
-    /// Metadata in percent of the data it protects.
+    /// How slots lie on what the memory's channels move.
+    pub fn shape(&self) -> Shape {
+        let behind = if self.tags_with_data == Some(mac::Place::Beside) { mac::TAG_BYTES as u64 } else { 0 };
+        Shape { slots: self.total_lines(), data: self.data_lines(), behind }
+    }
+
+    /// Metadata in ordinary memory in percent of the data it protects.
     pub fn overhead_percent(&self) -> f64 {
-        (self.total_lines() - self.data_lines()) as f64 * 100.0 / self.data_lines() as f64
+        let data = self.data_lines() * LINE_BYTES as u64;
+        (self.shape().byte(Slot(self.total_lines())) - data) as f64 * 100.0 / data as f64
+    }
+
+    /// Whether each tag lies with its data, in the same slot.
+    pub fn tags_with_data(&self) -> bool {
+        self.tags_with_data.is_some()
+    }
+
+    /// Data lines under one tag.
+    pub fn lines_per_tag(&self) -> u64 {
+        self.lines_per_tag
     }
 
     /// The stored levels of the tree, from the one above the counters to the one below the root.
@@ -190,7 +219,7 @@ impl Layout {
         self.counters
     }
 
-    /// The region of tags, if the design keeps any.
+    /// The region of tags, if the design keeps any in one.
     pub fn tags(&self) -> Option<Region> {
         self.tags
     }
@@ -230,7 +259,7 @@ mod tests {
             let leaves = if over_tags { Role::Tag } else { Role::Counter };
             let tree = TreeNeeds { leaves, arities: vec![low, high], root_lines };
             let layout = Layout::new(data_lines, Needs {
-                lines_per_counter_line: Some(64), lines_per_tag_line: Some(8), tree: Some(tree.clone()),
+                lines_per_counter_line: Some(64), tags: Some((mac::Place::Region, 1)), tree: Some(tree.clone()),
             }).unwrap();
             let mut next = 0;
             for region in layout.regions() {
@@ -250,7 +279,7 @@ mod tests {
     #[test]
     fn sixteen_gigabytes_under_sc64_and_a_bonsai_tree_cost_as_much_as_the_arithmetic_says() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
-        let needs = Needs { lines_per_counter_line: Some(64), lines_per_tag_line: Some(8), tree: Some(tree) };
+        let needs = Needs { lines_per_counter_line: Some(64), tags: Some((mac::Place::Region, 1)), tree: Some(tree) };
         let layout = Layout::new((16 << 30) / 64, needs).unwrap();
         // 1/64 counters, 1/8 tags, 1/64 * (1/8 + 1/64 + ...) nodes.
         assert!((layout.overhead_percent() - (1.5625 + 12.5 + 1.5625 / 7.0)).abs() < 0.001);
@@ -260,7 +289,7 @@ mod tests {
     fn a_binary_tree_over_a_petabyte_fits_and_one_over_more_is_refused_with_a_way_out() {
         let laid_out = |data_lines| {
             let tree = Some(TreeNeeds { leaves: Role::Tag, arities: vec![2], root_lines: 1 });
-            Layout::new(data_lines, Needs { lines_per_counter_line: None, lines_per_tag_line: Some(8), tree })
+            Layout::new(data_lines, Needs { lines_per_counter_line: None, tags: Some((mac::Place::Region, 1)), tree })
         };
         assert_eq!(laid_out((1 << 50) / 64).unwrap().levels().len(), LEVELS_MAX);
         assert!(laid_out((1 << 51) / 64).unwrap_err().contains("tree.root_lines"));
@@ -269,7 +298,7 @@ mod tests {
     #[test]
     fn a_report_tells_every_line_in_memory_and_what_one_of_each_kind_serves() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
-        let needs = Needs { lines_per_counter_line: Some(64), lines_per_tag_line: Some(8), tree: Some(tree) };
+        let needs = Needs { lines_per_counter_line: Some(64), tags: Some((mac::Place::Region, 1)), tree: Some(tree) };
         let layout = Layout::new(1 << 16, needs).unwrap();
         let report = layout.report(&[("counters", units::Bytes(256))], 2);
         assert_eq!(report.regions.iter().map(|region| region.lines).sum::<u64>(), layout.total_lines());

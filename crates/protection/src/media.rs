@@ -1,47 +1,138 @@
 //! The memory chips: bytes in slots, within an attacker's reach. A slot that nothing was ever written to is blank.
+//!
+//! Each slot holds a line and may hold 64 bits beside it. Where these are is the memory's [`Shape`]: in the spare bits of
+//! ECC modules, which are wider and send them with the line; or behind the line in ordinary memory, where they push the
+//! next line up, so that lines no longer begin where the channel's do.
+//!
+//! ```text
+//! behind the line:   | line 0 |t| line 1 |t| line 2 |t| ...      slots
+//!                    | 0      | 1      | 2      | 3 ...          what the channel moves at once
+//! ```
 
 use crate::verbs::{Slot, Untrusted};
 use machine::sparse::{Cells, Sparse};
-use units::Line;
+use units::{LINE_BYTES, Line, LineAddr};
+
+/// How slots lie on the lines that the memory's channels move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// How many slots there are.
+    pub slots: u64,
+    /// How many of them, from the first, hold data.
+    pub data: u64,
+    /// Bytes that lie behind each of these in ordinary memory.
+    pub behind: u64,
+}
+
+impl From<u64> for Shape {
+    /// So many slots, each on a line of its own.
+    fn from(slots: u64) -> Shape {
+        Shape { slots, data: slots, behind: 0 }
+    }
+}
+
+impl Shape {
+    /// The first byte of a slot.
+    pub fn byte(&self, slot: Slot) -> u64 {
+        let line = LINE_BYTES as u64;
+        let data = slot.0.min(self.data);
+        let below = data * (line + self.behind);
+        if data == slot.0 && slot.0 < self.data {
+            return below;
+        }
+        below.next_multiple_of(line) + (slot.0 - data) * line
+    }
+
+    /// The lines that the channels move for a slot: one, and another if it does not lie on one.
+    pub fn lines(&self, slot: Slot) -> (LineAddr, Option<LineAddr>) {
+        let line = LINE_BYTES as u64;
+        let first = self.byte(slot);
+        let behind = if slot.0 < self.data { self.behind } else { 0 };
+        let (first, last) = (first / line, (first + line + behind - 1) / line);
+        (LineAddr(first), (last > first).then_some(LineAddr(last)))
+    }
+}
 
 /// The content of a whole memory.
-pub struct Media(Sparse<Cells>);
+pub struct Media {
+    lines: Sparse<Cells>,
+    beside: Sparse<u64>,
+}
 
 impl Media {
     /// A blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
-        Media(Sparse::new(slots))
+        Media { lines: Sparse::new(slots), beside: Sparse::new(slots) }
     }
 
     /// What a slot holds.
     pub fn read(&self, slot: Slot) -> Untrusted {
-        Untrusted(self.0.get(slot.0).map(|cells| cells.0))
+        let beside = self.beside.get(slot.0).copied().unwrap_or(0);
+        self.lines.get(slot.0).map_or(Untrusted::BLANK, |cells| Untrusted::with(cells.0, beside))
     }
 
-    /// Puts bytes into a slot.
+    /// Puts bytes into a slot; what lies beside them stays.
     pub fn write(&mut self, slot: Slot, content: &Line) {
-        self.0.entry(slot.0).0 = *content;
+        self.lines.entry(slot.0).0 = *content;
     }
 
-    /// Puts into a slot what another held; a blank stays blank.
+    /// Puts into a slot what another held, all of it; a blank stays blank.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
-        if let Untrusted(Some(bytes)) = content {
-            self.write(slot, &bytes);
+        if content.is_blank() {
+            return;
+        }
+        self.write(slot, &content.examine());
+        if content.beside() != 0 || self.beside.holds(slot.0) {
+            *self.beside.entry(slot.0) = content.beside();
         }
     }
 
     /// Whether nothing was ever written to a slot.
     pub fn is_blank(&self, slot: Slot) -> bool {
-        !self.0.holds(slot.0)
+        !self.lines.holds(slot.0)
     }
 
     /// All slots that were written to, in order.
     pub fn written_slots(&self) -> impl Iterator<Item = (Slot, &Line)> + '_ {
-        self.0.iter().map(|(slot, cells)| (Slot(slot), &cells.0))
+        self.lines.iter().map(|(slot, cells)| (Slot(slot), &cells.0))
     }
 
     /// Bytes of this process that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
-        self.0.footprint_bytes()
+        self.lines.footprint_bytes() + self.beside.footprint_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, with_tags: bool) {
+            let shape = Shape { slots: data + above, data, behind: if with_tags { 8 } else { 0 } };
+            let mut next = 0_u64;
+            for slot in 0..shape.slots {
+                let (first, last) = (shape.byte(Slot(slot)), shape.lines(Slot(slot)));
+                prop_assert_eq!(first, if slot == data { next.next_multiple_of(64) } else { next });
+                next = first + 64 + if slot < data { shape.behind } else { 0 };
+                prop_assert_eq!(last.0.0, first / 64);
+                prop_assert_eq!(last.1.unwrap_or(last.0).0, (next - 1) / 64);
+                // A line and its tag never fit one line; anything else never needs two.
+                prop_assert_eq!(last.1.is_some(), with_tags && slot < data);
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_beside_a_line_moves_with_it_and_stays_when_only_the_line_is_written() {
+        let mut media = Media::new(9);
+        media.store(Slot(3), Untrusted::with([1; 64], 77));
+        media.store(Slot(4), media.read(Slot(3)));
+        media.write(Slot(3), &[2; 64]);
+        assert_eq!((media.read(Slot(3)).beside(), media.read(Slot(4)).beside()), (77, 77));
+        media.store(Slot(3), [5; 64].into());
+        assert_eq!(media.read(Slot(3)), [5; 64].into());
     }
 }

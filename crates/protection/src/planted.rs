@@ -98,6 +98,8 @@ bugs! {
     MorphableNextBlockOnly,
     /// Re-encryption takes what it finds in memory without checking it.
     ReencryptionTrustsMemory,
+    /// A write under a tag over several lines takes the others as it finds them.
+    OthersUnchecked,
     /// Re-encryption leaves the first line of the group as it was.
     RenewalSkipsFirst,
     /// Re-encryption encrypts under the old counters again.

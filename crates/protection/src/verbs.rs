@@ -52,18 +52,43 @@ impl fmt::Display for Role {
 }
 
 /// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Untrusted(pub(crate) Option<Line>);
+///
+/// Beside each line there are 64 bits more, where a design that wants to keeps the line's tag. They move with the line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Untrusted {
+    line: Option<Line>,
+    beside: u64,
+}
 
 impl Untrusted {
+    /// What a slot holds that nothing was ever written to.
+    pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: 0 };
+
+    /// A line, and what lies beside it.
+    pub fn with(line: Line, beside: u64) -> Untrusted {
+        Untrusted { line: Some(line), beside }
+    }
+
     /// The bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
     pub fn examine(&self) -> Line {
-        self.0.unwrap_or(ZERO_LINE)
+        self.line.unwrap_or(ZERO_LINE)
+    }
+
+    /// What lies beside the line; zero where nothing does.
+    pub fn beside(&self) -> u64 {
+        self.beside
     }
 
     /// Whether nothing was ever written there.
     pub fn is_blank(&self) -> bool {
-        self.0.is_none()
+        self.line.is_none()
+    }
+}
+
+impl From<Line> for Untrusted {
+    /// A line with nothing beside it.
+    fn from(line: Line) -> Untrusted {
+        Untrusted::with(line, 0)
     }
 }
 
@@ -144,7 +169,7 @@ pub trait Verbs {
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
     fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
-        self.store(slot, role, Untrusted(Some(*content)))
+        self.store(slot, role, (*content).into())
     }
     /// Waits until all that was persisted is in the persistence domain. Where the queue is a part of it, what was accepted
     /// is.

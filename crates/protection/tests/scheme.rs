@@ -1,12 +1,13 @@
 //! Does the one text do what a plain memory does, in every way to run?
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, PersistenceDesign,
 };
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::Scheme;
 use casemate_protection::tree::{TreeDesign, TreeKind, Update};
-use casemate_protection::ways::{Functional, run_now};
+use casemate_protection::verbs::Role;
+use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use units::{Bytes, LineAddr};
@@ -26,7 +27,7 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
     Parts {
         cipher,
         counters,
-        mac: MacDesign { code, tag_bits: 56, over, covers },
+        mac: MacDesign { code, tag_bits: 56, over, covers, ..MacDesign::default() },
         tree: tree.into(),
         ownership: Ownership::None,
         caches: TINY,
@@ -36,6 +37,12 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
 
 fn over_plaintext(mut parts: Parts) -> Parts {
     parts.mac.over = Over::Plaintext;
+    parts
+}
+
+/// With tags lying there, each over so many lines.
+fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
+    (parts.mac.place, parts.mac.lines) = (place, lines);
     parts
 }
 
@@ -87,6 +94,15 @@ fn compositions() -> Vec<Parts> {
         parts(C::TdesCbc, N::None, M::HmacSha512, T::None),
         parts(C::Aes128Ecb, N::None, M::Cmac, T::None),
         parts(C::TdesEcb, N::None, M::None, T::None),
+        tags(parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 1, Lazy)), MacPlace::Ecc, 1),
+        tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), MacPlace::Ecc, 1),
+        tags(parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai), MacPlace::Beside, 1),
+        tags(parts(C::Aes128Counter, N::Sc64, M::CbcMac, T::Bonsai), MacPlace::Beside, 1),
+        tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), MacPlace::Region, 4),
+        tags(parts(C::Aes128Gcm, N::Sc128, M::Gmac, T::Bonsai), MacPlace::Region, 2),
+        tags(parts(C::Aes128Counter, N::Morphable, M::Cmac, T::Bonsai), MacPlace::Region, 4),
+        tags(parts(C::Aes128Cbc, N::None, M::HmacSha256, T::None), MacPlace::Region, 2),
+        tags(parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 8, Lazy)), MacPlace::Region, 4),
     ]
 }
 
@@ -226,6 +242,59 @@ fn what_only_one_key_of_the_authentication_breaks_is_refused_with_a_way_out() {
 }
 
 #[test]
+fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    let bonsai = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
+    for (parts, remedy) in [
+        (tags(bonsai.clone(), P::Ecc, 4), "mac.place = \"region\""),
+        (tags(bonsai.clone(), P::Beside, 2), "mac.place = \"region\""),
+        (tags(bonsai.clone(), P::Region, 3), "1, 2 or 4"),
+        (tags(bonsai.clone(), P::Region, 0), "1, 2 or 4"),
+        (tags(over_plaintext(bonsai.clone()), P::Region, 2), "mac.over = \"ciphertext\""),
+        (tags(parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai), P::Region, 2), "mac.lines = 1"),
+        (tags(parts(C::Aes128Counter, N::Sc64, M::SgxCw, T::Bonsai), P::Region, 4), "mac.code = \"gmac\""),
+        (tags(parts(C::Aes128Xts, N::None, M::Cmac, T::Merkle), P::Ecc, 1), "tree.kind = \"bonsai\""),
+        (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Beside, 1), "leave mac.place out"),
+        (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Region, 4), "leave mac.lines out"),
+    ] {
+        let refusal = parts.check().unwrap_err();
+        assert!(refusal.contains(remedy), "{refusal}");
+    }
+    let mut long = tags(bonsai, P::Ecc, 1);
+    long.mac.tag_bits = 72;
+    assert!(long.check().unwrap_err().contains("between 8 and 64"));
+}
+
+#[test]
+fn the_place_of_tags_decides_what_an_access_moves() {
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    let moved = |place, lines| {
+        let scheme = tags(parts(C::Aes128Xts, N::None, M::Cmac, T::None), place, lines).build(LINES, 1).unwrap();
+        let memory = Explained::new(Functional::new(scheme.layout().total_lines()));
+        let count = |access: &dyn Fn()| {
+            access();
+            let operations = memory.take_operations();
+            run_now(scheme.flush(&memory));
+            memory.take_operations();
+            let of = |wanted: fn(&Operation) -> bool| operations.iter().filter(|operation| wanted(operation)).count();
+            (
+                of(|operation| matches!(operation, Operation::Fetch(Role::Data, _))),
+                of(|operation| matches!(operation, Operation::Fetch(Role::Tag, _))),
+                of(|operation| matches!(operation, Operation::Mac)),
+            )
+        };
+        let write = count(&|| run_now(scheme.write(&memory, LineAddr(9), &[1; 64])));
+        (write, count(&|| run_now(scheme.read(&memory, LineAddr(9)))))
+    };
+    assert_eq!(moved(P::Region, 1), ((0, 1, 1), (1, 1, 1)));
+    assert_eq!(moved(P::Ecc, 1), ((0, 0, 1), (1, 0, 1)));
+    assert_eq!(moved(P::Beside, 1), ((0, 0, 1), (1, 0, 1)));
+    // A write checks all lines under the tag, then makes a new one over all.
+    assert_eq!(moved(P::Region, 2), ((2, 1, 4), (2, 1, 2)));
+    assert_eq!(moved(P::Region, 4), ((4, 1, 8), (4, 1, 4)));
+}
+
+#[test]
 fn weak_choices_are_named() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let weak = |parts: Parts| parts.weaknesses();
@@ -241,6 +310,10 @@ fn weak_choices_are_named() {
     );
     // 56 bits are 14 for each of four chunks.
     assert_eq!(weak(parts(C::Aes128OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai)), ["short tag"]);
+    let mut in_ecc = tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), MacPlace::Ecc, 1);
+    assert_eq!(weak(in_ecc.clone()), [""; 0]);
+    in_ecc.mac.tag_bits = 64;
+    assert_eq!(weak(in_ecc), ["no ECC bits left to correct errors"]);
     assert_eq!(
         weak(over_plaintext(parts(C::Aes128Counter, N::Sc64, M::Sha3, T::Bonsai))),
         ["equal plaintexts have equal tags"]

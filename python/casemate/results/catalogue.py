@@ -64,6 +64,10 @@ class MacDesign(Result):
     """What of a line it is computed over."""
     covers: tuple[Literal["address", "counter"], ...]
     """What a code without a nonce covers beside the line; one with a nonce always covers address and counter."""
+    place: Literal["region", "ecc", "beside"]
+    """Where tags lie: in a region of their own, in the ECC bits of their line, or behind it."""
+    lines: int
+    """Lines under one tag."""
 
 
 class CacheDesign(Result):

@@ -141,7 +141,7 @@ class Traffic(Result):
     counters: int
     """Of counters."""
     tags: int
-    """Of tags."""
+    """Of tags. Where they lie behind their data, what is moved for data beyond a line."""
     nodes: int
     """Of tree nodes."""
     owners: int

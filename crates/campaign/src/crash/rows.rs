@@ -109,8 +109,9 @@ fn pad_reuse(history: &History, dead: &DeadMemory, seed: u64) -> Case {
 fn known_pairs(history: &History, dead: &DeadMemory, revival: &Revival, line: LineAddr) -> Vec<(Line, Line)> {
     let slot = Slot(line.0);
     let before = history.before.get(&line).zip(history.memory.get(slot));
-    let at_the_end = revival.read(line).released.zip(dead.image.get(slot).copied());
-    before.map(|(text, cipher)| (*text, *cipher)).into_iter().chain(at_the_end).collect()
+    let at_the_end = revival.read(line).released.zip(dead.image.get(slot));
+    let before = before.map(|(text, stored)| (*text, stored));
+    before.into_iter().chain(at_the_end).map(|(text, stored)| (text, stored.examine())).collect()
 }
 
 fn xor(one: &Line, other: &Line) -> Line {

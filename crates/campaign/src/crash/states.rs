@@ -12,7 +12,6 @@ use protection::media::Media;
 use protection::verbs::Untrusted;
 use protection::ways::Operation;
 use std::collections::BTreeSet;
-use units::Line;
 use units::random::Random;
 
 /// Subsets tried at one point.
@@ -84,7 +83,7 @@ fn on_its_way(operations: &[Operation]) -> Vec<usize> {
     let fence = operations.iter().rposition(|operation| matches!(operation, Operation::Fence)).unwrap_or(0);
     let open = |(index, operation): &(usize, &Operation)| match operation {
         Operation::Persist(..) => *index >= fence,
-        Operation::Store(_, _, content) => content.is_some(),
+        Operation::Store(_, _, content) => !content.is_blank(),
         _ => false,
     };
     operations.iter().enumerate().filter(open).map(|(index, _)| index).collect()
@@ -102,13 +101,13 @@ fn replay(
         let fate = on_its_way.binary_search(&index).map_or(1, |place| fates[place]);
         match operation {
             Operation::Persist(_, slot, content) => {
-                if let Some(content) = arrived(fate, domain.newest(*slot), content) {
-                    domain.persist(*slot, &content);
+                if let Some(content) = arrived(fate, domain.newest(*slot), (*content).into()) {
+                    domain.persist(*slot, &content.examine());
                 }
             }
-            Operation::Store(_, slot, Some(content)) => {
-                if let Some(content) = arrived(fate, domain.newest(*slot), content) {
-                    domain.store(*slot, &content);
+            Operation::Store(_, slot, content) if !content.is_blank() => {
+                if let Some(content) = arrived(fate, domain.newest(*slot), *content) {
+                    domain.store(*slot, content);
                 }
             }
             Operation::Complete(registers) => domain.complete(registers),
@@ -118,25 +117,26 @@ fn replay(
     domain.lose_power()
 }
 
-/// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive.
-fn arrived(fate: u64, old: Untrusted, new: &Line) -> Option<Line> {
+/// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. What lies beside the line is
+/// its last word.
+fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     let is_new: fn(usize) -> bool = match fate {
         0 => return None,
-        1 => return Some(*new),
+        1 => return Some(new),
         2 => |word| word < 4,
         _ => |word| word % 2 == 0,
     };
-    let mut torn = old.examine();
+    let (mut torn, sent) = (old.examine(), new.examine());
     for word in (0..8).filter(|word| is_new(*word)) {
-        torn[word * 8..word * 8 + 8].copy_from_slice(&new[word * 8..word * 8 + 8]);
+        torn[word * 8..word * 8 + 8].copy_from_slice(&sent[word * 8..word * 8 + 8]);
     }
-    Some(torn)
+    Some(Untrusted::with(torn, if is_new(8) { new.beside() } else { old.beside() }))
 }
 
 /// Whether an operation changes what a loss of power leaves behind.
 pub fn changes_memory(operation: &Operation) -> bool {
     match operation {
-        Operation::Store(_, _, content) => content.is_some(),
+        Operation::Store(_, _, content) => !content.is_blank(),
         Operation::Persist(..) | Operation::Fence | Operation::Complete(_) => true,
         _ => false,
     }

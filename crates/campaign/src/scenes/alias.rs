@@ -8,7 +8,7 @@ use super::{Ended, Stage};
 use crate::bus::Recording;
 use crate::oracle::Wish;
 use crate::tap::Alias;
-use protection::verbs::Slot;
+use protection::verbs::{Slot, Untrusted};
 use systems::Verdict;
 use units::LineAddr;
 
@@ -20,13 +20,13 @@ pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
     stage.victim.tap().connect(Alias::Ghost);
     let found = check_at_power_on(&stage, target);
     let recorded = stage.victim.attacked(|bus| bus.record());
-    let ghosts: Vec<(Slot, units::Line)> = recorded
+    let ghosts: Vec<(Slot, Untrusted)> = recorded
         .slots()
         .map(|(slot, _)| stage.victim.tap().ghost(slot))
         .map(|ghost| (ghost, stage.victim.unprotected_read(ghost)))
         .collect();
     let quiet = stage.writes_through(target);
-    ghosts.iter().for_each(|(ghost, content)| stage.victim.unprotected_write(*ghost, content));
+    ghosts.iter().for_each(|(ghost, content)| stage.victim.unprotected_write(*ghost, *content));
     Some(judged(&stage, target, quiet, found))
 }
 
@@ -50,10 +50,10 @@ pub fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
 fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
     let (slot, ghost) = (Slot(line.0), stage.victim.tap().ghost(Slot(line.0)));
     let before = stage.victim.unprotected_read(slot);
-    let pattern = before.map(|byte| !byte);
-    stage.victim.unprotected_write(slot, &pattern);
+    let pattern = Untrusted::with(before.examine().map(|byte| !byte), before.beside());
+    stage.victim.unprotected_write(slot, pattern);
     let found = stage.victim.unprotected_read(ghost) == pattern;
-    stage.victim.unprotected_write(slot, &before);
+    stage.victim.unprotected_write(slot, before);
     found
 }
 

@@ -54,7 +54,7 @@ fn decayed(image: &Recording, percent: u64, random: &mut Random) -> Vec<(u64, Li
     image
         .slots()
         .map(|(slot, line)| {
-            let mut left = *line;
+            let mut left = line.examine();
             left.iter_mut().for_each(|byte| *byte = decay(byte));
             (slot.0, left)
         })

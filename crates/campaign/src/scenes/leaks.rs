@@ -26,7 +26,7 @@ fn look(victim: &Victim, line: LineAddr) -> Sight {
     let tag = victim.map().place(Structure::Tag, line);
     victim.attacked(|bus| Sight {
         data: bus.read_place(Structure::Data, line),
-        tag: tag.map(|(slot, bytes)| bus.read(slot)[bytes].to_vec()),
+        tag: tag.map(|(slot, bytes)| bus.read_cell(slot)[bytes].to_vec()),
     })
 }
 

@@ -61,8 +61,8 @@ fn sealed_after_boot(stage: &Stage<'_>, target: LineAddr, content: &Line) -> Opt
 
 fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u64> {
     let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
-    let line = victim.attacked(|bus| bus.read(slot));
-    Some(line[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u64::from(*byte)))
+    let cell = victim.attacked(|bus| bus.read_cell(slot));
+    Some(cell[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u64::from(*byte)))
 }
 
 /// Changes the ciphertext by what the plaintext is to change by, and the tag by what that does to the hash.

@@ -30,9 +30,9 @@ pub fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Copies what belongs to a line from the neighbour's memory into the victim's.
 fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) {
-    let foreign = from.attacked(|bus| bus.read_place(structure, line));
-    if let (Some(content), Some((slot, bytes))) = (foreign, to.map().place(structure, line)) {
-        to.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &content[bytes]));
+    if let Some((slot, bytes)) = to.map().moved(structure, line) {
+        let foreign = from.attacked(|bus| bus.read_cell(slot));
+        to.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &foreign[bytes]));
     }
 }
 
@@ -45,7 +45,7 @@ pub fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let blanked = stage.random.below(2) == 1;
     let map = stage.victim.map();
     let is_kept = |slot| !blanked || matches!(map.structure(slot), Structure::Data | Structure::Tag);
-    let chosen = image.slots().map(|(slot, content)| (slot, if is_kept(slot) { *content } else { ZERO_LINE }));
+    let chosen = image.slots().map(|(slot, content)| (slot, if is_kept(slot) { content } else { ZERO_LINE.into() }));
     stage.victim = stage.victim.restarted(stage.parts, stage.seed ^ OTHER_KEYS, stage.planted, chosen);
     Some(Ended::new(stage.worst_read(target, Wish::None), target))
 }

@@ -29,7 +29,7 @@ pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
         let word = bytes[..8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         stage.victim.read(LineAddr(word % DATA_LINES))
     });
-    let wish = if slot.0 == target.0 { Wish::Flipped(bit) } else { Wish::None };
+    let wish = if slot.0 == target.0 && bit < LINE_BYTES * 8 { Wish::Flipped(bit) } else { Wish::None };
     let wished = stage.victim.oracle().wished_bytes(target, wish);
     let verdict = stage.victim.oracle().judge(target, &answer, wished);
     let ended = Ended::new(verdict, target).counting("released before the verdict", u64::from(early));

@@ -45,8 +45,8 @@ impl<R: Receiver> Machine<R> {
         let scheme = Rc::new(parts.build(DATA_LINES, seed).unwrap());
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
-        let slots = scheme.layout().total_lines();
-        let memory = TimedMemory::new(executor.clock(), channel, slots, &engines(), true, receiver);
+        let shape = scheme.layout().shape();
+        let memory = TimedMemory::new(executor.clock(), channel, shape, &engines(), true, receiver);
         Machine { executor, memory: Rc::new(memory), scheme }
     }
 

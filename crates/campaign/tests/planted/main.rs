@@ -15,6 +15,7 @@ mod counters;
 mod forests;
 mod losses;
 mod owners;
+mod places;
 mod trees;
 mod version_trees;
 
@@ -90,6 +91,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(version_trees::BUGS)
         .chain(forests::BUGS)
         .chain(owners::BUGS)
+        .chain(places::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

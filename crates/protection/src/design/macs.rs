@@ -2,7 +2,7 @@
 
 use super::ciphers::CipherChoice;
 use super::keys::{Keys, Purpose};
-use crate::mac::{Coverage, Mac};
+use crate::mac::{Coverage, GROUP_MAX, Mac, Place};
 use crate::planted::{Bug, Planted};
 use crypto::{
     Aes128, Aes256, CbcMac, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3, OcbChunks,
@@ -10,6 +10,9 @@ use crypto::{
 };
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
+
+/// Of the 64 bits beside a line in ECC modules, those that single errors take to be corrected and double ones to be found.
+const SEC_DED_BITS: u32 = 8;
 
 /// The shortest tag, or share of one, that is not called short.
 const SHORT_TAG_BITS: u32 = 32;
@@ -78,6 +81,16 @@ pub struct MacDesign {
     /// What a code without a nonce covers beside the line.
     #[serde(default)]
     pub covers: Vec<Covered>,
+    /// Where tags lie.
+    #[serde(default)]
+    pub place: Place,
+    /// Lines under one tag: 1, 2 or 4.
+    #[serde(default = "one")]
+    pub lines: u64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 fn default_tag_bits() -> u32 {
@@ -86,8 +99,14 @@ fn default_tag_bits() -> u32 {
 
 impl Default for MacDesign {
     fn default() -> MacDesign {
-        let over = Over::default();
-        MacDesign { code: MacChoice::None, tag_bits: default_tag_bits(), over, covers: Vec::new() }
+        MacDesign {
+            code: MacChoice::None,
+            tag_bits: default_tag_bits(),
+            over: Over::default(),
+            covers: Vec::new(),
+            place: Place::default(),
+            lines: one(),
+        }
     }
 }
 
@@ -136,7 +155,40 @@ impl MacDesign {
                 self.over == Over::Plaintext && self.code == M::None,
                 "mac.over says what a tag is over, and there is none: set mac.code = \"gmac\" or leave mac.over out",
             ),
-            (!(8..=64).contains(&self.tag_bits), "mac.tag_bits must lie between 8 and 64"),
+            (
+                !(8..=64).contains(&self.tag_bits),
+                "mac.tag_bits must lie between 8 and 64: that is what a line of tags, ECC modules and data with its tag have \
+                 room for",
+            ),
+            (
+                self.place != Place::Region && self.code == M::None,
+                "mac.place says where tags lie, and there are none: set mac.code = \"gmac\" or leave mac.place out",
+            ),
+            (![1, 2, GROUP_MAX as u64].contains(&self.lines), "mac.lines must be 1, 2 or 4"),
+        ];
+        let grouped = if self.lines > 1 { self.rule_of_groups() } else { None };
+        rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule).or(grouped)
+    }
+
+    /// The rule that one tag over several lines breaks, if any.
+    fn rule_of_groups(&self) -> Option<&'static str> {
+        use MacChoice as M;
+        let rules = [
+            (self.code == M::None, "mac.lines says what a tag is over, and there is none: leave mac.lines out"),
+            (
+                self.place != Place::Region,
+                "mac.lines above 1 saves lines of tags, and with this mac.place there are none to save; several lines have \
+                 room for several tags: set mac.lines = 1 or mac.place = \"region\"",
+            ),
+            (
+                self.over == Over::Plaintext,
+                "mac.lines above 1 with mac.over = \"plaintext\" would decrypt every line to check one: set mac.lines = 1 or \
+                 mac.over = \"ciphertext\"",
+            ),
+            (
+                self.code == M::SgxCw,
+                "mac.code = \"sgx-cw\" has a key for the words of one line: set mac.lines = 1 or mac.code = \"gmac\"",
+            ),
         ];
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
@@ -168,7 +220,7 @@ impl MacDesign {
             counter: self.has_nonce() || self.covers.contains(&Covered::Counter),
             plaintext: self.over == Over::Plaintext,
         };
-        Some(Mac::new(code, self.tag_bits, coverage, planted))
+        Some(Mac::new(code, self.tag_bits, coverage, planted).placed(self.place, self.lines))
     }
 
     /// What a reviewer would object to.
@@ -182,6 +234,7 @@ impl MacDesign {
             (exists && self.tag_bits / chunks < SHORT_TAG_BITS, "short tag"),
             (exists && self.over == Over::Plaintext && !versioned, "equal plaintexts have equal tags"),
             (self.code == M::HmacSha1, "SHA-1"),
+            (self.place == Place::Ecc && self.tag_bits > 64 - SEC_DED_BITS, "no ECC bits left to correct errors"),
         ];
         weak.into_iter().filter_map(|(is, word)| is.then_some(word))
     }

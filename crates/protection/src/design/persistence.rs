@@ -7,7 +7,7 @@
 //! ```
 
 use super::{CounterChoice, Parts};
-use crate::mac::TAGS_PER_LINE;
+use crate::mac::{Place, TAGS_PER_LINE};
 use crate::ownership::Ownership;
 use crate::tree::TreeKind;
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,13 @@ impl PersistenceDesign {
             return Err(
                 "persistence.order keeps one root in its register and not a forest of them: leave tree.forest out, or \
                         persistence"
+                    .to_owned(),
+            );
+        }
+        if parts.mac.place != Place::Region || parts.mac.lines > 1 {
+            return Err(
+                "persistence.order keeps a tag for each line, in a region of their own: leave mac.place and mac.lines \
+                        out, or persistence"
                     .to_owned(),
             );
         }

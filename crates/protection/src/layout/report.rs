@@ -1,7 +1,8 @@
 //! The layout as people read it: who lives where, what it costs, and what is on the chip.
 
 use super::{Layout, Region};
-use crate::verbs::Role;
+use crate::mac::Place;
+use crate::verbs::{Role, Slot};
 use serde::Serialize;
 use units::{Bytes, LINE_BYTES};
 
@@ -14,7 +15,7 @@ pub struct RegionReport {
     pub level: Option<u8>,
     /// Its first byte.
     pub start: u64,
-    /// Its lines.
+    /// Its lines; of data with tags behind them, the lines of data.
     pub lines: u64,
     /// Its bytes.
     pub bytes: u64,
@@ -74,14 +75,22 @@ impl Layout {
     }
 
     fn region_report(&self, region: &Region) -> RegionReport {
+        let shape = self.shape();
+        let start = shape.byte(region.slot(0));
+        let bytes = shape.byte(Slot(region.base + region.lines)) - start;
+        let with = match self.tags_with_data.filter(|_| region.role == Role::Data) {
+            Some(Place::Ecc) => " (tags in its ECC)",
+            Some(Place::Beside) => " and tags",
+            Some(Place::Region) | None => "",
+        };
         RegionReport {
-            role: region.role.to_string(),
+            role: format!("{}{with}", region.role),
             level: if let Role::Node(level) = region.role { Some(level) } else { None },
-            start: region.base * LINE_BYTES as u64,
+            start,
             lines: region.lines,
-            bytes: region.lines * LINE_BYTES as u64,
+            bytes,
             serves: region.serves,
-            percent: region.lines as f64 * 100.0 / self.data_lines() as f64,
+            percent: bytes as f64 * 100.0 / (self.data_lines() * LINE_BYTES as u64) as f64,
         }
     }
 }

@@ -1,13 +1,34 @@
 //! Authentication of data lines: which code, over what.
 //!
 //! # Contract
-//! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] was told to cover. Tags lie eight to a line in a
-//! region of their own.
+//! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] was told to cover. It is over one
+//! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
+//! each with its line.
 
 use crate::counter::Counter;
 use crate::planted::{Bug, Planted, without_last_block};
+use arrayvec::ArrayVec;
 use crypto::{LineMac, Nonce};
+use serde::{Deserialize, Serialize};
 use units::{Line, LineAddr};
+
+/// The most lines under one tag.
+pub const GROUP_MAX: usize = 4;
+
+/// Where tags lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// In a region of their own, eight to a line; through a cache of tags.
+    #[default]
+    Region,
+    /// Each with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018): they come and go with the
+    /// line and cost no time.
+    Ecc,
+    /// Each behind its line in ordinary memory: the line takes 8 bytes more and no longer lies on one line of the channel,
+    /// which moves two.
+    Beside,
+}
 
 /// Bytes that a tag takes in memory, whatever its length.
 pub const TAG_BYTES: usize = 8;
@@ -30,13 +51,36 @@ pub struct Mac {
     code: Box<dyn LineMac>,
     bits: u32,
     coverage: Coverage,
+    place: Place,
+    group: u64,
     planted: Planted,
 }
 
 impl Mac {
-    /// A code, cut to this many bits, over what `coverage` says.
+    /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code, bits, coverage, planted }
+        Mac { code, bits, coverage, place: Place::Region, group: 1, planted }
+    }
+
+    /// The same, with tags lying there, each over so many lines.
+    pub fn placed(self, place: Place, group: u64) -> Mac {
+        Mac { place, group, ..self }
+    }
+
+    /// Whether each tag lies with its line.
+    pub fn travels(&self) -> bool {
+        self.place != Place::Region
+    }
+
+    /// Lines under one tag.
+    pub fn group(&self) -> u64 {
+        self.group
+    }
+
+    /// The index of the line that holds a data line's tag, and the tag's position in it.
+    pub fn entry_of(&self, line: LineAddr) -> (u64, usize) {
+        let tag = line.0 / self.group;
+        (tag / TAGS_PER_LINE, (tag % TAGS_PER_LINE) as usize)
     }
 
     /// Whether the tag is over the plaintext, so that a line must be decrypted before it can be checked.
@@ -53,17 +97,33 @@ impl Mac {
     pub fn tag(&self, line: LineAddr, counter: Counter, text: &Line) -> u64 {
         #[cfg(test)]
         crate::performed::mac();
+        let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
+        let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
+        self.code.tag(&self.nonce(line, counter), text, bits)
+    }
+
+    /// The tag of a group of lines, each with its version and with what of it the tag is over.
+    ///
+    /// # Panics
+    /// If the code takes one line only, which designs are checked for.
+    pub fn tag_of_group(&self, lines: &[(LineAddr, Counter, Line)]) -> u64 {
+        #[cfg(test)]
+        lines.iter().for_each(|_| crate::performed::mac());
+        let named = lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text));
+        let named: ArrayVec<(Nonce, Line), GROUP_MAX> = named.collect();
+        let tag = self.code.tag_over(&named, self.bits);
+        tag.unwrap_or_else(|| unreachable!("a design with such a code has one tag for each line"))
+    }
+
+    fn nonce(&self, line: LineAddr, counter: Counter) -> Nonce {
         let address = self.coverage.address && !self.planted.has(Bug::TagWithoutAddress);
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
         let line = if address { line } else { LineAddr(0) };
         let counter = if version { counter } else { Counter::default() };
         let line = if self.planted.has(Bug::TagAddressTruncated) { LineAddr(line.0 % 64) } else { line };
-        let line = if self.planted.has(Bug::TagNamesLineOfTags) { LineAddr(place(line).0) } else { line };
+        let line = if self.planted.has(Bug::TagNamesLineOfTags) { LineAddr(self.entry_of(line).0) } else { line };
         let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
-        let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
-        let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
-        let nonce = Nonce::new(line, counter.0);
-        self.code.tag(&nonce, text, bits)
+        Nonce::new(line, counter.0)
     }
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.
@@ -84,11 +144,6 @@ impl Mac {
     pub fn bits(&self) -> u32 {
         self.bits
     }
-}
-
-/// The index of the line that holds a data line's tag, and the tag's position in it.
-pub fn place(line: LineAddr) -> (u64, usize) {
-    (line.0 / TAGS_PER_LINE, (line.0 % TAGS_PER_LINE) as usize)
 }
 
 /// A tag out of a line of tags; also how tree nodes hold the tags of their children.

@@ -6,8 +6,9 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! How metadata comes to the chip is in [`walk`], how it leaves in [`update`], which of it stays for good in [`forest`],
-//! what follows an overflow in [`renew`]; how writes outlive a loss of power in [`persist`], and how memory comes back in
+//! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
+//! stays for good in [`forest`], what follows an overflow in [`renew`]; what one tag over several lines asks for is in
+//! [`grouped`]; how writes outlive a loss of power in [`persist`], and how memory comes back in
 //! [`recover`]. Who may ask at all is in [`owner`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
@@ -17,8 +18,10 @@
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod forest;
+mod grouped;
 mod owner;
 mod persist;
+mod read;
 mod recover;
 mod renew;
 mod update;
@@ -29,19 +32,17 @@ use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::media::Media;
 use crate::metadata::{CacheCounters, OnChip};
 use crate::ownership::Asker;
-use crate::planted::{Bug, Planted};
+use crate::planted::Planted;
 use crate::tree::Tree;
-use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crypto::Nonce;
+use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
+use grouped::{Others, Version};
 use sim::join;
 use sim::lock::Mode;
-use std::cell::{Cell, RefCell};
-use std::future::Future;
+use std::cell::RefCell;
 use units::random::Random;
-use units::{Line, LineAddr, ZERO_LINE};
+use units::{Line, LineAddr};
 
 /// A composition of parts, with its state on the chip.
 pub struct Scheme {
@@ -104,47 +105,6 @@ impl Scheme {
         self.finish(verbs, outcome).await;
     }
 
-    /// Puts a line that the machine started with into memory, under the counter that it has now. It takes no time: it is
-    /// the state that booting left behind, made when it is first needed. The line's locks must be held.
-    fn install(&self, media: &mut Media, line: LineAddr, plaintext: &Line) -> Option<Nonce> {
-        let counter = self.counter_without_asking(media, line);
-        let ciphertext = self.cipher.seal(line, counter, plaintext);
-        media.write(self.layout.data_slot(line), &ciphertext);
-        if let (Some(mac), Some(slot)) = (&self.mac, self.tag_slot(line)) {
-            let tag = mac.tag(line, counter, mac.covered(plaintext, &ciphertext));
-            let position = mac::place(line).1;
-            let mut stored = media.read(slot).examine();
-            mac::set_entry(&mut stored, position, tag);
-            media.write(slot, &stored);
-            if let Some(tags) = self.chip.borrow_mut().edit(Role::Tag, slot) {
-                mac::set_entry(tags, position, tag);
-            }
-        }
-        self.cipher.nonce(line, counter)
-    }
-
-    /// Makes what booting left behind for a line. A tag that the tree covers is put there on the chip, so that its parent
-    /// learns of it.
-    async fn boot<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        if self.tree.as_ref().is_some_and(|tree| tree.covers(Role::Tag)) && verbs.boots(line) {
-            self.stored_tag(verbs, line).await?;
-        }
-        verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
-        Ok(())
-    }
-
-    async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
-        let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
-        self.admit(verbs, line, asker).await?;
-        let _group = self.lock_group(verbs, line, Mode::Shared).await;
-        self.boot(verbs, line).await?;
-        let (stored, counter, tag) =
-            join!(self.ciphertext(verbs, line), self.counter_and_pad(verbs, line), self.stored_tag(verbs, line),);
-        let ((counter, pad), tag) = (counter?, tag?);
-        let opened = self.check_and_open(verbs, line, counter, pad, stored, tag).await;
-        opened.map(|plaintext| verbs.release(line, plaintext))
-    }
-
     async fn try_write<V: Verbs>(
         &self,
         verbs: &V,
@@ -155,89 +115,16 @@ impl Scheme {
         if self.persistence.exists() {
             return self.write_durably(verbs, line, plaintext).await;
         }
-        let _line = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+        let _line = self.lock_line(verbs, line).await;
         self.admit(verbs, line, asker).await?;
-        let (counter, _group) = self.next_version(verbs, line).await?;
+        let (counter, _group, others) = if self.layout.lines_per_tag() == 1 {
+            self.next_version(verbs, line).await?
+        } else {
+            self.next_version_of_grouped(verbs, line).await?
+        };
         let (stored, raised) =
-            join!(self.seal_and_store(verbs, line, counter, plaintext), self.raise_counter(verbs, line));
+            join!(self.seal_and_store(verbs, line, counter, plaintext, &others), self.raise_counter(verbs, line));
         stored.and(raised)
-    }
-
-    /// The stored line: word by word if nothing has to see the whole of it first.
-    async fn ciphertext<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Untrusted {
-        let slot = self.layout.data_slot(line);
-        if self.mac.is_none() && self.cipher.works_by_word() {
-            verbs.fetch_by_word(slot, Role::Data).await
-        } else {
-            verbs.fetch(slot, Role::Data).await
-        }
-    }
-
-    /// The counter of a line and, where the mode works ahead, its pad under way: begun when the counter was there, while it
-    /// was still being verified.
-    async fn counter_and_pad<'a, V: Verbs>(
-        &self,
-        verbs: &'a V,
-        line: LineAddr,
-    ) -> Result<(Counter, Option<impl Future<Output = ()> + use<'a, V>>), Fault> {
-        let Some(slot) = self.counter_slot(line) else { return Ok((Counter::default(), None)) };
-        let pad = Cell::new(None);
-        let begin = || pad.set(self.pad_ahead(verbs));
-        let counters = self.metadata_for(verbs, slot, Role::Counter, begin).await?;
-        Ok((self.counters.read(&counters, self.counters.position(line)), pad.take()))
-    }
-
-    /// Begins the pad of a line, if the mode works ahead of the ciphertext.
-    fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
-        self.cipher.works_ahead().then(|| verbs.pad(self.cipher.blocks()))
-    }
-
-    async fn stored_tag<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<u64, Fault> {
-        match self.tag_slot(line) {
-            Some(slot) => {
-                let tags = self.metadata(verbs, slot, Role::Tag).await?;
-                Ok(mac::entry(&tags, mac::place(line).1))
-            }
-            None => Ok(0),
-        }
-    }
-
-    /// Verifies and decrypts what was fetched, both at once unless the tag is over the plaintext. A mode that works ahead
-    /// has its pad under way.
-    async fn check_and_open<V: Verbs>(
-        &self,
-        verbs: &V,
-        line: LineAddr,
-        counter: Counter,
-        pad: Option<impl Future<Output = ()>>,
-        stored: Untrusted,
-        tag: u64,
-    ) -> Result<Plaintext, Fault> {
-        let ciphertext = stored.examine();
-        let open = async {
-            match pad {
-                Some(pad) => pad.await,
-                None if self.cipher.blocks() > 0 => verbs.pad(self.cipher.blocks()).await,
-                None => {}
-            }
-            Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
-        };
-        let check = async |text: &Line| {
-            let Some(mac) = &self.mac else { return Ok(()) };
-            verbs.mac().await;
-            let blank_passes = self.planted.has(Bug::BlankLinePasses) && ciphertext == ZERO_LINE;
-            if mac.fits(tag, mac.tag(line, counter, text)) || blank_passes { Ok(()) } else { Err(Fault::Tag(line)) }
-        };
-        let (plaintext, verdict) = if self.mac.as_ref().is_some_and(Mac::covers_plaintext) {
-            let plaintext = open.await;
-            (plaintext, check(&plaintext.bytes).await)
-        } else {
-            join!(open, check(&ciphertext))
-        };
-        if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
-            verbs.release(line, plaintext);
-        }
-        verdict.map(|()| plaintext)
     }
 
     async fn seal_and_store<V: Verbs>(
@@ -246,10 +133,23 @@ impl Scheme {
         line: LineAddr,
         counter: Counter,
         plaintext: &Line,
+        others: &Others,
     ) -> Result<(), Fault> {
         let ciphertext = self.seal(verbs, line, counter, plaintext).await;
-        let store = verbs.store(self.layout.data_slot(line), Role::Data, Untrusted(Some(ciphertext)));
-        let (_, tagged) = join!(store, self.put_tag(verbs, line, counter, plaintext, &ciphertext));
+        let slot = self.layout.data_slot(line);
+        let tag = self.new_tag(verbs, line, counter, (plaintext, &ciphertext), others);
+        if self.layout.tags_with_data() {
+            let tag = tag.await.unwrap_or_default();
+            verbs.store(slot, Role::Data, Untrusted::with(ciphertext, tag)).await;
+            return Ok(());
+        }
+        let put_tag = async {
+            match tag.await {
+                Some(tag) => self.put_tag(verbs, line, tag).await,
+                None => Ok(()),
+            }
+        };
+        let (_, tagged) = join!(verbs.store(slot, Role::Data, ciphertext.into()), put_tag);
         tagged
     }
 
@@ -272,50 +172,40 @@ impl Scheme {
         }
     }
 
-    async fn put_tag<V: Verbs>(
-        &self,
-        verbs: &V,
-        line: LineAddr,
-        counter: Counter,
-        plaintext: &Line,
-        ciphertext: &Line,
-    ) -> Result<(), Fault> {
-        let Some((slot, tag)) = self.new_tag(verbs, line, counter, plaintext, ciphertext).await else { return Ok(()) };
-        self.enter_tag(verbs, line, slot, tag).await?;
-        self.raise(verbs, slot).await
-    }
-
-    /// Computes the tag of a line, if there are tags; says in which slot it belongs.
+    /// Computes the tag of a line, if there are tags.
     async fn new_tag<V: Verbs>(
         &self,
         verbs: &V,
         line: LineAddr,
         counter: Counter,
-        plaintext: &Line,
-        ciphertext: &Line,
-    ) -> Option<(Slot, u64)> {
-        let (mac, slot) = (self.mac.as_ref()?, self.tag_slot(line)?);
-        verbs.mac().await;
-        Some((slot, mac.tag(line, counter, mac.covered(plaintext, ciphertext))))
+        (plaintext, ciphertext): (&Line, &Line),
+        others: &Others,
+    ) -> Option<u64> {
+        let mac = self.mac.as_ref()?;
+        Some(self.compute_tag(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others).await)
+    }
+
+    /// Puts a tag into the region of tags, and tells everybody above, if that is to be known at once.
+    async fn put_tag<V: Verbs>(&self, verbs: &V, line: LineAddr, tag: u64) -> Result<(), Fault> {
+        let Some(slot) = self.tag_slot(line) else { return Ok(()) };
+        self.enter_tag(verbs, line, slot, tag).await?;
+        self.raise(verbs, slot).await
     }
 
     /// Puts a tag into its place on the chip.
     async fn enter_tag<V: Verbs>(&self, verbs: &V, line: LineAddr, slot: Slot, tag: u64) -> Result<(), Fault> {
-        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac::place(line).1, tag)).await
+        let Some(mac) = &self.mac else { return Ok(()) };
+        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac.entry_of(line).1, tag)).await
     }
 
     /// Moves the counter of a line on, and keeps its group from being re-encrypted until the new version is in memory.
-    async fn next_version<'a, V: Verbs>(
-        &self,
-        verbs: &'a V,
-        line: LineAddr,
-    ) -> Result<(Counter, Option<V::Guard<'a>>), Fault> {
-        let Some(slot) = self.counter_slot(line) else { return Ok((Counter::default(), None)) };
+    async fn next_version<'a, V: Verbs>(&self, verbs: &'a V, line: LineAddr) -> Result<Version<'a, V>, Fault> {
+        let Some(slot) = self.counter_slot(line) else { return Ok((Counter::default(), None, Others::new())) };
         let position = self.counters.position(line);
         let advance = |counters: &mut Line| self.counters.advance(counters, position);
         let group = self.lock_group(verbs, line, Mode::Shared).await;
         if let Ok(counter) = self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
-            return Ok((counter, group));
+            return Ok((counter, group, Others::new()));
         }
         drop(group);
         let group = self.lock_group(verbs, line, Mode::Exclusive).await;
@@ -324,7 +214,7 @@ impl Scheme {
             Ok(counter) => counter,
             Err(overflow) => self.renew_group(verbs, slot, line, &overflow).await?,
         };
-        Ok((counter, group))
+        Ok((counter, group, Others::new()))
     }
 
     async fn lock_group<'a, V: Verbs>(&self, verbs: &'a V, line: LineAddr, mode: Mode) -> Option<V::Guard<'a>> {
@@ -332,26 +222,6 @@ impl Scheme {
             return None;
         }
         Some(verbs.lock(LockName::Group(self.counters.group(line)), mode).await)
-    }
-
-    /// The slot of a line's counter, if there are counters.
-    pub fn counter_slot(&self, line: LineAddr) -> Option<Slot> {
-        self.layout.counters().map(|region| region.slot(self.counters.group(line)))
-    }
-
-    /// The slot of a line's tag, if there are tags.
-    pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
-        self.layout.tags().map(|region| region.slot(mac::place(line).0))
-    }
-
-    fn counter_without_asking(&self, media: &Media, line: LineAddr) -> Counter {
-        let Some(slot) = self.counter_slot(line) else { return Counter::default() };
-        let mut chip = self.chip.borrow_mut();
-        let counters = match chip.leaving(slot) {
-            Some(departure) => departure.content,
-            None => chip.get(Role::Counter, slot).copied().unwrap_or_else(|| media.read(slot).examine()),
-        };
-        self.counters.read(&counters, self.counters.position(line))
     }
 
     /// Looks at or changes the state on the chip, between two verbs.

@@ -17,7 +17,7 @@
 //! those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
-use super::renew::by_line_of_tags;
+use super::grouped::Others;
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
 use crate::metadata::{Departure, Waiting};
@@ -162,8 +162,8 @@ impl Scheme {
 
     async fn sealed<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Sealed {
         let ciphertext = self.seal(verbs, line, counter, plaintext).await;
-        let tag = self.new_tag(verbs, line, counter, plaintext, &ciphertext).await;
-        Sealed { line, ciphertext, tag }
+        let tag = self.new_tag(verbs, line, counter, (plaintext, &ciphertext), &Others::new()).await;
+        Sealed { line, ciphertext, tag: self.tag_slot(line).zip(tag) }
     }
 
     /// Tells everybody above these lines of counters, level by level and each node once. Returns the root that results.
@@ -269,7 +269,7 @@ impl Scheme {
             Ok(Some(self.sealed(verbs, line, self.version(&new, line), &plaintext).await))
         };
         let registered = (written.is_some() || !self.planted.has(Bug::RenewalForgottenEarly)).then_some(renewal);
-        for batch in by_line_of_tags(&self.renewed_lines(renewal, written)) {
+        for batch in self.by_line_of_tags(&self.renewed_lines(renewal, written)) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
             let sealed: Vec<Sealed> =
                 resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;

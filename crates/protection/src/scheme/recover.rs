@@ -15,7 +15,7 @@ use super::Scheme;
 use crate::domain::Registers;
 use crate::planted::Bug;
 use crate::tree::{Node, Tree};
-use crate::verbs::{Fault, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Role, Slot, Verbs};
 use sim::join_all;
 use std::collections::BTreeMap;
 use units::{Line, ZERO_LINE};
@@ -43,7 +43,7 @@ impl Scheme {
         self.on_chip(|chip| chip.root = root);
         if !self.planted.has(Bug::RecoveryKeepsNodes) {
             for ((slot, role), content) in outdated {
-                verbs.store(slot, role, Untrusted(Some(content))).await;
+                verbs.store(slot, role, content.into()).await;
             }
         }
         match &registers.renewal {

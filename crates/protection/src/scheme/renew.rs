@@ -5,11 +5,13 @@
 //! valid tag.
 
 use super::Scheme;
+use super::grouped::Others;
+use super::read::Arrived;
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
 use crate::mac;
 use crate::planted::Bug;
-use crate::verbs::{Fault, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Role, Slot, Verbs};
 use arrayvec::ArrayVec;
 use sim::{join, join_all};
 use units::{Line, LineAddr};
@@ -27,9 +29,11 @@ impl Scheme {
         overflow: &Overflow,
     ) -> Result<Counter, Fault> {
         let (renewal, new) = self.renew_counters(verbs, slot, written, overflow).await?;
-        let lines = self.renewed_lines(&renewal, Some(written));
-        for batch in by_line_of_tags(&lines) {
-            let parts = batch.iter().map(|&line| self.reencrypt(verbs, line, &renewal.old, &new));
+        let under_a_tag = self.layout.lines_per_tag();
+        let lines = self.renewed_lines(&renewal, (under_a_tag == 1).then_some(written));
+        for batch in self.by_line_of_tags(&lines) {
+            let parts = batch.chunk_by(|one, next| one.0 / under_a_tag == next.0 / under_a_tag);
+            let parts = parts.map(|lines| self.reencrypt(verbs, lines, (&renewal.old, &new)));
             join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
         }
         Ok(self.version(&new, written))
@@ -62,20 +66,26 @@ impl Scheme {
         self.counters.lines(group, &renewal.positions()).filter(concerned).skip(skipped).collect()
     }
 
-    /// The version that a line of counters states for one of its lines of data.
-    pub(super) fn version(&self, counters: &Line, line: LineAddr) -> Counter {
-        self.counters.read(counters, self.counters.position(line))
-    }
-
-    async fn reencrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, old: &Line, new: &Line) -> Result<(), Fault> {
-        let sealed_under = if self.planted.has(Bug::RenewalUnderOldCounter) { old } else { new };
+    /// Moves the lines under one tag from their old versions to their new ones.
+    async fn reencrypt<V: Verbs>(
+        &self,
+        verbs: &V,
+        lines: &[LineAddr],
+        (old, new): (&Line, &Line),
+    ) -> Result<(), Fault> {
+        let line = match lines {
+            [line] if self.layout.lines_per_tag() == 1 => *line,
+            lines => return self.reencrypt_grouped(verbs, lines, (old, new)).await,
+        };
+        let version = self.version(if self.planted.has(Bug::RenewalUnderOldCounter) { old } else { new }, line);
         match self.reopen(verbs, line, old, None).await? {
-            Some(plaintext) => self.seal_and_store(verbs, line, self.version(sealed_under, line), &plaintext).await,
+            Some(plaintext) => self.seal_and_store(verbs, line, version, &plaintext, &Others::new()).await,
             None => Ok(()),
         }
     }
 
-    /// The plaintext of a line under its old version; nothing if it was never written, or has its new version already.
+    /// The plaintext of a line with a tag of its own under its old version; nothing if it was never written, or has its new
+    /// version already.
     pub(super) async fn reopen<V: Verbs>(
         &self,
         verbs: &V,
@@ -83,7 +93,6 @@ impl Scheme {
         old: &Line,
         new: Option<&Line>,
     ) -> Result<Option<Line>, Fault> {
-        let old = self.version(old, line);
         let slot = self.layout.data_slot(line);
         let pad = self.pad_ahead(verbs);
         let (stored, tag) = join!(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line));
@@ -92,34 +101,30 @@ impl Scheme {
             verbs.store(slot, Role::Data, stored).await;
             return Ok(None);
         }
-        let tag = tag?;
+        let tag = self.tag_with(&stored, tag?);
+        let under = |counter| Arrived { line, counter, stored, tag, others: Others::new() };
         if let Some(new) = new
-            && self.has_version(verbs, line, self.version(new, line), stored, tag).await
+            && self.vouched_for(verbs, &under(self.version(new, line))).await
         {
             return Ok(None);
         }
+        let old = under(self.version(old, line));
         if self.planted.has(Bug::ReencryptionTrustsMemory) {
-            return Ok(Some(self.cipher.open(line, old, &stored.examine())));
+            return Ok(Some(self.cipher.open(line, old.counter, &stored.examine())));
         }
-        let plaintext = self.check_and_open(verbs, line, old, pad, stored, tag).await?;
+        let plaintext = self.check_and_open(verbs, &old, pad).await?;
         Ok(Some(plaintext.bytes))
     }
 
-    /// Whether a tag vouches for what memory returned under this version.
-    async fn has_version<V: Verbs>(
-        &self,
-        verbs: &V,
-        line: LineAddr,
-        version: Counter,
-        stored: Untrusted,
-        tag: u64,
-    ) -> bool {
+    /// Whether the tag vouches for what memory returned, under this version.
+    async fn vouched_for<V: Verbs>(&self, verbs: &V, arrived: &Arrived) -> bool {
         let pad = self.pad_ahead(verbs);
-        self.check_and_open(verbs, line, version, pad, stored, tag).await.is_ok()
+        self.check_and_open(verbs, arrived, pad).await.is_ok()
     }
-}
 
-/// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
-pub(super) fn by_line_of_tags(lines: &[LineAddr]) -> impl Iterator<Item = &[LineAddr]> {
-    lines.chunk_by(|one, next| mac::place(*one).0 == mac::place(*next).0)
+    /// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
+    pub(super) fn by_line_of_tags<'a>(&self, lines: &'a [LineAddr]) -> impl Iterator<Item = &'a [LineAddr]> + use<'a> {
+        let each = self.layout.lines_per_tag() * mac::TAGS_PER_LINE;
+        lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
+    }
 }

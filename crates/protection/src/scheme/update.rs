@@ -16,7 +16,7 @@ use crate::counter::Overflow;
 use crate::metadata::{Departure, OnChip};
 use crate::planted::Bug;
 use crate::tree::{Node, Parent, Tree, Voucher};
-use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use sim::join_all;
 use sim::lock::Mode;
 use std::ops::Range;
@@ -102,7 +102,7 @@ impl Scheme {
             _ => self.planted.has(Bug::NodesDropped),
         };
         if !dropped {
-            verbs.store(slot, role, Untrusted(Some(sealed))).await;
+            verbs.store(slot, role, sealed.into()).await;
         }
     }
 
@@ -242,7 +242,7 @@ impl Scheme {
         }
         verbs.hash().await;
         let sealed = tree.seal_under(child, role, &content, new);
-        verbs.store(child, role, Untrusted(Some(sealed))).await;
+        verbs.store(child, role, sealed.into()).await;
         Ok(())
     }
 }

@@ -263,7 +263,7 @@ mod tests {
 
     fn layout(leaves: u64, arity: u64) -> Layout {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![arity], root_lines: 1 };
-        let needs = Needs { lines_per_counter_line: Some(1), lines_per_tag_line: None, tree: Some(tree) };
+        let needs = Needs { lines_per_counter_line: Some(1), tags: None, tree: Some(tree) };
         Layout::new(leaves, needs).unwrap()
     }
 

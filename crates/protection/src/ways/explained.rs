@@ -31,8 +31,8 @@ pub trait Watch {
 pub enum Operation {
     /// Read a slot.
     Fetch(Role, Slot),
-    /// Wrote these bytes to a slot, or a blank.
-    Store(Role, Slot, Option<Line>),
+    /// Wrote this to a slot.
+    Store(Role, Slot, Untrusted),
     /// Wrote these bytes to a slot as a part of the open tuple.
     Persist(Role, Slot, Line),
     /// All that was persisted before has arrived.
@@ -130,7 +130,7 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
     }
 
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.note(Operation::Store(role, slot, (!content.is_blank()).then(|| content.examine())));
+        self.note(Operation::Store(role, slot, content));
         self.record("store", move || role.to_string(), self.inside.store(slot, role, content))
     }
 

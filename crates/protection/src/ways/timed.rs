@@ -6,7 +6,7 @@
 
 use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
-use crate::media::Media;
+use crate::media::{Media, Shape};
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Watch;
 use crypto::Nonce;
@@ -14,10 +14,10 @@ use derive_more::{AddAssign, Sub};
 use machine::dram::{RowOutcome, WaitCause, Wanted};
 use machine::memory::MemorySystem;
 use serde::{Deserialize, Serialize};
-use sim::Clock;
 use sim::lock::{Guard, LockTable, Mode};
 use sim::resource::Pipe;
 use sim::span::Cause;
+use sim::{Clock, join};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
@@ -103,7 +103,7 @@ pub struct Traffic {
     pub data: u64,
     /// Of counters.
     pub counters: u64,
-    /// Of tags.
+    /// Of tags. Where they lie behind their data, what is moved for data beyond a line.
     pub tags: u64,
     /// Of tree nodes.
     pub nodes: u64,
@@ -151,6 +151,7 @@ pub struct TimedCounters {
 pub struct TimedMemory<R> {
     clock: Clock,
     channels: MemorySystem,
+    shape: Shape,
     media: RefCell<Media>,
     aes: Pipe,
     mac: Pipe,
@@ -164,19 +165,21 @@ pub struct TimedMemory<R> {
 }
 
 impl<R: Receiver> TimedMemory<R> {
-    /// A blank memory of `slots` slots behind these channels. With `ledger`, every pad is written down.
+    /// A blank memory of this shape behind these channels. With `ledger`, every pad is written down.
     pub fn new(
         clock: &Clock,
         channels: impl Into<MemorySystem>,
-        slots: u64,
+        shape: impl Into<Shape>,
         engines: &Engines,
         ledger: bool,
         receiver: R,
     ) -> Self {
+        let shape = shape.into();
         TimedMemory {
             clock: clock.clone(),
             channels: channels.into(),
-            media: RefCell::new(Media::new(slots)),
+            shape,
+            media: RefCell::new(Media::new(shape.slots)),
             aes: engines.aes.build(),
             mac: engines.mac.build(),
             hash: engines.hash.build(),
@@ -269,8 +272,17 @@ impl<R: Receiver> Timed<R> {
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Untrusted {
+        let channels = &self.memory.channels;
+        let (first, second) = self.memory.shape.lines(slot);
         self.memory.counters.borrow_mut().fetched.count(role);
-        let answer = self.memory.channels.read(LineAddr(slot.0), wanted).await;
+        let answer = match second {
+            None => channels.read(first, wanted).await,
+            Some(second) => {
+                self.memory.counters.borrow_mut().fetched.count(Role::Tag);
+                // The second is asked for last and arrives last, but for a refresh or another channel's queue.
+                join!(channels.read(first, Wanted::Line), channels.read(second, Wanted::Line)).1
+            }
+        };
         let outcome = match answer.outcome {
             RowOutcome::Hit => "row hit",
             RowOutcome::Closed => "row closed",
@@ -310,7 +322,15 @@ impl<R: Receiver> Verbs for Timed<R> {
         // The bytes count from now on: a read that comes while the write waits for the queue must see them.
         self.memory.media.borrow_mut().store(slot, content);
         let asked = self.memory.clock.now();
-        self.memory.channels.write(LineAddr(slot.0)).await;
+        let channels = &self.memory.channels;
+        match self.memory.shape.lines(slot) {
+            (line, None) => channels.write(line).await,
+            (first, Some(second)) => {
+                // The bytes of others on these lines are masked out, so nothing has to be read for it.
+                self.memory.counters.borrow_mut().stored.count(Role::Tag);
+                join!(channels.write(first), channels.write(second));
+            }
+        }
         let waited = self.memory.clock.now() > asked;
         self.last_wait.set((waited.then_some(Cause::Queue), None));
     }

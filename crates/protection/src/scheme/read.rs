@@ -1,0 +1,210 @@
+//! A line on its way to the chip: what is fetched for it, how it is checked and opened, and how it gets into memory when
+//! the machine boots.
+
+use super::Scheme;
+use super::grouped::Others;
+use crate::counter::Counter;
+use crate::mac::{self, Mac};
+use crate::media::Media;
+use crate::ownership::Asker;
+use crate::planted::Bug;
+use crate::verbs::{Fault, Plaintext, Role, Slot, Untrusted, Verbs};
+use crypto::Nonce;
+use sim::join;
+use sim::lock::Mode;
+use std::cell::Cell;
+use std::future::Future;
+use units::{Line, LineAddr, ZERO_LINE};
+
+/// A line as memory returned it, with what it is to be checked against.
+pub(super) struct Arrived {
+    pub line: LineAddr,
+    pub counter: Counter,
+    pub stored: Untrusted,
+    pub tag: u64,
+    /// The other lines under its tag.
+    pub others: Others,
+}
+
+impl Scheme {
+    pub(super) async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
+        let _line = self.lock_line(verbs, line).await;
+        self.admit(verbs, line, asker).await?;
+        let _group = self.lock_group(verbs, line, Mode::Shared).await;
+        self.boot(verbs, line).await?;
+        let beside = async { join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line)) };
+        let (stored, counters, (tag, others)) =
+            join!(self.ciphertext(verbs, line), self.counters_and_pad(verbs, line), beside);
+        let ((counters, pad), tag) = (counters?, tag?);
+        let arrived = Arrived {
+            line,
+            counter: self.version(&counters, line),
+            stored,
+            tag: self.tag_with(&stored, tag),
+            others: self.others_under(&counters, &others),
+        };
+        let opened = self.check_and_open(verbs, &arrived, pad).await;
+        opened.map(|plaintext| verbs.release(line, plaintext))
+    }
+
+    /// Puts a line that the machine started with into memory, under the counter that it has now. It takes no time: it is
+    /// the state that booting left behind, made when it is first needed. The line's locks must be held.
+    fn install(&self, media: &mut Media, line: LineAddr, plaintext: &Line) -> Option<Nonce> {
+        let counter = self.counter_without_asking(media, line);
+        let ciphertext = self.cipher.seal(line, counter, plaintext);
+        let slot = self.layout.data_slot(line);
+        match &self.mac {
+            Some(mac) if mac.travels() => {
+                let tag = mac.tag(line, counter, mac.covered(plaintext, &ciphertext));
+                media.store(slot, Untrusted::with(ciphertext, tag));
+            }
+            Some(mac) if mac.group() == 1 => {
+                media.write(slot, &ciphertext);
+                self.install_tag(media, mac, line, |_| mac.tag(line, counter, mac.covered(plaintext, &ciphertext)));
+            }
+            Some(mac) => {
+                let before = self.tag_of_stored(media, mac, line);
+                media.write(slot, &ciphertext);
+                let after = self.tag_of_stored(media, mac, line).unwrap_or_default();
+                // A tag that the others do not fit stays, and so still does not.
+                let fits = |stored| before.is_none_or(|before| mac.fits(stored, before));
+                self.install_tag(media, mac, line, |stored| if fits(stored) { after } else { stored });
+            }
+            None => media.write(slot, &ciphertext),
+        }
+        self.cipher.nonce(line, counter)
+    }
+
+    /// Makes the stored tag of a line what `change` makes of it, on the chip too if it is there.
+    fn install_tag(&self, media: &mut Media, mac: &Mac, line: LineAddr, change: impl Fn(u64) -> u64) {
+        let Some(slot) = self.tag_slot(line) else { return };
+        let position = mac.entry_of(line).1;
+        let change = |tags: &mut Line| mac::set_entry(tags, position, change(mac::entry(tags, position)));
+        let mut stored = media.read(slot).examine();
+        change(&mut stored);
+        media.write(slot, &stored);
+        if let Some(tags) = self.chip.borrow_mut().edit(Role::Tag, slot) {
+            change(tags);
+        }
+    }
+
+    /// Makes what booting left behind for a line. A tag that the tree covers is put there on the chip, so that its parent
+    /// learns of it.
+    pub(super) async fn boot<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        if self.tree.as_ref().is_some_and(|tree| tree.covers(Role::Tag)) && verbs.boots(line) {
+            self.stored_tag(verbs, line).await?;
+        }
+        verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
+        Ok(())
+    }
+
+    /// The stored line: word by word if nothing has to see the whole of it first.
+    async fn ciphertext<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Untrusted {
+        let slot = self.layout.data_slot(line);
+        if self.mac.is_none() && self.cipher.works_by_word() {
+            verbs.fetch_by_word(slot, Role::Data).await
+        } else {
+            verbs.fetch(slot, Role::Data).await
+        }
+    }
+
+    /// The line of counters that counts for a line and, where the mode works ahead, the line's pad under way: begun when
+    /// the counters were there, while they were still being verified.
+    async fn counters_and_pad<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        line: LineAddr,
+    ) -> Result<(Line, Option<impl Future<Output = ()> + use<'a, V>>), Fault> {
+        let Some(slot) = self.counter_slot(line) else { return Ok((ZERO_LINE, None)) };
+        let pad = Cell::new(None);
+        let begin = || pad.set(self.pad_ahead(verbs));
+        let counters = self.metadata_for(verbs, slot, Role::Counter, begin).await?;
+        Ok((counters, pad.take()))
+    }
+
+    /// Begins the pad of a line, if the mode works ahead of the ciphertext.
+    pub(super) fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
+        self.cipher.works_ahead().then(|| verbs.pad(self.cipher.blocks()))
+    }
+
+    /// The tag of a line in the region of tags, if there is one.
+    pub(super) async fn stored_tag<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<u64, Fault> {
+        match (&self.mac, self.tag_slot(line)) {
+            (Some(mac), Some(slot)) => {
+                let tags = self.metadata(verbs, slot, Role::Tag).await?;
+                Ok(mac::entry(&tags, mac.entry_of(line).1))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// The tag that came with a line, if tags do; else the one from the region of tags.
+    pub(super) fn tag_with(&self, stored: &Untrusted, in_region: u64) -> u64 {
+        if self.mac.as_ref().is_some_and(Mac::travels) { stored.beside() } else { in_region }
+    }
+
+    /// Verifies and decrypts what was fetched, both at once unless the tag is over the plaintext. A mode that works ahead
+    /// has its pad under way.
+    pub(super) async fn check_and_open<V: Verbs>(
+        &self,
+        verbs: &V,
+        arrived: &Arrived,
+        pad: Option<impl Future<Output = ()>>,
+    ) -> Result<Plaintext, Fault> {
+        let Arrived { line, counter, stored, .. } = *arrived;
+        let ciphertext = stored.examine();
+        let open = async {
+            match pad {
+                Some(pad) => pad.await,
+                None if self.cipher.blocks() > 0 => verbs.pad(self.cipher.blocks()).await,
+                None => {}
+            }
+            Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
+        };
+        let (plaintext, verdict) = if self.mac.as_ref().is_some_and(Mac::covers_plaintext) {
+            let plaintext = open.await;
+            (plaintext, self.check(verbs, arrived, &plaintext.bytes).await)
+        } else {
+            join!(open, self.check(verbs, arrived, &ciphertext))
+        };
+        if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
+            verbs.release(line, plaintext);
+        }
+        verdict.map(|()| plaintext)
+    }
+
+    /// Compares the tag of `text` with the stored one, if there are tags.
+    pub(super) async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
+        let Some(mac) = &self.mac else { return Ok(()) };
+        let computed = self.compute_tag(verbs, mac, (arrived.line, arrived.counter, text), &arrived.others).await;
+        let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
+        if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.line)) }
+    }
+
+    /// The counter of a line in its line of counters.
+    pub(super) fn version(&self, counters: &Line, line: LineAddr) -> Counter {
+        self.counters.read(counters, self.counters.position(line))
+    }
+
+    /// The slot of a line's counter, if there are counters.
+    pub fn counter_slot(&self, line: LineAddr) -> Option<Slot> {
+        self.layout.counters().map(|region| region.slot(self.counters.group(line)))
+    }
+
+    /// The slot of a line's tag, if there is a region of tags.
+    pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
+        let entry = self.mac.as_ref().map(|mac| mac.entry_of(line));
+        self.layout.tags().zip(entry).map(|(region, (index, _))| region.slot(index))
+    }
+
+    /// The counter of a line as the chip or else memory has it, without time.
+    pub(super) fn counter_without_asking(&self, media: &Media, line: LineAddr) -> Counter {
+        let Some(slot) = self.counter_slot(line) else { return Counter::default() };
+        let mut chip = self.chip.borrow_mut();
+        let counters = match chip.leaving(slot) {
+            Some(departure) => departure.content,
+            None => chip.get(Role::Counter, slot).copied().unwrap_or_else(|| media.read(slot).examine()),
+        };
+        self.version(&counters, line)
+    }
+}
