@@ -5,7 +5,7 @@
 
 use crate::bus::Structure;
 use crate::honest::{Finding, false_alarm};
-use crate::victim::{TINY_CACHES, Victim};
+use crate::victim::{Victim, with_tiny_caches};
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::planted::Planted;
@@ -35,7 +35,7 @@ pub struct AgeingReport {
 /// # Errors
 /// The rule that the composition breaks.
 pub fn ageing(parts: &Parts, age: Age, writes: u64, seed: u64, planted: Planted) -> Result<AgeingReport, String> {
-    let mut victim = Victim::blank(&Parts { caches: TINY_CACHES, ..parts.clone() }, seed, planted)?;
+    let mut victim = Victim::blank(&with_tiny_caches(parts), seed, planted)?;
     let mut random = Random::new(seed);
     let lines = group_of(&victim, 0).end;
     let groups = [0..lines, lines..2 * lines];

@@ -12,8 +12,7 @@
 use crate::bus::{CELL_BYTES, Recording, Structure};
 use crate::oracle::Wish;
 use crate::report::{ExhaustiveReport, ExhaustiveRow, Histogram};
-use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
-use protection::design::Parts;
+use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
 use protection::planted::Planted;
 use protection::tree::TreeKind;
 use protection::verbs::Slot;
@@ -70,7 +69,7 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
 }
 
 fn small_memory(design: &Design, planted: Planted) -> Victim {
-    let parts = Parts { caches: TINY_CACHES, ..design.parts.clone() };
+    let parts = with_tiny_caches(&design.parts);
     let sizes = (DATA_LINES.ilog2()..).map(|bits| 1 << bits);
     let memories = sizes.map(|lines| (lines, Victim::checked_blank_of(&parts, lines, SEED, planted)));
     let is_deep = |victim: &Victim| victim.map().levels() >= STORED_LEVELS || parts.tree.kind == TreeKind::None;

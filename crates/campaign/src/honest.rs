@@ -5,7 +5,7 @@
 
 use crate::bus::Structure;
 use crate::oracle::Wish;
-use crate::victim::{DATA_LINES, TINY_CACHES, Victim};
+use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::planted::Planted;
@@ -56,7 +56,7 @@ const LINES_IN_USE: u64 = 6;
 /// # Errors
 /// The rule that the composition breaks.
 pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: Planted) -> Result<HonestReport, String> {
-    let mut victim = Victim::blank(&Parts { caches: TINY_CACHES, ..parts.clone() }, seed, planted)?;
+    let mut victim = Victim::blank(&with_tiny_caches(parts), seed, planted)?;
     let mut random = Random::new(seed);
     for done in 1..=accesses {
         if let Some(finding) = one_access(&mut victim, &mut random) {

@@ -11,7 +11,7 @@ use crate::bus::{Bus, Map, Recording};
 use crate::oracle::{Answer, Oracle};
 use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
-use protection::design::{CacheDesign, Parts};
+use protection::design::Parts;
 use protection::ledger::PadReuse;
 use protection::media::Media;
 use protection::ownership::{Asker, Owner};
@@ -26,8 +26,10 @@ use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
 pub const DATA_LINES: u64 = 1 << 16;
 const PAGES: u64 = DATA_LINES / LINES_PER_PAGE as u64;
 
-/// Caches so small that everything leaves them all the time.
-pub const TINY_CACHES: CacheDesign = CacheDesign { counters: Bytes(256), tags: Bytes(256), nodes: Bytes(256), ways: 2 };
+/// The same design with caches so small that everything leaves them all the time.
+pub fn with_tiny_caches(parts: &Parts) -> Parts {
+    Parts { caches: parts.caches.resized(Bytes(256), 2), ..parts.clone() }
+}
 
 /// Rounds of writing before the attack. The memory is recorded after each but the last.
 const ROUNDS: usize = 3;
@@ -83,8 +85,8 @@ impl Victim {
     /// # Errors
     /// The rule that the composition breaks.
     pub fn with_past(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
-        let caches = if seed % 2 == 1 { TINY_CACHES } else { parts.caches };
-        let mut victim = Victim::blank(&Parts { caches, ..parts.clone() }, seed, planted)?;
+        let parts = if seed % 2 == 1 { with_tiny_caches(parts) } else { parts.clone() };
+        let mut victim = Victim::blank(&parts, seed, planted)?;
         let mut random = Random::new(seed);
         let (page, line) = (random.below(PAGES), random.below(LINES_PER_PAGE as u64));
         for round in 1..=ROUNDS {

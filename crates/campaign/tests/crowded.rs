@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use systems::designs;
 use units::random::Random;
-use units::{Duration, Line, LineAddr};
+use units::{Bytes, Duration, Line, LineAddr};
 
 const TASKS: u64 = 32;
 const ACCESSES: u64 = 60;
@@ -219,6 +219,21 @@ proptest! {
         let mut parts = systems::design("dbmf").unwrap().parts;
         parts.tree.forest = Some(ForestDesign::Dynamic { entries, period: 3, threshold: 0 });
         crowd(&with_caches(&parts, seed), seed, None)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(6))]
+    /// Who leaves one cache of everything depends on who came first, so functional runs of it need not agree with timed ones
+    /// on each operation. What they return must be right all the same.
+    #[test]
+    fn one_cache_of_all_metadata_and_counters_in_the_last_level_cache_serve_a_crowd_as_well(seed in any::<u64>()) {
+        for design in ["sc64-bmt", "sc64-bmt-eager", "sgx-mee", "morphable", "merkle-full"] {
+            let mut parts = systems::design(design).unwrap().parts;
+            parts.caches.unified = Some(Bytes(64 << 10));
+            parts.caches.counters_in_llc = parts.counters != CounterChoice::None && seed % 2 == 0;
+            crowd(&with_caches(&parts, seed), seed, None)?;
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use machine::coherence::Domain;
 use machine::llc::{Displaced, Inclusion, Llc};
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
-use protection::verbs::{Fault, Plaintext};
+use protection::scheme::Scheme;
+use protection::verbs::{Fault, Plaintext, Slot};
 use protection::ways::Receiver;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -19,7 +20,7 @@ use sim::resource::WorkQueue;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use systems::{LlcConfig, Machine};
 use units::{Duration, LineAddr};
 
@@ -64,6 +65,11 @@ pub struct Chip {
     pub victims: RefCell<VecDeque<LineAddr>>,
     shadow: Rc<RefCell<Shadow>>,
     return_path: Duration,
+    /// Lines of data; what has a higher number is metadata.
+    data_lines: u64,
+    /// What the controller runs, to be told of its lines that data displaces.
+    scheme: RefCell<Weak<Scheme>>,
+    last_level_look_up: Duration,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
@@ -87,10 +93,23 @@ impl Chip {
             victims: RefCell::default(),
             shadow,
             return_path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
+            data_lines: lines,
+            scheme: RefCell::default(),
+            last_level_look_up: machine.last_level_look_up(),
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
             counters: Cell::default(),
         })
+    }
+
+    /// Whether a line in the last-level cache is one of metadata.
+    pub(crate) fn is_metadata(&self, line: LineAddr) -> bool {
+        line.0 >= self.data_lines
+    }
+
+    /// Names who is told when data displaces a line of metadata.
+    pub(crate) fn serve(&self, scheme: &Rc<Scheme>) {
+        self.scheme.replace(Rc::downgrade(scheme));
     }
 
     /// Looks a line up in the last-level cache and among the lines on their way out of it.
@@ -149,8 +168,14 @@ impl Chip {
     }
 
     /// Sees to a line that had to leave the last-level cache: what is dirty goes to the writers.
-    fn make_room(&self, displaced: Option<Displaced>) {
+    pub(crate) fn make_room(&self, displaced: Option<Displaced>) {
         let Some(Displaced { line, mut dirty }) = displaced else { return };
+        if self.is_metadata(line) {
+            if let Some(scheme) = self.scheme.borrow().upgrade() {
+                scheme.displaced(Slot(line.0));
+            }
+            return;
+        }
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
             dirty |= self.cores.recall(line).is_some();
         }
@@ -262,6 +287,10 @@ impl Receiver for Chip {
 
     fn fault(&self, fault: Fault) {
         self.fault.set(self.fault.get().or(Some(fault)));
+    }
+
+    fn last_level_look_up(&self, _: Slot) -> Duration {
+        self.last_level_look_up
     }
 
     fn start_up_content(&self, line: LineAddr) -> units::Line {

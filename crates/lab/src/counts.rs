@@ -26,6 +26,8 @@ pub struct Counts {
     pub tag_cache: CacheCounters,
     /// The cache of tree nodes.
     pub node_cache: CacheCounters,
+    /// Counters in the last-level cache.
+    pub last_level: CacheCounters,
     /// All memory channels together.
     pub dram: DramCounters,
 }
@@ -62,6 +64,7 @@ impl Meters {
             counter_cache,
             tag_cache,
             node_cache,
+            last_level: self.scheme.last_level_counters().unwrap_or_default(),
             dram: self.channels.counters(),
         }
     }

@@ -5,7 +5,7 @@
 
 use machine::dram::{Dram, DramConfig, Kind, RowOutcome, Wanted};
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
-use protection::verbs::{Fault, Plaintext};
+use protection::verbs::{Fault, Plaintext, Slot};
 use protection::ways::{Explained, Receiver, Timed, TimedMemory};
 use serde::{Deserialize, Serialize};
 use sim::span::Span;
@@ -70,6 +70,7 @@ pub struct Explanation {
 /// Takes the place of the chip: hands out one content for all lines and notes when a line is released.
 struct Witness {
     clock: Clock,
+    last_level_look_up: Duration,
     released: Cell<Option<Time>>,
 }
 
@@ -88,6 +89,10 @@ impl Receiver for Witness {
         panic!("an explained read reports tampering: {fault}");
     }
 
+    fn last_level_look_up(&self, _: Slot) -> Duration {
+        self.last_level_look_up
+    }
+
     fn start_up_content(&self, _: LineAddr) -> Line {
         CONTENT
     }
@@ -104,9 +109,11 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
     let scheme = Rc::new(design.parts.build(lines, 1)?);
     let config = machine.memory_config();
     let channels = MemorySystem::start(&clock, config.clone());
-    let witness = Witness { clock: clock.clone(), released: Cell::new(None) };
+    let last_level_look_up = machine.last_level_look_up();
+    let witness = Witness { clock: clock.clone(), last_level_look_up, released: Cell::new(None) };
     let shape = scheme.layout().shape();
-    let memory = Rc::new(TimedMemory::new(&clock, channels.clone(), shape, &machine.engines, true, witness));
+    let memory = TimedMemory::new(&clock, channels.clone(), shape, &machine.engines, true, witness);
+    let memory = Rc::new(memory.with_one_port(design.parts.caches.unified.is_some()));
     let result = Rc::new(RefCell::new(None));
 
     let (outcome, seen) = (result.clone(), memory.clone());

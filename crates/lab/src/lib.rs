@@ -10,6 +10,7 @@ mod counts;
 mod endable;
 pub mod explain;
 mod feed;
+mod last_level;
 pub mod record;
 mod recording;
 mod run;

@@ -122,6 +122,8 @@ pub struct Record {
     pub protection: TimedCounters,
     /// The counter, tag and node caches.
     pub metadata_caches: [CacheCounters; 3],
+    /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
+    pub counters_in_llc: Option<CacheCounters>,
     /// All memory channels together.
     pub dram: DramCounters,
     /// What it takes in memory.

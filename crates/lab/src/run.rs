@@ -8,6 +8,7 @@ use crate::chip::Chip;
 use crate::core_task::{CoreTask, Ends, Team};
 use crate::counts::{Counts, Meters};
 use crate::feed::{FeedCounters, Pages, Program, Spaces};
+use crate::last_level;
 use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA};
 use crate::sampling::{Detail, Sampler, Sampling};
 use crate::shadow::Shadow;
@@ -172,9 +173,11 @@ impl<S: Source + 'static> Bench<S> {
             .walked_by(machine.node.walker.as_ref());
         let pages = Rc::new(RefCell::new(pages));
         let chip = Chip::new(clock, machine, shadow.clone());
+        last_level::share(&chip, &scheme);
         let channels = MemorySystem::start(clock, machine.memory_config());
         let shape = scheme.layout().shape();
-        let memory = Rc::new(TimedMemory::new(clock, channels.clone(), shape, &machine.engines, *ledger, chip.clone()));
+        let memory = TimedMemory::new(clock, channels.clone(), shape, &machine.engines, *ledger, chip.clone());
+        let memory = Rc::new(memory.with_one_port(design.parts.caches.unified.is_some()));
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         let meters = Meters { chip: chip.clone(), scheme, memory: memory.clone(), channels };
         let ends = Rc::new(Ends::new(cores));
@@ -254,6 +257,7 @@ impl<S: Source + 'static> Bench<S> {
             cores: if sampling.is_some() { vec![counts.node] } else { cores },
             llc: counts.llc,
             protection: counts.protection,
+            counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
             metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),

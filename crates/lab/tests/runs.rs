@@ -113,3 +113,19 @@ fn the_pad_is_made_while_its_counter_is_still_being_verified() {
     assert_eq!(span("pad", "4 blocks").start, span("fetch", "counter").end);
     assert!(span("pad", "4 blocks").start < verified && span("release", "verified").start > verified);
 }
+
+#[test]
+fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes() {
+    let [plain, beside, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
+    let fetched = |record: &Record| record.protection.fetched;
+    // A line with its tag takes two lines of the channel, each time.
+    assert_eq!(fetched(&beside).tags, fetched(&beside).data);
+    assert!(fetched(&four).data > 3 * fetched(&plain).data && fetched(&four).tags < fetched(&plain).tags);
+    assert!(four.cycles > plain.cycles);
+    // Of 32 MB of data, all 8192 lines of counters have room in the last-level cache, beside data.
+    let found = llc.counters_in_llc.unwrap();
+    assert_eq!(plain.counters_in_llc, None);
+    assert!(found.hits > 0 && fetched(&llc).counters < fetched(&plain).counters, "{found:?}");
+    let [counters, ..] = llc.metadata_caches;
+    assert_eq!(found.hits + found.misses, counters.misses, "what one cache does not have, the other is asked for");
+}

@@ -3,12 +3,14 @@
 //! A design file is TOML. It names the parts, sizes their caches and states what it claims to stop; everything else
 //! follows. A composition that makes no sense is refused with the rule that it breaks and what would mend it.
 
+mod caches;
 mod ciphers;
 mod keys;
 mod macs;
 mod persistence;
 
 pub use crate::mac::Place as MacPlace;
+pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
 pub use persistence::{Order, PersistenceDesign};
@@ -19,7 +21,7 @@ use crate::cipher::Told;
 use crate::counter::{Counters, Organisation, Split};
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Place;
-use crate::metadata::{Geometry, OnChip};
+use crate::metadata::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::{Bug, Planted};
 use crate::scheme::Scheme;
@@ -27,7 +29,6 @@ use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use strum::VariantArray;
-use units::{Bytes, LINE_BYTES};
 
 /// How versions are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
@@ -67,38 +68,6 @@ impl CounterChoice {
             CounterChoice::Morphable => Organisation::Morphable,
             CounterChoice::PageRecord => Organisation::Page,
         }
-    }
-}
-
-/// The metadata caches of a design.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CacheDesign {
-    /// Of counters.
-    pub counters: Bytes,
-    /// Of tags.
-    pub tags: Bytes,
-    /// Of tree nodes.
-    pub nodes: Bytes,
-    /// Lines in a set, in each.
-    pub ways: usize,
-}
-
-impl CacheDesign {
-    /// The caches that a design with this layout has a use for, with their sizes.
-    pub fn used(&self, layout: &Layout) -> Vec<(&'static str, Bytes)> {
-        let used = [
-            (layout.counters().or(layout.owners()).is_some(), "counters", self.counters),
-            (layout.tags().is_some(), "tags", self.tags),
-            (!layout.levels().is_empty(), "tree nodes", self.nodes),
-        ];
-        used.into_iter().filter(|(used, ..)| *used).map(|(_, what, size)| (what, size)).collect()
-    }
-}
-
-impl Default for CacheDesign {
-    fn default() -> CacheDesign {
-        CacheDesign { counters: Bytes(64 << 10), tags: Bytes(64 << 10), nodes: Bytes(64 << 10), ways: 8 }
     }
 }
 
@@ -172,8 +141,14 @@ impl Parts {
                  counters = \"sc64\""
             ));
         }
-        let caches = [("counters", self.caches.counters), ("tags", self.caches.tags), ("nodes", self.caches.nodes)];
-        caches.into_iter().try_for_each(|(name, size)| self.geometry(name, size).map(drop))
+        if self.caches.counters_in_llc && uncounted {
+            return Err(
+                "caches.counters_in_llc is about counters, and there are none: set counters = \"sc64\" or leave it \
+                        out"
+                .to_owned(),
+            );
+        }
+        self.caches.geometries().map(drop)
     }
 
     /// Builds the scheme over `data_lines` lines, with keys drawn from `seed`.
@@ -210,12 +185,13 @@ impl Parts {
             tree,
             layout,
             chip: RefCell::new(OnChip::new(
-                self.geometry("counters", caches.counters)?,
-                self.geometry("tags", caches.tags)?,
-                self.geometry("nodes", caches.nodes)?,
+                caches.geometries()?,
+                caches.counters_in_llc,
                 self.tree.root_lines as usize,
                 forest,
+                planted,
             )),
+            counters_in_llc: caches.counters_in_llc,
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
             planted,
@@ -241,19 +217,5 @@ impl Parts {
         ];
         let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));
         cipher.chain(self.mac.weaknesses(self.cipher)).chain(freshness).collect()
-    }
-
-    fn geometry(&self, name: &str, size: Bytes) -> Result<Geometry, String> {
-        let lines = size.0 as usize / LINE_BYTES;
-        let ways = self.caches.ways;
-        match lines.checked_div(ways) {
-            Some(sets) if sets.is_power_of_two() && sets * ways * LINE_BYTES == size.0 as usize => {
-                Ok(Geometry { sets, ways })
-            }
-            _ => Err(format!(
-                "caches.{name} = \"{size}\" with ways = {ways} does not give a power of two of sets of 64-byte lines: \
-                 try \"64 KB\" with ways = 8"
-            )),
-        }
     }
 }

@@ -4,32 +4,27 @@
 //! Whatever is here is trusted: it was verified when it came in, and nobody outside reaches it. A dirty line that must
 //! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
 //! memory has it.
+//!
+//! Counters, tags and nodes have a cache each, or one for all. Lines of counters may have a second place on the chip,
+//! the machine's last-level cache ([`last_level`]).
 
+mod cache;
+mod last_level;
+
+pub use cache::Geometry;
+pub use last_level::LastLevel;
+
+use crate::planted::{Bug, Planted};
 use crate::tree::{Forest, Node};
 use crate::verbs::{Fault, Role, Slot};
+use cache::{Evicted, MetadataCache};
 use derive_more::{AddAssign, Sub};
-use machine::cache::TagArray;
+use last_level::{Shared, plain};
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
-
-/// The size of one metadata cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Geometry {
-    /// Sets; a power of two.
-    pub sets: usize,
-    /// Lines in a set.
-    pub ways: usize,
-}
-
-impl Geometry {
-    /// Bytes of content.
-    pub fn bytes(&self) -> u64 {
-        (self.sets * self.ways * LINE_BYTES) as u64
-    }
-}
+use units::{Line, LineAddr, ZERO_LINE};
 
 /// Hits and misses of one cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
@@ -40,46 +35,6 @@ pub struct CacheCounters {
     pub misses: u64,
     /// Dirty lines that had to leave.
     pub writebacks: u64,
-}
-
-/// One cache of metadata lines, with their content.
-struct MetadataCache {
-    tags: TagArray,
-    content: Box<[Line]>,
-    counters: CacheCounters,
-}
-
-impl MetadataCache {
-    fn new(geometry: Geometry) -> MetadataCache {
-        let tags = TagArray::new(geometry.sets, geometry.ways);
-        let content = vec![ZERO_LINE; tags.slots()].into();
-        MetadataCache { tags, content, counters: CacheCounters::default() }
-    }
-
-    fn get(&mut self, slot: Slot) -> Option<&Line> {
-        self.tags.lookup(slot.0).map(|place| &self.content[place.index()])
-    }
-
-    fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
-        let place = self.tags.lookup(slot.0)?;
-        self.tags.mark_dirty(place);
-        Some(&mut self.content[place.index()])
-    }
-
-    /// Enters a line; returns the dirty line that had to leave for it.
-    fn insert(&mut self, slot: Slot, content: &Line, dirty: bool) -> Option<(Slot, Line)> {
-        let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let old = std::mem::replace(&mut self.content[place.index()], *content);
-        let victim = evicted.filter(|evicted| evicted.dirty).map(|evicted| (Slot(evicted.key), old));
-        self.counters.writebacks += u64::from(victim.is_some());
-        victim
-    }
-
-    fn take(&mut self, slot: Slot) -> Option<Line> {
-        let place = self.tags.probe(slot.0)?;
-        self.tags.invalidate(slot.0);
-        Some(self.content[place.index()])
-    }
 }
 
 /// One departure of a line: the same line may be called back and leave again with the same content.
@@ -110,13 +65,24 @@ pub struct Waiting {
     pub fate: Rc<Cell<Option<Result<(), Fault>>>>,
 }
 
+/// Which caches there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Geometries {
+    /// One of everything.
+    Unified(Geometry),
+    /// Of counters, of tags, of tree nodes.
+    Separate([Geometry; 3]),
+}
+
 /// The trusted state of one scheme.
 pub struct OnChip {
-    counters: MetadataCache,
-    tags: MetadataCache,
-    nodes: MetadataCache,
+    /// One for all, or one for each kind.
+    caches: Vec<MetadataCache>,
+    seen: [CacheCounters; 3],
+    shared: Option<Shared>,
     leaving: Vec<Leaving>,
     departures: u64,
+    planted: Planted,
     /// Writes that wait to become durable, in the order in which they came.
     pub gathering: VecDeque<Waiting>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
@@ -125,36 +91,67 @@ pub struct OnChip {
     pub forest: Forest,
 }
 
+/// Counters with owners, tags, nodes.
+fn kind(role: Role) -> usize {
+    match role {
+        Role::Counter | Role::Owner => 0,
+        Role::Tag => 1,
+        Role::Node(_) => 2,
+        Role::Data => unreachable!("data is not metadata"),
+    }
+}
+
 impl OnChip {
-    /// Empty caches of these sizes, a blank root of so many lines, and the other roots of a blank forest.
-    pub fn new(counters: Geometry, tags: Geometry, nodes: Geometry, root_lines: usize, forest: Forest) -> OnChip {
+    /// Empty caches of these sizes, a blank root of so many lines, and the other roots of a blank forest. With `shared`, lines
+    /// of counters go on to a last-level cache: until a machine's is named, to a plain one twice as large as the counters' own.
+    pub fn new(geometries: Geometries, shared: bool, root_lines: usize, forest: Forest, planted: Planted) -> OnChip {
+        let (geometries, of_counters) = match geometries {
+            Geometries::Unified(geometry) => (vec![geometry], geometry),
+            Geometries::Separate(each) => (each.to_vec(), each[0]),
+        };
         OnChip {
-            counters: MetadataCache::new(counters),
-            tags: MetadataCache::new(tags),
-            nodes: MetadataCache::new(nodes),
+            caches: geometries.into_iter().map(MetadataCache::new).collect(),
+            seen: Default::default(),
+            shared: shared.then(|| Shared::new(plain(2 * of_counters.sets, of_counters.ways))),
             leaving: Vec::new(),
             departures: 0,
+            planted,
             gathering: VecDeque::new(),
             root: vec![ZERO_LINE; root_lines].into(),
             forest,
         }
     }
 
-    fn cache(&mut self, role: Role) -> &mut MetadataCache {
-        match role {
-            Role::Counter | Role::Owner => &mut self.counters,
-            Role::Tag => &mut self.tags,
-            Role::Node(_) => &mut self.nodes,
-            Role::Data => unreachable!("data is not metadata"),
+    /// Lines of counters go on to this last-level cache from now on, if they go on to one at all.
+    pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
+        if let Some(shared) = &mut self.shared {
+            *shared = Shared::new(last_level);
         }
     }
 
-    /// Whether a line is on the chip; if it was leaving, it stays after all. Counts a hit or a miss.
+    fn cache(&mut self, role: Role) -> &mut MetadataCache {
+        let kind = kind(role);
+        let last = self.caches.len() - 1;
+        &mut self.caches[kind.min(last)]
+    }
+
+    /// Whether a line is in its cache; if it was leaving, it stays after all. Counts a hit or a miss.
     pub fn present(&mut self, role: Role, slot: Slot) -> bool {
-        let found = self.get(role, slot).is_some();
-        let counters = &mut self.cache(role).counters;
-        counters.hits += u64::from(found);
-        counters.misses += u64::from(!found);
+        self.call_back_leaving(role, slot);
+        let found = self.keeps(role, slot) || self.cache(role).get(slot).is_some();
+        let seen = &mut self.seen[kind(role)];
+        seen.hits += u64::from(found);
+        seen.misses += u64::from(!found);
+        found
+    }
+
+    /// Moves a line of counters from the last-level cache back to its own, if it is there. Counts a hit or a miss.
+    pub fn recall(&mut self, slot: Slot) -> bool {
+        let found = self.call_back_shared(slot);
+        if let Some(shared) = &mut self.shared {
+            shared.seen.hits += u64::from(found);
+            shared.seen.misses += u64::from(!found);
+        }
         found
     }
 
@@ -165,6 +162,13 @@ impl OnChip {
         }
         self.call_back(role, slot);
         self.cache(role).get(slot)
+    }
+
+    /// The content of a line, if it is on the chip, wherever: it stays there.
+    pub fn peek(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let elsewhere = self.leaving(slot).map(|departure| departure.content);
+        let shared = || self.shared.as_ref().and_then(|shared| shared.peek(slot));
+        elsewhere.or_else(shared).or_else(|| self.cache(role).get(slot).copied())
     }
 
     /// The content of a line for changing, if it is in a cache or a root: a leaving line is not called back, so that no other
@@ -179,12 +183,7 @@ impl OnChip {
     /// Memory has this content: a line that holds it needs not be written back.
     pub fn written_through(&mut self, role: Role, slot: Slot, content: &Line) {
         self.leaving.retain(|leaving| leaving.slot != slot || leaving.departure.content != *content);
-        let cache = self.cache(role);
-        if let Some(place) = cache.tags.probe(slot.0)
-            && cache.content[place.index()] == *content
-        {
-            cache.tags.share(place);
-        }
+        self.cache(role).written_through(slot, content);
     }
 
     /// The content of a line for changing, if it is on the chip.
@@ -207,7 +206,7 @@ impl OnChip {
             return true;
         }
         self.call_back(role, slot);
-        let content = self.nodes.take(slot);
+        let content = self.cache(role).take(slot);
         content.is_some_and(|content| {
             self.forest.keep(slot, level as usize, content);
             true
@@ -223,20 +222,52 @@ impl OnChip {
         given_up
     }
 
-    /// Enters a verified line. A dirty line that must make room starts leaving.
+    /// Enters a verified line. A dirty line that must make room starts leaving; a line of counters may have a second place.
     pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
-        if let Some((slot, content)) = self.cache(role).insert(slot, content, dirty) {
+        let Some(Evicted { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else { return };
+        let forgetful = self.planted.has(Bug::DisplacedCountersDropped);
+        let shared = self.shared.as_mut().filter(|_| held.role == Role::Counter);
+        let leaving = match shared {
+            Some(shared) => shared.enter(slot, held.content, dirty).filter(|_| !forgetful),
+            None => dirty.then_some((slot, held.content)),
+        };
+        if let Some((slot, content)) = leaving {
+            self.seen[kind(held.role)].writebacks += 1;
             self.depart(slot, content);
         }
     }
 
-    /// Puts a leaving line back into its cache. The others keep their order, which must not depend on what of another kind
-    /// leaves at the same time.
+    /// The last-level cache needs a line's place for something else.
+    pub fn displaced(&mut self, slot: Slot) {
+        let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
+        if let Some((slot, content)) = displaced {
+            self.seen[kind(Role::Counter)].writebacks += 1;
+            self.depart(slot, content);
+        }
+    }
+
+    /// Puts a line that is leaving or in the last-level cache back into its own cache. The others keep their order, which must
+    /// not depend on what of another kind leaves at the same time.
     fn call_back(&mut self, role: Role, slot: Slot) {
+        self.call_back_leaving(role, slot);
+        if role == Role::Counter {
+            self.call_back_shared(slot);
+        }
+    }
+
+    fn call_back_leaving(&mut self, role: Role, slot: Slot) {
         if let Some(index) = self.leaving.iter().position(|leaving| leaving.slot == slot) {
             let leaving = self.leaving.remove(index);
             self.admit(role, slot, &leaving.departure.content, true);
         }
+    }
+
+    fn call_back_shared(&mut self, slot: Slot) -> bool {
+        let taken = self.shared.as_mut().and_then(|shared| shared.take(slot));
+        if let Some((content, dirty)) = taken {
+            self.admit(Role::Counter, slot, &content, dirty);
+        }
+        taken.is_some()
     }
 
     fn depart(&mut self, slot: Slot, content: Line) {
@@ -264,11 +295,14 @@ impl OnChip {
 
     /// Makes every dirty line for which `which` holds start leaving.
     pub fn dismiss_dirty(&mut self, role: Role, which: impl Fn(Slot) -> bool) {
-        let cache = self.cache(role);
-        let slots: Vec<Slot> = cache.tags.dirty_keys().map(Slot).filter(|slot| which(*slot)).collect();
-        for slot in slots {
+        if let Some(shared) = self.shared.as_mut().filter(|_| role == Role::Counter) {
+            for slot in shared.dirty() {
+                self.displaced(slot);
+            }
+        }
+        for slot in self.cache(role).dirty().into_iter().filter(|slot| which(*slot)) {
             if let Some(content) = self.cache(role).take(slot) {
-                self.cache(role).counters.writebacks += 1;
+                self.seen[kind(role)].writebacks += 1;
                 self.depart(slot, content);
             }
         }
@@ -276,13 +310,10 @@ impl OnChip {
 
     /// Forgets every clean line, so that memory must be asked again.
     pub fn forget_clean(&mut self) {
-        for cache in [&mut self.counters, &mut self.tags, &mut self.nodes] {
-            let dirty: Vec<u64> = cache.tags.dirty_keys().collect();
-            let clean: Vec<u64> = cache.tags.keys().filter(|key| !dirty.contains(key)).collect();
-            clean.into_iter().for_each(|key| {
-                cache.tags.invalidate(key);
-            });
+        if let Some(shared) = &mut self.shared {
+            shared.forget_clean();
         }
+        self.caches.iter_mut().for_each(MetadataCache::forget_clean);
     }
 
     /// The writes that become durable next: in order, at most so many, as far as they have their lines.
@@ -291,8 +322,13 @@ impl OnChip {
         self.gathering.drain(..ready).collect()
     }
 
-    /// Hits and misses of the counter, tag and node caches.
+    /// Hits and misses of counters, tags and nodes in their caches.
     pub fn counters(&self) -> [CacheCounters; 3] {
-        [self.counters.counters, self.tags.counters, self.nodes.counters]
+        self.seen
+    }
+
+    /// Hits and misses of counters in the last-level cache; nothing if they do not go there.
+    pub fn shared_counters(&self) -> Option<CacheCounters> {
+        self.shared.as_ref().map(|shared| shared.seen)
     }
 }

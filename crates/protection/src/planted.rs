@@ -130,6 +130,8 @@ bugs! {
     RootNotUpdated,
     /// A dirty line of tags is dropped instead of written back.
     TagsDropped,
+    /// A line of counters that must leave the last-level cache is forgotten, though memory lacks what it holds.
+    DisplacedCountersDropped,
     /// A dirty line of counters is dropped after its parent was told.
     CountersDropped,
     /// A dirty node of the tree is dropped after its parent was told.

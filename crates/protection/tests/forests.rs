@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use units::{Bytes, Line, LineAddr, ZERO_LINE};
 
 /// Caches so small that everything leaves them all the time.
-const TINY: CacheDesign = CacheDesign { counters: Bytes(256), tags: Bytes(256), nodes: Bytes(256), ways: 2 };
+fn tiny() -> CacheDesign {
+    CacheDesign::default().resized(Bytes(256), 2)
+}
 /// 1024 lines of counters: 128, 16 and 2 nodes are stored below a root.
 const LINES: u64 = 1 << 16;
 
@@ -25,7 +27,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
         mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, over: Over::Ciphertext, ..MacDesign::default() },
         tree: TreeDesign { update: Update::Eager, forest, ..TreeKind::Bonsai.into() },
         ownership: Ownership::None,
-        caches: TINY,
+        caches: tiny(),
         persistence: PersistenceDesign::default(),
     }
 }
@@ -164,7 +166,7 @@ proptest! {
 
 /// Hashes that a second write of a line takes, when all that it needs is on the chip.
 fn hashes_of_a_write(forest: Option<ForestDesign>, line: u64) -> usize {
-    let large = CacheDesign { counters: Bytes(4096), tags: Bytes(4096), nodes: Bytes(4096), ways: 4 };
+    let large = CacheDesign::default().resized(Bytes(4096), 4);
     let scheme = Parts { caches: large, ..parts(forest) }.build(LINES, 1).unwrap();
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     run_now(scheme.write(&verbs, LineAddr(line), &[1; 64]));

@@ -13,7 +13,9 @@ use std::collections::HashMap;
 use units::{Bytes, LineAddr};
 
 /// Caches so small that everything leaves them all the time.
-const TINY: CacheDesign = CacheDesign { counters: Bytes(256), tags: Bytes(256), nodes: Bytes(256), ways: 2 };
+fn tiny() -> CacheDesign {
+    CacheDesign::default().resized(Bytes(256), 2)
+}
 /// So many that every tree stores a level or more.
 const LINES: u64 = 1 << 16;
 
@@ -30,7 +32,7 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
         mac: MacDesign { code, tag_bits: 56, over, covers, ..MacDesign::default() },
         tree: tree.into(),
         ownership: Ownership::None,
-        caches: TINY,
+        caches: tiny(),
         persistence: PersistenceDesign::default(),
     }
 }
@@ -43,6 +45,18 @@ fn over_plaintext(mut parts: Parts) -> Parts {
 /// With tags lying there, each over so many lines.
 fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
     (parts.mac.place, parts.mac.lines) = (place, lines);
+    parts
+}
+
+/// With one cache of all metadata.
+fn unified(mut parts: Parts, bytes: u64) -> Parts {
+    parts.caches = CacheDesign { unified: Some(Bytes(bytes)), ways: 2, ..CacheDesign::default() };
+    parts
+}
+
+/// With lines of counters going on to the last-level cache.
+fn in_llc(mut parts: Parts) -> Parts {
+    parts.caches.counters_in_llc = true;
     parts
 }
 
@@ -103,6 +117,11 @@ fn compositions() -> Vec<Parts> {
         tags(parts(C::Aes128Counter, N::Morphable, M::Cmac, T::Bonsai), MacPlace::Region, 4),
         tags(parts(C::Aes128Cbc, N::None, M::HmacSha256, T::None), MacPlace::Region, 2),
         tags(parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 8, Lazy)), MacPlace::Region, 4),
+        unified(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), 256),
+        unified(parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 1, Eager)), 128),
+        in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
+        in_llc(parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Eager))),
+        in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
     ]
 }
 
@@ -222,9 +241,15 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     let mut odd = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
     // No set, three sets, and a byte more than one set.
     for size in [100, 3 * 128, 128 + 1] {
-        odd.caches.tags = Bytes(size);
+        odd.caches.tags = Some(Bytes(size));
         assert!(odd.check().unwrap_err().contains("caches.tags"), "{size}");
     }
+    odd.caches = CacheDesign { unified: Some(Bytes(1024)), ways: 2, ..CacheDesign::default() };
+    assert_eq!(odd.check(), Ok(()));
+    odd.caches.nodes = Some(Bytes(1024));
+    assert!(odd.check().unwrap_err().contains("caches.unified"));
+    let without = in_llc(parts(C::Aes128Xts, N::None, M::None, T::None));
+    assert!(without.check().unwrap_err().contains("counters = \"sc64\""));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use machine::paging::Placement;
 use machine::pcm::PcmConfig;
 use protection::ways::Engines;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, LINE_BYTES};
+use units::{Bytes, Duration, LINE_BYTES};
 
 /// The largest last-level cache; its tags take a quarter as much of the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
@@ -157,6 +157,12 @@ impl Machine {
     pub fn network(&self) -> Network {
         let latency = self.llc.latency_ns;
         self.noc.as_ref().map_or_else(|| Network::uniform(latency, self.cores), |noc| Network::mesh(noc, latency))
+    }
+
+    /// How long the memory controller looks for a line in the last-level cache. It is a station of the same network as the
+    /// cores, so a way there and back takes as long as theirs in the mean (EMCC, MICRO 2022, section III).
+    pub fn last_level_look_up(&self) -> Duration {
+        Duration::from_ns_f64(self.llc.latency_ns)
     }
 
     fn device(&self) -> Result<DeviceConfig, String> {

@@ -73,14 +73,18 @@ class MacDesign(Result):
 class CacheDesign(Result):
     """The metadata caches of a design; sizes as text, as in "64 KB"."""
 
-    counters: str
-    """Of counters."""
-    tags: str
-    """Of tags."""
-    nodes: str
-    """Of tree nodes."""
+    unified: str | None
+    """One cache of everything, in the place of the next three."""
+    counters: str | None
+    """Of counters; 64 KB if nothing is said."""
+    tags: str | None
+    """Of tags, likewise."""
+    nodes: str | None
+    """Of tree nodes, likewise."""
     ways: int
     """Lines in a set, in each."""
+    counters_in_llc: bool
+    """Whether lines of counters that lose their place go on to the machine's last-level cache."""
 
 
 Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record"]

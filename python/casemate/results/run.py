@@ -102,6 +102,8 @@ class Record(Result):
     """What protection did."""
     metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache]
     """The caches of counters, tags and tree nodes."""
+    counters_in_llc: MetadataCache | None
+    """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
     dram: Dram
     """The memory channel."""
     footprint: Footprint

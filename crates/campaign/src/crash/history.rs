@@ -6,7 +6,7 @@
 use super::states::changes_memory;
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
 use crate::bus::Recording;
-use crate::victim::TINY_CACHES;
+use crate::victim::with_tiny_caches;
 use machine::channel::Channel;
 use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
@@ -90,8 +90,7 @@ impl History {
     /// If the design's parts make no sense together; if a write alarms or never returns.
     pub fn of(design: &Design, workload: &Workload, seed: u64, planted: Planted) -> History {
         let tiny = workload.writes.len() % 2 == 1;
-        let caches = if tiny { TINY_CACHES } else { design.parts.caches };
-        let parts = Parts { caches, ..design.parts.clone() };
+        let parts = if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() };
         let mut bench = Bench::new(&parts, seed, planted);
         let mut random = Random::new(seed);
         let before = bench.prepare(workload, &mut random);

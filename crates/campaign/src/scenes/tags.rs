@@ -7,7 +7,7 @@
 //! deviations" means as likely as that; so it is once in 370 that chance alone is out of bound.
 
 use super::{Ended, Stage};
-use crate::victim::{TINY_CACHES, Victim};
+use crate::victim::{Victim, with_tiny_caches};
 use protection::design::{MacChoice, MacDesign, Parts};
 use protection::verbs::Slot;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
 /// How many random lines are released under the tag that is stored: a tree may cover the tags themselves.
 fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let mac = MacDesign { tag_bits, ..stage.parts.mac.clone() };
-    let parts = Parts { mac, caches: TINY_CACHES, ..stage.parts.clone() };
+    let parts = Parts { mac, ..with_tiny_caches(stage.parts) };
     let mut victim = Victim::checked_blank(&parts, stage.seed, stage.planted);
     victim.write(target, &stage.random.line());
     victim.flush();

@@ -1,10 +1,10 @@
 //! What the tests of timed memories share: a machine around a scheme.
 
-use casemate_campaign::victim::TINY_CACHES;
+use casemate_campaign::victim::with_tiny_caches;
 use machine::channel::Channel;
 use machine::dram::DramConfig;
 use proptest::prelude::ProptestConfig;
-use protection::design::{CacheDesign, Parts};
+use protection::design::Parts;
 use protection::scheme::Scheme;
 use protection::ways::{Engine, Engines, Receiver, TimedMemory};
 use sim::Executor;
@@ -14,9 +14,6 @@ use units::{Bytes, Duration, Time};
 /// Lines of data: as many as the victims of campaigns have, so that a tree stores three levels.
 pub const DATA_LINES: u64 = casemate_campaign::victim::DATA_LINES;
 
-/// Caches of one line each: nothing that was brought stays for the next.
-const SINGLE_LINES: CacheDesign = CacheDesign { counters: Bytes(64), tags: Bytes(64), nodes: Bytes(64), ways: 1 };
-
 /// So many cases on every change; PROPTEST_CASES asks for more, by night.
 pub fn cases(usual: u32) -> ProptestConfig {
     let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
@@ -25,8 +22,12 @@ pub fn cases(usual: u32) -> ProptestConfig {
 
 /// The parts of a design with its own caches, with tiny ones and with the tiniest.
 pub fn with_caches(parts: &Parts, which: u64) -> Parts {
-    let caches = [parts.caches, TINY_CACHES, SINGLE_LINES][which as usize % 3];
-    Parts { caches, ..parts.clone() }
+    match which % 3 {
+        0 => parts.clone(),
+        1 => with_tiny_caches(parts),
+        // Caches of one line each: nothing that was brought stays for the next.
+        _ => Parts { caches: parts.caches.resized(Bytes(64), 1), ..parts.clone() },
+    }
 }
 
 /// A timed memory under a scheme.
@@ -47,6 +48,7 @@ impl<R: Receiver> Machine<R> {
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let shape = scheme.layout().shape();
         let memory = TimedMemory::new(executor.clock(), channel, shape, &engines(), true, receiver);
+        let memory = memory.with_one_port(parts.caches.unified.is_some());
         Machine { executor, memory: Rc::new(memory), scheme }
     }
 

@@ -2,13 +2,13 @@
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
-use casemate_campaign::{Options, attack, honest};
+use casemate_campaign::{Finding, Options, attack, honest};
 use protection::planted::{Bug, Planted};
 use systems::{Attack, Verdict};
 use units::LineAddr;
 
-/// The bug that is caught here.
-pub const BUGS: [Bug; 1] = [Bug::OthersUnchecked];
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 2] = [Bug::OthersUnchecked, Bug::DisplacedCountersDropped];
 
 /// A line is flipped, then another under the same tag is written, which gives both a new one. What does the first read as?
 fn tampered_beside_a_write(planted: Planted) -> Verdict {
@@ -34,4 +34,14 @@ fn a_forgery_gets_a_valid_tag_if_a_write_beside_it_takes_it_as_it_is() {
     let flips = attack(&design, Attack::FlipData, &Options { trials: 60, seed: 1, planted });
     assert_eq!(flips.worst, Verdict::Detected, "but without a write it is found out");
     assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None);
+}
+
+#[test]
+fn counters_that_the_last_level_cache_forgets_come_back_old_and_use_their_pads_again() {
+    let planted = Planted::new(Bug::DisplacedCountersDropped);
+    let parts = systems::design("sc64-bmt-llc").unwrap().parts;
+    assert_eq!(honest(&parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
+    assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, Some(Finding::PadReuse));
+    let elsewhere = systems::design("sc64-bmt").unwrap().parts;
+    assert_eq!(honest(&elsewhere, 2_000, 1, planted).unwrap().finding, None, "others have nothing to forget");
 }

@@ -1,7 +1,7 @@
 //! Does a design pay for the cryptography that it does, and for no other? What the text asks the engines for is held, access
 //! by access, against what the parts really computed.
 
-use super::design::{DATA_LINES, TINY_CACHES};
+use super::design::{DATA_LINES, tiny_caches};
 use super::{Checked, hold, pairs};
 use crate::design::{CacheDesign, Parts};
 use crate::performed::{self, Performed};
@@ -33,7 +33,7 @@ pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
     performed::take();
     // With eager update a child is hashed while its parent is brought. In the smallest caches that can push the child out:
     // then it tells its parent by leaving, and this hash was for nothing.
-    let may_pay_in_vain = parts.tree.update == Update::Eager && caches == TINY_CACHES;
+    let may_pay_in_vain = parts.tree.update == Update::Eager && caches == tiny_caches();
     let settle = |what: &str| {
         let (mut paid, done) = (charged(&verbs.take_operations()), performed::take());
         if may_pay_in_vain && paid.hashes > done.hashes {
@@ -61,7 +61,7 @@ pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
 
 fn check_all(compositions: impl Iterator<Item = Parts>) {
     for parts in compositions {
-        for caches in [TINY_CACHES, CacheDesign::default()] {
+        for caches in [tiny_caches(), CacheDesign::default()] {
             assert_eq!(check(&parts, caches, Planted::NONE), Ok(()), "{parts:?}");
         }
     }

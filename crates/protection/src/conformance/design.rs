@@ -12,7 +12,9 @@ use units::random::Random;
 use units::{Bytes, Line, LineAddr};
 
 /// Caches so small that everything leaves them all the time.
-pub const TINY_CACHES: CacheDesign = CacheDesign { counters: Bytes(128), tags: Bytes(128), nodes: Bytes(128), ways: 2 };
+pub fn tiny_caches() -> CacheDesign {
+    CacheDesign::default().resized(Bytes(128), 2)
+}
 
 /// So many that every tree stores a level.
 pub const DATA_LINES: u64 = 1 << 15;

@@ -119,7 +119,7 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         counters,
         mac: mac.clone(),
         tree: tree.clone(),
-        caches: design::TINY_CACHES,
+        caches: design::tiny_caches(),
         persistence: PersistenceDesign::default(),
         ownership: Ownership::None,
     }

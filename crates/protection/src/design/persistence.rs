@@ -109,6 +109,11 @@ impl PersistenceDesign {
                     .to_owned(),
             );
         }
+        if parts.caches.counters_in_llc {
+            return Err("persistence.order keeps counters in the controller's cache and in memory: leave \
+                        caches.counters_in_llc out, or persistence"
+                .to_owned());
+        }
         if !(1..=LINES_MAX).contains(&self.lines) {
             return Err(format!(
                 "persistence.lines = {}: expected 1 to {LINES_MAX}, so that a tuple fits a write-pending queue of 32 lines",

@@ -32,7 +32,7 @@ use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::metadata::{CacheCounters, OnChip};
+use crate::metadata::{CacheCounters, LastLevel, OnChip};
 use crate::ownership::Asker;
 use crate::planted::Planted;
 use crate::tree::Tree;
@@ -59,6 +59,8 @@ pub struct Scheme {
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
+    /// Whether lines of counters go on to the last-level cache.
+    pub(crate) counters_in_llc: bool,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) planted: Planted,
@@ -73,6 +75,22 @@ impl Scheme {
     /// Hits and misses of the counter, tag and node caches.
     pub fn cache_counters(&self) -> [CacheCounters; 3] {
         self.chip.borrow().counters()
+    }
+
+    /// Hits and misses of counters in the last-level cache; nothing if they do not go there.
+    pub fn last_level_counters(&self) -> Option<CacheCounters> {
+        self.chip.borrow().shared_counters()
+    }
+
+    /// Names the machine's last-level cache, before the first access. It may tell of lines that it displaced between any
+    /// two verbs.
+    pub fn share_last_level(&self, last_level: Box<dyn LastLevel>) {
+        self.on_chip(|chip| chip.share(last_level));
+    }
+
+    /// Data has displaced a line of counters from the last-level cache.
+    pub fn displaced(&self, slot: Slot) {
+        self.on_chip(|chip| chip.displaced(slot));
     }
 
     /// Reads a line: releases its plaintext, or reports why not.

@@ -201,10 +201,7 @@ impl Scheme {
     pub(super) fn counter_without_asking(&self, media: &Media, line: LineAddr) -> Counter {
         let Some(slot) = self.counter_slot(line) else { return Counter::default() };
         let mut chip = self.chip.borrow_mut();
-        let counters = match chip.leaving(slot) {
-            Some(departure) => departure.content,
-            None => chip.get(Role::Counter, slot).copied().unwrap_or_else(|| media.read(slot).examine()),
-        };
+        let counters = chip.peek(Role::Counter, slot).unwrap_or_else(|| media.read(slot).examine());
         self.version(&counters, line)
     }
 }

@@ -78,6 +78,13 @@ impl Scheme {
             start();
             return Ok(());
         }
+        if role == Role::Counter && self.counters_in_llc {
+            verbs.look_up_last_level(slot).await;
+            if self.on_chip(|chip| chip.recall(slot)) {
+                start();
+                return Ok(());
+            }
+        }
         let (path, anchor) = self.walk_up(verbs, slot, role).await;
         if path.is_empty() {
             // Somebody else has brought it meanwhile.

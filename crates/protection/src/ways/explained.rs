@@ -47,6 +47,8 @@ pub enum Operation {
     Hash,
     /// Looked into a cache.
     LookUp(Role),
+    /// Looked into the last-level cache.
+    LookUpLastLevel(Slot),
     /// Let a line out, verified or not.
     Release(LineAddr, Line, bool),
     /// Reported tampering.
@@ -168,6 +170,11 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
     fn look_up(&self, role: Role) -> impl Future<Output = ()> {
         self.note(Operation::LookUp(role));
         self.record("look up", move || format!("{role} cache"), self.inside.look_up(role))
+    }
+
+    fn look_up_last_level(&self, slot: Slot) -> impl Future<Output = ()> {
+        self.note(Operation::LookUpLastLevel(slot));
+        self.record("look up", || "last-level cache".to_owned(), self.inside.look_up_last_level(slot))
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {

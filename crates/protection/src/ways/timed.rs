@@ -8,12 +8,12 @@ use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::{Media, Shape};
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crate::ways::Watch;
+use crate::ways::{Engines, Watch};
 use crypto::Nonce;
 use derive_more::{AddAssign, Sub};
 use machine::dram::{RowOutcome, WaitCause, Wanted};
 use machine::memory::MemorySystem;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sim::lock::{Guard, LockTable, Mode};
 use sim::resource::Pipe;
 use sim::span::Cause;
@@ -23,61 +23,16 @@ use std::future::Future;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time};
 
-/// Identical pipelined units of one kind.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Engine {
-    /// How many.
-    pub units: usize,
-    /// From going in to coming out, in nanoseconds.
-    pub latency_ns: f64,
-    /// Between one item and the next into the same unit, in nanoseconds.
-    pub interval_ns: f64,
-}
-
-/// The hardware that the memory controller has for protection. Part of the machine, so that all designs share it.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Engines {
-    /// Takes one AES block.
-    pub aes: Engine,
-    /// Takes one data line and its tag.
-    pub mac: Engine,
-    /// Takes one line of metadata.
-    pub hash: Engine,
-    /// The port of each metadata cache: takes one look-up.
-    pub metadata_cache: Engine,
-}
-
-impl Engine {
-    /// Refuses what cannot be built.
-    ///
-    /// # Errors
-    /// The rule that is broken.
-    pub fn check(&self, name: &str) -> Result<(), String> {
-        match self {
-            Engine { units: 0, .. } => Err(format!("engines.{name}.units is 0: at least one unit is needed")),
-            engine if !(0.0..1e6).contains(&engine.latency_ns) => {
-                Err(format!("engines.{name}.latency_ns is {}: expected 0 to 1000000", engine.latency_ns))
-            }
-            engine if !(0.0..1e6).contains(&engine.interval_ns) => {
-                Err(format!("engines.{name}.interval_ns is {}: expected 0 to 1000000", engine.interval_ns))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn build(&self) -> Pipe {
-        Pipe::new(self.units, Duration::from_ns_f64(self.latency_ns), Duration::from_ns_f64(self.interval_ns))
-    }
-}
-
 /// Who is on the other side of a timed memory.
 pub trait Receiver {
     /// A line has left the checker.
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering was reported.
     fn fault(&self, fault: Fault);
+    /// How long it takes to look for a line of counters in the last-level cache, from the controller and back.
+    fn last_level_look_up(&self, _slot: Slot) -> Duration {
+        Duration::ZERO
+    }
     /// What a line held when the machine started, or when it is first asked for.
     fn start_up_content(&self, line: LineAddr) -> Line;
 }
@@ -89,6 +44,10 @@ impl<R: Receiver> Receiver for Rc<R> {
 
     fn fault(&self, fault: Fault) {
         (**self).fault(fault);
+    }
+
+    fn last_level_look_up(&self, slot: Slot) -> Duration {
+        (**self).last_level_look_up(slot)
     }
 
     fn start_up_content(&self, line: LineAddr) -> Line {
@@ -157,6 +116,8 @@ pub struct TimedMemory<R> {
     mac: Pipe,
     hash: Pipe,
     ports: [Pipe; 3],
+    /// Whether one cache of all metadata has one port for all.
+    one_port: bool,
     locks: LockTable<LockName>,
     ledger: Option<RefCell<PadLedger>>,
     counters: RefCell<TimedCounters>,
@@ -184,12 +145,18 @@ impl<R: Receiver> TimedMemory<R> {
             mac: engines.mac.build(),
             hash: engines.hash.build(),
             ports: std::array::from_fn(|_| engines.metadata_cache.build()),
+            one_port: false,
             locks: LockTable::new(clock),
             ledger: ledger.then(RefCell::default),
             counters: RefCell::default(),
             registers: RefCell::default(),
             receiver,
         }
+    }
+
+    /// The same, where all metadata is in one cache and goes through one port, if `one`.
+    pub fn with_one_port(self, one: bool) -> Self {
+        TimedMemory { one_port: one, ..self }
     }
 
     /// The memory chips.
@@ -357,7 +324,13 @@ impl<R: Receiver> Verbs for Timed<R> {
             Role::Tag => 1,
             Role::Node(_) => 2,
         };
-        self.through(&self.memory.ports[port], 1)
+        self.through(&self.memory.ports[if self.memory.one_port { 0 } else { port }], 1)
+    }
+
+    async fn look_up_last_level(&self, slot: Slot) {
+        let took = self.memory.receiver.last_level_look_up(slot);
+        self.memory.clock.sleep(took).await;
+        self.last_wait.set((None, None));
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {

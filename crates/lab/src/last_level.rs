@@ -1,0 +1,41 @@
+//! Lines of counters in the chip's last-level cache: they share its places with data, and whoever has to leave is seen to.
+//!
+//! A line of counters has the number of its slot, which lies above all data, so the two never meet. What is inclusive about a
+//! last-level cache concerns data only: cores never have counters.
+
+use crate::chip::Chip;
+use protection::metadata::LastLevel;
+use protection::scheme::Scheme;
+use protection::verbs::Slot;
+use std::rc::{Rc, Weak};
+use units::LineAddr;
+
+/// The places of counters on a chip.
+struct Places(Weak<Chip>);
+
+impl LastLevel for Places {
+    fn take(&self, slot: Slot) -> bool {
+        let Some(chip) = self.0.upgrade() else { return false };
+        let mut llc = chip.llc.borrow_mut();
+        let found = llc.holds(LineAddr(slot.0));
+        llc.invalidate(LineAddr(slot.0));
+        found
+    }
+
+    fn enter(&self, slot: Slot) -> Option<Slot> {
+        let chip = self.0.upgrade()?;
+        // The protection itself knows what memory lacks of it.
+        let displaced = chip.llc.borrow_mut().taken_back(LineAddr(slot.0), false)?;
+        if chip.is_metadata(displaced.line) {
+            return Some(Slot(displaced.line.0));
+        }
+        chip.make_room(Some(displaced));
+        None
+    }
+}
+
+/// Lets a scheme keep lines of counters in a chip's last-level cache, if its design wants to.
+pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
+    scheme.share_last_level(Box::new(Places(Rc::downgrade(chip))));
+    chip.serve(scheme);
+}

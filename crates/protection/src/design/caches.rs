@@ -1,0 +1,103 @@
+//! The metadata caches of a design, as its file says it.
+//!
+//! ```toml
+//! caches = { counters = "64 KB", tags = "64 KB", nodes = "64 KB", ways = 8 }     # as if nothing were said
+//! caches = { unified = "128 KB", ways = 8 }                                      # one cache of everything
+//! caches = { counters = "32 KB", counters_in_llc = true }                        # what it loses goes to the last level
+//! ```
+
+use crate::layout::Layout;
+use crate::metadata::{Geometries, Geometry};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, LINE_BYTES};
+
+/// The size of a cache if nothing is said.
+const USUAL: Bytes = Bytes(64 << 10);
+
+/// The metadata caches of a design.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheDesign {
+    /// One cache of everything, in the place of the next three.
+    #[serde(default)]
+    pub unified: Option<Bytes>,
+    /// Of counters; 64 KB if nothing is said.
+    #[serde(default)]
+    pub counters: Option<Bytes>,
+    /// Of tags, likewise.
+    #[serde(default)]
+    pub tags: Option<Bytes>,
+    /// Of tree nodes, likewise.
+    #[serde(default)]
+    pub nodes: Option<Bytes>,
+    /// Lines in a set, in each.
+    #[serde(default = "eight")]
+    pub ways: usize,
+    /// Whether lines of counters that lose their place go on to the machine's last-level cache.
+    #[serde(default)]
+    pub counters_in_llc: bool,
+}
+
+fn eight() -> usize {
+    8
+}
+
+impl Default for CacheDesign {
+    fn default() -> CacheDesign {
+        CacheDesign { unified: None, counters: None, tags: None, nodes: None, ways: eight(), counters_in_llc: false }
+    }
+}
+
+impl CacheDesign {
+    /// The same kind of caches, each of this size.
+    pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
+        let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
+        CacheDesign { unified, counters: each, tags: each, nodes: each, ways, ..self }
+    }
+
+    /// The caches that a design with this layout has a use for, with their sizes.
+    pub fn used(&self, layout: &Layout) -> Vec<(&'static str, Bytes)> {
+        let kinds = [
+            (layout.counters().or(layout.owners()).is_some(), "counters", self.counters),
+            (layout.tags().is_some(), "tags", self.tags),
+            (!layout.levels().is_empty(), "tree nodes", self.nodes),
+        ];
+        let mut used =
+            kinds.into_iter().filter(|(used, ..)| *used).map(|(_, what, size)| (what, size.unwrap_or(USUAL)));
+        match self.unified {
+            Some(size) => used.next().map(|_| ("all metadata", size)).into_iter().collect(),
+            None => used.collect(),
+        }
+    }
+
+    /// The caches as they are built.
+    ///
+    /// # Errors
+    /// The rule that is broken, and what would mend it.
+    pub(super) fn geometries(&self) -> Result<Geometries, String> {
+        let separate = [("counters", self.counters), ("tags", self.tags), ("nodes", self.nodes)];
+        if let Some(size) = self.unified {
+            return match separate.into_iter().find(|(_, size)| size.is_some()) {
+                Some((name, _)) => Err(format!(
+                    "caches.unified is one cache of everything, and caches.{name} is another: leave one of them out"
+                )),
+                None => self.geometry("unified", size).map(Geometries::Unified),
+            };
+        }
+        let [counters, tags, nodes] = separate.map(|(name, size)| self.geometry(name, size.unwrap_or(USUAL)));
+        Ok(Geometries::Separate([counters?, tags?, nodes?]))
+    }
+
+    fn geometry(&self, name: &str, size: Bytes) -> Result<Geometry, String> {
+        let (lines, ways) = (size.0 as usize / LINE_BYTES, self.ways);
+        match lines.checked_div(ways) {
+            Some(sets) if sets.is_power_of_two() && sets * ways * LINE_BYTES == size.0 as usize => {
+                Ok(Geometry { sets, ways })
+            }
+            _ => Err(format!(
+                "caches.{name} = \"{size}\" with ways = {ways} does not give a power of two of sets of 64-byte lines: \
+                 try \"64 KB\" with ways = 8"
+            )),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! One cache of metadata with its content: what it is asked, and who has to leave it.
+
+use crate::verbs::{Role, Slot};
+use machine::cache::TagArray;
+use units::{LINE_BYTES, Line, ZERO_LINE};
+
+/// The size of one metadata cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Sets; a power of two.
+    pub sets: usize,
+    /// Lines in a set.
+    pub ways: usize,
+}
+
+impl Geometry {
+    /// Bytes of content.
+    pub fn bytes(&self) -> u64 {
+        (self.sets * self.ways * LINE_BYTES) as u64
+    }
+}
+
+/// A line of metadata with what it is for.
+#[derive(Clone, Copy)]
+pub struct Held {
+    /// What it is for.
+    pub role: Role,
+    /// What it holds.
+    pub content: Line,
+}
+
+/// A line that lost its place in a cache.
+pub struct Evicted {
+    /// Which.
+    pub slot: Slot,
+    /// What it was.
+    pub held: Held,
+    /// Whether memory lacks it.
+    pub dirty: bool,
+}
+
+/// One cache of metadata lines, with their content.
+pub struct MetadataCache {
+    tags: TagArray,
+    held: Box<[Held]>,
+}
+
+impl MetadataCache {
+    /// An empty one.
+    pub fn new(geometry: Geometry) -> MetadataCache {
+        let tags = TagArray::new(geometry.sets, geometry.ways);
+        let held = vec![Held { role: Role::Data, content: ZERO_LINE }; tags.slots()].into();
+        MetadataCache { tags, held }
+    }
+
+    /// The content of a line.
+    pub fn get(&mut self, slot: Slot) -> Option<&Line> {
+        self.tags.lookup(slot.0).map(|place| &self.held[place.index()].content)
+    }
+
+    /// The content of a line for changing; it is dirty from now on.
+    pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
+        let place = self.tags.lookup(slot.0)?;
+        self.tags.mark_dirty(place);
+        Some(&mut self.held[place.index()].content)
+    }
+
+    /// Enters a line; returns the one that had to leave for it.
+    pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
+        let (place, evicted) = self.tags.insert(slot.0, dirty);
+        let held = std::mem::replace(&mut self.held[place.index()], Held { role, content: *content });
+        evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
+    }
+
+    /// Takes a line out.
+    pub fn take(&mut self, slot: Slot) -> Option<Line> {
+        let place = self.tags.probe(slot.0)?;
+        self.tags.invalidate(slot.0);
+        Some(self.held[place.index()].content)
+    }
+
+    /// Memory has this content: a line that holds it needs not be written back.
+    pub fn written_through(&mut self, slot: Slot, content: &Line) {
+        if let Some(place) = self.tags.probe(slot.0)
+            && self.held[place.index()].content == *content
+        {
+            self.tags.share(place);
+        }
+    }
+
+    /// All dirty lines.
+    pub fn dirty(&self) -> Vec<Slot> {
+        self.tags.dirty_keys().map(Slot).collect()
+    }
+
+    /// Drops every clean line.
+    pub fn forget_clean(&mut self) {
+        let dirty: Vec<u64> = self.tags.dirty_keys().collect();
+        let clean: Vec<u64> = self.tags.keys().filter(|key| !dirty.contains(key)).collect();
+        clean.into_iter().for_each(|key| {
+            self.tags.invalidate(key);
+        });
+    }
+}

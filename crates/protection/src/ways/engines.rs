@@ -1,0 +1,54 @@
+//! The units of a memory controller that protection needs, as a machine has them.
+
+use serde::{Deserialize, Serialize};
+use sim::resource::Pipe;
+use units::Duration;
+
+/// Identical pipelined units of one kind.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// How many.
+    pub units: usize,
+    /// From going in to coming out, in nanoseconds.
+    pub latency_ns: f64,
+    /// Between one item and the next into the same unit, in nanoseconds.
+    pub interval_ns: f64,
+}
+
+/// The hardware that the memory controller has for protection. Part of the machine, so that all designs share it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engines {
+    /// Takes one AES block.
+    pub aes: Engine,
+    /// Takes one data line and its tag.
+    pub mac: Engine,
+    /// Takes one line of metadata.
+    pub hash: Engine,
+    /// The port of each metadata cache: takes one look-up.
+    pub metadata_cache: Engine,
+}
+
+impl Engine {
+    /// Refuses what cannot be built.
+    ///
+    /// # Errors
+    /// The rule that is broken.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        match self {
+            Engine { units: 0, .. } => Err(format!("engines.{name}.units is 0: at least one unit is needed")),
+            engine if !(0.0..1e6).contains(&engine.latency_ns) => {
+                Err(format!("engines.{name}.latency_ns is {}: expected 0 to 1000000", engine.latency_ns))
+            }
+            engine if !(0.0..1e6).contains(&engine.interval_ns) => {
+                Err(format!("engines.{name}.interval_ns is {}: expected 0 to 1000000", engine.interval_ns))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn build(&self) -> Pipe {
+        Pipe::new(self.units, Duration::from_ns_f64(self.latency_ns), Duration::from_ns_f64(self.interval_ns))
+    }
+}
