@@ -124,9 +124,26 @@ def _cost(results: RunResults, baseline: Record) -> list[Question]:
         ("DRAM traffic", traffic),
         ("", times),
         ("read latency", latency),
+        *_windows(results),
         ("metadata in memory", lambda record: f"{record.footprint.metadata_percent:.1f} %"),
         ("metadata caches", lambda record: amounts.size(record.footprint.metadata_cache_bytes)),
     ]
+
+
+def _windows(results: RunResults) -> list[Question]:
+    """How long lines were used before their verdicts, if any design lets them be."""
+    if all(record.unverified_window is None for record in results.records):
+        return []
+
+    def used(record: Record) -> str:
+        window = record.unverified_window
+        return f"{window.mean_ns:.1f} ns" if window else ""
+
+    def longest(record: Record) -> str:
+        window = record.unverified_window
+        return f"{window.longest_ns:.0f} ns" if window else ""
+
+    return [("used unverified for", used), ("at most", longest)]
 
 
 def _error(estimate: Estimate | None) -> str:

@@ -18,6 +18,8 @@ VERB_STYLES = {
     "mac": "yellow",
     "lock": "red",
     "release": "green",
+    "settle": "green",
+    "await": "red",
     "fault": "red",
 }
 WAITS: dict[Cause, str] = {
@@ -27,6 +29,7 @@ WAITS: dict[Cause, str] = {
     "write-drain": "write drain",
     "unit": "units busy",
     "lock": "locked",
+    "verdict": "verdicts",
 }
 ON_CHIP = {
     "nothing": "no metadata on the chip",

@@ -174,6 +174,14 @@ impl Verbs for Tapped {
         self.memory.release(line, plaintext);
     }
 
+    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.release_ahead(line, plaintext);
+    }
+
+    fn settle(&self, line: LineAddr, good: bool) {
+        self.memory.settle(line, good);
+    }
+
     fn fault(&self, fault: Fault) {
         self.memory.fault(fault);
     }

@@ -149,6 +149,12 @@ impl Victim {
         (Answer { released, reported: fault.is_some() }, fault)
     }
 
+    /// What the last read that was refused had let the core use before it was refused, if anything; asking forgets it. It is
+    /// on the chip and nowhere else.
+    pub fn used_before_refusal(&self) -> Option<Line> {
+        self.memory.memory().take_refused().map(|(_, plaintext)| plaintext.bytes)
+    }
+
     /// Empties the metadata caches; says what was reported, if anything was.
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));

@@ -124,7 +124,10 @@ fn functional(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -
             request if explained => run_now(perform(&scheme, &wrapped, request)),
             request => run_now(perform(&scheme, memory, request)),
         }
-        let released = memory.take_released().map(|(line, text)| Event::Released(line, text.bytes, text.verified));
+        let released = memory
+            .take_released()
+            .or(memory.take_refused())
+            .map(|(line, text)| Event::Released(line, text.bytes, text.verified));
         run.events.push(released.into_iter().chain(memory.take_fault().map(Event::Reported)).collect());
         run.operations.push(sorted(wrapped.take_operations()));
     }

@@ -8,10 +8,11 @@ use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::metadata::CacheCounters;
 use protection::verbs::Fault;
-use protection::ways::TimedCounters;
+use protection::ways::{TimedCounters, WindowCounters};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use systems::{Design, Machine};
+use units::Duration;
 use workload::Origin;
 
 /// The version of this record's form.
@@ -60,6 +61,35 @@ pub struct Footprint {
     pub metadata_percent: f64,
     /// Metadata caches on the chip, in bytes.
     pub metadata_cache_bytes: u64,
+}
+
+/// The time from the release of lines to their verdicts.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct UnverifiedWindow {
+    /// Lines.
+    pub lines: u64,
+    /// In the mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest of the whole run, in nanoseconds.
+    pub longest_ns: f64,
+    /// Writes that waited for verdicts.
+    pub writes_held: u64,
+    /// How long these waited in the mean, in nanoseconds.
+    pub mean_hold_ns: f64,
+}
+
+impl UnverifiedWindow {
+    /// From what was counted.
+    pub fn of(counted: &WindowCounters, longest: Duration) -> UnverifiedWindow {
+        let mean_ns = |sum_fs: u64, number: u64| sum_fs as f64 / 1e6 / number.max(1) as f64;
+        UnverifiedWindow {
+            lines: counted.windows,
+            mean_ns: mean_ns(counted.open_fs, counted.windows),
+            longest_ns: longest.as_fs() as f64 / 1e6,
+            writes_held: counted.writes_held,
+            mean_hold_ns: mean_ns(counted.held_fs, counted.writes_held),
+        }
+    }
 }
 
 /// The built-in check of a run.
@@ -124,6 +154,8 @@ pub struct Record {
     pub metadata_caches: [CacheCounters; 3],
     /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
     pub counters_in_llc: Option<CacheCounters>,
+    /// How long lines were used before their verdicts, where the design lets them be.
+    pub unverified_window: Option<UnverifiedWindow>,
     /// All memory channels together.
     pub dram: DramCounters,
     /// What it takes in memory.

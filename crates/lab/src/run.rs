@@ -9,7 +9,7 @@ use crate::core_task::{CoreTask, Ends, Team};
 use crate::counts::{Counts, Meters};
 use crate::feed::{FeedCounters, Pages, Program, Spaces};
 use crate::last_level;
-use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA};
+use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
 use crate::shadow::Shadow;
 use crate::uncore::Uncore;
@@ -17,6 +17,7 @@ use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
 use machine::paging::PageTable;
+use protection::scheme::Release;
 use protection::ways::TimedMemory;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
@@ -258,6 +259,8 @@ impl<S: Source + 'static> Bench<S> {
             llc: counts.llc,
             protection: counts.protection,
             counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
+            unverified_window: (options.design.parts.release == Release::Speculative)
+                .then(|| UnverifiedWindow::of(&counts.protection.ahead, memory.longest_window())),
             metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),

@@ -115,6 +115,17 @@ fn the_pad_is_made_while_its_counter_is_still_being_verified() {
 }
 
 #[test]
+fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
+    let [plain, ahead] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
+    assert!(ahead.checks.passed && ahead.read_latency_ns < plain.read_latency_ns && ahead.cycles < plain.cycles);
+    let window = ahead.unverified_window.unwrap();
+    // When the run ends, verdicts of its last lines are still under way.
+    let lines = ahead.checks.lines.lines_checked;
+    assert!(plain.unverified_window.is_none() && lines - window.lines < 64, "{window:?} of {lines}");
+    assert!(0.0 < window.mean_ns && window.mean_ns < window.longest_ns, "{window:?}");
+}
+
+#[test]
 fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes() {
     let [plain, beside, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
     let fetched = |record: &Record| record.protection.fetched;

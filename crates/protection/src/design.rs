@@ -24,7 +24,7 @@ use crate::mac::Place;
 use crate::metadata::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::{Bug, Planted};
-use crate::scheme::Scheme;
+use crate::scheme::{Release, Scheme};
 use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -93,6 +93,9 @@ pub struct Parts {
     /// Whether and how writes outlive a loss of power.
     #[serde(default)]
     pub persistence: PersistenceDesign,
+    /// When lines go to the core.
+    #[serde(default)]
+    pub release: Release,
 }
 
 impl Parts {
@@ -119,6 +122,11 @@ impl Parts {
             (
                 self.mac.covers.contains(&Covered::Counter) && uncounted,
                 "mac.covers names the counter, and there are none: set counters = \"sc64\"",
+            ),
+            (
+                self.release == Release::Speculative && self.mac.code == MacChoice::None,
+                "release = \"speculative\" is ahead of verdicts, and without tags there are none: set mac.code = \"gmac\" or \
+                 leave release out",
             ),
             (
                 self.mac.place != Place::Region && self.tree.kind == TreeKind::Merkle,
@@ -194,6 +202,7 @@ impl Parts {
             counters_in_llc: caches.counters_in_llc,
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
+            release: self.release,
             planted,
         })
     }
@@ -214,6 +223,7 @@ impl Parts {
         let freshness = [
             (self.tree.kind == TreeKind::None, "no freshness"),
             (fresh_counters && self.mac.ignores_version(), "fresh counters, but tags that ignore them"),
+            (self.release == Release::Speculative, "addresses leave before the verdict"),
         ];
         let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));
         cipher.chain(self.mac.weaknesses(self.cipher)).chain(freshness).collect()

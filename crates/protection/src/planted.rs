@@ -136,6 +136,8 @@ bugs! {
     CountersDropped,
     /// A dirty node of the tree is dropped after its parent was told.
     NodesDropped,
+    /// A write does not wait for the verdicts of lines that the core has already.
+    VerdictsNotAwaited,
     /// A dirty line that has to leave is forgotten.
     EvictionForgetsDirty,
     /// The MAC in a line of a counter tree does not say which version of the line it vouches for.

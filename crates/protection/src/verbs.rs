@@ -151,7 +151,7 @@ pub enum LockName {
 /// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves. The work begins when
 ///   they are called, so a text may start it, do something else, and await it when it needs it.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
-/// * Plaintext leaves through `release` and by no other way.
+/// * Plaintext leaves through `release` and, where a design lets it, `release_ahead`, and by no other way.
 pub trait Verbs {
     /// Keeps a lock until it is dropped.
     type Guard<'a>
@@ -202,6 +202,16 @@ pub trait Verbs {
     fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
     /// Lets plaintext out to the core.
     fn release(&self, line: LineAddr, plaintext: Plaintext);
+    /// Lets plaintext out to the core before its verdict, which [`Verbs::settle`] tells.
+    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
+        self.release(line, plaintext);
+    }
+    /// The verdict of a line that was released ahead of it.
+    fn settle(&self, _line: LineAddr, _good: bool) {}
+    /// Waits until every line that was released ahead of its verdict until now is settled; without time none is under way.
+    fn await_verdicts(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
     /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);
     /// Whether [`Verbs::boot`] would put `line` into memory now.

@@ -5,7 +5,7 @@ use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
 };
 use casemate_protection::ownership::Ownership;
-use casemate_protection::scheme::Scheme;
+use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{ForestDesign, TreeDesign, TreeKind, Update};
 use casemate_protection::verbs::{Role, Slot};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
@@ -27,6 +27,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
         mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, over: Over::Ciphertext, ..MacDesign::default() },
         tree: TreeDesign { update: Update::Eager, forest, ..TreeKind::Bonsai.into() },
         ownership: Ownership::None,
+        release: Release::Verified,
         caches: tiny(),
         persistence: PersistenceDesign::default(),
     }

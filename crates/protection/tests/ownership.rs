@@ -2,7 +2,7 @@
 
 use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, PersistenceDesign};
 use casemate_protection::ownership::{Asker, Owner, Ownership};
-use casemate_protection::scheme::Scheme;
+use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::TreeKind;
 use casemate_protection::verbs::Fault;
 use casemate_protection::ways::{Functional, run_now};
@@ -25,6 +25,7 @@ impl Memory {
             mac: MacDesign::default(),
             tree: TreeKind::None.into(),
             ownership,
+            release: Release::Verified,
             caches: Default::default(),
             persistence: PersistenceDesign::default(),
         };

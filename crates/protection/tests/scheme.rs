@@ -4,7 +4,7 @@ use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, PersistenceDesign,
 };
 use casemate_protection::ownership::Ownership;
-use casemate_protection::scheme::Scheme;
+use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{TreeDesign, TreeKind, Update};
 use casemate_protection::verbs::Role;
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
@@ -34,6 +34,7 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
         ownership: Ownership::None,
         caches: tiny(),
         persistence: PersistenceDesign::default(),
+        release: Release::Verified,
     }
 }
 
@@ -52,6 +53,11 @@ fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
 fn unified(mut parts: Parts, bytes: u64) -> Parts {
     parts.caches = CacheDesign { unified: Some(Bytes(bytes)), ways: 2, ..CacheDesign::default() };
     parts
+}
+
+/// With lines released ahead of their verdicts.
+fn ahead(parts: Parts) -> Parts {
+    Parts { release: Release::Speculative, ..parts }
 }
 
 /// With lines of counters going on to the last-level cache.
@@ -119,6 +125,9 @@ fn compositions() -> Vec<Parts> {
         tags(parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 8, Lazy)), MacPlace::Region, 4),
         unified(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), 256),
         unified(parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 1, Eager)), 128),
+        ahead(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
+        ahead(over_plaintext(parts(C::Aes128Cbc, N::Mono56, M::Cmac, counters(&[N::Mono56], 1, Lazy)))),
+        ahead(tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), MacPlace::Region, 4)),
         in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
         in_llc(parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Eager))),
         in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
@@ -248,6 +257,8 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     assert_eq!(odd.check(), Ok(()));
     odd.caches.nodes = Some(Bytes(1024));
     assert!(odd.check().unwrap_err().contains("caches.unified"));
+    let unchecked = ahead(parts(C::Aes128Counter, N::Sc64, M::None, T::None));
+    assert!(unchecked.check().unwrap_err().contains("leave release out"));
     let without = in_llc(parts(C::Aes128Xts, N::None, M::None, T::None));
     assert!(without.check().unwrap_err().contains("counters = \"sc64\""));
 }

@@ -19,6 +19,8 @@ pub enum Cause {
     Unit,
     /// Somebody held the lock.
     Lock,
+    /// Lines that were used already had no verdict yet.
+    Verdict,
 }
 
 /// One piece of work: what, from when to when.

@@ -175,6 +175,8 @@ class Parts(Result):
     """Caches on the chip."""
     persistence: PersistenceDesign
     """Whether and how writes outlive a loss of power."""
+    release: Literal["verified", "speculative"]
+    """When lines go to the core: with their verdict, or when they are decrypted."""
 
 
 class Design(Result):

@@ -148,6 +148,34 @@ class Traffic(Result):
     """Of the table of owners."""
 
 
+class Ahead(Result):
+    """Lines used before they were verified."""
+
+    windows: int
+    """Lines released ahead of their verdicts, and since settled."""
+    open_fs: int
+    """The sum of the times from release to verdict, in femtoseconds."""
+    writes_held: int
+    """Writes that had to wait for verdicts."""
+    held_fs: int
+    """The sum of these waits, in femtoseconds."""
+
+
+class UnverifiedWindow(Result):
+    """The time from the release of lines to their verdicts."""
+
+    lines: int
+    """Lines."""
+    mean_ns: float
+    """In the mean, in nanoseconds."""
+    longest_ns: float
+    """The longest of the whole run, in nanoseconds."""
+    writes_held: int
+    """Writes that waited for verdicts."""
+    mean_hold_ns: float
+    """How long these waited in the mean, in nanoseconds."""
+
+
 class ProtectionWork(Result):
     """What protection did."""
 
@@ -165,6 +193,8 @@ class ProtectionWork(Result):
     """Lines released without anything vouching for them."""
     tuples: int
     """Tuples of data, counters, tags and root that became durable."""
+    ahead: Ahead
+    """Lines used before they were verified."""
 
 
 class Dram(Result):

@@ -11,7 +11,7 @@ OnChip = Literal["nothing", "tree", "counter", "all"]
 Row = Literal["hit", "closed", "conflict"]
 """How the line's DRAM row stands: open, closed as after a refresh, or with another row of its bank open."""
 
-Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock"]
+Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock", "verdict"]
 """What something waited for."""
 
 FS_PER_NS = 1_000_000

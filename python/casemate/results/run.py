@@ -7,7 +7,7 @@ from pydantic import Field
 from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
-from casemate.results.counters import Dram, Feed, Footprint, Llc, MetadataCache, Node, ProtectionWork
+from casemate.results.counters import Dram, Feed, Footprint, Llc, MetadataCache, Node, ProtectionWork, UnverifiedWindow
 from casemate.results.origin import Origin
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
@@ -104,6 +104,8 @@ class Record(Result):
     """The caches of counters, tags and tree nodes."""
     counters_in_llc: MetadataCache | None
     """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
+    unverified_window: UnverifiedWindow | None
+    """How long lines were used before their verdicts, where the design lets them be."""
     dram: Dram
     """The memory channel."""
     footprint: Footprint

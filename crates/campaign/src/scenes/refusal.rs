@@ -15,7 +15,8 @@ const HONEST_ACCESSES: u64 = 1_000;
 /// Reads of a line that is left tampered with.
 const INSISTENCE: u64 = 4;
 
-/// A flip in whatever the design vouches for; the first word that gets out becomes the address of another read.
+/// A flip in whatever the design vouches for; the first word that gets out becomes the address of another read, which no
+/// design here holds back. What the core used and the verdict then refused has got that far and no farther.
 pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
     if stage.parts.mac.code == MacChoice::None {
         return None;
@@ -23,15 +24,18 @@ pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let (slot, bit) = any_bit(&mut stage, target)?;
     stage.victim.attacked(|bus| bus.flip(slot, bit));
+    stage.victim.used_before_refusal();
     let (answer, _) = stage.victim.read(target);
-    let early = answer.reported && answer.released.is_some();
-    let followed = answer.released.filter(|_| early).map(|bytes| {
+    let used = stage.victim.used_before_refusal();
+    let early = answer.reported && (answer.released.is_some() || used.is_some());
+    let followed = answer.released.or(used).filter(|_| early).map(|bytes| {
         let word = bytes[..8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         stage.victim.read(LineAddr(word % DATA_LINES))
     });
     let wish = if slot.0 == target.0 && bit < LINE_BYTES * 8 { Wish::Flipped(bit) } else { Wish::None };
     let wished = stage.victim.oracle().wished_bytes(target, wish);
-    let verdict = stage.victim.oracle().judge(target, &answer, wished);
+    let on_the_bus = followed.as_ref().map_or(Verdict::Harmless, |_| Verdict::Leaked);
+    let verdict = stage.victim.oracle().judge(target, &answer, wished).max(on_the_bus);
     let ended = Ended::new(verdict, target).counting("released before the verdict", u64::from(early));
     Some(ended.counting("reached the address bus", u64::from(followed.is_some())))
 }

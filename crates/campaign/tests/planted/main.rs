@@ -11,6 +11,9 @@
 mod checks;
 mod ciphers;
 mod codes;
+#[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "there is nothing random here")]
+mod common;
 mod counters;
 mod forests;
 mod losses;

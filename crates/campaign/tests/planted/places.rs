@@ -1,14 +1,19 @@
 //! Bugs that only some places of tags and caches can have.
 
+use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
 use protection::planted::{Bug, Planted};
+use protection::verbs::{Fault, Plaintext};
+use protection::ways::{Explained, Receiver, Timed};
+use std::cell::Cell;
+use std::rc::Rc;
 use systems::{Attack, Verdict};
-use units::LineAddr;
+use units::{Duration, Line, LineAddr, Time};
 
 /// The bugs that are caught here.
-pub const BUGS: [Bug; 2] = [Bug::OthersUnchecked, Bug::DisplacedCountersDropped];
+pub const BUGS: [Bug; 3] = [Bug::OthersUnchecked, Bug::DisplacedCountersDropped, Bug::VerdictsNotAwaited];
 
 /// A line is flipped, then another under the same tag is written, which gives both a new one. What does the first read as?
 fn tampered_beside_a_write(planted: Planted) -> Verdict {
@@ -44,4 +49,64 @@ fn counters_that_the_last_level_cache_forgets_come_back_old_and_use_their_pads_a
     assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, Some(Finding::PadReuse));
     let elsewhere = systems::design("sc64-bmt").unwrap().parts;
     assert_eq!(honest(&elsewhere, 2_000, 1, planted).unwrap().finding, None, "others have nothing to forget");
+}
+
+/// A core that waits for a line.
+#[derive(Default)]
+struct Core {
+    has_it: Cell<bool>,
+}
+
+impl Receiver for Core {
+    fn released(&self, _: LineAddr, _: &Plaintext) {
+        self.has_it.set(true);
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("a false alarm: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        [7; 64]
+    }
+}
+
+/// A line is read of which no metadata is on the chip. As soon as the core has it, it writes another, of which all is. When
+/// is the line's verdict in, and when does the write begin to encrypt?
+fn verdict_and_write(planted: Planted) -> (Time, Time) {
+    let parts = systems::design("sc64-bmt-speculative").unwrap().parts;
+    let mut machine = Machine::new(&parts, 1, Core::default());
+    machine.scheme = Rc::new(parts.build_with(DATA_LINES, 1, planted).unwrap());
+    let (read, written) = (LineAddr(DATA_LINES - 1), LineAddr(5));
+    let done = Rc::new(Cell::new(0));
+    let [reader, writer] = [(); 2].map(|()| Rc::new(Explained::new(Timed::new(&machine.memory))));
+    let (scheme, verbs, finished) = (machine.scheme.clone(), (reader.clone(), writer.clone()), done.clone());
+    machine.executor.clock().spawn(async move {
+        scheme.write(verbs.1.inside(), written, &[1; 64]).await;
+        scheme.read(&*verbs.0, read).await;
+        finished.set(finished.get() + 1);
+    });
+    let (scheme, verbs, finished) = (machine.scheme.clone(), writer.clone(), done.clone());
+    let (memory, clock) = (machine.memory.clone(), machine.executor.clock().clone());
+    machine.executor.clock().spawn(async move {
+        while !memory.receiver().has_it.get() {
+            clock.sleep(Duration::from_ns(1)).await;
+        }
+        scheme.write(&*verbs, written, &[2; 64]).await;
+        finished.set(finished.get() + 1);
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || done.get() == 2));
+    let when = |verbs: &Explained<_>, verb| verbs.take_spans().iter().find(|span| span.verb == verb).unwrap().start;
+    (when(&reader, "settle"), when(&writer, "pad"))
+}
+
+#[test]
+fn what_was_computed_from_an_unverified_line_leaves_if_writes_do_not_wait() {
+    let (verdict, write) = verdict_and_write(Planted::NONE);
+    assert!(write >= verdict);
+    let planted = Planted::new(Bug::VerdictsNotAwaited);
+    let (verdict, write) = verdict_and_write(planted);
+    assert!(write < verdict);
+    let parts = systems::design("sc64-bmt-speculative").unwrap().parts;
+    assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, None, "without time nothing shows");
 }

@@ -19,6 +19,7 @@ mod tree;
 use crate::counter::Counter;
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign};
 use crate::ownership::Ownership;
+use crate::scheme::Release;
 use crate::tree::{TreeDesign, TreeKind, Update};
 use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
 use std::collections::HashSet;
@@ -122,5 +123,6 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         caches: design::tiny_caches(),
         persistence: PersistenceDesign::default(),
         ownership: Ownership::None,
+        release: Release::Verified,
     }
 }

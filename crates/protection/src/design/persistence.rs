@@ -9,6 +9,7 @@
 use super::{CounterChoice, Parts};
 use crate::mac::{Place, TAGS_PER_LINE};
 use crate::ownership::Ownership;
+use crate::scheme::Release;
 use crate::tree::TreeKind;
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,11 @@ impl PersistenceDesign {
         if parts.caches.counters_in_llc {
             return Err("persistence.order keeps counters in the controller's cache and in memory: leave \
                         caches.counters_in_llc out, or persistence"
+                .to_owned());
+        }
+        if parts.release == Release::Speculative {
+            return Err("persistence.order makes durable only what is verified: set release = \"verified\", or leave \
+                        persistence out"
                 .to_owned());
         }
         if !(1..=LINES_MAX).contains(&self.lines) {

@@ -7,9 +7,9 @@
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
 //! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
-//! stays for good in [`forest`], what follows an overflow in [`renew`]; what one tag over several lines asks for is in
-//! [`grouped`]; how writes outlive a loss of power in [`persist`], and how memory comes back in
-//! [`recover`]. Who may ask at all is in [`owner`].
+//! stays for good in [`forest`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
+//! what one tag over several lines asks for in [`grouped`]; how writes outlive a loss of power in [`persist`], and how
+//! memory comes back in [`recover`]. Who may ask at all is in [`owner`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -17,6 +17,7 @@
 //! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
+mod ahead;
 mod forest;
 mod grouped;
 mod owner;
@@ -34,15 +35,27 @@ use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::metadata::{CacheCounters, LastLevel, OnChip};
 use crate::ownership::Asker;
-use crate::planted::Planted;
+use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
 use grouped::{Others, Version};
+use serde::{Deserialize, Serialize};
 use sim::join;
 use sim::lock::Mode;
 use std::cell::RefCell;
 use units::random::Random;
 use units::{Line, LineAddr};
+
+/// When a line that was read goes to the core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// When its verdict is in.
+    #[default]
+    Verified,
+    /// When it is decrypted. What was computed from it stays on the chip until the verdict is in ([`ahead`]).
+    Speculative,
+}
 
 /// A composition of parts, with its state on the chip.
 pub struct Scheme {
@@ -63,6 +76,7 @@ pub struct Scheme {
     pub(crate) counters_in_llc: bool,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
+    pub(crate) release: Release,
     pub(crate) planted: Planted,
 }
 
@@ -135,6 +149,9 @@ impl Scheme {
         }
         let _line = self.lock_line(verbs, line).await;
         self.admit(verbs, line, asker).await?;
+        if self.release == Release::Speculative && !self.planted.has(Bug::VerdictsNotAwaited) {
+            verbs.await_verdicts().await;
+        }
         let (counter, _group, others) = if self.layout.lines_per_tag() == 1 {
             self.next_version(verbs, line).await?
         } else {

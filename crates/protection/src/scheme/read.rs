@@ -1,8 +1,8 @@
 //! A line on its way to the chip: what is fetched for it, how it is checked and opened, and how it gets into memory when
 //! the machine boots.
 
-use super::Scheme;
 use super::grouped::Others;
+use super::{Release, Scheme};
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
 use crate::media::Media;
@@ -32,6 +32,9 @@ impl Scheme {
         self.admit(verbs, line, asker).await?;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
         self.boot(verbs, line).await?;
+        if self.release == Release::Speculative {
+            return self.read_ahead(verbs, line).await;
+        }
         let beside = async { join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line)) };
         let (stored, counters, (tag, others)) =
             join!(self.ciphertext(verbs, line), self.counters_and_pad(verbs, line), beside);
@@ -117,7 +120,7 @@ impl Scheme {
     ) -> Result<(Line, Option<impl Future<Output = ()> + use<'a, V>>), Fault> {
         let Some(slot) = self.counter_slot(line) else { return Ok((ZERO_LINE, None)) };
         let pad = Cell::new(None);
-        let begin = || pad.set(self.pad_ahead(verbs));
+        let begin = |_: &Line| pad.set(self.pad_ahead(verbs));
         let counters = self.metadata_for(verbs, slot, Role::Counter, begin).await?;
         Ok((counters, pad.take()))
     }

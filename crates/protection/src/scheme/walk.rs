@@ -28,7 +28,7 @@ struct Missing<G> {
 impl Scheme {
     /// The content of a line of metadata, on the chip and verified.
     pub(super) async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        self.metadata_for(verbs, slot, role, || ()).await
+        self.metadata_for(verbs, slot, role, |_| ()).await
     }
 
     /// As [`Scheme::metadata`], and calls `start` as soon as the content is there: on the chip, or come from memory and
@@ -38,7 +38,7 @@ impl Scheme {
         verbs: &V,
         slot: Slot,
         role: Role,
-        start: impl Fn(),
+        start: impl Fn(&Line),
     ) -> Result<Line, Fault> {
         loop {
             self.bring(verbs, slot, role, &start).await?;
@@ -57,7 +57,7 @@ impl Scheme {
         change: impl Fn(&mut Line) -> R,
     ) -> Result<R, Fault> {
         loop {
-            self.bring(verbs, slot, role, || ()).await?;
+            self.bring(verbs, slot, role, |_| ()).await?;
             if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
                 return Ok(result);
             }
@@ -71,29 +71,28 @@ impl Scheme {
         verbs: &V,
         slot: Slot,
         role: Role,
-        start: impl Fn(),
+        start: impl Fn(&Line),
     ) -> Result<(), Fault> {
         verbs.look_up(role).await;
-        if self.on_chip(|chip| chip.present(role, slot)) {
-            start();
-            return Ok(());
-        }
-        if role == Role::Counter && self.counters_in_llc {
+        let mut here = self.on_chip(|chip| chip.present(role, slot));
+        if !here && role == Role::Counter && self.counters_in_llc {
             verbs.look_up_last_level(slot).await;
-            if self.on_chip(|chip| chip.recall(slot)) {
-                start();
-                return Ok(());
-            }
+            here = self.on_chip(|chip| chip.recall(slot));
+        }
+        let on_chip = || self.on_chip(|chip| chip.get(role, slot).copied());
+        if here {
+            on_chip().iter().for_each(&start);
+            return Ok(());
         }
         let (path, anchor) = self.walk_up(verbs, slot, role).await;
         if path.is_empty() {
             // Somebody else has brought it meanwhile.
-            start();
+            on_chip().iter().for_each(&start);
         }
         let fetched = join_all(path.iter().map(|step| async {
             let content = verbs.fetch(step.slot, step.role).await;
             if step.slot == slot {
-                start();
+                start(&content.examine());
             }
             if step.parent.is_some() {
                 verbs.hash().await;

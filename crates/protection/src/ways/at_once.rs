@@ -60,6 +60,12 @@ impl<R: Receiver> Verbs for AtOnce<R> {
         self.released.set(Some(plaintext));
     }
 
+    fn settle(&self, _: LineAddr, good: bool) {
+        if !good {
+            self.released.set(None);
+        }
+    }
+
     fn fault(&self, fault: Fault) {
         self.memory.receiver().fault(fault);
     }

@@ -51,6 +51,12 @@ pub enum Operation {
     LookUpLastLevel(Slot),
     /// Let a line out, verified or not.
     Release(LineAddr, Line, bool),
+    /// Let a line out ahead of its verdict.
+    ReleaseAhead(LineAddr, Line),
+    /// Had the verdict of such a line.
+    Settle(LineAddr, bool),
+    /// Waited for all verdicts under way.
+    AwaitVerdicts,
     /// Reported tampering.
     Fault(Fault),
 }
@@ -193,6 +199,23 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.note(Operation::Release(line, plaintext.bytes, plaintext.verified));
         self.mark("release", if plaintext.verified { "verified" } else { "unverified" }.to_owned());
         self.inside.release(line, plaintext);
+    }
+
+    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
+        self.note(Operation::ReleaseAhead(line, plaintext.bytes));
+        self.mark("release", "ahead".to_owned());
+        self.inside.release_ahead(line, plaintext);
+    }
+
+    fn settle(&self, line: LineAddr, good: bool) {
+        self.note(Operation::Settle(line, good));
+        self.mark("settle", if good { "verified" } else { "refused" }.to_owned());
+        self.inside.settle(line, good);
+    }
+
+    fn await_verdicts(&self) -> impl Future<Output = ()> {
+        self.note(Operation::AwaitVerdicts);
+        self.record("await", || "verdicts".to_owned(), self.inside.await_verdicts())
     }
 
     fn fault(&self, fault: Fault) {

@@ -31,6 +31,7 @@ pub struct Functional {
     registers: RefCell<Registers>,
     ledger: RefCell<PadLedger>,
     released: Cell<Option<(LineAddr, Plaintext)>>,
+    refused: Cell<Option<(LineAddr, Plaintext)>>,
     fault: Cell<Option<Fault>>,
 }
 
@@ -42,6 +43,7 @@ impl Functional {
             registers: RefCell::default(),
             ledger: RefCell::new(PadLedger::default()),
             released: Cell::new(None),
+            refused: Cell::new(None),
             fault: Cell::new(None),
         }
     }
@@ -49,6 +51,11 @@ impl Functional {
     /// What the last access released, if it did; asking forgets it.
     pub fn take_released(&self) -> Option<(LineAddr, Plaintext)> {
         self.released.take()
+    }
+
+    /// What was released ahead of a verdict that then was bad, and so is on the chip and nowhere else; asking forgets it.
+    pub fn take_refused(&self) -> Option<(LineAddr, Plaintext)> {
+        self.refused.take()
     }
 
     /// The tampering that the last access reported, if it did; asking forgets it.
@@ -91,6 +98,12 @@ impl Verbs for Functional {
 
     fn release(&self, line: LineAddr, plaintext: Plaintext) {
         self.released.set(Some((line, plaintext)));
+    }
+
+    fn settle(&self, _: LineAddr, good: bool) {
+        if !good {
+            self.refused.set(self.released.take());
+        }
     }
 
     fn fault(&self, fault: Fault) {

@@ -5,9 +5,11 @@ mod engines;
 mod explained;
 mod functional;
 mod timed;
+mod windows;
 
 pub use at_once::AtOnce;
 pub use engines::{Engine, Engines};
 pub use explained::{Explained, Operation, Watch};
 pub use functional::{Functional, run_now};
 pub use timed::{Receiver, Timed, TimedCounters, TimedMemory};
+pub use windows::WindowCounters;

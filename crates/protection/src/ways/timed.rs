@@ -8,6 +8,7 @@ use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::{Media, Shape};
 use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::ways::windows::{WindowCounters, Windows};
 use crate::ways::{Engines, Watch};
 use crypto::Nonce;
 use derive_more::{AddAssign, Sub};
@@ -104,6 +105,8 @@ pub struct TimedCounters {
     pub released_unverified: u64,
     /// Tuples that became durable.
     pub tuples: u64,
+    /// Lines released ahead of their verdicts.
+    pub ahead: WindowCounters,
 }
 
 /// The memory and the units that all accesses of one machine share.
@@ -122,6 +125,7 @@ pub struct TimedMemory<R> {
     ledger: Option<RefCell<PadLedger>>,
     counters: RefCell<TimedCounters>,
     registers: RefCell<Registers>,
+    windows: Windows,
     receiver: R,
 }
 
@@ -150,6 +154,7 @@ impl<R: Receiver> TimedMemory<R> {
             ledger: ledger.then(RefCell::default),
             counters: RefCell::default(),
             registers: RefCell::default(),
+            windows: Windows::default(),
             receiver,
         }
     }
@@ -175,6 +180,7 @@ impl<R: Receiver> TimedMemory<R> {
         counters.aes_blocks = self.aes.items();
         counters.macs = self.mac.items();
         counters.hashes = self.hash.items();
+        counters.ahead = self.windows.counters();
         counters
     }
 
@@ -186,6 +192,11 @@ impl<R: Receiver> TimedMemory<R> {
     pub(super) fn complete(&self, registers: Registers) {
         self.counters.borrow_mut().tuples += 1;
         self.registers.replace(registers);
+    }
+
+    /// The longest time that a line was with the core before its verdict.
+    pub fn longest_window(&self) -> Duration {
+        self.windows.longest()
     }
 
     /// Whether pads are written down.
@@ -340,6 +351,20 @@ impl<R: Receiver> Verbs for Timed<R> {
     fn release(&self, line: LineAddr, plaintext: Plaintext) {
         self.memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
         self.memory.receiver.released(line, &plaintext);
+    }
+
+    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.windows.open(line, self.memory.clock.now());
+        self.memory.receiver.released(line, &plaintext);
+    }
+
+    fn settle(&self, line: LineAddr, _: bool) {
+        self.memory.windows.close(line, &self.memory.clock);
+    }
+
+    async fn await_verdicts(&self) {
+        let waited = self.memory.windows.all_settled(&self.memory.clock).await;
+        self.last_wait.set((waited.then_some(Cause::Verdict), None));
     }
 
     fn fault(&self, fault: Fault) {

@@ -1,0 +1,85 @@
+//! Use before verify: a line goes to the core when it is decrypted, while its counter and its tag are still being checked
+//! (Lehman et al., "PoisonIvy", MICRO 2016).
+//!
+//! ```text
+//! fetch ─┬─ XOR with the pad of whatever counter memory returned ─ release        ┐
+//!        └─ counter against the tree, tag against the line ─────── verdict: settle ┘ the window
+//! write: wait until every window that is open now is settled ─ counter + 1 ─ ...
+//! ```
+//! Nothing that was computed from such a line may be written to memory before the verdict: a write waits for all that are
+//! under way. A bad verdict is a fault as ever, and the machine stops with nothing of it outside.
+//!
+//! Not held back are fetches, whose addresses may have been computed from such a line. PoisonIvy follows poison through
+//! registers to stop those too; here the address bus leaks, and attacks show it.
+//!
+//! The way to the core does not ask how far the verdict is. So a run without time, where everything is known at once, lets
+//! out what the slowest verdict would.
+
+use super::Scheme;
+use super::read::Arrived;
+use crate::mac::Mac;
+use crate::verbs::{Fault, Plaintext, Role, Verbs};
+use sim::join;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::Poll;
+use units::{Line, LineAddr, ZERO_LINE};
+
+impl Scheme {
+    /// Reads a line whose locks are held: releases it when it is decrypted, and settles it when its verdict is in.
+    pub(super) async fn read_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        let (seen_data, seen_counters, pad) = (Cell::new(None), Cell::new(None), Cell::new(None));
+        let (seen_all, seen_text) = (Cell::new(None), Cell::new(None));
+        let data = async {
+            let stored = verbs.fetch(self.layout.data_slot(line), Role::Data).await;
+            seen_data.set(Some(stored));
+            stored
+        };
+        let begin = |counters: &Line| {
+            seen_counters.set(Some(*counters));
+            pad.set(self.pad_ahead(verbs));
+        };
+        let counters = async {
+            match self.counter_slot(line) {
+                Some(slot) => self.metadata_for(verbs, slot, Role::Counter, begin).await,
+                None => {
+                    seen_counters.set(Some(ZERO_LINE));
+                    Ok(ZERO_LINE)
+                }
+            }
+        };
+        let arrivals = async {
+            let beside = async { join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line)) };
+            seen_all.set(Some(join!(data, counters, beside)));
+        };
+        // Each polled after what it waits for, in every poll of this task.
+        let ahead = async {
+            let (stored, counters) = there(|| seen_data.get().zip(seen_counters.get())).await;
+            match pad.take() {
+                Some(pad) => pad.await,
+                None if self.cipher.blocks() > 0 => verbs.pad(self.cipher.blocks()).await,
+                None => {}
+            }
+            let bytes = self.cipher.open(line, self.version(&counters, line), &stored.examine());
+            verbs.release_ahead(line, Plaintext { bytes, verified: false });
+            seen_text.set(Some(bytes));
+        };
+        let verdict = async {
+            let (stored, counters, (tag, others)) = there(|| seen_all.take()).await;
+            let (counters, tag) = (counters?, self.tag_with(&stored, tag?));
+            let others = self.others_under(&counters, &others);
+            let arrived = Arrived { line, counter: self.version(&counters, line), stored, tag, others };
+            let over_plaintext = self.mac.as_ref().is_some_and(Mac::covers_plaintext);
+            let text = if over_plaintext { there(|| seen_text.get()).await } else { stored.examine() };
+            self.check(verbs, &arrived, &text).await
+        };
+        let ((), (), verdict) = join!(arrivals, ahead, verdict);
+        verbs.settle(line, verdict.is_ok());
+        verdict
+    }
+}
+
+/// Waits until something is there.
+async fn there<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    poll_fn(|_| look().map_or(Poll::Pending, Poll::Ready)).await
+}

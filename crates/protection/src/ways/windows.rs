@@ -1,0 +1,84 @@
+//! Lines that are with the core and have no verdict yet: from when to when, and who waits for them.
+
+use derive_more::{AddAssign, Sub};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use sim::{Clock, TaskId};
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::Poll;
+use units::{Duration, LineAddr, Time};
+
+/// What was used before it was verified.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct WindowCounters {
+    /// Lines released ahead of their verdicts, and since settled.
+    pub windows: u64,
+    /// The sum of the times from release to verdict, in femtoseconds.
+    pub open_fs: u64,
+    /// Writes that had to wait for verdicts.
+    pub writes_held: u64,
+    /// The sum of these waits, in femtoseconds.
+    pub held_fs: u64,
+}
+
+/// The windows of one memory.
+#[derive(Default)]
+pub(super) struct Windows {
+    open: RefCell<FxHashMap<LineAddr, (u64, Time)>>,
+    opened: Cell<u64>,
+    waiting: RefCell<Vec<TaskId>>,
+    counters: Cell<WindowCounters>,
+    longest: Cell<Duration>,
+}
+
+impl Windows {
+    /// A line goes to the core now.
+    pub fn open(&self, line: LineAddr, now: Time) {
+        self.opened.set(self.opened.get() + 1);
+        self.open.borrow_mut().insert(line, (self.opened.get(), now));
+    }
+
+    /// A line's verdict is in.
+    pub fn close(&self, line: LineAddr, clock: &Clock) {
+        let Some((_, since)) = self.open.borrow_mut().remove(&line) else { return };
+        let length = clock.now().since(since);
+        self.longest.set(self.longest.get().max(length));
+        let mut counters = self.counters.get();
+        counters.windows += 1;
+        counters.open_fs += length.as_fs();
+        self.counters.set(counters);
+        self.waiting.borrow_mut().drain(..).for_each(|task| clock.wake(task));
+    }
+
+    /// Waits until all windows that are open now are closed; whether that took time.
+    pub async fn all_settled(&self, clock: &Clock) -> bool {
+        let (last, asked) = (self.opened.get(), clock.now());
+        poll_fn(|_| {
+            if self.open.borrow().values().all(|(number, _)| *number > last) {
+                return Poll::Ready(());
+            }
+            let task = clock.current_task();
+            let mut waiting = self.waiting.borrow_mut();
+            if !waiting.contains(&task) {
+                waiting.push(task);
+            }
+            Poll::Pending
+        })
+        .await;
+        let waited = clock.now().since(asked);
+        let mut counters = self.counters.get();
+        counters.writes_held += u64::from(waited > Duration::ZERO);
+        counters.held_fs += waited.as_fs();
+        self.counters.set(counters);
+        waited > Duration::ZERO
+    }
+
+    pub fn counters(&self) -> WindowCounters {
+        self.counters.get()
+    }
+
+    pub fn longest(&self) -> Duration {
+        self.longest.get()
+    }
+}
