@@ -3,10 +3,11 @@
 
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{CacheDesign, Covered, Over, Parts};
+use crate::mac::TAG_BYTES;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
 use crate::tree::TreeKind;
-use crate::verbs::Slot;
+use crate::verbs::{Slot, Untrusted};
 use crate::ways::{Functional, run_now};
 use units::random::Random;
 use units::{Bytes, Line, LineAddr};
@@ -54,10 +55,21 @@ impl Memory {
         run_now(self.scheme.flush(&self.functional));
     }
 
-    fn image(&self) -> Vec<(Slot, Line)> {
-        self.functional.media.borrow().written_slots().map(|(slot, content)| (slot, *content)).collect()
+    /// All that is in memory, with what lies beside lines.
+    fn image(&self) -> Vec<(Slot, Untrusted)> {
+        let media = self.functional.media.borrow();
+        media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
     }
 
+    fn bring_back(&self, image: &[(Slot, Untrusted)]) {
+        image.iter().for_each(|(slot, content)| self.functional.media.borrow_mut().store(*slot, *content));
+    }
+
+    fn stored(&self, slot: Slot) -> Untrusted {
+        self.functional.media.borrow().read(slot)
+    }
+
+    /// Puts a line into a slot; what lies beside it stays.
     fn put(&self, slot: Slot, content: &Line) {
         self.functional.media.borrow_mut().write(slot, content);
     }
@@ -85,7 +97,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let current = memory.image();
     flips(parts, &memory, &texts[0][1])?;
     splices(parts, &memory, &texts)?;
-    current.iter().for_each(|(slot, content)| memory.put(*slot, content));
+    memory.bring_back(&current);
     stale(parts, &memory, &old, &texts)
 }
 
@@ -113,7 +125,7 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     let line = LINES[0];
     let authentic = memory.scheme.mac.is_some();
     let data = memory.scheme.layout().data_slot(line);
-    let stored = memory.functional.media.borrow().read(data).examine();
+    let stored = memory.stored(data).examine();
     // A tag of a few bits for each chunk lets a flip pass now and then.
     let short = parts.weaknesses().contains(&"short tag");
     for bit in (0..LINE_BITS).step_by(if short { LINE_BITS } else { 37 }) {
@@ -123,24 +135,30 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
         hold(released != Some(*current), || format!("bit {bit} of the data does not matter"))?;
     }
     memory.put(data, &stored);
-    let Some(tags) = memory.scheme.tag_slot(line) else { return Ok(()) };
-    let stored = memory.functional.media.borrow().read(tags).examine();
-    for bit in 0..64 {
-        memory.put(tags, &flipped(&stored, line.0 as usize % 8 * 64 + bit));
+    let Some(mac) = &memory.scheme.mac else { return Ok(()) };
+    // A tag that lies with its line is in the line's own slot.
+    let slot = memory.scheme.tag_slot(line).unwrap_or(data);
+    let stored = memory.stored(slot);
+    for bit in 0..u64::BITS as usize {
+        let changed = if mac.travels() {
+            Untrusted::with(stored.examine(), stored.beside() ^ 1 << bit)
+        } else {
+            flipped(&stored.examine(), mac.entry_of(line).1 * TAG_BYTES * 8 + bit).into()
+        };
+        memory.bring_back(&[(slot, changed)]);
         memory.flush();
         hold(memory.read(line).is_none(), || format!("bit {bit} of the tag is not compared"))?;
     }
-    memory.put(tags, &stored);
+    memory.bring_back(&[(slot, stored)]);
     memory.flush();
     hold(memory.read(line) == Some(*current), || "the line does not come back with its bits".into())
 }
 
 /// Another line's data is refused if the tag, or the tree, knows the place.
 fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
-    let media = &memory.functional.media;
     for (index, donor) in LINES.iter().enumerate().skip(1) {
         let slot = memory.scheme.layout().data_slot(LINES[0]);
-        let (own, other) = (media.borrow().read(slot).examine(), media.borrow().read(Slot(donor.0)).examine());
+        let (own, other) = (memory.stored(slot).examine(), memory.stored(Slot(donor.0)).examine());
         memory.put(slot, &other);
         let released = memory.read(LINES[0]);
         memory.put(slot, &own);
@@ -155,8 +173,8 @@ fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
 }
 
 /// An old image of the whole memory is refused if there is a tree, and else is what the memory was.
-fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Line)], texts: &[[Line; 2]]) -> Checked {
-    old.iter().for_each(|(slot, content)| memory.put(*slot, content));
+fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Untrusted)], texts: &[[Line; 2]]) -> Checked {
+    memory.bring_back(old);
     memory.flush();
     let fresh = parts.tree.kind != TreeKind::None;
     // Nothing ties data to a fresh counter if the tag names no version and is over what the counter does not change.

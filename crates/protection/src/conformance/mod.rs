@@ -17,7 +17,10 @@ mod planted;
 mod tree;
 
 use crate::counter::Counter;
-use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign};
+use crate::design::{
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
+};
+use crate::mac::Place;
 use crate::ownership::Ownership;
 use crate::scheme::Release;
 use crate::tree::{TreeDesign, TreeKind, Update};
@@ -25,7 +28,7 @@ use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::random::Random;
-use units::{LINE_BYTES, Line, LineAddr};
+use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 /// Nothing, or what is broken.
 type Checked = Result<(), String>;
@@ -51,7 +54,8 @@ fn neighbours(line: LineAddr, counter: Counter) -> (Vec<LineAddr>, Vec<Counter>)
     (lines.collect(), counters.collect())
 }
 
-/// All ways to authenticate that differ in code, in the text they are over, and in what they cover.
+/// All ways to authenticate that differ in code, in the text they are over, and in what they cover; and, covering what
+/// they usually do, in where tags lie and how many lines each is over.
 fn codes() -> Vec<MacDesign> {
     let covers = [vec![], vec![Covered::Address], vec![Covered::Counter], vec![Covered::Address, Covered::Counter]];
     let mut codes = Vec::new();
@@ -59,6 +63,11 @@ fn codes() -> Vec<MacDesign> {
         for over in Over::VARIANTS {
             for covers in &covers {
                 codes.push(MacDesign { code: *code, over: *over, covers: covers.clone(), ..MacDesign::default() });
+            }
+            for (place, lines) in [(Place::Ecc, 1), (Place::Beside, 1), (Place::Region, 2), (Place::Region, 4)] {
+                let plain = MacDesign { code: *code, over: *over, place, lines, ..MacDesign::default() };
+                let covers = if plain.has_nonce() { vec![] } else { vec![Covered::Address] };
+                codes.push(MacDesign { covers, ..plain });
             }
         }
     }
@@ -95,6 +104,22 @@ fn compositions() -> Vec<Parts> {
     compositions
 }
 
+/// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, ahead of
+/// verdicts.
+const HANDLINGS: [fn(&mut Parts); 4] = [
+    |_| (),
+    |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
+    |parts| parts.caches.counters_in_llc = true,
+    |parts| parts.release = Release::Speculative,
+];
+
+/// The composition under the next of the handlings, if they go together.
+fn handled((index, parts): (usize, Parts)) -> Parts {
+    let mut handled = parts.clone();
+    HANDLINGS[index % HANDLINGS.len()](&mut handled);
+    if handled.check().is_ok() { handled } else { parts }
+}
+
 /// Of all compositions, as many as it takes for every two parts that go together to do so once.
 fn pairs() -> Vec<Parts> {
     let mut met = HashSet::new();
@@ -104,14 +129,15 @@ fn pairs() -> Vec<Parts> {
             format!("{:?}", parts.counters),
             format!("{:?}", parts.mac),
             format!("{:?}", parts.tree),
+            format!("{:?} {:?}", parts.caches, parts.release),
         ];
-        let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+        let pairs = (1..names.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
         let new = pairs.map(|(one, other)| met.insert((one, other, names[one].clone(), names[other].clone())));
-        new.contains(&true)
+        new.fold(false, |any, new| any | new)
     };
     let mut compositions = compositions();
     Random::new(1).shuffle(&mut compositions);
-    compositions.into_iter().filter(brings_a_pair).collect()
+    compositions.into_iter().enumerate().map(handled).filter(brings_a_pair).collect()
 }
 
 fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, tree: &TreeDesign) -> Parts {
