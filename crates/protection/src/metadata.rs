@@ -332,3 +332,38 @@ impl OnChip {
         self.shared.as_ref().map(|shared| shared.seen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(3), [3; 64])];
+
+    /// Caches of one line each, into which three dirty lines of counters came: two of them are leaving.
+    fn crowded() -> OnChip {
+        let one = Geometry { sets: 1, ways: 1 };
+        let mut chip = OnChip::new(Geometries::Separate([one; 3]), false, 1, Forest::default(), Planted::NONE);
+        LINES.iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, true));
+        chip
+    }
+
+    #[test]
+    fn a_look_up_counts_for_its_kind_as_a_hit_or_as_a_miss() {
+        let mut chip = crowded();
+        assert_eq!([3, 1, 9, 9].map(|slot| chip.present(Role::Counter, Slot(slot))), [true, true, false, false]);
+        let [counters, tags, nodes] = chip.counters();
+        assert_eq!(
+            (counters.hits, counters.misses, tags, nodes),
+            (2, 2, CacheCounters::default(), CacheCounters::default())
+        );
+    }
+
+    #[test]
+    fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
+        let mut chip = crowded();
+        chip.written_through(Role::Counter, Slot(1), &[9; 64]);
+        assert!(chip.leaving(Slot(1)).is_some(), "memory has something else");
+        chip.written_through(Role::Counter, Slot(1), &[1; 64]);
+        assert!(chip.leaving(Slot(1)).is_none() && chip.leaving(Slot(2)).is_some());
+    }
+}

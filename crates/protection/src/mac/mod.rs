@@ -139,11 +139,6 @@ impl Mac {
         }
         stored == computed
     }
-
-    /// Length of a tag in bits.
-    pub fn bits(&self) -> u32 {
-        self.bits
-    }
 }
 
 /// A tag out of a line of tags; also how tree nodes hold the tags of their children.

@@ -102,3 +102,25 @@ impl MetadataCache {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_of_three_ways_and_eight_sets_holds_twenty_four_lines() {
+        assert_eq!(Geometry { sets: 8, ways: 3 }.bytes(), 24 * 64);
+    }
+
+    #[test]
+    fn a_line_is_clean_again_only_when_memory_has_what_it_holds() {
+        let mut cache = MetadataCache::new(Geometry { sets: 1, ways: 2 });
+        for (slot, content) in [(Slot(1), [1; 64]), (Slot(2), [2; 64])] {
+            cache.insert(Role::Counter, slot, &content, true);
+            cache.written_through(slot, &[1; 64]);
+        }
+        assert_eq!(cache.dirty(), [Slot(2)]);
+        cache.forget_clean();
+        assert_eq!([1, 2].map(|slot| cache.get(Slot(slot)).copied()), [None, Some([2; 64])]);
+    }
+}

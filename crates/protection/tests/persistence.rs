@@ -1,0 +1,136 @@
+//! What returned before power was lost comes back from memory and registers, and nothing else does.
+
+use casemate_protection::design::{
+    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, PersistenceDesign,
+};
+use casemate_protection::domain::Registers;
+use casemate_protection::ownership::Ownership;
+use casemate_protection::scheme::{Release, Scheme};
+use casemate_protection::tree::{ForestDesign, TreeKind};
+use casemate_protection::verbs::{Fault, Slot, Untrusted};
+use casemate_protection::ways::{Functional, run_now};
+use units::{Bytes, Line, LineAddr};
+
+const LINES: u64 = 1 << 10;
+const ORDERS: [Order; 3] = [Order::Strict, Order::Pipelined, Order::Coalesced];
+/// One more than the versions that a counter of 7 bits has.
+const OVERFLOWS: u8 = 129;
+
+/// What makes a design one that cannot be made durable.
+type Change = fn(&mut Parts);
+
+/// The parts of `sc64-bmt`, with caches of a few lines.
+fn parts(order: Order) -> Parts {
+    Parts {
+        cipher: CipherChoice::Aes128Counter,
+        counters: CounterChoice::Sc64,
+        mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, ..MacDesign::default() },
+        tree: TreeKind::Bonsai.into(),
+        ownership: Ownership::None,
+        release: Release::Verified,
+        caches: casemate_protection::design::CacheDesign::default().resized(Bytes(256), 2),
+        persistence: PersistenceDesign { order, lines: 4 },
+    }
+}
+
+/// A memory and the chip in front of it.
+struct Powered {
+    scheme: Scheme,
+    verbs: Functional,
+}
+
+impl Powered {
+    fn on(order: Order) -> Powered {
+        let scheme = parts(order).build(LINES, 1).unwrap();
+        let verbs = Functional::new(scheme.layout().total_lines());
+        Powered { scheme, verbs }
+    }
+
+    fn write(&self, line: u64, content: u8) {
+        run_now(self.scheme.write(&self.verbs, LineAddr(line), &[content; 64]));
+        assert_eq!(self.verbs.take_fault(), None);
+    }
+
+    fn read(&self, line: u64) -> Result<Line, Fault> {
+        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
+        self.verbs.take_fault().map_or_else(|| Ok(self.verbs.take_released().unwrap().1.bytes), Err)
+    }
+
+    fn image(&self) -> Vec<(Slot, Untrusted)> {
+        let media = self.verbs.media.borrow();
+        media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
+    }
+
+    /// A fresh chip of the same keys, with these registers, before this memory; says what recovery reports.
+    fn again(order: Order, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
+        let fresh = Powered::on(order);
+        image.iter().for_each(|(slot, content)| fresh.verbs.media.borrow_mut().store(*slot, *content));
+        run_now(fresh.scheme.recover(&fresh.verbs, registers));
+        let fault = fresh.verbs.take_fault();
+        (fresh, fault)
+    }
+}
+
+#[test]
+fn every_line_comes_back_after_a_counter_has_overflowed() {
+    for order in ORDERS {
+        let before = Powered::on(order);
+        let lines = [3, 4, 63, 64, 900];
+        lines.iter().for_each(|line| before.write(*line, *line as u8));
+        (0..OVERFLOWS).for_each(|content| before.write(5, content));
+        let (after, fault) = Powered::again(order, &before.image(), &before.verbs.registers());
+        assert_eq!(fault, None, "{order:?}");
+        assert_eq!(after.read(5), Ok([OVERFLOWS - 1; 64]), "{order:?}");
+        lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8; 64]), "{order:?}"));
+        after.write(3, 77);
+        assert_eq!(after.read(3), Ok([77; 64]), "{order:?}");
+    }
+}
+
+#[test]
+fn a_memory_that_was_wiped_rolled_back_or_filled_while_power_was_off_is_refused() {
+    for order in ORDERS {
+        let before = Powered::on(order);
+        before.write(5, 1);
+        let old = before.image();
+        before.write(5, 2);
+        let registers = before.verbs.registers();
+        assert_eq!(Powered::again(order, &before.image(), &registers).1, None);
+        assert_eq!(Powered::again(order, &[], &registers).1, Some(Fault::Root), "wiped, {order:?}");
+        assert_eq!(Powered::again(order, &old, &registers).1, Some(Fault::Root), "rolled back, {order:?}");
+        let never_set = Registers::default();
+        assert_eq!(Powered::again(order, &[], &never_set).1, None, "nothing was ever written, {order:?}");
+        assert_eq!(Powered::again(order, &old, &never_set).1, Some(Fault::Root), "filled, {order:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
+    let changes: [(Change, &str); 11] = [
+        (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
+        (
+            |parts| {
+                parts.counters = CounterChoice::Mono56;
+                parts.tree = TreeKind::Counters.into();
+                parts.tree.levels = vec![CounterChoice::Mono56];
+            },
+            "tree.kind = \"bonsai\"",
+        ),
+        (|parts| parts.counters = CounterChoice::PageRecord, "counters = \"sc64\""),
+        (|parts| parts.ownership = Ownership::Pages, "leave ownership out"),
+        (|parts| parts.tree.forest = Some(ForestDesign::Static { level: 0, entries: 64 }), "leave tree.forest out"),
+        (|parts| parts.mac.place = MacPlace::Ecc, "leave mac.place and mac.lines out"),
+        (|parts| parts.mac.lines = 2, "leave mac.place and mac.lines out"),
+        (|parts| parts.caches.counters_in_llc = true, "caches.counters_in_llc out"),
+        (|parts| parts.release = Release::Speculative, "release = \"verified\""),
+        (|parts| parts.persistence.lines = 0, "expected 1 to 10"),
+        (|parts| parts.persistence.lines = 11, "expected 1 to 10"),
+    ];
+    for (change, remedy) in changes {
+        let mut parts = parts(Order::Coalesced);
+        assert_eq!(parts.check(), Ok(()));
+        change(&mut parts);
+        let refusal = parts.check().unwrap_err();
+        assert!(refusal.contains(remedy), "{refusal}");
+    }
+}
