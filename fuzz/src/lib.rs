@@ -1,12 +1,12 @@
 //! A victim, and an attacker whose strokes are any bytes: what the fuzz targets about memory share.
 
-use protection::design::{CacheDesign, Parts};
+use protection::design::Parts;
 use protection::media::Media;
 use protection::scheme::Scheme;
-use protection::verbs::{Slot, Verbs};
+use protection::verbs::{Slot, Untrusted, Verbs};
 use protection::ways::{Functional, run_now};
 use systems::Design;
-use units::{Bytes, Line, LineAddr};
+use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 const DATA_LINES: u64 = 1 << 13;
 const SEED: u64 = 1;
@@ -21,14 +21,13 @@ pub struct Victim {
     held: [Vec<Line>; LINES.len()],
     /// Whether only what a line may hold can come out.
     is_fresh: bool,
-    old: Vec<(Slot, Line)>,
+    old: Vec<(Slot, Untrusted)>,
 }
 
 impl Victim {
     /// A memory in use, in which every line was written twice.
     pub fn new(design: &Design) -> Victim {
-        let caches = CacheDesign { counters: Bytes(128), tags: Bytes(128), nodes: Bytes(128), ways: 2 };
-        let parts = Parts { caches, ..design.parts.clone() };
+        let parts = Parts { caches: design.parts.caches.resized(Bytes(128), 2), ..design.parts.clone() };
         let (scheme, memory) = built(&parts);
         let is_fresh = design.design_class.as_str() >= "C4";
         let mut victim = Victim { parts, scheme, memory, held: Default::default(), is_fresh, old: Vec::new() };
@@ -86,23 +85,29 @@ impl Victim {
         while let [stroke, place, rest @ ..] = strokes {
             strokes = rest;
             let slots = image(&self.memory.media.borrow());
-            let (slot, mut content) = slots[usize::from(*place) % slots.len()];
+            let (slot, content) = slots[usize::from(*place) % slots.len()];
             let index = usize::from(*place) % LINES.len();
             match stroke % 8 {
-                0 | 1 => {
-                    let (forged, next) = strokes.split_at(strokes.len().min(64));
-                    content[..forged.len()].copy_from_slice(forged);
+                0 => {
+                    let (forged, next) = strokes.split_at(strokes.len().min(LINE_BYTES));
+                    let mut line = content.examine();
+                    line[..forged.len()].copy_from_slice(forged);
                     strokes = next;
-                    self.put(slot, &content);
+                    self.put(slot, Untrusted::with(line, content.beside()));
+                }
+                1 => {
+                    let flips = u64::from(*stroke) << (place % 64);
+                    self.put(slot, Untrusted::with(content.examine(), content.beside() ^ flips));
                 }
                 2 => {
-                    content[usize::from(*stroke / 8) * 2 % 64] ^= 1 << (place % 8);
-                    self.put(slot, &content);
+                    let mut line = content.examine();
+                    line[usize::from(*stroke / 8) * 2 % LINE_BYTES] ^= 1 << (place % 8);
+                    self.put(slot, Untrusted::with(line, content.beside()));
                 }
-                3 => self.put(slot, &slots[usize::from(*stroke) % slots.len()].1),
+                3 => self.put(slot, slots[usize::from(*stroke) % slots.len()].1),
                 4 => {
                     let (slot, content) = self.old[usize::from(*place) % self.old.len()];
-                    self.put(slot, &content);
+                    self.put(slot, content);
                 }
                 5 => self.write(index, *stroke),
                 6 => self.read(index),
@@ -111,8 +116,8 @@ impl Victim {
         }
     }
 
-    fn put(&self, slot: Slot, content: &Line) {
-        self.memory.media.borrow_mut().write(slot, content);
+    fn put(&self, slot: Slot, content: Untrusted) {
+        self.memory.media.borrow_mut().store(slot, content);
     }
 }
 
@@ -122,7 +127,7 @@ fn built(parts: &Parts) -> (Scheme, Functional) {
     (scheme, memory)
 }
 
-/// What stands in the slots that have been written, in their order.
-fn image(media: &Media) -> Vec<(Slot, Line)> {
-    media.written_slots().map(|(slot, content)| (slot, *content)).collect()
+/// What stands in the slots that have been written, with what lies beside lines, in their order.
+fn image(media: &Media) -> Vec<(Slot, Untrusted)> {
+    media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
 }
