@@ -126,6 +126,17 @@ mod tests {
     }
 
     #[test]
+    fn a_memory_takes_what_is_in_it_and_what_lies_beside() {
+        let (mut plain, mut with_tags) = (Media::new(1 << 20), Media::new(1 << 20));
+        for slot in (0..1 << 14).map(Slot) {
+            plain.store(slot, [1; 64].into());
+            with_tags.store(slot, Untrusted::with([1; 64], 1));
+        }
+        assert!(plain.footprint_bytes() >= (1 << 14) * 64);
+        assert!(with_tags.footprint_bytes() >= plain.footprint_bytes() + (1 << 14) * 8);
+    }
+
+    #[test]
     fn what_lies_beside_a_line_moves_with_it_and_stays_when_only_the_line_is_written() {
         let mut media = Media::new(9);
         media.store(Slot(3), Untrusted::with([1; 64], 77));
