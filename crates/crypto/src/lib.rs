@@ -20,7 +20,9 @@ pub use aes::{Aes128, Aes192, Aes256};
 pub use cipher::{Cbc, CounterMode, Ecb, Gcm, LineCipher, Ocb3, OcbChunks, Xts};
 pub use des::TdesEde3;
 pub use key::Key;
-pub use mac::{CbcMac, Cmac, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, MessageMac, Multilinear, Sha3Prefix};
+pub use mac::{
+    CbcMac, Cmac, Gmac, Halves, HmacSha1, HmacSha256, HmacSha512, LineMac, MessageMac, Multilinear, Sha3Prefix,
+};
 pub use nonce::{COUNTER_BITS, Domain, LINE_NUMBER_BITS, Nonce};
 pub use seed::{PageSeed, Seed};
 

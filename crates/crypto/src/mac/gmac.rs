@@ -8,7 +8,7 @@
 
 use super::first_bits;
 use crate::blocks::xor;
-use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
+use crate::{BLOCK_BYTES, Domain, Halves, Key, LineMac, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
 use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
@@ -81,9 +81,25 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> LineMac for Gmac<C>
         first_bits(&self.masked(nonce.block(Domain::TagMask, 0), &[], text), bits)
     }
 
+    fn halves(&self) -> Option<&dyn Halves> {
+        Some(self)
+    }
+
     fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
         let masks = lines.iter().map(|(nonce, _)| nonce.block(Domain::TagMask, 0));
         Some(first_bits(&self.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
+    }
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Halves for Gmac<C> {
+    fn product(&self, text: &Line, bits: u32) -> u64 {
+        first_bits(&self.hash(&[], text), bits)
+    }
+
+    fn mask(&self, nonce: &Nonce, bits: u32) -> u64 {
+        let mut mask = Block::from(nonce.block(Domain::TagMask, 0));
+        self.cipher.encrypt_block(&mut mask);
+        first_bits(&mask, bits)
     }
 }
 
@@ -103,5 +119,13 @@ mod tests {
         let tag = hex!("4d5c2af327cd64a62cf35abd2ba6fab4");
         assert_eq!(gmac.masked(first_counter, &[], &ciphertext), tag);
         assert_eq!(gmac.masked_by_all([first_counter].into_iter(), [&ciphertext].into_iter()), tag);
+    }
+
+    #[test]
+    fn a_tag_is_its_two_halves() {
+        let gmac = Gmac::<Aes128>::new(&Key([7; 16]));
+        let (nonce, text) = (Nonce::new(units::LineAddr(5), 9), [0x31; 64]);
+        assert_eq!(gmac.product(&text, 56) ^ gmac.mask(&nonce, 56), gmac.tag(&nonce, &text, 56));
+        assert_ne!(gmac.mask(&nonce, 56), gmac.mask(&Nonce::new(units::LineAddr(5), 10), 56));
     }
 }

@@ -27,6 +27,11 @@ pub trait LineMac {
     /// If no bits or more than 64 are asked for.
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64;
 
+    /// The halves of its tags, if it has such.
+    fn halves(&self) -> Option<&dyn Halves> {
+        None
+    }
+
     /// One tag over several lines in this order, each under its own nonce: over the same line alone another than
     /// [`LineMac::tag`] if it is one of several. Nothing if the code takes one line only.
     ///
@@ -35,6 +40,22 @@ pub trait LineMac {
     fn tag_over(&self, _lines: &[(Nonce, Line)], _bits: u32) -> Option<u64> {
         None
     }
+}
+
+/// A code whose tag is the XOR of a product, which only the text decides, and a mask, which only the nonce does. So they can
+/// be computed at two places.
+pub trait Halves {
+    /// What only the text decides: the first `bits` of it.
+    ///
+    /// # Panics
+    /// As [`LineMac::tag`].
+    fn product(&self, text: &Line, bits: u32) -> u64;
+
+    /// What only the nonce decides, likewise.
+    ///
+    /// # Panics
+    /// As [`LineMac::tag`].
+    fn mask(&self, nonce: &Nonce, bits: u32) -> u64;
 }
 
 /// The first `bits` of a tag, as a number.
