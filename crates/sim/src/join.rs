@@ -4,7 +4,7 @@
 //! for has happened and costs next to nothing if not. So no wakers are needed, and the order is always the text's.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 /// Polls a part unless it is already done; says whether it is.
@@ -58,21 +58,56 @@ pub fn join_pinned<A: Future, B: Future, C: Future>(
 
 /// Waits for all of a list; the outputs keep its order.
 pub async fn join_all<F: Future>(parts: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let mut parts: Vec<Pin<Box<F>>> = parts.into_iter().map(Box::pin).collect();
-    let mut outputs: Vec<Option<F::Output>> = parts.iter().map(|_| None).collect();
-    poll_fn(move |context| {
-        let mut all = true;
-        for (part, output) in parts.iter_mut().zip(&mut outputs) {
-            all &= advance(part.as_mut(), output, context);
-        }
-        if all { Poll::Ready(outputs.iter_mut().filter_map(Option::take).collect()) } else { Poll::Pending }
-    })
-    .await
+    let mut going = Going::default();
+    parts.into_iter().for_each(|part| going.begin(part));
+    going.all().await
+}
+
+/// A list that grows while what is on it already goes on.
+pub struct Going<F: Future> {
+    parts: Vec<Pin<Box<F>>>,
+    outputs: Vec<Option<F::Output>>,
+}
+
+impl<F: Future> Default for Going<F> {
+    fn default() -> Going<F> {
+        Going { parts: Vec::new(), outputs: Vec::new() }
+    }
+}
+
+impl<F: Future> Going<F> {
+    /// Puts a part on the list. It begins when something is next awaited here.
+    pub fn begin(&mut self, part: F) {
+        self.parts.push(Box::pin(part));
+        self.outputs.push(None);
+    }
+
+    /// Waits for something else, while the parts go on.
+    pub async fn meanwhile<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = pin!(other);
+        poll_fn(|context| {
+            self.advance(context);
+            other.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Waits for all parts; the outputs keep the order in which they began.
+    pub async fn all(mut self) -> Vec<F::Output> {
+        poll_fn(|context| if self.advance(context) { Poll::Ready(()) } else { Poll::Pending }).await;
+        self.outputs.iter_mut().filter_map(Option::take).collect()
+    }
+
+    /// Polls what is not yet done; says whether all is.
+    fn advance(&mut self, context: &mut Context<'_>) -> bool {
+        let parts = self.parts.iter_mut().zip(&mut self.outputs);
+        parts.fold(true, |all, (part, output)| advance(part.as_mut(), output, context) && all)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Executor, join_all};
+    use crate::{Executor, Going, join_all};
     use std::cell::Cell;
     use std::rc::Rc;
     use units::{Duration, Time};
@@ -89,5 +124,26 @@ mod tests {
         });
         executor.run();
         assert_eq!(ended.get(), Time::ZERO + Duration::from_ns(13));
+    }
+
+    #[test]
+    fn what_is_going_goes_on_meanwhile() {
+        let mut executor = Executor::new();
+        let ended = Rc::new(Cell::new(Time::ZERO));
+        let (clock, seen) = (executor.clock().clone(), ended.clone());
+        executor.clock().spawn(async move {
+            let mut going = Going::default();
+            let part = async |ns| {
+                clock.sleep(Duration::from_ns(ns)).await;
+                ns
+            };
+            going.begin(part(7));
+            going.meanwhile(clock.sleep(Duration::from_ns(3))).await;
+            going.begin(part(2));
+            assert_eq!(going.all().await, [7, 2]);
+            seen.set(clock.now());
+        });
+        executor.run();
+        assert_eq!(ended.get(), Time::ZERO + Duration::from_ns(7));
     }
 }

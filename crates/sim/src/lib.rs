@@ -24,4 +24,4 @@ pub mod resource;
 pub mod span;
 
 pub use executor::{Clock, Executor, TaskId};
-pub use join::{join_all, join_pinned};
+pub use join::{Going, join_all, join_pinned};
