@@ -22,6 +22,10 @@ impl LastLevel for Places {
         found
     }
 
+    fn look_up(&self, slot: Slot) -> bool {
+        self.0.upgrade().is_some_and(|chip| chip.llc.borrow_mut().look_up(LineAddr(slot.0)))
+    }
+
     fn enter(&self, slot: Slot) -> Option<Slot> {
         let chip = self.0.upgrade()?;
         // The protection itself knows what memory lacks of it.

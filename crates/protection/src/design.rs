@@ -156,7 +156,40 @@ impl Parts {
                 .to_owned(),
             );
         }
+        self.check_eager()?;
+        self.caches.copies()?;
         self.caches.geometries().map(drop)
+    }
+
+    /// Whether reads can begin in L2s, if they are to.
+    fn check_eager(&self) -> Result<(), String> {
+        let mac = &self.mac;
+        let halves = mac.code == MacChoice::Gmac && mac.over == Over::Ciphertext && mac.lines == 1;
+        let rules = [
+            (
+                !self.caches.counters_in_llc,
+                "caches.counters_in_l2 is filled from the last-level cache: set caches.counters_in_llc = true",
+            ),
+            (
+                !self.cipher.is_counter_mode(),
+                "caches.counters_in_l2 lets an L2 pad ahead of the ciphertext: set cipher = \"aes128-counter\"",
+            ),
+            (
+                !halves,
+                "with caches.counters_in_l2, controller and L2 compute a tag together: set mac.code = \"gmac\", mac.over = \
+                 \"ciphertext\" and mac.lines = 1",
+            ),
+            (
+                self.persistence.exists(),
+                "caches.counters_in_l2 and persistence are not built together: leave one of them out",
+            ),
+            (
+                self.release == Release::Speculative,
+                "caches.counters_in_l2 and release = \"speculative\" are not built together: leave one of them out",
+            ),
+        ];
+        let broken = rules.into_iter().find(|(broken, _)| self.caches.counters_in_l2.is_some() && *broken);
+        broken.map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
     }
 
     /// Builds the scheme over `data_lines` lines, with keys drawn from `seed`.
@@ -186,19 +219,16 @@ impl Parts {
         let layout = Layout::new(data_lines, needs)?;
         let layout = if self.ownership == Ownership::Pages { layout.with_owners() } else { layout };
         let forest = self.tree.forest(&layout);
+        let mut chip =
+            OnChip::new(caches.geometries()?, caches.counters_in_llc, self.tree.root_lines as usize, forest, planted);
+        chip.copies = caches.copies()?;
         Ok(Scheme {
             cipher: self.cipher.build(keys, planted),
             counters,
             mac,
             tree,
             layout,
-            chip: RefCell::new(OnChip::new(
-                caches.geometries()?,
-                caches.counters_in_llc,
-                self.tree.root_lines as usize,
-                forest,
-                planted,
-            )),
+            chip: RefCell::new(chip),
             counters_in_llc: caches.counters_in_llc,
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),

@@ -6,12 +6,14 @@
 //! memory has it.
 //!
 //! Counters, tags and nodes have a cache each, or one for all. Lines of counters may have a second place on the chip,
-//! the machine's last-level cache ([`last_level`]).
+//! the machine's last-level cache ([`last_level`]), and L2s may have copies of them ([`copies`]).
 
 mod cache;
+mod copies;
 mod last_level;
 
 pub use cache::Geometry;
+pub use copies::{Copies, CopyCounters};
 pub use last_level::LastLevel;
 
 use crate::planted::{Bug, Planted};
@@ -80,6 +82,8 @@ pub struct OnChip {
     caches: Vec<MetadataCache>,
     seen: [CacheCounters; 3],
     shared: Option<Shared>,
+    /// In the L2s of cores, if those begin reads.
+    pub copies: Option<Copies>,
     leaving: Vec<Leaving>,
     departures: u64,
     planted: Planted,
@@ -113,6 +117,7 @@ impl OnChip {
             caches: geometries.into_iter().map(MetadataCache::new).collect(),
             seen: Default::default(),
             shared: shared.then(|| Shared::new(plain(2 * of_counters.sets, of_counters.ways))),
+            copies: None,
             leaving: Vec::new(),
             departures: 0,
             planted,
@@ -177,6 +182,7 @@ impl OnChip {
         if self.keeps(role, slot) {
             return self.forest.node_mut(slot);
         }
+        self.drop_copies(role, slot);
         self.cache(role).edit(slot)
     }
 
@@ -192,6 +198,7 @@ impl OnChip {
             return self.forest.node_mut(slot);
         }
         self.call_back(role, slot);
+        self.drop_copies(role, slot);
         self.cache(role).edit(slot)
     }
 
@@ -312,6 +319,9 @@ impl OnChip {
     pub fn forget_clean(&mut self) {
         if let Some(shared) = &mut self.shared {
             shared.forget_clean();
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.forget();
         }
         self.caches.iter_mut().for_each(MetadataCache::forget_clean);
     }

@@ -129,6 +129,33 @@ impl fmt::Display for Fault {
     }
 }
 
+/// A leg of the way that a request or an answer takes on the chip.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Leg {
+    /// From a core's L2 to the place of a line in the last-level cache, which is looked up.
+    Request(usize, Slot),
+    /// From there to the core's L2.
+    Answer(usize, Slot),
+    /// From the last-level cache to the memory controller.
+    ToController,
+    /// From the memory controller to the last-level cache.
+    FromController,
+    /// From an L2 straight to the memory controller, on the prediction that the last-level cache has nothing.
+    Predicted,
+}
+
+impl fmt::Display for Leg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Leg::Request(..) => "to last-level cache",
+            Leg::Answer(..) => "to L2",
+            Leg::ToController => "to controller",
+            Leg::FromController => "from controller",
+            Leg::Predicted => "past last level",
+        })
+    }
+}
+
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
 /// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
 /// ever wait for each other.
@@ -148,6 +175,7 @@ pub enum LockName {
 ///
 /// # Contract
 /// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.
+/// * Work is the memory controller's, unless its verb says that it is in a core's private L2.
 /// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves. The work begins when
 ///   they are called, so a text may start it, do something else, and await it when it needs it.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
@@ -198,6 +226,27 @@ pub trait Verbs {
     fn look_up_last_level(&self, _slot: Slot) -> impl Future<Output = ()> {
         ready(())
     }
+    /// Goes a leg of the way on the chip; takes no time unless a way of running says so.
+    fn travel(&self, _leg: Leg) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Looks into an L2 for a line of this role; takes no time unless a way of running says so.
+    fn look_up_private(&self, _role: Role) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Waits as long as the last-level cache takes to answer a core with a line that it has; the time begins with the call.
+    fn outwait_hit(&self, _core: usize, _slot: Slot) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Whether a core's L2 takes on so many blocks for a line that it misses, which it does unless its AES units are promised
+    /// to others for so long that the work is done sooner at the controller.
+    fn take_on_in_private(&self, _core: usize, _slot: Slot, _blocks: u32) -> bool {
+        true
+    }
+    /// Sends this many blocks through the AES units of a core's L2; takes no time unless a way of running says so.
+    fn pad_in_private(&self, _core: usize, _blocks: u32) -> impl Future<Output = ()> {
+        ready(())
+    }
     /// Takes a lock.
     fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
     /// Lets plaintext out to the core.
@@ -211,6 +260,10 @@ pub trait Verbs {
     /// Waits until every line that was released ahead of its verdict until now is settled; without time none is under way.
     fn await_verdicts(&self) -> impl Future<Output = ()> {
         ready(())
+    }
+    /// As [`Verbs::release`], in the L2 that asked for the line.
+    fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
+        self.release(line, plaintext);
     }
     /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);

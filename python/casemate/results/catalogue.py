@@ -85,6 +85,8 @@ class CacheDesign(Result):
     """Lines in a set, in each."""
     counters_in_llc: bool
     """Whether lines of counters that lose their place go on to the machine's last-level cache."""
+    counters_in_l2: str | None
+    """Copies of counters that each L2 may keep, to begin reads with."""
 
 
 Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record"]

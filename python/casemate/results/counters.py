@@ -58,6 +58,21 @@ class MetadataCache(Hits):
     """Dirty lines written to memory."""
 
 
+class CounterCopies(Result):
+    """What the L2s of all cores have seen of copies of counters."""
+
+    hits: int
+    """Reads that found a copy in their L2."""
+    misses: int
+    """Reads that asked the last-level cache."""
+    last_level_hits: int
+    """Those of them that found the counters there."""
+    entered: int
+    """Copies that entered."""
+    invalidated: int
+    """Copies dropped because the line of counters changed."""
+
+
 class LostCycles(Result):
     """Core cycles by which instructions entered the window late, charged to the first cause that reached so far."""
 
@@ -185,6 +200,10 @@ class ProtectionWork(Result):
     """Lines stored to memory."""
     aes_blocks: int
     """AES blocks."""
+    aes_blocks_in_l2: int
+    """Those of them that went through the units of an L2."""
+    released_in_l2: int
+    """Lines released in the L2 that asked for them."""
     macs: int
     """Tags of data lines computed."""
     hashes: int

@@ -4,10 +4,11 @@
 //! caches = { counters = "64 KB", tags = "64 KB", nodes = "64 KB", ways = 8 }     # as if nothing were said
 //! caches = { unified = "128 KB", ways = 8 }                                      # one cache of everything
 //! caches = { counters = "32 KB", counters_in_llc = true }                        # what it loses goes to the last level
+//! caches = { counters_in_llc = true, counters_in_l2 = "32 KB" }                  # and L2s have copies, to begin reads with
 //! ```
 
 use crate::layout::Layout;
-use crate::metadata::{Geometries, Geometry};
+use crate::metadata::{Copies, Geometries, Geometry};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -36,6 +37,9 @@ pub struct CacheDesign {
     /// Whether lines of counters that lose their place go on to the machine's last-level cache.
     #[serde(default)]
     pub counters_in_llc: bool,
+    /// Copies of counters that each L2 may keep. It then begins reads itself, as in EMCC (MICRO 2022).
+    #[serde(default)]
+    pub counters_in_l2: Option<Bytes>,
 }
 
 fn eight() -> usize {
@@ -44,7 +48,15 @@ fn eight() -> usize {
 
 impl Default for CacheDesign {
     fn default() -> CacheDesign {
-        CacheDesign { unified: None, counters: None, tags: None, nodes: None, ways: eight(), counters_in_llc: false }
+        CacheDesign {
+            unified: None,
+            counters: None,
+            tags: None,
+            nodes: None,
+            ways: eight(),
+            counters_in_llc: false,
+            counters_in_l2: None,
+        }
     }
 }
 
@@ -52,7 +64,8 @@ impl CacheDesign {
     /// The same kind of caches, each of this size.
     pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
         let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
-        CacheDesign { unified, counters: each, tags: each, nodes: each, ways, ..self }
+        let counters_in_l2 = self.counters_in_l2.map(|_| size);
+        CacheDesign { unified, counters: each, tags: each, nodes: each, ways, counters_in_l2, ..self }
     }
 
     /// The caches that a design with this layout has a use for, with their sizes.
@@ -86,6 +99,15 @@ impl CacheDesign {
         }
         let [counters, tags, nodes] = separate.map(|(name, size)| self.geometry(name, size.unwrap_or(USUAL)));
         Ok(Geometries::Separate([counters?, tags?, nodes?]))
+    }
+
+    /// The copies in L2s, if there are any.
+    ///
+    /// # Errors
+    /// As [`CacheDesign::geometries`].
+    pub(super) fn copies(&self) -> Result<Option<Copies>, String> {
+        let geometry = self.counters_in_l2.map(|size| self.geometry("counters_in_l2", size));
+        Ok(geometry.transpose()?.map(Copies::new))
     }
 
     fn geometry(&self, name: &str, size: Bytes) -> Result<Geometry, String> {

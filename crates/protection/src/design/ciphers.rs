@@ -58,6 +58,12 @@ impl CipherChoice {
         }
     }
 
+    /// Whether it is a block cipher in counter mode, by itself.
+    pub(super) fn is_counter_mode(self) -> bool {
+        use CipherChoice as C;
+        matches!(self, C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter)
+    }
+
     /// Whether the mode and GMAC are one under one key.
     pub(super) fn is_gcm(self) -> bool {
         matches!(self, CipherChoice::Aes128Gcm | CipherChoice::Aes256Gcm)

@@ -8,7 +8,7 @@
 use crate::counter::Counter;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
-use crypto::{LineMac, Nonce};
+use crypto::{Halves, LineMac, Nonce};
 use serde::{Deserialize, Serialize};
 use units::{Line, LineAddr};
 
@@ -113,6 +113,35 @@ impl Mac {
         let named: ArrayVec<(Nonce, Line), GROUP_MAX> = named.collect();
         let tag = self.code.tag_over(&named, self.bits);
         tag.unwrap_or_else(|| unreachable!("a design with such a code has one tag for each line"))
+    }
+
+    /// Whether its tags have halves that can be computed at two places.
+    pub fn has_halves(&self) -> bool {
+        self.code.halves().is_some()
+    }
+
+    /// What is left of a stored tag when the half that the text decides is taken away: the other half, if the tag fits.
+    ///
+    /// # Panics
+    /// If the code has no halves, which designs are checked for.
+    pub fn without_product(&self, stored: u64, text: &Line) -> u64 {
+        #[cfg(test)]
+        crate::performed::mac();
+        stored ^ self.halves().product(text, self.bits)
+    }
+
+    /// The half of a line's tag that its place and its version decide.
+    ///
+    /// # Panics
+    /// As [`Mac::without_product`].
+    pub fn mask(&self, line: LineAddr, counter: Counter) -> u64 {
+        self.halves().mask(&self.nonce(line, counter), self.bits)
+    }
+
+    fn halves(&self) -> &dyn Halves {
+        self.code
+            .halves()
+            .unwrap_or_else(|| unreachable!("a design that needs the halves of a tag has a code with halves"))
     }
 
     fn nonce(&self, line: LineAddr, counter: Counter) -> Nonce {

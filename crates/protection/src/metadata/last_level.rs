@@ -23,6 +23,8 @@ use units::Line;
 pub trait LastLevel {
     /// Takes a line out; whether it was there.
     fn take(&self, slot: Slot) -> bool;
+    /// Whether a line is there, for somebody who reads it; that is a use of it.
+    fn look_up(&self, slot: Slot) -> bool;
     /// Puts a line in; the line of counters that had to leave for it, if one had to. Where data had to leave, that is seen to.
     fn enter(&self, slot: Slot) -> Option<Slot>;
 }
@@ -41,6 +43,10 @@ impl LastLevel for Plain {
         let found = tags.probe(slot.0).is_some();
         tags.invalidate(slot.0);
         found
+    }
+
+    fn look_up(&self, slot: Slot) -> bool {
+        self.0.borrow_mut().lookup(slot.0).is_some()
     }
 
     fn enter(&self, slot: Slot) -> Option<Slot> {
@@ -79,6 +85,11 @@ impl Shared {
     /// The content of a line, which stays there.
     pub fn peek(&self, slot: Slot) -> Option<Line> {
         self.content.get(&slot).map(|(content, _)| *content)
+    }
+
+    /// The content of a line for somebody who reads it, which stays there.
+    pub fn look_up(&self, slot: Slot) -> Option<Line> {
+        self.cache.look_up(slot).then(|| self.peek(slot)).flatten()
     }
 
     /// Takes a line out, with whether it is dirty.

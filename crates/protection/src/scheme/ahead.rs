@@ -17,6 +17,7 @@
 
 use super::Scheme;
 use super::read::Arrived;
+use super::walk::Sought;
 use crate::mac::Mac;
 use crate::verbs::{Fault, Plaintext, Role, Verbs};
 use sim::join;
@@ -41,7 +42,7 @@ impl Scheme {
         };
         let counters = async {
             match self.counter_slot(line) {
-                Some(slot) => self.metadata_for(verbs, slot, Role::Counter, begin).await,
+                Some(slot) => self.metadata_for(verbs, slot, Role::Counter, Sought::Nowhere, begin).await,
                 None => {
                     seen_counters.set(Some(ZERO_LINE));
                     Ok(ZERO_LINE)

@@ -8,8 +8,8 @@
 //! ```
 //! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
 //! stays for good in [`forest`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
-//! what one tag over several lines asks for in [`grouped`]; how writes outlive a loss of power in [`persist`], and how
-//! memory comes back in [`recover`]. Who may ask at all is in [`owner`].
+//! how an L2 begins a read in [`eager`], what one tag over several lines asks for in [`grouped`]; how writes outlive a loss
+//! of power in [`persist`], and how memory comes back in [`recover`]. Who may ask at all is in [`owner`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -18,6 +18,7 @@
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod ahead;
+mod eager;
 mod forest;
 mod grouped;
 mod owner;
@@ -33,7 +34,7 @@ use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::metadata::{CacheCounters, LastLevel, OnChip};
+use crate::metadata::{CacheCounters, CopyCounters, LastLevel, OnChip};
 use crate::ownership::Asker;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
@@ -43,6 +44,7 @@ use serde::{Deserialize, Serialize};
 use sim::join;
 use sim::lock::Mode;
 use std::cell::RefCell;
+use std::future::ready;
 use units::random::Random;
 use units::{Line, LineAddr};
 
@@ -96,6 +98,11 @@ impl Scheme {
         self.chip.borrow().shared_counters()
     }
 
+    /// What L2s have seen of copies of counters; nothing if they have none.
+    pub fn copy_counters(&self) -> Option<CopyCounters> {
+        self.chip.borrow().copies.as_ref().map(|copies| copies.seen)
+    }
+
     /// Names the machine's last-level cache, before the first access. It may tell of lines that it displaced between any
     /// two verbs.
     pub fn share_last_level(&self, last_level: Box<dyn LastLevel>) {
@@ -107,8 +114,13 @@ impl Scheme {
         self.on_chip(|chip| chip.displaced(slot));
     }
 
-    /// Reads a line: releases its plaintext, or reports why not.
+    /// Reads a line: releases its plaintext, or reports why not. If L2s begin reads, that of the first core does.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        self.read_from(verbs, line, 0, ready(true), ready(())).await;
+    }
+
+    /// As [`Scheme::read`], for a request that comes to the controller without an L2 having begun anything.
+    pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         self.read_as(verbs, line, Scheme::tenant(line)).await;
     }
 

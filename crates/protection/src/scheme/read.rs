@@ -1,7 +1,9 @@
 //! A line on its way to the chip: what is fetched for it, how it is checked and opened, and how it gets into memory when
 //! the machine boots.
 
+use super::eager::{Begun, Found};
 use super::grouped::Others;
+use super::walk::Sought;
 use super::{Release, Scheme};
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
@@ -26,19 +28,40 @@ pub(super) struct Arrived {
     pub others: Others,
 }
 
+/// The line of counters that counts for a line, and who goes on with it.
+struct Versions<'a, P> {
+    counters: Line,
+    /// The controller's pad, under way.
+    pad: Option<P>,
+    /// The L2's read, if that pads.
+    in_private: Option<&'a Begun>,
+}
+
 impl Scheme {
-    pub(super) async fn try_read<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
+    /// Reads a line that the controller was asked for, which an L2 may have begun. It may have been asked early, on a
+    /// prediction: then it fetches the line and does nothing else before the request is `confirmed`.
+    pub(super) async fn try_read<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        asker: Asker,
+        begun: Option<&Begun>,
+        confirmed: impl Future<Output = ()>,
+    ) -> Result<(), Fault> {
         let _line = self.lock_line(verbs, line).await;
         self.admit(verbs, line, asker).await?;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
         self.boot(verbs, line).await?;
         if self.release == Release::Speculative {
+            confirmed.await;
             return self.read_ahead(verbs, line).await;
         }
         let beside = async { join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line)) };
-        let (stored, counters, (tag, others)) =
-            join!(self.ciphertext(verbs, line), self.counters_and_pad(verbs, line), beside);
-        let ((counters, pad), tag) = (counters?, tag?);
+        // What changes from now on changes nothing about this line's counter.
+        let begun = begun.filter(|begun| !begun.is_void());
+        let (stored, versions, (tag, others)) =
+            join!(self.ciphertext(verbs, line), self.versions(verbs, line, begun, confirmed), beside);
+        let (Versions { counters, pad, in_private }, tag) = (versions?, tag?);
         let arrived = Arrived {
             line,
             counter: self.version(&counters, line),
@@ -46,6 +69,9 @@ impl Scheme {
             tag: self.tag_with(&stored, tag),
             others: self.others_under(&counters, &others),
         };
+        if let Some(begun) = in_private {
+            return self.open_in_private(verbs, &arrived, begun).await;
+        }
         let opened = self.check_and_open(verbs, &arrived, pad).await;
         opened.map(|plaintext| verbs.release(line, plaintext))
     }
@@ -111,18 +137,43 @@ impl Scheme {
         }
     }
 
-    /// The line of counters that counts for a line and, where the mode works ahead, the line's pad under way: begun when
-    /// the counters were there, while they were still being verified.
-    async fn counters_and_pad<'a, V: Verbs>(
+    /// The line of counters that counts for a line, from the L2 that began the read if that has it.
+    async fn versions<'a, V: Verbs, C: Future<Output = ()>>(
         &self,
         verbs: &'a V,
         line: LineAddr,
-    ) -> Result<(Line, Option<impl Future<Output = ()> + use<'a, V>>), Fault> {
-        let Some(slot) = self.counter_slot(line) else { return Ok((ZERO_LINE, None)) };
+        begun: Option<&'a Begun>,
+        confirmed: C,
+    ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V, C>>, Fault> {
+        let nothing = Versions { counters: ZERO_LINE, pad: None, in_private: None };
+        let Some(slot) = self.counter_slot(line) else {
+            confirmed.await;
+            return Ok(nothing);
+        };
+        let Some(begun) = begun else {
+            confirmed.await;
+            return self.counters_and_pad(verbs, slot, Sought::Nowhere).await;
+        };
+        let looked_up = verbs.look_up(Role::Counter);
+        match join!(begun.found(), looked_up, confirmed).0 {
+            Found::Counters(counters) => Ok(Versions { counters, in_private: Some(begun), ..nothing }),
+            Found::Nothing => self.counters_and_pad(verbs, slot, Sought::Everywhere).await,
+            Found::LeftToController => self.counters_and_pad(verbs, slot, Sought::InItsCache).await,
+        }
+    }
+
+    /// A line of counters and, where the mode works ahead, the pad of its line under way: begun when the counters were
+    /// there, while they were still being verified.
+    async fn counters_and_pad<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        slot: Slot,
+        sought: Sought,
+    ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V>>, Fault> {
         let pad = Cell::new(None);
         let begin = |_: &Line| pad.set(self.pad_ahead(verbs));
-        let counters = self.metadata_for(verbs, slot, Role::Counter, begin).await?;
-        Ok((counters, pad.take()))
+        let counters = self.metadata_for(verbs, slot, Role::Counter, sought, begin).await?;
+        Ok(Versions { counters, pad: pad.take(), in_private: None })
     }
 
     /// Begins the pad of a line, if the mode works ahead of the ciphertext.

@@ -1,8 +1,8 @@
 //! Metadata on its way to the chip: the walk up the tree.
 //!
 //! ```text
-//! lock the missing lines from the leaf up ─ fetch and hash them all at once ─ compare from the top down
-//!                                             └ what needs the leaf may start on what memory returned
+//! lock the missing lines from the leaf up, and fetch and hash each meanwhile ─ compare from the top down
+//!                                           └ what needs the leaf may start on what memory returned
 //! ```
 //! A line of metadata from memory is checked against its parent, up to the first ancestor that is on the chip. How it goes
 //! back is in `update`.
@@ -13,9 +13,21 @@ use crate::planted::Bug;
 use crate::tree::{Node, Parent, Voucher};
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use arrayvec::ArrayVec;
-use sim::join_all;
+use sim::Going;
 use sim::lock::Mode;
+use std::future::Future;
 use units::Line;
+
+/// Where a line of metadata was looked for already, in vain or not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// Nowhere.
+    Nowhere,
+    /// In the controller's cache, as far as its time goes.
+    InItsCache,
+    /// In the last-level cache as well.
+    Everywhere,
+}
 
 /// A step of the walk up the tree: a line of metadata that is not on the chip, held while it is brought.
 struct Missing<G> {
@@ -28,7 +40,7 @@ struct Missing<G> {
 impl Scheme {
     /// The content of a line of metadata, on the chip and verified.
     pub(super) async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        self.metadata_for(verbs, slot, role, |_| ()).await
+        self.metadata_for(verbs, slot, role, Sought::Nowhere, |_| ()).await
     }
 
     /// As [`Scheme::metadata`], and calls `start` as soon as the content is there: on the chip, or come from memory and
@@ -38,10 +50,13 @@ impl Scheme {
         verbs: &V,
         slot: Slot,
         role: Role,
+        sought: Sought,
         start: impl Fn(&Line),
     ) -> Result<Line, Fault> {
+        let mut sought = sought;
         loop {
-            self.bring(verbs, slot, role, &start).await?;
+            self.bring_sought(verbs, slot, role, sought, &start).await?;
+            sought = Sought::Nowhere;
             if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
                 return Ok(content);
             }
@@ -73,9 +88,23 @@ impl Scheme {
         role: Role,
         start: impl Fn(&Line),
     ) -> Result<(), Fault> {
-        verbs.look_up(role).await;
+        self.bring_sought(verbs, slot, role, Sought::Nowhere, start).await
+    }
+
+    /// As [`Scheme::bring`], of a line that was looked for already.
+    async fn bring_sought<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        role: Role,
+        sought: Sought,
+        start: impl Fn(&Line),
+    ) -> Result<(), Fault> {
+        if sought == Sought::Nowhere {
+            verbs.look_up(role).await;
+        }
         let mut here = self.on_chip(|chip| chip.present(role, slot));
-        if !here && role == Role::Counter && self.counters_in_llc {
+        if !here && role == Role::Counter && self.counters_in_llc && sought != Sought::Everywhere {
             verbs.look_up_last_level(slot).await;
             here = self.on_chip(|chip| chip.recall(slot));
         }
@@ -84,22 +113,23 @@ impl Scheme {
             on_chip().iter().for_each(&start);
             return Ok(());
         }
-        let (path, anchor) = self.walk_up(verbs, slot, role).await;
+        let fetch = async |step: (Slot, Role, bool)| {
+            let content = verbs.fetch(step.0, step.1).await.examine();
+            if step.0 == slot {
+                start(&content);
+            }
+            if step.2 {
+                verbs.hash().await;
+            }
+            content
+        };
+        let mut fetches = Going::default();
+        let (path, anchor) = self.walk_up(verbs, (slot, role), &mut fetches, fetch).await;
         if path.is_empty() {
             // Somebody else has brought it meanwhile.
             on_chip().iter().for_each(&start);
         }
-        let fetched = join_all(path.iter().map(|step| async {
-            let content = verbs.fetch(step.slot, step.role).await;
-            if step.slot == slot {
-                start(&content.examine());
-            }
-            if step.parent.is_some() {
-                verbs.hash().await;
-            }
-            content.examine()
-        }))
-        .await;
+        let fetched = fetches.all().await;
         let mut expected = anchor;
         for (step, content) in path.iter().zip(&fetched).rev() {
             self.compare(step, content, expected)?;
@@ -109,21 +139,23 @@ impl Scheme {
         Ok(())
     }
 
-    /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached.
-    /// Returns them, leaf first, and what the chip holds about the last.
+    /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Each is
+    /// fetched from when it is known to be missing, by `fetch`, which is told whether it has a parent; the fetches go on.
+    /// Returns the lines, leaf first, and what the chip holds about the last.
     ///
     /// What a parent holds about a line that is not on the chip changes only under the line's lock. So what is
     /// read here stays true while the locks are held, even if the parent leaves meanwhile.
-    async fn walk_up<'a, V: Verbs>(
+    async fn walk_up<'a, V: Verbs, F: Future<Output = Line>>(
         &'a self,
         verbs: &'a V,
-        slot: Slot,
-        role: Role,
+        (slot, role): (Slot, Role),
+        fetches: &mut Going<F>,
+        fetch: impl Fn((Slot, Role, bool)) -> F,
     ) -> (ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }>, Voucher) {
         let mut path: ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }> = ArrayVec::new();
         let (mut slot, mut role) = (slot, role);
         loop {
-            let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
+            let guard = fetches.meanwhile(verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
             let looked_up_above = !path.is_empty();
             let found = self.on_chip(|chip| match looked_up_above {
                 true if !chip.present(role, slot) => None,
@@ -135,6 +167,7 @@ impl Scheme {
             }
             let parent = self.parent(slot);
             path.push(Missing { slot, role, parent, _guard: guard });
+            fetches.begin(fetch((slot, role, parent.is_some())));
             match parent {
                 None => return (path, Voucher::Nothing),
                 Some(Parent { node: Node::Root(line), .. }) => {
@@ -145,7 +178,7 @@ impl Scheme {
                     (slot, role) = (above, Role::Node(level as u8))
                 }
             }
-            verbs.look_up(role).await;
+            fetches.meanwhile(verbs.look_up(role)).await;
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::domain::Registers;
 use crate::media::Media;
-use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crypto::Nonce;
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
@@ -49,6 +49,12 @@ pub enum Operation {
     LookUp(Role),
     /// Looked into the last-level cache.
     LookUpLastLevel(Slot),
+    /// Went a leg of the way.
+    Travel(Leg),
+    /// Looked into an L2.
+    LookUpPrivate(Role),
+    /// Sent blocks through the AES units of a core's L2.
+    PadInPrivate(usize, u32),
     /// Let a line out, verified or not.
     Release(LineAddr, Line, bool),
     /// Let a line out ahead of its verdict.
@@ -109,6 +115,11 @@ impl<V: Verbs + Watch> Explained<V> {
             self.spans.borrow_mut().push(Span { verb, what: what(), start, end, waited_for, outcome });
             output
         }
+    }
+
+    /// Adds a piece of work that was done elsewhere to the timeline.
+    pub fn add(&self, verb: &'static str, what: String, start: Time, end: Time) {
+        self.spans.borrow_mut().push(Span { verb, what, start, end, waited_for: None, outcome: None });
     }
 
     fn note(&self, operation: Operation) {
@@ -183,6 +194,29 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("look up", || "last-level cache".to_owned(), self.inside.look_up_last_level(slot))
     }
 
+    fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
+        self.note(Operation::Travel(leg));
+        self.record("travel", move || leg.to_string(), self.inside.travel(leg))
+    }
+
+    fn look_up_private(&self, role: Role) -> impl Future<Output = ()> {
+        self.note(Operation::LookUpPrivate(role));
+        self.record("look up", move || format!("{role} in L2"), self.inside.look_up_private(role))
+    }
+
+    fn outwait_hit(&self, core: usize, slot: Slot) -> impl Future<Output = ()> {
+        self.record("outwait", || "last-level hit".to_owned(), self.inside.outwait_hit(core, slot))
+    }
+
+    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32) -> bool {
+        self.inside.take_on_in_private(core, slot, blocks)
+    }
+
+    fn pad_in_private(&self, core: usize, blocks: u32) -> impl Future<Output = ()> {
+        self.note(Operation::PadInPrivate(core, blocks));
+        self.record("pad", move || format!("{blocks} blocks in L2"), self.inside.pad_in_private(core, blocks))
+    }
+
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {
         let start = self.inside.now();
         let guard = self.inside.lock(name, mode).await;
@@ -216,6 +250,12 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
     fn await_verdicts(&self) -> impl Future<Output = ()> {
         self.note(Operation::AwaitVerdicts);
         self.record("await", || "verdicts".to_owned(), self.inside.await_verdicts())
+    }
+
+    fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
+        self.note(Operation::Release(line, plaintext.bytes, plaintext.verified));
+        self.mark("release", if plaintext.verified { "verified in L2" } else { "unverified in L2" }.to_owned());
+        self.inside.release_in_private(line, plaintext);
     }
 
     fn fault(&self, fault: Fault) {

@@ -1,15 +1,20 @@
 //! The ways to run a scheme. Each implements the verbs; none knows a part.
 
 mod at_once;
+mod counters;
 mod engines;
 mod explained;
 mod functional;
+mod private;
+mod receiver;
 mod timed;
 mod windows;
 
 pub use at_once::AtOnce;
+pub use counters::TimedCounters;
 pub use engines::{Engine, Engines};
 pub use explained::{Explained, Operation, Watch};
 pub use functional::{Functional, run_now};
-pub use timed::{Receiver, Timed, TimedCounters, TimedMemory};
+pub use receiver::Receiver;
+pub use timed::{Timed, TimedMemory};
 pub use windows::WindowCounters;

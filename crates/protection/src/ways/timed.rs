@@ -7,14 +7,13 @@
 use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::{Media, Shape};
-use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crate::ways::windows::{WindowCounters, Windows};
-use crate::ways::{Engines, Watch};
+use crate::verbs::{Fault, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::ways::private::PrivateAes;
+use crate::ways::windows::Windows;
+use crate::ways::{Engine, Engines, Receiver, TimedCounters, Watch};
 use crypto::Nonce;
-use derive_more::{AddAssign, Sub};
 use machine::dram::{RowOutcome, WaitCause, Wanted};
 use machine::memory::MemorySystem;
-use serde::Serialize;
 use sim::lock::{Guard, LockTable, Mode};
 use sim::resource::Pipe;
 use sim::span::Cause;
@@ -24,91 +23,6 @@ use std::future::Future;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time};
 
-/// Who is on the other side of a timed memory.
-pub trait Receiver {
-    /// A line has left the checker.
-    fn released(&self, line: LineAddr, plaintext: &Plaintext);
-    /// Tampering was reported.
-    fn fault(&self, fault: Fault);
-    /// How long it takes to look for a line of counters in the last-level cache, from the controller and back.
-    fn last_level_look_up(&self, _slot: Slot) -> Duration {
-        Duration::ZERO
-    }
-    /// What a line held when the machine started, or when it is first asked for.
-    fn start_up_content(&self, line: LineAddr) -> Line;
-}
-
-impl<R: Receiver> Receiver for Rc<R> {
-    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        (**self).released(line, plaintext);
-    }
-
-    fn fault(&self, fault: Fault) {
-        (**self).fault(fault);
-    }
-
-    fn last_level_look_up(&self, slot: Slot) -> Duration {
-        (**self).last_level_look_up(slot)
-    }
-
-    fn start_up_content(&self, line: LineAddr) -> Line {
-        (**self).start_up_content(line)
-    }
-}
-
-/// Lines moved, by role: data, counters, tags, nodes, owners.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct Traffic {
-    /// Of data.
-    pub data: u64,
-    /// Of counters.
-    pub counters: u64,
-    /// Of tags. Where they lie behind their data, what is moved for data beyond a line.
-    pub tags: u64,
-    /// Of tree nodes.
-    pub nodes: u64,
-    /// Of the table of owners.
-    pub owners: u64,
-}
-
-impl Traffic {
-    fn count(&mut self, role: Role) {
-        match role {
-            Role::Data => self.data += 1,
-            Role::Counter => self.counters += 1,
-            Role::Tag => self.tags += 1,
-            Role::Node(_) => self.nodes += 1,
-            Role::Owner => self.owners += 1,
-        }
-    }
-
-    /// Of everything.
-    pub fn total(&self) -> u64 {
-        self.data + self.counters + self.tags + self.nodes + self.owners
-    }
-}
-
-/// What a timed memory has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct TimedCounters {
-    /// Lines fetched from memory.
-    pub fetched: Traffic,
-    /// Lines stored to memory.
-    pub stored: Traffic,
-    /// AES blocks.
-    pub aes_blocks: u64,
-    /// Tags of data lines computed.
-    pub macs: u64,
-    /// Hashes of metadata computed.
-    pub hashes: u64,
-    /// Lines released without anything vouching for them.
-    pub released_unverified: u64,
-    /// Tuples that became durable.
-    pub tuples: u64,
-    /// Lines released ahead of their verdicts.
-    pub ahead: WindowCounters,
-}
-
 /// The memory and the units that all accesses of one machine share.
 pub struct TimedMemory<R> {
     clock: Clock,
@@ -116,6 +30,8 @@ pub struct TimedMemory<R> {
     shape: Shape,
     media: RefCell<Media>,
     aes: Pipe,
+    /// Those in each core's L2, where a machine has some and a design uses them.
+    private_aes: Box<[PrivateAes]>,
     mac: Pipe,
     hash: Pipe,
     ports: [Pipe; 3],
@@ -146,6 +62,7 @@ impl<R: Receiver> TimedMemory<R> {
             shape,
             media: RefCell::new(Media::new(shape.slots)),
             aes: engines.aes.build(),
+            private_aes: Box::default(),
             mac: engines.mac.build(),
             hash: engines.hash.build(),
             ports: std::array::from_fn(|_| engines.metadata_cache.build()),
@@ -164,6 +81,12 @@ impl<R: Receiver> TimedMemory<R> {
         TimedMemory { one_port: one, ..self }
     }
 
+    /// The same, with AES units like these in the L2 of each of so many cores, which take on nothing that would wait longer
+    /// than `patience` for them.
+    pub fn with_private_aes(self, engine: &Engine, cores: usize, patience: Duration) -> Self {
+        TimedMemory { private_aes: (0..cores).map(|_| PrivateAes::new(engine, patience)).collect(), ..self }
+    }
+
     /// The memory chips.
     pub fn media(&self) -> &RefCell<Media> {
         &self.media
@@ -177,7 +100,8 @@ impl<R: Receiver> TimedMemory<R> {
     /// What was done so far.
     pub fn counters(&self) -> TimedCounters {
         let mut counters = *self.counters.borrow();
-        counters.aes_blocks = self.aes.items();
+        counters.aes_blocks_in_l2 = self.private_aes.iter().map(|aes| aes.pipe.items()).sum();
+        counters.aes_blocks = self.aes.items() + counters.aes_blocks_in_l2;
         counters.macs = self.mac.items();
         counters.hashes = self.hash.items();
         counters.ahead = self.windows.counters();
@@ -246,6 +170,15 @@ impl<R: Receiver> Timed<R> {
         async move {
             self.memory.clock.sleep_until(passage.done).await;
             self.last_wait.set(((passage.start > now).then_some(Cause::Unit), None));
+        }
+    }
+
+    /// Waits until a stretch of time from now is over.
+    fn after(&self, stretch: Duration) -> impl Future<Output = ()> {
+        let over = self.memory.clock.sleep(stretch);
+        async move {
+            over.await;
+            self.last_wait.set((None, None));
         }
     }
 
@@ -338,10 +271,30 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.through(&self.memory.ports[if self.memory.one_port { 0 } else { port }], 1)
     }
 
-    async fn look_up_last_level(&self, slot: Slot) {
-        let took = self.memory.receiver.last_level_look_up(slot);
-        self.memory.clock.sleep(took).await;
-        self.last_wait.set((None, None));
+    fn look_up_last_level(&self, slot: Slot) -> impl Future<Output = ()> {
+        self.after(self.memory.receiver.last_level_look_up(slot))
+    }
+
+    fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
+        self.after(self.memory.receiver.way(leg))
+    }
+
+    fn look_up_private(&self, role: Role) -> impl Future<Output = ()> {
+        self.after(self.memory.receiver.private_look_up(role))
+    }
+
+    fn outwait_hit(&self, core: usize, slot: Slot) -> impl Future<Output = ()> {
+        self.after(self.memory.receiver.hit_time(core, slot))
+    }
+
+    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32) -> bool {
+        let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, slot);
+        self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks))
+    }
+
+    /// In the memory controller's units if L2s have none.
+    fn pad_in_private(&self, core: usize, blocks: u32) -> impl Future<Output = ()> {
+        self.through(self.memory.private_aes.get(core).map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
@@ -365,6 +318,11 @@ impl<R: Receiver> Verbs for Timed<R> {
     async fn await_verdicts(&self) {
         let waited = self.memory.windows.all_settled(&self.memory.clock).await;
         self.last_wait.set((waited.then_some(Cause::Verdict), None));
+    }
+
+    fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.counters.borrow_mut().released_in_l2 += 1;
+        self.memory.receiver.released_in_private(line, &plaintext);
     }
 
     fn fault(&self, fault: Fault) {

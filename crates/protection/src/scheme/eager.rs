@@ -1,0 +1,206 @@
+//! The read that an L2 begins: the same work, at another place and earlier (EMCC: Wang, Kotra and Jian, "Eager Memory
+//! Cryptography in Caches", MICRO 2022).
+//!
+//! ```text
+//! L2:          look for a copy of the counters ─ ask the last-level cache ─ outwait its hit ─ pad ────────┐
+//! request:     last-level cache ─ controller ─ fetch ciphertext ─ stored tag ^ product ─ back to the L2 ──┴ compare ─ release
+//!                                                  └ without counters from above: as any read, at the controller
+//! ```
+//! The controller alone fetches counters from memory and verifies them; L2s get copies of what it vouches for, from the
+//! last-level cache or from itself. An L2 that would have to wait long for its AES units leaves the line to the controller
+//! with the request. What begins here is the work for one line: the controller's part of it is in [`read`](super::read).
+
+use super::Scheme;
+use super::read::Arrived;
+use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
+use sim::join;
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::Poll;
+use units::{Line, LineAddr};
+
+/// AES blocks of a tag's mask.
+const MASK_BLOCKS: u32 = 1;
+
+/// What an L2 can do for a line that it misses.
+#[derive(Clone, Copy)]
+pub(super) enum Found {
+    /// It has the counters, and pads.
+    Counters(Line),
+    /// Neither it nor the last-level cache has them, which the controller knows by now.
+    Nothing,
+    /// Its AES units are busy: the request says that the controller is to do it all.
+    LeftToController,
+}
+
+/// A read that an L2 has begun.
+pub(super) struct Begun {
+    core: usize,
+    slot: Slot,
+    found: Cell<Option<Found>>,
+    padded: Cell<bool>,
+    /// The line came from the chip: there is nothing to decrypt.
+    needless: Cell<bool>,
+    /// Whether the line of counters has changed since the read began.
+    changed: Rc<Cell<bool>>,
+}
+
+impl Begun {
+    /// What the L2 can do, as soon as that is known.
+    pub async fn found(&self) -> Found {
+        poll_fn(|_| self.found.get().map_or(Poll::Pending, Poll::Ready)).await
+    }
+
+    /// Whether what the L2 has found is no longer so.
+    pub fn is_void(&self) -> bool {
+        self.changed.get()
+    }
+
+    async fn padded(&self) {
+        poll_fn(|_| if self.padded.get() { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+impl Scheme {
+    /// Whether L2s begin reads.
+    pub fn is_eager(&self) -> bool {
+        self.chip.borrow().copies.is_some()
+    }
+
+    /// Data lines whose counters share a line, if there are counters.
+    pub fn lines_per_counter_line(&self) -> Option<u64> {
+        self.counters.exist().then(|| self.counters.lines_per_group())
+    }
+
+    /// Moves the counters of a line on to the last-level cache, as if others had needed their place.
+    pub fn hand_on_counters(&self, line: LineAddr) {
+        if let Some(slot) = self.counter_slot(line) {
+            self.on_chip(|chip| chip.hand_on(slot));
+        }
+    }
+
+    /// Reads a line that the L2 of `core` misses: releases its plaintext, or reports why not.
+    ///
+    /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
+    /// on the chip. It may come on the mere prediction that it will not be found; `confirmed` is ready when that is known.
+    pub async fn read_from<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        core: usize,
+        request: impl Future<Output = bool>,
+        confirmed: impl Future<Output = ()>,
+    ) {
+        let asker = Scheme::tenant(line);
+        let started = self.counter_slot(line).and_then(|slot| {
+            let changed = self.on_chip(|chip| chip.copies.as_mut().map(|copies| copies.begin(slot)))?;
+            let (found, padded, needless) = Default::default();
+            Some(Begun { core, slot, found, padded, needless, changed })
+        });
+        let Some(begun) = &started else {
+            if request.await {
+                let outcome = self.try_read(verbs, line, asker, None, confirmed).await;
+                self.finish(verbs, outcome).await;
+            }
+            return;
+        };
+        let at_controller = async {
+            if request.await {
+                return self.try_read(verbs, line, asker, Some(begun), confirmed).await;
+            }
+            begun.needless.set(true);
+            Ok(())
+        };
+        let ((), outcome) = join!(self.begin_in_l2(verbs, line, begun), at_controller);
+        if outcome.is_ok() && matches!(begun.found.get(), Some(Found::Nothing)) && !begun.needless.get() {
+            self.send_copy(verbs, begun).await;
+        }
+        self.on_chip(|chip| chip.copies.as_mut().map(|copies| copies.end(&begun.changed)));
+        self.finish(verbs, outcome).await;
+    }
+
+    /// The L2's side. AES units are not used before it is clear that the line comes from memory, and only for counters that
+    /// were on the chip.
+    async fn begin_in_l2<V: Verbs>(&self, verbs: &V, line: LineAddr, begun: &Begun) {
+        let data = self.layout.data_slot(line);
+        let blocks = self.cipher.blocks() + MASK_BLOCKS;
+        let left = !verbs.take_on_in_private(begun.core, data, blocks);
+        if left {
+            begun.found.set(Some(Found::LeftToController));
+        }
+        let hit_is_over = verbs.outwait_hit(begun.core, data);
+        let Some(counters) = self.copy_of_counters(verbs, begun).await else {
+            begun.found.set(begun.found.get().or(Some(Found::Nothing)));
+            return;
+        };
+        if left {
+            return;
+        }
+        begun.found.set(Some(Found::Counters(counters)));
+        hit_is_over.await;
+        if !begun.needless.get() {
+            verbs.pad_in_private(begun.core, blocks).await;
+            begun.padded.set(true);
+        }
+    }
+
+    /// The counters from the L2 or else from the last-level cache, of which the L2 then gets a copy.
+    async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> Option<Line> {
+        let Begun { core, slot, .. } = *begun;
+        verbs.look_up_private(Role::Counter).await;
+        let copy = self.on_chip(|chip| chip.copies.as_mut().and_then(|copies| copies.look_up(core, slot)));
+        if copy.is_some() {
+            return copy;
+        }
+        verbs.travel(Leg::Request(core, slot)).await;
+        let Some(counters) = self.on_chip(|chip| chip.shared(slot)) else {
+            verbs.travel(Leg::ToController).await;
+            return None;
+        };
+        verbs.travel(Leg::Answer(core, slot)).await;
+        self.enter_copy(begun, &counters);
+        Some(counters)
+    }
+
+    /// The controller answers the L2's request for counters that were not on their way.
+    async fn send_copy<V: Verbs>(&self, verbs: &V, begun: &Begun) {
+        let Some(counters) = self.on_chip(|chip| chip.peek(Role::Counter, begun.slot)) else { return };
+        verbs.travel(Leg::FromController).await;
+        verbs.travel(Leg::Answer(begun.core, begun.slot)).await;
+        self.enter_copy(begun, &counters);
+    }
+
+    /// A copy arrives in an L2, unless the line has changed since it was asked for.
+    fn enter_copy(&self, begun: &Begun, counters: &Line) {
+        self.on_chip(|chip| {
+            if let Some(copies) = chip.copies.as_mut().filter(|_| !begun.is_void()) {
+                copies.enter(begun.core, begun.slot, counters);
+            }
+        });
+    }
+
+    /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2
+    /// compares what is left with the mask, decrypts and releases.
+    pub(super) async fn open_in_private<V: Verbs>(
+        &self,
+        verbs: &V,
+        arrived: &Arrived,
+        begun: &Begun,
+    ) -> Result<(), Fault> {
+        let Arrived { line, counter, stored, tag, .. } = *arrived;
+        let ciphertext = stored.examine();
+        let Some(mac) = &self.mac else { unreachable!("a design without tags does not begin reads in L2s") };
+        verbs.mac().await;
+        let left_of_tag = mac.without_product(tag, &ciphertext);
+        verbs.travel(Leg::FromController).await;
+        verbs.travel(Leg::Answer(begun.core, self.layout.data_slot(line))).await;
+        begun.padded().await;
+        if !mac.fits(left_of_tag, mac.mask(line, counter)) {
+            return Err(Fault::Tag(line));
+        }
+        let bytes = self.cipher.open(line, counter, &ciphertext);
+        verbs.release_in_private(line, Plaintext { bytes, verified: true });
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! The AES units of one L2, and what they are promised to.
+//!
+//! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it keeps an account of when its
+//! units will be through with all that it has taken on.
+
+use crate::ways::Engine;
+use sim::resource::Pipe;
+use std::cell::Cell;
+use units::{Duration, Time};
+
+/// The AES units of one L2.
+pub(super) struct PrivateAes {
+    pub pipe: Pipe,
+    /// What a block takes of all units together.
+    share: Duration,
+    patience: Duration,
+    promised: Cell<Time>,
+}
+
+impl PrivateAes {
+    pub fn new(engine: &Engine, patience: Duration) -> PrivateAes {
+        let share = Duration::from_ns_f64(engine.interval_ns / engine.units as f64);
+        PrivateAes { pipe: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
+    }
+
+    /// Takes on blocks that may begin at `wanted`, unless they would wait too long for those taken on before.
+    pub fn take_on(&self, wanted: Time, blocks: u32) -> bool {
+        let start = self.promised.get().max(wanted);
+        let accepted = start.since(wanted) <= self.patience;
+        if accepted {
+            self.promised.set(start + self.share * u64::from(blocks));
+        }
+        accepted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_would_wait_longer_than_it_saves_is_left_to_the_controller() {
+        // Five units, one block each in 15 ns: five blocks take all of them for 15 ns.
+        let engine = Engine { units: 5, latency_ns: 14.0, interval_ns: 15.0 };
+        let aes = PrivateAes::new(&engine, Duration::from_ns(6));
+        let wanted = |ns| Time::ZERO + Duration::from_ns(ns);
+        assert!(aes.take_on(wanted(20), 5));
+        assert!(!aes.take_on(wanted(28), 5), "free at 35, 7 ns later");
+        assert!(aes.take_on(wanted(29), 5), "6 ns later; what was refused is not counted");
+        assert!(!aes.take_on(wanted(43), 5), "free at 50");
+        assert!(aes.take_on(wanted(44), 5));
+    }
+}

@@ -1,0 +1,69 @@
+//! What a timed memory asks of the machine around it: where lines go, and how long the ways on the chip are.
+
+use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr};
+
+/// Who is on the other side of a timed memory.
+pub trait Receiver {
+    /// A line has left the checker.
+    fn released(&self, line: LineAddr, plaintext: &Plaintext);
+    /// Tampering was reported.
+    fn fault(&self, fault: Fault);
+    /// How long it takes to look for a line of counters in the last-level cache, from the controller and back.
+    fn last_level_look_up(&self, _slot: Slot) -> Duration {
+        Duration::ZERO
+    }
+    /// How long a leg of the way on the chip takes from now, what it waits for others included.
+    fn way(&self, _leg: Leg) -> Duration {
+        Duration::ZERO
+    }
+    /// How long an L2 looks for a line of this role.
+    fn private_look_up(&self, _role: Role) -> Duration {
+        Duration::ZERO
+    }
+    /// How long the last-level cache takes to answer a core with a line that it has.
+    fn hit_time(&self, _core: usize, _slot: Slot) -> Duration {
+        Duration::ZERO
+    }
+    /// A line has left the checker in the L2 that asked for it.
+    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.released(line, plaintext);
+    }
+    /// What a line held when the machine started, or when it is first asked for.
+    fn start_up_content(&self, line: LineAddr) -> Line;
+}
+
+impl<R: Receiver> Receiver for Rc<R> {
+    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
+        (**self).released(line, plaintext);
+    }
+
+    fn fault(&self, fault: Fault) {
+        (**self).fault(fault);
+    }
+
+    fn last_level_look_up(&self, slot: Slot) -> Duration {
+        (**self).last_level_look_up(slot)
+    }
+
+    fn way(&self, leg: Leg) -> Duration {
+        (**self).way(leg)
+    }
+
+    fn private_look_up(&self, role: Role) -> Duration {
+        (**self).private_look_up(role)
+    }
+
+    fn hit_time(&self, core: usize, slot: Slot) -> Duration {
+        (**self).hit_time(core, slot)
+    }
+
+    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
+        (**self).released_in_private(line, plaintext);
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> Line {
+        (**self).start_up_content(line)
+    }
+}

@@ -1,0 +1,198 @@
+//! Reads that L2s begin: what is done where, and that nobody goes on with counters that have changed.
+
+use casemate_protection::design::{
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
+};
+use casemate_protection::metadata::{Copies, Geometry};
+use casemate_protection::ownership::Ownership;
+use casemate_protection::scheme::{Release, Scheme};
+use casemate_protection::tree::{TreeDesign, TreeKind};
+use casemate_protection::verbs::{Fault, Leg, Slot, Untrusted};
+use casemate_protection::ways::{Explained, Functional, Operation, run_now};
+use std::future::ready;
+use units::{Bytes, LINE_BYTES, Line, LineAddr};
+
+fn parts() -> Parts {
+    let caches = CacheDesign { counters_in_llc: true, counters_in_l2: Some(Bytes(256)), ..CacheDesign::default() };
+    Parts {
+        cipher: CipherChoice::Aes128Counter,
+        counters: CounterChoice::Morphable,
+        mac: MacDesign { code: MacChoice::Gmac, place: MacPlace::Ecc, ..MacDesign::default() },
+        tree: TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() },
+        ownership: Ownership::None,
+        caches: caches.resized(Bytes(256), 2),
+        persistence: PersistenceDesign::default(),
+        release: Release::Verified,
+    }
+}
+
+/// A memory, its protection, and what was done last.
+struct Bench {
+    scheme: Scheme,
+    verbs: Explained<Functional>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let scheme = parts().build(1 << 14, 3).unwrap();
+        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+        Bench { scheme, verbs }
+    }
+
+    fn write(&self, line: u64, byte: u8) {
+        run_now(self.scheme.write(&self.verbs, LineAddr(line), &content(byte)));
+    }
+
+    /// What a read by a core returns, and what it took.
+    fn read(&self, core: usize, line: u64) -> (Result<Line, Fault>, Vec<Operation>) {
+        self.verbs.take_operations();
+        run_now(self.scheme.read_from(&self.verbs, LineAddr(line), core, ready(true), ready(())));
+        let memory = self.verbs.inside();
+        let outcome = match memory.take_fault() {
+            Some(fault) => Err(fault),
+            None => Ok(memory.take_released().unwrap().1.bytes),
+        };
+        (outcome, self.verbs.take_operations())
+    }
+
+    fn invalidated(&self) -> u64 {
+        self.scheme.copy_counters().unwrap().invalidated
+    }
+}
+
+fn content(byte: u8) -> Line {
+    [byte; LINE_BYTES]
+}
+
+fn in_l2(operations: &[Operation]) -> bool {
+    operations.iter().any(|operation| matches!(operation, Operation::PadInPrivate(..)))
+}
+
+fn at_controller(operations: &[Operation]) -> bool {
+    operations.iter().any(|operation| matches!(operation, Operation::Pad(_)))
+}
+
+#[test]
+fn counters_that_are_not_on_the_chip_are_verified_and_used_at_the_controller_alone() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    bench.write(6, 1);
+    run_now(bench.scheme.flush(&bench.verbs));
+    let (bytes, operations) = bench.read(0, 5);
+    assert_eq!(bytes, Ok(content(1)));
+    assert!(at_controller(&operations) && !in_l2(&operations));
+    assert!(operations.contains(&Operation::Hash), "the counters are verified");
+    // The controller has sent a copy: the next read is the L2's, and verifies no counters.
+    let (bytes, operations) = bench.read(0, 6);
+    assert_eq!(bytes, Ok(content(1)));
+    assert!(in_l2(&operations) && !at_controller(&operations) && !operations.contains(&Operation::Hash));
+}
+
+#[test]
+fn an_l2_without_a_copy_asks_the_last_level_cache_and_keeps_what_it_answers() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    bench.scheme.hand_on_counters(LineAddr(5));
+    let asks = |operations: &[Operation]| {
+        let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
+        operations.contains(&Operation::Travel(Leg::Request(2, counters)))
+    };
+    let (bytes, operations) = bench.read(2, 5);
+    assert_eq!(bytes, Ok(content(1)));
+    assert!(asks(&operations) && in_l2(&operations) && !at_controller(&operations));
+    let (bytes, operations) = bench.read(2, 5);
+    assert_eq!(bytes, Ok(content(1)));
+    assert!(!asks(&operations) && in_l2(&operations));
+}
+
+#[test]
+fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    for core in [0, 1, 1, 3] {
+        assert_eq!(bench.read(core, 5).0, Ok(content(1)));
+    }
+    assert_eq!((bench.invalidated(), bench.scheme.copy_counters().unwrap().entered), (0, 3));
+    // A line of the same counters: the first write after it takes all copies along, the second finds none.
+    bench.write(6, 2);
+    assert_eq!(bench.invalidated(), 3);
+    bench.write(5, 3);
+    assert_eq!(bench.invalidated(), 3);
+    for core in [0, 1, 2, 3] {
+        assert_eq!(bench.read(core, 5).0, Ok(content(3)), "core {core}");
+    }
+}
+
+#[test]
+fn no_copy_outlives_an_overflow() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    bench.write(6, 1);
+    // Far more writes than a morphable counter takes before its group is renewed.
+    for turn in 0..2000u64 {
+        bench.write(5, turn as u8);
+        assert_eq!(bench.read(turn as usize % 4, 6).0, Ok(content(1)), "turn {turn}");
+        assert_eq!(bench.read(turn as usize % 4, 5).0, Ok(content(turn as u8)), "turn {turn}");
+    }
+}
+
+#[test]
+fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    assert_eq!(bench.read(0, 5).0, Ok(content(1)));
+    let slot = Slot(5);
+    for bit in (0..8 * LINE_BYTES).chain([1000, 1001, 1055]) {
+        let honest = bench.verbs.inside().media.borrow().read(slot);
+        let mut bytes = honest.examine();
+        let mut beside = honest.beside();
+        match bit {
+            1000.. => beside ^= 1 << (bit - 1000),
+            _ => bytes[bit / 8] ^= 1 << (bit % 8),
+        }
+        let forged = Untrusted::with(bytes, beside);
+        bench.verbs.inside().media.borrow_mut().store(slot, forged);
+        let (outcome, operations) = bench.read(0, 5);
+        assert_eq!(outcome, Err(Fault::Tag(LineAddr(5))), "bit {bit}");
+        assert!(in_l2(&operations));
+        bench.verbs.inside().media.borrow_mut().store(slot, honest);
+    }
+    assert_eq!(bench.read(0, 5).0, Ok(content(1)));
+}
+
+#[test]
+fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
+    // 32 KB: 512 lines.
+    let mut copies = Copies::new(Geometry { sets: 64, ways: 8 });
+    (0..5_000).for_each(|slot| copies.enter(1, Slot(slot), &content(1)));
+    let held = (0..5_000).filter(|slot| copies.look_up(1, Slot(*slot)).is_some()).count();
+    assert_eq!(held, 512);
+    assert!(copies.look_up(0, Slot(4_999)).is_none(), "another core's L2 has none of them");
+}
+
+#[test]
+fn a_read_that_was_begun_with_counters_of_before_is_told_of_the_change() {
+    let mut copies = Copies::new(Geometry { sets: 1, ways: 2 });
+    let (begun, other) = (copies.begin(Slot(7)), copies.begin(Slot(8)));
+    copies.drop_all(Slot(7));
+    assert_eq!((begun.get(), other.get()), (true, false));
+    copies.end(&other);
+    copies.drop_all(Slot(8));
+    assert!(!other.get(), "what is over is not told");
+}
+
+#[test]
+fn what_l2s_cannot_do_is_refused_with_the_rule() {
+    let refused = |change: fn(&mut Parts), rule: &str| {
+        let mut parts = parts();
+        change(&mut parts);
+        let told = parts.check().unwrap_err();
+        assert!(told.contains(rule), "{told}");
+    };
+    assert_eq!(parts().check(), Ok(()));
+    refused(|parts| parts.caches.counters_in_llc = false, "set caches.counters_in_llc = true");
+    refused(|parts| parts.cipher = CipherChoice::Aes128Xts, "set cipher = \"aes128-counter\"");
+    refused(|parts| parts.mac.code = MacChoice::SgxCw, "set mac.code = \"gmac\"");
+    refused(|parts| parts.release = Release::Speculative, "release = \"speculative\"");
+    refused(|parts| parts.caches.counters_in_l2 = Some(Bytes(100)), "caches.counters_in_l2 = \"100 B\"");
+}
