@@ -16,7 +16,7 @@ from casemate._core import CasemateError
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
 from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Workload
 from casemate.results.crash import CrashReport
-from casemate.results.explain import Explanation, OnChip, Row
+from casemate.results.explain import Explanation, OnChip, Row, Start
 from casemate.results.origin import Recording, TraceInfo
 from casemate.results.run import RunResults
 from casemate.results.validation import Validation
@@ -231,10 +231,16 @@ def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) ->
 
 
 def explain(
-    design: str, *, on_chip: OnChip = "nothing", row: Row = "closed", machine: str = DEFAULT_MACHINE
+    design: str,
+    *,
+    on_chip: OnChip = "nothing",
+    row: Row = "closed",
+    start: Start = "controller",
+    predicted: bool = False,
+    machine: str = DEFAULT_MACHINE,
 ) -> Explanation:
     """The timeline of one read under a design."""
-    scenario = json.dumps({"on_chip": on_chip, "row": row})
+    scenario = json.dumps({"on_chip": on_chip, "row": row, "start": start, "predicted": predicted})
     return Explanation.model_validate_json(_core.explain(machine, design, scenario))
 
 

@@ -14,6 +14,8 @@ COLOURS = {
     "hash": "#a24fa0",
     "pad": "#2a9d8f",
     "mac": "#e0a030",
+    "travel": "#c3cad3",
+    "outwait": "#dde2e8",
     "lock": "#c8453b",
     "release": "#2e7d32",
     "fault": "#c8453b",
@@ -51,7 +53,8 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     horizon = timeline.horizon_ns(explanations)
     for axis, explanation in zip(axes[:, 0], explanations, strict=True):
         _panel(axis, explanation, horizon)
-    axes[-1, 0].set_xlabel("time since the read reached the memory controller (ns)")
+    reached = {"controller": "reached the memory controller", "l2": "reached L2"}[explanations[0].scenario.start]
+    axes[-1, 0].set_xlabel(f"time since the read {reached} (ns)")
     content = io.BytesIO()
     # A date in the file would make two pictures of the same thing differ.
     figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
@@ -87,8 +90,7 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     axis.tick_params(length=0)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
-    scenario = explanation.scenario
-    condition = f"{timeline.ON_CHIP[scenario.on_chip]}, {timeline.ROW[scenario.row]}"
+    condition = timeline.condition(explanation)
     axis.set_title(
         f"{explanation.design}: {explanation.latency_ns:.1f} ns   ({condition}; solid: critical path)",
         loc="left",

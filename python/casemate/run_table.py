@@ -125,6 +125,7 @@ def _cost(results: RunResults, baseline: Record) -> list[Question]:
         ("", times),
         ("read latency", latency),
         *_windows(results),
+        *_in_l2(results),
         ("metadata in memory", lambda record: f"{record.footprint.metadata_percent:.1f} %"),
         ("metadata caches", lambda record: amounts.size(record.footprint.metadata_cache_bytes)),
     ]
@@ -144,6 +145,18 @@ def _windows(results: RunResults) -> list[Question]:
         return f"{window.longest_ns:.0f} ns" if window else ""
 
     return [("used unverified for", used), ("at most", longest)]
+
+
+def _in_l2(results: RunResults) -> list[Question]:
+    """Where lines were verified, if any design lets L2s do it."""
+    if all(record.counters_in_l2 is None for record in results.records):
+        return []
+
+    def share(record: Record) -> str:
+        work = record.protection
+        return f"{100 * work.released_in_l2 / max(work.fetched.data, 1):.1f} %" if record.counters_in_l2 else ""
+
+    return [("reads verified in L2", share)]
 
 
 def _error(estimate: Estimate | None) -> str:

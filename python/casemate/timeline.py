@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from casemate import tables
-from casemate.results.explain import Cause, Explanation, Explanations, Span
+from casemate.results.explain import AesBandwidth, Cause, Explanation, Explanations, Span
 
 VERB_STYLES = {
     "fetch": "blue",
@@ -16,6 +16,8 @@ VERB_STYLES = {
     "hash": "magenta",
     "pad": "cyan",
     "mac": "yellow",
+    "travel": "bright_black",
+    "outwait": "bright_black",
     "lock": "red",
     "release": "green",
     "settle": "green",
@@ -34,10 +36,13 @@ WAITS: dict[Cause, str] = {
 ON_CHIP = {
     "nothing": "no metadata on the chip",
     "tree": "the tree's nodes on the chip",
+    "last-level": "tree on the chip, counter in the last-level cache",
     "counter": "tree and counter on the chip",
     "all": "tree, counter and tag on the chip",
 }
 ROW = {"hit": "row open", "closed": "row closed", "conflict": "another row open"}
+
+START = {"controller": "", "l2": " from L2's look-up to L2"}
 
 LABEL_COLUMNS = 24
 TIME_COLUMNS = 15
@@ -54,6 +59,20 @@ def note(span: Span) -> str:
     """How it went and what it waited for."""
     wait = WAITS[span.waited_for] if span.waited_for else None
     return ", ".join(part for part in (span.outcome, wait) if part)
+
+
+def condition(explanation: Explanation) -> str:
+    """The condition of a read, in words."""
+    scenario = explanation.scenario
+    predicted = ", predicted to be in memory" if scenario.predicted else ""
+    return f"{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}"
+
+
+def aes(found: AesBandwidth) -> str:
+    """How many blocks the AES units take, and where."""
+    places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
+    said = ", ".join(f"{rate:.3g} {place}" for rate, place in places if rate is not None)
+    return f"AES blocks a second at the peak: {said}"
 
 
 def horizon_ns(explanations: Sequence[Explanation]) -> float:
@@ -81,7 +100,7 @@ def _timeline(explanation: Explanation, horizon: float, columns: int) -> Rendera
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
-        f" on {explanation.machine}: one read, {ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}: ",
+        f" on {explanation.machine}: one read{START[scenario.start]}, {condition(explanation)}: ",
         (f"{explanation.latency_ns:.1f} ns", "bold"),
     )
     width = max(columns - LABEL_COLUMNS - TIME_COLUMNS - NOTE_COLUMNS - 3, 16)
@@ -90,6 +109,8 @@ def _timeline(explanation: Explanation, horizon: float, columns: int) -> Rendera
     for span in explanation.spans:
         lines.append(_line(span, horizon, width, id(span) in critical))
     lines.append(Text("● on the critical path: the chain that decides the latency", style="dim"))
+    if explanation.aes.total is not None:
+        lines.append(Text(aes(explanation.aes), style="dim"))
     return Group(*lines)
 
 

@@ -27,6 +27,18 @@ def test_two_timelines_are_compared(casemate: Casemate) -> None:
     assert "until released" in casemate("explain", "sc64-bmt", "--against", "none").out
 
 
+def test_a_read_that_an_l2_begins_is_shown_from_its_look_up_to_its_release(casemate: Casemate) -> None:
+    ask = ("explain", "emcc", "--machine", "emcc-4core", "--from", "l2", "--on-chip", "last-level")
+    said = casemate(*ask)
+    assert said.code == 0
+    for text in ("look up counter in L2", "pad 5 blocks in L2", "travel to controller", "release verified in L2"):
+        assert text in said.out, text
+    assert "2.6e+09 in all, 1.3e+09 at the controller, 3.25e+08 in each L2" in said.out
+    assert "predicted to be in memory" in casemate(*ask, "--predicted").out
+    jsonschema.validate(casemate(*ask, "--json").json(), casemate("schema", "explain").json())
+    assert "past last level" in casemate(*ask, "--predicted").out
+
+
 def test_a_layout_tells_who_lives_where_and_what_is_on_the_chip(casemate: Casemate) -> None:
     said = casemate("explain", "--layout", "sc64-bmt", "--against", "none", "--memory", "16 GB", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
@@ -140,6 +152,8 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
         (["attack", "xts", "--attack", "bad-ram"], "did you mean 'badram'?"),
         (["attack", "xts", "--budget", "10"], "as in 90s, 10m or 1.5h"),
         (["attack", "xts", "--exhaustive", "--trials", "3"], "takes no --row, --trials, --budget or --log"),
+        (["explain", "emcc", "--from", "l2"], "a table [at_l2]"),
+        (["explain", "emcc", "--predicted"], "it is an L2 that predicts"),
         (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
         (["explain", "sc64-bmt", "--memory", "4 GB"], "--memory is for --layout"),
         (["explain", "sc64-bmt", "--layout", "--memory", "4 gallons"], "is not a size"),

@@ -4,6 +4,7 @@
 //! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
 //! last-level cache and goes up to its core, which is seen to in `upward.rs`.
 
+use crate::distances::Distances;
 use crate::shadow::Shadow;
 use crate::upward::{Miss, Port, UnderWay};
 use derive_more::{AddAssign, Sub};
@@ -12,7 +13,7 @@ use machine::llc::{Displaced, Inclusion, Llc};
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
 use protection::scheme::Scheme;
-use protection::verbs::{Fault, Plaintext, Slot};
+use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use protection::ways::Receiver;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -43,7 +44,8 @@ pub struct LlcCounters {
     pub writebacks: u64,
     /// Lines written to memory because the kernel changed them.
     pub foreign_writes: u64,
-    /// The sum of all misses' times from the cache's miss to the released line, in femtoseconds.
+    /// The sum of all misses' times from the cache's miss to the released line, in femtoseconds; to where it is released, be
+    /// that the controller or an L2.
     pub miss_latency_fs: u64,
 }
 
@@ -64,12 +66,11 @@ pub struct Chip {
     /// Lines to be written, oldest first; emptied by the writers.
     pub victims: RefCell<VecDeque<LineAddr>>,
     shadow: Rc<RefCell<Shadow>>,
-    return_path: Duration,
+    distances: Distances,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be told of its lines that data displaces.
     scheme: RefCell<Weak<Scheme>>,
-    last_level_look_up: Duration,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
@@ -92,10 +93,9 @@ impl Chip {
             leaving: RefCell::default(),
             victims: RefCell::default(),
             shadow,
-            return_path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
+            distances: Distances::of(machine),
             data_lines: lines,
             scheme: RefCell::default(),
-            last_level_look_up: machine.last_level_look_up(),
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
             counters: Cell::default(),
@@ -159,6 +159,15 @@ impl Chip {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
         }
+    }
+
+    /// A line has left the checker: it counts as read, and is compared.
+    fn checked(&self, line: LineAddr, plaintext: &Plaintext) {
+        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked);
+        if let Some(asked) = asked {
+            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
+        }
+        self.brought(line, plaintext);
     }
 
     /// A line was read from memory, in time or without: it goes through the shadow and by the last-level cache.
@@ -277,12 +286,13 @@ impl Chip {
 
 impl Receiver for Chip {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked);
-        if let Some(asked) = asked {
-            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
-        }
-        self.brought(line, plaintext);
-        self.deliver(line, self.return_path);
+        self.checked(line, plaintext);
+        self.deliver(line, self.distances.path);
+    }
+
+    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.checked(line, plaintext);
+        self.arrived(line);
     }
 
     fn fault(&self, fault: Fault) {
@@ -290,7 +300,27 @@ impl Receiver for Chip {
     }
 
     fn last_level_look_up(&self, _: Slot) -> Duration {
-        self.last_level_look_up
+        self.distances.last_level_look_up
+    }
+
+    fn way(&self, leg: Leg) -> Duration {
+        match leg {
+            Leg::Request(core, slot) => self.network.request(core, LineAddr(slot.0)),
+            Leg::Answer(core, slot) => {
+                let line = LineAddr(slot.0);
+                self.network.wait(core, line, self.clock.now()) + self.network.way(core, line)
+            }
+            Leg::ToController | Leg::FromController => self.distances.path,
+            Leg::Predicted => self.distances.past,
+        }
+    }
+
+    fn private_look_up(&self, role: Role) -> Duration {
+        self.distances.private_look_up(role)
+    }
+
+    fn hit_time(&self, core: usize, slot: Slot) -> Duration {
+        self.network.request(core, LineAddr(slot.0)) + self.network.way(core, LineAddr(slot.0))
     }
 
     fn start_up_content(&self, line: LineAddr) -> units::Line {

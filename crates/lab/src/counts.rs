@@ -5,7 +5,7 @@ use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
-use protection::metadata::CacheCounters;
+use protection::metadata::{CacheCounters, CopyCounters};
 use protection::scheme::Scheme;
 use protection::ways::{TimedCounters, TimedMemory};
 use std::rc::Rc;
@@ -28,6 +28,8 @@ pub struct Counts {
     pub node_cache: CacheCounters,
     /// Counters in the last-level cache.
     pub last_level: CacheCounters,
+    /// Copies of counters in L2s.
+    pub copies: CopyCounters,
     /// All memory channels together.
     pub dram: DramCounters,
 }
@@ -65,6 +67,7 @@ impl Meters {
             tag_cache,
             node_cache,
             last_level: self.scheme.last_level_counters().unwrap_or_default(),
+            copies: self.scheme.copy_counters().unwrap_or_default(),
             dram: self.channels.counters(),
         }
     }

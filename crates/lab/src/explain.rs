@@ -3,17 +3,24 @@
 //! The machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
 //! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
 
+mod witness;
+
+use self::witness::Witness;
+use crate::memory;
 use machine::dram::{Dram, DramConfig, Kind, RowOutcome, Wanted};
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
-use protection::verbs::{Fault, Plaintext, Slot};
-use protection::ways::{Explained, Receiver, Timed, TimedMemory};
+use protection::scheme::Scheme;
+use protection::verbs::{Leg, Role, Slot, Verbs};
+use protection::ways::{Explained, Timed, TimedMemory};
 use serde::{Deserialize, Serialize};
 use sim::span::Span;
-use sim::{Clock, Executor};
+use sim::{Executor, join};
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::rc::Rc;
-use systems::{Design, Machine};
-use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, Line, LineAddr, Time};
+use std::task::Poll;
+use systems::{AesBandwidth, Design, Machine};
+use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, LineAddr, Time};
 
 /// Which metadata of the line is on the chip when the line is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
@@ -24,7 +31,9 @@ pub enum OnChip {
     Nothing,
     /// The nodes of the tree above the line's counter.
     Tree,
-    /// The counter as well.
+    /// The counter as well, in the last-level cache, for a design that has counters there; else nowhere.
+    LastLevel,
+    /// The counter as well, in the controller's cache.
     Counter,
     /// The counter and the tag.
     All,
@@ -43,13 +52,32 @@ pub enum Row {
     Conflict,
 }
 
+/// Where the timeline begins and ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// At the memory controller: from the request that comes in to the line that goes out.
+    #[default]
+    Controller,
+    /// At an L2: from its look-up, which misses, to the line that it can use. The last-level cache has not got the line.
+    L2,
+}
+
 /// The condition in which the line is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What is on the chip.
     pub on_chip: OnChip,
     /// How the row stands.
     pub row: Row,
+    /// Where the timeline begins.
+    #[serde(default)]
+    pub start: Start,
+    /// Whether the L2, beside its own look-up, tells the controller that it expects the line in memory (as Intel's XPT does).
+    /// The controller then fetches the line at once, and does all else when the last-level cache has confirmed it.
+    #[serde(default)]
+    pub predicted: bool,
 }
 
 /// The timeline of one read under one design.
@@ -61,68 +89,44 @@ pub struct Explanation {
     pub machine: String,
     /// The condition.
     pub scenario: Scenario,
-    /// From the controller's start to the released line, in femtoseconds.
+    /// From the start to the released line, or to the line in L2 if it begins there, in femtoseconds.
     pub latency_fs: u64,
+    /// AES blocks a second at the peak, as the design has the machine's units.
+    pub aes: AesBandwidth,
     /// What was done; times are in femtoseconds from the start of the read.
     pub spans: Vec<Span>,
-}
-
-/// Takes the place of the chip: hands out one content for all lines and notes when a line is released.
-struct Witness {
-    clock: Clock,
-    last_level_look_up: Duration,
-    released: Cell<Option<Time>>,
 }
 
 /// The time in which a bank comes to rest, so that nothing of the preparation is left but the row.
 const REST: Duration = Duration::from_ns(200);
 
-const CONTENT: Line = [0x5a; LINE_BYTES];
-
-impl Receiver for Witness {
-    fn released(&self, _: LineAddr, plaintext: &Plaintext) {
-        assert_eq!(plaintext.bytes, CONTENT, "an explained read returns what was written");
-        self.released.set(Some(self.clock.now()));
-    }
-
-    fn fault(&self, fault: Fault) {
-        panic!("an explained read reports tampering: {fault}");
-    }
-
-    fn last_level_look_up(&self, _: Slot) -> Duration {
-        self.last_level_look_up
-    }
-
-    fn start_up_content(&self, _: LineAddr) -> Line {
-        CONTENT
-    }
-}
-
 /// Reads one line of a protected memory in the stated condition.
 ///
 /// # Errors
-/// The rule that the design's composition breaks.
+/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result<Explanation, String> {
+    if scenario.predicted && scenario.start != Start::L2 {
+        return Err(
+            "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
+        );
+    }
+    if scenario.start == Start::L2 {
+        machine.admits(&design.parts)?;
+    }
     let mut executor = Executor::new();
     let clock = executor.clock().clone();
     let lines = machine.memory.size.0 / LINE_BYTES as u64;
     let scheme = Rc::new(design.parts.build(lines, 1)?);
     let config = machine.memory_config();
     let channels = MemorySystem::start(&clock, config.clone());
-    let last_level_look_up = machine.last_level_look_up();
-    let witness = Witness { clock: clock.clone(), last_level_look_up, released: Cell::new(None) };
-    let shape = scheme.layout().shape();
-    let memory = TimedMemory::new(&clock, channels.clone(), shape, &machine.engines, true, witness);
-    let memory = Rc::new(memory.with_one_port(design.parts.caches.unified.is_some()));
+    let witness = Witness::new(&clock, machine);
+    let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness);
     let result = Rc::new(RefCell::new(None));
 
     let (outcome, seen) = (result.clone(), memory.clone());
     clock.clone().spawn(async move {
         let target = LineAddr(lines / 2 + 64 * 5 + 3);
-        let ordinary = Timed::new(&seen);
-        for warm in before(target, scenario.on_chip) {
-            scheme.read(&ordinary, warm).await;
-        }
+        prepare(&scheme, &seen, target, scenario.on_chip).await;
         clock.sleep_until(at_rest(&config.device, clock.now())).await;
         channels.close_rows();
         if let Some(opening) = that_opens_a_row(&config, target, scenario.row) {
@@ -130,11 +134,17 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
         }
         clock.sleep(REST).await;
         let start = clock.now();
-        seen.receiver().released.set(None);
+        seen.receiver().forget();
         let explained = Explained::new(Timed::new(&seen));
-        scheme.read(&explained, target).await;
-        let released = seen.receiver().released.get();
-        *outcome.borrow_mut() = released.map(|end| (start, end, explained.take_spans()));
+        match scenario.start {
+            Start::Controller => scheme.read_at_controller(&explained, target).await,
+            Start::L2 => read_from_l2(&scheme, &explained, target, scenario.predicted).await,
+        }
+        let end = match scenario.start {
+            Start::Controller => seen.receiver().released(),
+            Start::L2 => seen.receiver().in_l2(&explained, target),
+        };
+        *outcome.borrow_mut() = end.map(|end| (start, end, explained.take_spans()));
     });
     executor.run_until(|| result.borrow().is_some());
 
@@ -147,6 +157,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
         design: design.name.clone(),
         machine: machine.name.clone(),
         scenario,
+        aes: machine.aes_bandwidth(&design.parts),
         latency_fs: end.since(start).as_fs(),
         spans,
     })
@@ -156,14 +167,40 @@ fn since(start: Time, time: Time) -> Time {
     Time::ZERO + time.since(start)
 }
 
+/// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
+async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target: LineAddr, predicted: bool) {
+    let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
+    verbs.look_up_private(Role::Data).await;
+    let missed = Cell::new(false);
+    let way = async {
+        verbs.travel(Leg::Request(0, Slot(target.0))).await;
+        verbs.travel(Leg::ToController).await;
+        missed.set(true);
+    };
+    let confirmed = || poll_fn(|_| if missed.get() { Poll::Ready(()) } else { Poll::Pending });
+    let request = async {
+        match prediction {
+            Some(prediction) => prediction.await,
+            None => confirmed().await,
+        }
+        true
+    };
+    join!(way, scheme.read_from(verbs, target, 0, request, confirmed()));
+}
+
 /// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
 /// the same line of counters, of one with the same line of tags.
-fn before(target: LineAddr, on_chip: OnChip) -> Vec<LineAddr> {
-    match on_chip {
-        OnChip::Nothing => vec![],
-        OnChip::Tree => vec![LineAddr(target.0 ^ 64)],
-        OnChip::Counter => vec![LineAddr(target.0 ^ 32)],
-        OnChip::All => vec![LineAddr(target.0 ^ 2)],
+async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: LineAddr, on_chip: OnChip) {
+    let group = scheme.lines_per_counter_line().unwrap_or(64);
+    let before = match on_chip {
+        OnChip::Nothing => return,
+        OnChip::Tree => target.0 ^ group,
+        OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
+        OnChip::All => target.0 ^ 2,
+    };
+    scheme.read_at_controller(&Timed::new(memory), LineAddr(before)).await;
+    if on_chip == OnChip::LastLevel {
+        scheme.hand_on_counters(target);
     }
 }
 

@@ -7,10 +7,12 @@
 mod chip;
 mod core_task;
 mod counts;
+mod distances;
 mod endable;
 pub mod explain;
 mod feed;
 mod last_level;
+mod memory;
 pub mod record;
 mod recording;
 mod run;

@@ -6,7 +6,7 @@ use crate::sampling::{Detail, Sampling};
 use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
-use protection::metadata::CacheCounters;
+use protection::metadata::{CacheCounters, CopyCounters};
 use protection::verbs::Fault;
 use protection::ways::{TimedCounters, WindowCounters};
 use serde::Serialize;
@@ -154,6 +154,8 @@ pub struct Record {
     pub metadata_caches: [CacheCounters; 3],
     /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
     pub counters_in_llc: Option<CacheCounters>,
+    /// Copies of counters in L2s, where those begin reads.
+    pub counters_in_l2: Option<CopyCounters>,
     /// How long lines were used before their verdicts, where the design lets them be.
     pub unverified_window: Option<UnverifiedWindow>,
     /// All memory channels together.

@@ -9,6 +9,7 @@ use crate::core_task::{CoreTask, Ends, Team};
 use crate::counts::{Counts, Meters};
 use crate::feed::{FeedCounters, Pages, Program, Spaces};
 use crate::last_level;
+use crate::memory;
 use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
 use crate::shadow::Shadow;
@@ -18,7 +19,6 @@ use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
 use machine::paging::PageTable;
 use protection::scheme::Release;
-use protection::ways::TimedMemory;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -167,6 +167,7 @@ impl<S: Source + 'static> Bench<S> {
         let clock = executor.clock();
         let lines = machine.memory.size.0 / LINE_BYTES as u64;
         let refused = |rule| RunError::Design { design: design.name.clone(), rule };
+        machine.admits(&design.parts).map_err(refused)?;
         let scheme = Rc::new(design.parts.build(lines, *seed).map_err(refused)?);
         let shadow = Rc::new(RefCell::new(Shadow::new(lines)));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
@@ -176,9 +177,8 @@ impl<S: Source + 'static> Bench<S> {
         let chip = Chip::new(clock, machine, shadow.clone());
         last_level::share(&chip, &scheme);
         let channels = MemorySystem::start(clock, machine.memory_config());
-        let shape = scheme.layout().shape();
-        let memory = TimedMemory::new(clock, channels.clone(), shape, &machine.engines, *ledger, chip.clone());
-        let memory = Rc::new(memory.with_one_port(design.parts.caches.unified.is_some()));
+        let layout = scheme.layout();
+        let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         let meters = Meters { chip: chip.clone(), scheme, memory: memory.clone(), channels };
         let ends = Rc::new(Ends::new(cores));
@@ -261,6 +261,7 @@ impl<S: Source + 'static> Bench<S> {
             counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
             unverified_window: (options.design.parts.release == Release::Speculative)
                 .then(|| UnverifiedWindow::of(&counts.protection.ahead, memory.longest_window())),
+            counters_in_l2: options.design.parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),

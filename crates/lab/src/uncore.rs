@@ -15,7 +15,7 @@ use protection::ways::{Timed, TimedMemory};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::rc::Rc;
 use std::task::Poll;
 use systems::Machine;
@@ -37,6 +37,15 @@ pub struct Uncore {
     reads: Cell<usize>,
     /// Who wait until everything has come to rest.
     wait_for_rest: RefCell<Vec<sim::TaskId>>,
+}
+
+/// Who answers a miss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// A cache has delivered it.
+    Chip,
+    /// The request has come to the memory controller.
+    Memory,
 }
 
 impl Uncore {
@@ -73,9 +82,10 @@ impl Uncore {
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
         for Request { at, line, kind } in requests.drain(..) {
             if kind.is_answered() {
-                let at = at + self.chip.network.request(core, line);
+                let in_l2 = self.scheme.is_eager();
+                let at = if in_l2 { at } else { at + self.chip.network.request(core, line) };
                 self.reads.set(self.reads.get() + 1);
-                self.chip.misses.push(at, Miss { core, line, kind });
+                self.chip.misses.push(at, Miss { core, line, kind, in_l2 });
             } else {
                 self.chip.take_back(line, kind == RequestKind::WriteBack);
             }
@@ -107,19 +117,39 @@ impl Uncore {
         let verbs = Timed::new(&self.memory);
         loop {
             let miss = self.chip.misses.next().await;
-            let Some(Claim { supplier, probed, .. }) = self.chip.claim(miss) else { continue };
-            self.clock.sleep(self.probes(miss.line, probed)).await;
-            if supplier != Supplier::Below || self.chip.look_up(miss.line) {
-                self.chip.deliver(miss.line, Duration::ZERO);
-            } else {
-                self.chip.asking(miss.line);
-                self.writeback_buffer().await;
-                self.clock.sleep(self.path).await;
-                self.scheme.read(&verbs, miss.line).await;
+            let outcome = Cell::new(None);
+            let request = async {
+                if miss.in_l2 {
+                    self.clock.sleep(self.chip.network.request(miss.core, miss.line)).await;
+                }
+                outcome.set(self.request(miss).await);
+                outcome.get() == Some(Asked::Memory)
+            };
+            if miss.in_l2 {
+                self.scheme.read_from(&verbs, miss.line, miss.core, request, ready(())).await;
+            } else if request.await {
+                self.scheme.read_at_controller(&verbs, miss.line).await;
             }
-            self.reads.set(self.reads.get() - 1);
-            self.tell_of_rest();
+            if outcome.get().is_some() {
+                self.reads.set(self.reads.get() - 1);
+                self.tell_of_rest();
+            }
         }
+    }
+
+    /// The last-level cache takes a miss up. Who answers; nobody if the line is on its way to somebody else, and the miss
+    /// waits for that.
+    async fn request(&self, miss: Miss) -> Option<Asked> {
+        let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
+        self.clock.sleep(self.probes(miss.line, probed)).await;
+        if supplier != Supplier::Below || self.chip.look_up(miss.line) {
+            self.chip.deliver(miss.line, Duration::ZERO);
+            return Some(Asked::Chip);
+        }
+        self.chip.asking(miss.line);
+        self.writeback_buffer().await;
+        self.clock.sleep(self.path).await;
+        Some(Asked::Memory)
     }
 
     /// How long it takes until the last of these cores has answered. What one of them had written comes with its answer.

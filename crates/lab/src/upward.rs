@@ -33,6 +33,8 @@ pub struct Miss {
     pub line: LineAddr,
     /// Why.
     pub kind: RequestKind,
+    /// Whether it is still in the L2, which begins the read itself.
+    pub in_l2: bool,
 }
 
 /// One line on its way.
@@ -83,7 +85,7 @@ impl Chip {
     pub fn claim(&self, miss: Miss) -> Option<Claim> {
         let Miss { core, line, kind, .. } = miss;
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
-            journey.waiting.push(miss);
+            journey.waiting.push(Miss { in_l2: false, ..miss });
             return None;
         }
         self.take_back_everything();
@@ -139,6 +141,16 @@ impl Chip {
 
     /// A line goes up to its core, from its slice in `delay`.
     fn arrive(&self, line: LineAddr, delay: Duration) {
+        self.come_up(line, delay, |core| self.network.way(core, line));
+    }
+
+    /// A line is in the L2 that asked for it.
+    pub(crate) fn arrived(&self, line: LineAddr) {
+        self.come_up(line, Duration::ZERO, |_| Duration::ZERO);
+    }
+
+    /// A line comes to its core, from where it is in `delay`.
+    fn come_up(&self, line: LineAddr, delay: Duration, way: impl FnOnce(usize) -> Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
         let Journey { core, permission, changed, waiting, .. } = journey;
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
@@ -146,7 +158,7 @@ impl Chip {
             self.pass_by(line);
         }
         let port = &self.ports[core];
-        let at = self.clock.now() + delay + self.network.way(core, line);
+        let at = self.clock.now() + delay + way(core);
         self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
         if let Some(task) = port.task.get() {
             self.clock.wake(task);

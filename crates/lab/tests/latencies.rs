@@ -19,7 +19,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
     machine.engines = Engines { aes: engine, mac: engine, hash: engine, metadata_cache: engine };
     change(&mut machine);
-    let scenario = Scenario { on_chip, row: Row::Closed };
+    let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
     explain(&machine, &systems::design(design).unwrap(), scenario).unwrap().latency_fs
 }
 

@@ -52,7 +52,7 @@ fn a_prefetcher_makes_a_stream_faster_and_its_lines_are_right_too() {
 
 /// The latency of an explained unprotected read, in picoseconds.
 fn explained(machine: &str, row: Row) -> u64 {
-    let scenario = Scenario { on_chip: OnChip::Nothing, row };
+    let scenario = Scenario { on_chip: OnChip::Nothing, row, ..Scenario::default() };
     let machine = systems::machine(machine).unwrap();
     explain(&machine, &systems::design("none").unwrap(), scenario).unwrap().latency_fs / 1000
 }

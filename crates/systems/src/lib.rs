@@ -3,11 +3,13 @@
 //! Both are data. Every file in `designs/` and `machines/` at the root of the repository is built in; files of the user's
 //! own are read from where they are. What a file may say is a type here; what it claims is compared with what happens.
 
+mod at_l2;
 mod claims;
 mod design_file;
 mod error;
 mod machine_file;
 
+pub use at_l2::{AesBandwidth, AtL2};
 pub use claims::{Attack, Claims, Loss, Verdict};
 pub use design_file::Design;
 pub use error::ConfigError;

@@ -1,5 +1,6 @@
 //! A machine as its file says it.
 
+use crate::at_l2::AtL2;
 use crate::error::ConfigError;
 use machine::cache::Replacement;
 use machine::coherence::directory::CORES_MAX;
@@ -35,6 +36,9 @@ pub struct LlcConfig {
     pub inclusion: Inclusion,
     /// From L2's miss to the answer, in nanoseconds: the network both ways and the look-up, in the mean.
     pub latency_ns: f64,
+    /// From the memory controller to it and back with a line, in nanoseconds; if nothing is said, as long as from L2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller_latency_ns: Option<f64>,
     /// Lines that may be under way into it at once.
     pub mshrs: usize,
     /// Lines that may be on their way out of it at once.
@@ -62,8 +66,10 @@ impl LlcConfig {
                 return Err(format!("llc.{name} is {found}: expected 1 to {UNDER_WAY_MAX}"));
             }
         }
-        if !(0.0..1e6).contains(&latency_ns) {
-            return Err(format!("llc.latency_ns is {latency_ns}: expected 0 to 1000000"));
+        for (name, found) in [("latency_ns", Some(latency_ns)), ("controller_latency_ns", self.controller_latency_ns)] {
+            if let Some(found) = found.filter(|found| !(0.0..1e6).contains(found)) {
+                return Err(format!("llc.{name} is {found}: expected 0 to 1000000"));
+            }
         }
         Ok(())
     }
@@ -130,6 +136,9 @@ pub struct Machine {
     pub pcm: Option<PcmConfig>,
     /// The units that memory protection uses.
     pub engines: Engines,
+    /// What of it can be in L2s, for designs that begin reads there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_l2: Option<AtL2>,
 }
 
 impl Machine {
@@ -162,7 +171,22 @@ impl Machine {
     /// How long the memory controller looks for a line in the last-level cache. It is a station of the same network as the
     /// cores, so a way there and back takes as long as theirs in the mean (EMCC, MICRO 2022, section III).
     pub fn last_level_look_up(&self) -> Duration {
-        Duration::from_ns_f64(self.llc.latency_ns)
+        Duration::from_ns_f64(self.llc.controller_latency_ns.unwrap_or(self.llc.latency_ns))
+    }
+
+    /// One way between a core and the last-level cache in the mean, and what is left of the latency of a hit: the look-up.
+    pub fn mean_way(&self) -> (Duration, Duration) {
+        let look_up = self.noc.as_ref().map_or(0.0, |noc| noc.lookup_ns);
+        let latency = Duration::from_ns_f64(self.llc.latency_ns);
+        let way = Duration::from_ns_f64((self.llc.latency_ns - look_up) / 2.0);
+        (way, Duration::from_fs(latency.as_fs() - 2 * way.as_fs()))
+    }
+
+    /// One way between two stations of the network in the mean: half of what the controller's look into the last-level cache
+    /// takes, without the look-up there (EMCC, appendix).
+    pub fn mean_hop(&self) -> Duration {
+        let (_, look_up) = self.mean_way();
+        Duration::from_fs((self.last_level_look_up().as_fs() - look_up.as_fs()) / 2)
     }
 
     fn device(&self) -> Result<DeviceConfig, String> {
@@ -189,6 +213,7 @@ impl Machine {
             engine.check(name)?;
         }
         self.llc.check()?;
+        self.at_l2.as_ref().map_or(Ok(()), |at_l2| at_l2.check(&engines.aes, self.cores))?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
         }

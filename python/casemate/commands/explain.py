@@ -16,6 +16,7 @@ Examples:
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
   casemate explain sc64-bmt --svg read.svg --png read.png
+  casemate explain morphable-llc --against emcc --machine emcc-4core --from l2 --on-chip last-level --row hit
   casemate explain --layout sc64-bmt --memory "64 GB"  where its metadata lies, and what is on the chip
 
 It is the same scheme text on the same simulated hardware as in any run: an otherwise idle machine is put
@@ -29,10 +30,11 @@ into the stated condition, and one line is read.
 @options.machine
 @click.option(
     "--on-chip",
-    type=click.Choice(["nothing", "tree", "counter", "all"]),
+    type=click.Choice(["nothing", "tree", "last-level", "counter", "all"]),
     default="nothing",
     show_default=True,
-    help="Which metadata of the line is on the chip; each includes those before it.",
+    help="Which metadata of the line is on the chip; each includes those before it, and last-level has the counter in "
+    "the last-level cache.",
 )
 @click.option(
     "--row",
@@ -41,6 +43,15 @@ into the stated condition, and one line is read.
     show_default=True,
     help="How the line's DRAM row stands.",
 )
+@click.option(
+    "--from",
+    "start",
+    type=click.Choice(["controller", "l2"]),
+    default="controller",
+    show_default=True,
+    help="Where the timeline begins and ends; the last-level cache has not got the line.",
+)
+@click.option("--predicted", is_flag=True, help="With --from l2: L2 expects the line in memory, and says so at once.")
 @click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
 @click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
 @click.option("--layout", "only_layout", is_flag=True, help="Say instead where its metadata lies.")
@@ -52,6 +63,8 @@ def command(
     machine: str,
     on_chip: str,
     row: str,
+    start: str,
+    predicted: bool,
     svg: Path | None,
     png: Path | None,
     only_layout: bool,
@@ -60,7 +73,7 @@ def command(
 ) -> None:
     """Show the timeline of one read: what was done when, what it waited for, and which chain decided the latency."""
     from casemate import api, timeline
-    from casemate.results.explain import Explanations, OnChip, Row
+    from casemate.results.explain import Explanations, OnChip, Row, Start
 
     names = [design] if against is None else [design, against]
     if only_layout:
@@ -73,9 +86,18 @@ def command(
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
+    starts: dict[str, Start] = {name: name for name in get_args(Start)}
     found = Explanations(
         explanations=tuple(
-            api.explain(name, machine=machine, on_chip=scenarios[on_chip], row=rows[row]) for name in names
+            api.explain(
+                name,
+                machine=machine,
+                on_chip=scenarios[on_chip],
+                row=rows[row],
+                start=starts[start],
+                predicted=predicted,
+            )
+            for name in names
         )
     )
     if as_json:

@@ -5,8 +5,12 @@ from typing import Literal
 from casemate.results.base import Result
 from casemate.results.catalogue import Layout
 
-OnChip = Literal["nothing", "tree", "counter", "all"]
-"""Which metadata of the line is on the chip: nothing, the tree, the counter as well, or the tag as well."""
+OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]
+"""Which metadata of the line is on the chip: nothing, the tree, the counter as well in the last-level cache or in the
+controller's, or the tag as well."""
+
+Start = Literal["controller", "l2"]
+"""Where the timeline begins and ends: at the memory controller, or at an L2, with its look-up."""
 
 Row = Literal["hit", "closed", "conflict"]
 """How the line's DRAM row stands: open, closed as after a refresh, or with another row of its bank open."""
@@ -24,6 +28,21 @@ class Scenario(Result):
     """Which metadata is on the chip."""
     row: Row
     """How the DRAM row stands."""
+    start: Start
+    """Where the timeline begins."""
+    predicted: bool
+    """Whether the L2 tells the controller beside its own look-up that it expects the line in memory."""
+
+
+class AesBandwidth(Result):
+    """AES blocks a second at the peak; nothing where units take any number at once."""
+
+    total: float | None
+    """Of all units."""
+    controller: float | None
+    """Of the controller's."""
+    each_l2: float | None
+    """Of those in each L2, if there are any."""
 
 
 class Span(Result):
@@ -68,13 +87,15 @@ class Explanation(Result):
     scenario: Scenario
     """The condition."""
     latency_fs: int
-    """From the controller's start to the released line, in femtoseconds."""
+    """From the start to the released line, or to the line in L2 if it begins there, in femtoseconds."""
+    aes: AesBandwidth
+    """What the AES units can do, as the design has them."""
     spans: tuple[Span, ...]
     """What was done, in the order in which it was asked for."""
 
     @property
     def latency_ns(self) -> float:
-        """From the controller's start to the released line, in nanoseconds."""
+        """From the start to the released line, or to the line in L2 if it begins there, in nanoseconds."""
         return self.latency_fs / FS_PER_NS
 
     def critical_path(self) -> list[Span]:

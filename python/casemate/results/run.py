@@ -7,7 +7,17 @@ from pydantic import Field
 from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
-from casemate.results.counters import Dram, Feed, Footprint, Llc, MetadataCache, Node, ProtectionWork, UnverifiedWindow
+from casemate.results.counters import (
+    CounterCopies,
+    Dram,
+    Feed,
+    Footprint,
+    Llc,
+    MetadataCache,
+    Node,
+    ProtectionWork,
+    UnverifiedWindow,
+)
 from casemate.results.origin import Origin
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
@@ -104,6 +114,8 @@ class Record(Result):
     """The caches of counters, tags and tree nodes."""
     counters_in_llc: MetadataCache | None
     """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
+    counters_in_l2: CounterCopies | None
+    """Copies of counters in L2s, where those begin reads."""
     unverified_window: UnverifiedWindow | None
     """How long lines were used before their verdicts, where the design lets them be."""
     dram: Dram

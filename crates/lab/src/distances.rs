@@ -1,0 +1,35 @@
+//! How long the ways on the chip are that are the same for every line, and the look-ups in an L2.
+
+use protection::verbs::Role;
+use systems::Machine;
+use units::{Clock, Cycles, Duration};
+
+/// The ways of one machine that do not depend on the line.
+pub struct Distances {
+    /// From the last-level cache to the controller, or back.
+    pub path: Duration,
+    /// From an L2 to the controller, past the last-level cache.
+    pub past: Duration,
+    /// From the controller to the last-level cache, through its look-up and back.
+    pub last_level_look_up: Duration,
+    data_in_l2: Duration,
+    counter_in_l2: Duration,
+}
+
+impl Distances {
+    /// Those of a machine.
+    pub fn of(machine: &Machine) -> Distances {
+        Distances {
+            path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
+            past: machine.mean_hop(),
+            last_level_look_up: machine.last_level_look_up(),
+            data_in_l2: Clock::from_mhz(machine.node.clock_mhz).span(Cycles(machine.node.l2.latency_cycles)),
+            counter_in_l2: Duration::from_ns_f64(machine.at_l2.map_or(0.0, |at_l2| at_l2.counter_look_up_ns)),
+        }
+    }
+
+    /// How long an L2 looks for a line of this role.
+    pub fn private_look_up(&self, role: Role) -> Duration {
+        if role == Role::Data { self.data_in_l2 } else { self.counter_in_l2 }
+    }
+}

@@ -1,0 +1,31 @@
+//! The protected memory of a machine under a design: its units stand where the design has them.
+
+use machine::memory::MemorySystem;
+use protection::design::Parts;
+use protection::layout::Layout;
+use protection::ways::{Receiver, TimedMemory};
+use sim::Clock;
+use std::rc::Rc;
+use systems::Machine;
+use units::Duration;
+
+/// A blank memory behind these channels. With `ledger`, every pad is written down.
+pub fn build<R: Receiver>(
+    clock: &Clock,
+    channels: MemorySystem,
+    machine: &Machine,
+    parts: &Parts,
+    layout: &Layout,
+    ledger: bool,
+    receiver: R,
+) -> Rc<TimedMemory<R>> {
+    let (engines, in_l2) = machine.engines_under(parts);
+    let memory = TimedMemory::new(clock, channels, layout.shape(), &engines, ledger, receiver)
+        .with_one_port(parts.caches.unified.is_some());
+    Rc::new(match (in_l2, machine.at_l2) {
+        (Some(aes), Some(at_l2)) => {
+            memory.with_private_aes(&aes, machine.cores, Duration::from_ns_f64(at_l2.patience_ns))
+        }
+        _ => memory,
+    })
+}

@@ -1,0 +1,166 @@
+//! The timelines of the EMCC paper (MICRO 2022), out of the machine file's latencies and the one text. Each is held against
+//! the sum that the paper's figure draws, taken from the machine file, and against the number that the paper prints. DRAM
+//! begins at its clock, so each of its accesses may begin up to a clock later than the sum says.
+
+use casemate_lab::explain::{OnChip, Row, Scenario, Start, explain};
+use systems::Machine;
+
+/// One clock of DDR4-3200.
+const CLOCK_NS: f64 = 0.625;
+
+const AT_CONTROLLER: Scenario =
+    Scenario { on_chip: OnChip::Tree, row: Row::Closed, start: Start::Controller, predicted: false };
+/// Counters are found in the last-level cache.
+const FROM_L2: Scenario = Scenario { on_chip: OnChip::LastLevel, row: Row::Closed, start: Start::L2, predicted: false };
+
+fn machine() -> Machine {
+    systems::machine("emcc-4core").unwrap()
+}
+
+fn read(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
+    let found = explain(machine, &systems::design(design).unwrap(), scenario).unwrap();
+    found.latency_fs as f64 / 1e6
+}
+
+/// How much sooner a line is in L2 under EMCC than under its baseline.
+fn saved(machine: &Machine, scenario: Scenario) -> f64 {
+    read(machine, "morphable-llc", scenario) - read(machine, "emcc", scenario)
+}
+
+/// What the paper's figures are made of, as the machine file says it.
+struct Parts {
+    cache: f64,
+    last_level: f64,
+    aes: f64,
+    row_hit: f64,
+    row_closed: f64,
+    /// From L2's miss to the request at the controller, and back with the line.
+    there: f64,
+    back: f64,
+    l2: f64,
+    counter_in_l2: f64,
+    /// From L2 to the last-level cache and back.
+    hit: f64,
+    /// From an L2 straight to the controller.
+    past: f64,
+}
+
+fn parts(machine: &Machine) -> Parts {
+    let dram = machine.dram.as_ref().unwrap();
+    let clocks = |clocks: u64| clocks as f64 * CLOCK_NS;
+    let last_level = machine.llc.controller_latency_ns.unwrap();
+    let look_up = machine.noc.as_ref().unwrap().lookup_ns;
+    let way = (machine.llc.latency_ns - look_up) / 2.0;
+    let path = machine.memory.path_ns / 2.0;
+    Parts {
+        cache: machine.engines.metadata_cache.latency_ns,
+        last_level,
+        aes: machine.engines.aes.latency_ns,
+        row_hit: clocks(dram.timing.cl + dram.timing.burst_clocks),
+        row_closed: clocks(dram.timing.trcd + dram.timing.cl + dram.timing.burst_clocks),
+        there: way + look_up + path,
+        back: path + way,
+        l2: machine.node.l2.latency_cycles as f64 / 3.2,
+        counter_in_l2: machine.at_l2.unwrap().counter_look_up_ns,
+        hit: machine.llc.latency_ns,
+        past: (last_level - look_up) / 2.0,
+    }
+}
+
+/// What each figure is by the sums, and by the machine.
+fn figures(machine: &Machine) -> [(&'static str, f64, f64); 8] {
+    let Parts { cache, last_level, aes, row_hit, row_closed, there, back, l2, counter_in_l2, hit, past } =
+        parts(machine);
+    let baseline = |dram: f64| there + dram.max(cache + last_level + aes) + back;
+    let eager = |dram: f64| (there + dram + back).max(counter_in_l2 + hit + aes);
+    let closed = |on_chip| Scenario { on_chip, ..AT_CONTROLLER };
+    let row_open = Scenario { row: Row::Hit, ..FROM_L2 };
+    let nowhere = Scenario { on_chip: OnChip::Tree, ..FROM_L2 };
+    let predicted = Scenario { predicted: true, ..FROM_L2 };
+    let confirmed = l2 + there;
+    [
+        ("5, counters in the controller only", cache + row_closed + aes, read(machine, "morphable-ecc", AT_CONTROLLER)),
+        (
+            "5, counters in the last level too",
+            cache + last_level + row_closed + aes,
+            read(machine, "morphable-llc", AT_CONTROLLER),
+        ),
+        (
+            "8, hit in the controller",
+            row_closed.max(cache + aes),
+            read(machine, "morphable-llc", closed(OnChip::Counter)),
+        ),
+        (
+            "8, hit in the last level",
+            row_closed.max(cache + last_level + aes),
+            read(machine, "morphable-llc", closed(OnChip::LastLevel)),
+        ),
+        ("13, saved", baseline(row_hit) - eager(row_hit), saved(machine, row_open)),
+        ("closed row, saved", baseline(row_closed) - eager(row_closed), saved(machine, FROM_L2)),
+        // Both fetch the counters and pad at the controller: what differs is how the request for them comes there.
+        ("10, saved", cache + last_level - cache.max(counter_in_l2), saved(machine, nowhere)),
+        (
+            "14, saved",
+            (confirmed + cache + last_level + aes).max(past + row_closed) - (past + row_closed).max(confirmed),
+            saved(machine, predicted),
+        ),
+    ]
+}
+
+#[test]
+fn the_figures_of_the_paper_follow_from_the_machine_file() {
+    let printed = [47.0, 66.0, 30.0, 36.0, 20.0, 6.0, 16.0, 22.0];
+    for ((figure, sum, found), printed) in figures(&machine()).into_iter().zip(printed) {
+        assert!((found - sum).abs() < CLOCK_NS + 1e-6, "figure {figure}: {found} ns, and the sum is {sum}");
+        assert!((found - printed).abs() < 1.0, "figure {figure}: {found} ns, and the paper prints {printed}");
+    }
+}
+
+#[test]
+fn a_latency_that_changes_moves_the_figures_as_the_sums_say() {
+    type Change = fn(&mut Machine);
+    let changes: [(&str, Change); 7] = [
+        ("controller to last level", |machine| machine.llc.controller_latency_ns = Some(29.0)),
+        ("AES", |machine| machine.engines.aes.latency_ns = 25.0),
+        ("counter cache", |machine| machine.engines.metadata_cache.latency_ns = 5.0),
+        ("DRAM", |machine| machine.dram.as_mut().unwrap().timing.cl += 8),
+        ("L2 for counters", |machine| machine.at_l2.as_mut().unwrap().counter_look_up_ns = 11.0),
+        ("L2 to last level", |machine| machine.llc.latency_ns = 20.0),
+        ("last level to controller", |machine| machine.memory.path_ns = 23.0),
+    ];
+    let before = figures(&machine());
+    for (name, change) in changes {
+        let mut machine = machine();
+        change(&mut machine);
+        let after = figures(&machine);
+        for (figure, sum, found) in after {
+            assert!((found - sum).abs() < CLOCK_NS + 1e-6, "{name}: figure {figure}: {found} ns, and the sum is {sum}");
+        }
+        let moved = before.iter().zip(&after).filter(|(before, after)| (before.2 - after.2).abs() > 2.0 * CLOCK_NS);
+        assert!(moved.count() > 0, "{name} moves no figure");
+    }
+}
+
+#[test]
+fn aes_bandwidth_is_split_between_controller_and_l2s_and_stays_the_same_in_total() {
+    // EMCC, section V: 4e8 accesses a second, half of them reads of five blocks and half writes of eight.
+    let peak = 3.2e9 * 8.0 / 64.0 / 2.0 * (5.0 + 8.0);
+    let near = |found: Option<f64>, expected: f64| (found.unwrap() / expected - 1.0).abs() < 1e-6;
+    let under = |design: &str| machine().aes_bandwidth(&systems::design(design).unwrap().parts);
+    let (baseline, emcc) = (under("morphable-llc"), under("emcc"));
+    assert!(near(baseline.controller, peak) && near(baseline.total, 2.6e9) && baseline.each_l2.is_none());
+    assert!(near(emcc.each_l2, 3.25e8) && near(emcc.controller, peak / 2.0) && emcc.total == baseline.total);
+}
+
+#[test]
+fn what_the_machine_lacks_for_a_design_is_said() {
+    let refused = |machine: &Machine, design: &str, scenario| {
+        explain(machine, &systems::design(design).unwrap(), scenario).unwrap_err()
+    };
+    assert!(refused(&systems::machine("modern").unwrap(), "emcc", FROM_L2).contains("a table [at_l2]"));
+    let mut inclusive = machine();
+    inclusive.llc.inclusion = machine::llc::Inclusion::Inclusive;
+    assert!(refused(&inclusive, "emcc", FROM_L2).contains("llc.inclusion = \"victim\""));
+    let predicted = Scenario { predicted: true, ..AT_CONTROLLER };
+    assert!(refused(&machine(), "emcc", predicted).contains("it is an L2 that predicts"));
+}

@@ -1,0 +1,87 @@
+//! Reads that L2s begin, in runs of four cores: the same bytes, each verified once, where the design says.
+
+use casemate_lab::sampling::Detail;
+use casemate_lab::{Control, Record, RunOptions, run_together};
+use std::collections::BTreeMap;
+use systems::Machine;
+use units::Bytes;
+use workload::{Source, kernels};
+
+/// EMCC's machine with caches so small that little work fills them.
+fn machine() -> Machine {
+    let mut machine = systems::machine("emcc-4core").unwrap();
+    (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
+    machine
+}
+
+fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Source> {
+    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    kernels::open(name, &settings, seed).unwrap()
+}
+
+/// Four copies of a kernel that reads and writes all over a memory, each on a core of its own.
+fn four(machine: Machine, design: &str) -> Record {
+    four_of("8 MB", 30_000, machine, design)
+}
+
+fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
+    let design = systems::design(design).unwrap();
+    let options = RunOptions { machine, design, seed: 7, budget, ledger: true, detail: Detail::All };
+    let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
+    run_together(&options, copies, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn every_line_from_memory_is_verified_once_be_it_in_an_l2_or_at_the_controller() {
+    let record = four(machine(), "emcc");
+    let work = record.protection;
+    assert!(record.checks.passed, "{:?}", record.checks);
+    assert_eq!(record.checks.lines.lines_checked, record.llc.misses);
+    assert_eq!(work.released_unverified, 0);
+    assert!(work.released_in_l2 > record.llc.misses / 10 && work.released_in_l2 < record.llc.misses, "{work:?}");
+    // What is padded for in vain lost its counters on the way, to a write-back.
+    assert!(work.aes_blocks_in_l2 >= 5 * work.released_in_l2 && work.aes_blocks_in_l2 < 6 * work.released_in_l2);
+}
+
+#[test]
+fn writes_invalidate_copies_while_cores_use_them() {
+    let copies = four(machine(), "emcc").counters_in_l2.unwrap();
+    assert!(copies.invalidated > 100 && copies.invalidated <= copies.entered, "{copies:?}");
+    assert!(copies.hits > 0 && copies.last_level_hits > 0, "{copies:?}");
+}
+
+#[test]
+fn an_l2_without_patience_leaves_more_to_the_controller() {
+    let with = |patience_ns| {
+        let mut machine = machine();
+        machine.at_l2.as_mut().unwrap().patience_ns = patience_ns;
+        let record = four(machine, "emcc");
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record.protection.released_in_l2
+    };
+    let [none, some, much] = [0.0, 6.0, 1e5].map(with);
+    assert!(none < some && some < much, "{none} {some} {much}");
+}
+
+#[test]
+fn a_line_that_the_chip_has_costs_an_l2_no_aes() {
+    // Everything fits the last-level cache: what is padded for comes from memory, for the first time.
+    let mut machine = machine();
+    (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
+    let record = four_of("256 KB", 150_000, machine, "emcc");
+    assert!(record.llc.hits > record.llc.misses, "{:?}", record.llc);
+    assert!(record.protection.aes_blocks_in_l2 <= 5 * record.llc.misses);
+}
+
+#[test]
+fn a_run_repeats_event_by_event() {
+    assert_eq!(four(machine(), "emcc").event_hash, four(machine(), "emcc").event_hash);
+}
+
+#[test]
+fn designs_that_do_all_at_the_controller_use_nothing_in_l2s() {
+    let record = four(machine(), "morphable-llc");
+    assert!(record.checks.passed, "{:?}", record.checks);
+    assert_eq!((record.protection.released_in_l2, record.protection.aes_blocks_in_l2), (0, 0));
+    assert_eq!(record.counters_in_l2, None);
+}

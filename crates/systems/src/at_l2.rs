@@ -1,0 +1,122 @@
+//! What a machine has for memory cryptography in its L2s, where a design begins reads (EMCC, MICRO 2022).
+//!
+//! ```toml
+//! [at_l2]
+//! counter_look_up_ns = 6.0
+//! aes_share = 0.5
+//! patience_ns = 6.0
+//! ```
+//! The AES units are those of `[engines]`: what L2s get, the memory controller does not have. Designs that do everything at
+//! the controller leave all of them there.
+
+use crate::machine_file::Machine;
+use machine::llc::Inclusion;
+use protection::design::Parts;
+use protection::ways::{Engine, Engines};
+use serde::{Deserialize, Serialize};
+
+/// What can be in L2s.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AtL2 {
+    /// How long an L2 that has missed a line then looks for the line's counters, in nanoseconds.
+    pub counter_look_up_ns: f64,
+    /// The share of the AES units that L2s get together.
+    pub aes_share: f64,
+    /// The longest that a read may wait for the AES units of its L2, in nanoseconds: any longer, and the controller does it.
+    pub patience_ns: f64,
+}
+
+impl AtL2 {
+    /// Units in each L2, and those left to the controller; nothing if that does not come out even.
+    fn split(&self, units: usize, cores: usize) -> Option<(usize, usize)> {
+        let each = self.aes_share * units as f64 / cores as f64;
+        let whole = each.round();
+        let in_l2s = whole as usize * cores;
+        ((each - whole).abs() < 1e-9 && whole >= 1.0 && in_l2s < units).then(|| (whole as usize, units - in_l2s))
+    }
+
+    /// Whether this can be, in a machine with these AES units and so many cores.
+    ///
+    /// # Errors
+    /// The rule that is broken.
+    pub(crate) fn check(&self, aes: &Engine, cores: usize) -> Result<(), String> {
+        for (name, found) in [("counter_look_up_ns", self.counter_look_up_ns), ("patience_ns", self.patience_ns)] {
+            if !(0.0..1e6).contains(&found) {
+                return Err(format!("at_l2.{name} is {found}: expected 0 to 1000000"));
+            }
+        }
+        let (share, units) = (self.aes_share, aes.units);
+        self.split(units, cores).map(drop).ok_or_else(|| {
+            format!(
+                "at_l2.aes_share is {share}, which of engines.aes.units = {units} does not give each of {cores} L2s the same \
+                 whole number of units and leave the controller some"
+            )
+        })
+    }
+}
+
+/// AES blocks a second at the peak; nothing where units take any number at once.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct AesBandwidth {
+    /// Of all units.
+    pub total: Option<f64>,
+    /// Of the controller's.
+    pub controller: Option<f64>,
+    /// Of those in each L2, if there are any.
+    pub each_l2: Option<f64>,
+}
+
+/// Blocks a second.
+fn per_second(aes: &Engine) -> Option<f64> {
+    (aes.interval_ns > 0.0).then(|| aes.units as f64 / aes.interval_ns * 1e9)
+}
+
+impl Machine {
+    /// How many blocks its AES units take a second, under a design that has them where it wants them.
+    pub fn aes_bandwidth(&self, parts: &Parts) -> AesBandwidth {
+        let (engines, in_l2) = self.engines_under(parts);
+        AesBandwidth {
+            total: per_second(&self.engines.aes),
+            controller: per_second(&engines.aes),
+            each_l2: in_l2.as_ref().and_then(per_second),
+        }
+    }
+
+    /// Whether it can run a design.
+    ///
+    /// # Errors
+    /// What it lacks, and what would mend it.
+    pub fn admits(&self, parts: &Parts) -> Result<(), String> {
+        if parts.caches.counters_in_l2.is_none() {
+            return Ok(());
+        }
+        if self.at_l2.is_none() {
+            return Err(format!(
+                "caches.counters_in_l2 needs AES units in L2s, and machine '{}' has none: give it a table [at_l2], or take \
+                 'emcc-4core'",
+                self.name
+            ));
+        }
+        if self.llc.inclusion != Inclusion::Victim {
+            return Err(format!(
+                "caches.counters_in_l2 lets lines go up encrypted, so they must pass the last-level cache by: give machine '{}' \
+                 llc.inclusion = \"victim\"",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+
+    /// The units as a design has them: the controller's, and the AES units of each L2 if it uses any there.
+    pub fn engines_under(&self, parts: &Parts) -> (Engines, Option<Engine>) {
+        let split = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some());
+        let aes = self.engines.aes;
+        match split.and_then(|at_l2| at_l2.split(aes.units, self.cores)) {
+            Some((each, left)) => {
+                (Engines { aes: Engine { units: left, ..aes }, ..self.engines }, Some(Engine { units: each, ..aes }))
+            }
+            None => (self.engines, None),
+        }
+    }
+}
