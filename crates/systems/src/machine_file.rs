@@ -213,12 +213,18 @@ impl Machine {
             engine.check(name)?;
         }
         self.llc.check()?;
-        self.at_l2.as_ref().map_or(Ok(()), |at_l2| at_l2.check(&engines.aes, self.cores))?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
         }
+        self.at_l2.as_ref().map_or(Ok(()), |at_l2| at_l2.check(&engines.aes, self.cores))?;
         self.noc.as_ref().map_or(Ok(()), |noc| noc.check(self.cores, self.llc.latency_ns))?;
+        let look_up = self.noc.as_ref().map_or(0.0, |noc| noc.lookup_ns);
+        let from_controller = self.llc.controller_latency_ns.unwrap_or(self.llc.latency_ns);
         let rules = [
+            (
+                from_controller < look_up,
+                format!("llc.controller_latency_ns is {from_controller}, less than noc.lookup_ns = {look_up}"),
+            ),
             (
                 !(0.0..1e6).contains(&self.memory.path_ns),
                 format!("memory.path_ns is {}: expected 0 to 1000000", self.memory.path_ns),

@@ -5,7 +5,7 @@ use casemate_systems::{Machine, machine};
 use toml::{Table, Value};
 
 /// A key, the value in its place as the file would say it, and what the refusal must say after the file's name.
-type Case = (&'static str, &'static str, &'static str);
+type Case<'a> = (&'static str, &'a str, &'static str);
 
 /// `modern` as a file with every value written out, and another value at `key`; missing tables on the way are made.
 fn changed(key: &str, value: &str) -> String {
@@ -26,7 +26,7 @@ fn refusal(text: &str) -> String {
     Machine::parse("mine.toml", text).expect_err("an impossible machine was accepted").to_string()
 }
 
-fn each_is_refused(cases: &[Case]) {
+fn each_is_refused(cases: &[Case<'_>]) {
     for (key, value, expected) in cases {
         let refusal = refusal(&changed(key, value));
         assert!(refusal.starts_with("mine.toml: "), "{key} = {value}: {refusal}");
@@ -240,6 +240,23 @@ fn a_machine_has_one_kind_of_memory() {
     let both = Machine { pcm: machine("secpb-pcm").unwrap().pcm, ..modern };
     assert!(refusal(&toml::to_string(&neither).unwrap()).contains("needs a [dram] or a [pcm], and has neither"));
     assert!(refusal(&toml::to_string(&both).unwrap()).contains("needs a [dram] or a [pcm], and has both"));
+}
+
+#[test]
+fn an_l2_that_cannot_have_its_share_is_refused() {
+    let whole = "{ counter_look_up_ns = 6.0, aes_share = 0.5, patience_ns = 6.0 }";
+    let with = |key: &str, value: &str| whole.replace(key, value);
+    each_is_refused(&[
+        ("at_l2", &with("aes_share = 0.5", "aes_share = 0.3"), "at_l2.aes_share is 0.3, which of engines.aes.units = "),
+        ("at_l2", &with("aes_share = 0.5", "aes_share = 1.0"), "and leave the controller some"),
+        ("at_l2", &with("look_up_ns = 6.0", "look_up_ns = -1.0"), "at_l2.counter_look_up_ns is -1: expected 0"),
+        ("at_l2", &with("patience_ns = 6.0", "patience_ns = 1e6"), "at_l2.patience_ns is 1000000: expected 0"),
+        ("llc.controller_latency_ns", "-1.0", "llc.controller_latency_ns is -1: expected 0 to 1000000"),
+    ]);
+    let mut server = machine("emcc-4core").unwrap();
+    server.llc.controller_latency_ns = Some(3.0);
+    let refusal = refusal(&toml::to_string(&server).unwrap());
+    assert!(refusal.contains("llc.controller_latency_ns is 3, less than noc.lookup_ns = 4"), "{refusal}");
 }
 
 #[test]
