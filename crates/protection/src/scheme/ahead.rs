@@ -50,8 +50,7 @@ impl Scheme {
             }
         };
         let arrivals = async {
-            let beside = async { join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line)) };
-            seen_all.set(Some(join!(data, counters, beside)));
+            seen_all.set(Some(join!(data, counters, self.beside(verbs, line))));
         };
         // Each polled after what it waits for, in every poll of this task.
         let ahead = async {

@@ -50,7 +50,7 @@ impl Scheme {
     async fn promote<V: Verbs>(&self, verbs: &V, node: Slot) -> Result<(), Fault> {
         let role = self.layout.place(node).0;
         loop {
-            self.bring(verbs, node, role, |_| ()).await?;
+            self.bring(verbs, node, role).await?;
             if self.on_chip(|chip| chip.keep(role, node)) {
                 return Ok(());
             }

@@ -14,19 +14,18 @@
 use super::Scheme;
 use super::read::Arrived;
 use crate::counter::Counter;
-use crate::mac::{GROUP_MAX, Mac};
+use crate::mac::Mac;
 use crate::media::Media;
 use crate::planted::Bug;
 use crate::verbs::{Fault, LockName, Role, Untrusted, Verbs};
-use arrayvec::ArrayVec;
 use sim::lock::Mode;
 use sim::{join, join_all};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// The other lines under a line's tag: their versions and their ciphertexts.
-pub(super) type Others = ArrayVec<(LineAddr, Counter, Line), { GROUP_MAX - 1 }>;
+pub(super) type Others = Vec<(LineAddr, Counter, Line)>;
 /// The same as memory returned them.
-type Fetched = ArrayVec<(LineAddr, Untrusted), { GROUP_MAX - 1 }>;
+pub(super) type Fetched = Vec<(LineAddr, Untrusted)>;
 
 /// What a write goes on with: the line's new version, the lock of its group, and the other lines under its tag.
 pub(super) type Version<'a, V> = (Counter, Option<<V as Verbs>::Guard<'a>>, Others);
@@ -47,9 +46,6 @@ impl Scheme {
 
     /// Fetches the other lines under a line's tag.
     pub(super) async fn fetch_others<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Fetched {
-        if self.layout.lines_per_tag() == 1 {
-            return Fetched::new();
-        }
         let others = self.under_one_tag(line).filter(|other| *other != line);
         let fetch = async |other| (other, verbs.fetch(self.layout.data_slot(other), Role::Data).await);
         join_all(others.map(fetch)).await.into_iter().collect()
@@ -66,14 +62,14 @@ impl Scheme {
         verbs: &V,
         mac: &Mac,
         (line, counter, text): (LineAddr, Counter, &Line),
-        others: &Others,
+        others: &[(LineAddr, Counter, Line)],
     ) -> u64 {
         if others.is_empty() {
             verbs.mac().await;
             return mac.tag(line, counter, text);
         }
         let place = others.partition_point(|(other, ..)| *other < line);
-        let mut lines: ArrayVec<(LineAddr, Counter, Line), GROUP_MAX> = others.iter().copied().collect();
+        let mut lines = others.to_vec();
         lines.insert(place, (line, counter, *text));
         join_all(lines.iter().map(|_| verbs.mac())).await;
         mac.tag_of_group(&lines)
@@ -86,7 +82,7 @@ impl Scheme {
             return None;
         }
         let content = |line| (line, self.counter_without_asking(media, line), media.read(slot(line)).examine());
-        let lines: ArrayVec<(LineAddr, Counter, Line), GROUP_MAX> = self.under_one_tag(line).map(content).collect();
+        let lines: Vec<(LineAddr, Counter, Line)> = self.under_one_tag(line).map(content).collect();
         Some(match lines.as_slice() {
             [(line, counter, text)] => mac.tag(*line, *counter, text),
             lines => mac.tag_of_group(lines),

@@ -2,7 +2,7 @@
 //! the machine boots.
 
 use super::eager::{Begun, Found};
-use super::grouped::Others;
+use super::grouped::{Fetched, Others};
 use super::walk::Sought;
 use super::{Release, Scheme};
 use crate::counter::Counter;
@@ -56,11 +56,10 @@ impl Scheme {
             confirmed.await;
             return self.read_ahead(verbs, line).await;
         }
-        let beside = async { join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line)) };
         // What changes from now on changes nothing about this line's counter.
         let begun = begun.filter(|begun| !begun.is_void());
         let (stored, versions, (tag, others)) =
-            join!(self.ciphertext(verbs, line), self.versions(verbs, line, begun, confirmed), beside);
+            join!(self.ciphertext(verbs, line), self.versions(verbs, line, begun, confirmed), self.beside(verbs, line));
         let (Versions { counters, pad, in_private }, tag) = (versions?, tag?);
         let arrived = Arrived {
             line,
@@ -150,16 +149,18 @@ impl Scheme {
             confirmed.await;
             return Ok(nothing);
         };
-        let Some(begun) = begun else {
-            confirmed.await;
-            return self.counters_and_pad(verbs, slot, Sought::Nowhere).await;
+        let sought = match begun {
+            None => {
+                confirmed.await;
+                Sought::Nowhere
+            }
+            Some(begun) => match join!(begun.found(), verbs.look_up(Role::Counter), confirmed).0 {
+                Found::Counters(counters) => return Ok(Versions { counters, in_private: Some(begun), ..nothing }),
+                Found::Nothing => Sought::Everywhere,
+                Found::LeftToController => Sought::InItsCache,
+            },
         };
-        let looked_up = verbs.look_up(Role::Counter);
-        match join!(begun.found(), looked_up, confirmed).0 {
-            Found::Counters(counters) => Ok(Versions { counters, in_private: Some(begun), ..nothing }),
-            Found::Nothing => self.counters_and_pad(verbs, slot, Sought::Everywhere).await,
-            Found::LeftToController => self.counters_and_pad(verbs, slot, Sought::InItsCache).await,
-        }
+        self.counters_and_pad(verbs, slot, sought).await
     }
 
     /// A line of counters and, where the mode works ahead, the pad of its line under way: begun when the counters were
@@ -179,6 +180,14 @@ impl Scheme {
     /// Begins the pad of a line, if the mode works ahead of the ciphertext.
     pub(super) fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
         self.cipher.works_ahead().then(|| verbs.pad(self.cipher.blocks()))
+    }
+
+    /// What a line is checked with, beside its counter: its tag from the region of tags, and the other lines under it.
+    pub(super) async fn beside<V: Verbs>(&self, verbs: &V, line: LineAddr) -> (Result<u64, Fault>, Fetched) {
+        if self.layout.lines_per_tag() == 1 {
+            return (self.stored_tag(verbs, line).await, Fetched::new());
+        }
+        join!(self.stored_tag(verbs, line), self.fetch_others(verbs, line))
     }
 
     /// The tag of a line in the region of tags, if there is one.
@@ -205,7 +214,7 @@ impl Scheme {
         arrived: &Arrived,
         pad: Option<impl Future<Output = ()>>,
     ) -> Result<Plaintext, Fault> {
-        let Arrived { line, counter, stored, .. } = *arrived;
+        let Arrived { line, counter, ref stored, .. } = *arrived;
         let ciphertext = stored.examine();
         let open = async {
             match pad {

@@ -183,7 +183,7 @@ impl Scheme {
     pub(super) async fn bring_parent<V: Verbs>(&self, verbs: &V, parent: Parent) -> Result<(), Fault> {
         match parent.node {
             Node::Root(_) => Ok(()),
-            Node::Stored(above) => self.bring(verbs, above, Role::Node(parent.level as u8), |_| ()).await,
+            Node::Stored(above) => self.bring(verbs, above, Role::Node(parent.level as u8)).await,
         }
     }
 

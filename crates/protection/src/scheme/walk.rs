@@ -8,11 +8,9 @@
 //! back is in `update`.
 
 use super::Scheme;
-use crate::layout::LEVELS_MAX;
 use crate::planted::Bug;
 use crate::tree::{Node, Parent, Voucher};
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
-use arrayvec::ArrayVec;
 use sim::Going;
 use sim::lock::Mode;
 use std::future::Future;
@@ -72,26 +70,20 @@ impl Scheme {
         change: impl Fn(&mut Line) -> R,
     ) -> Result<R, Fault> {
         loop {
-            self.bring(verbs, slot, role, |_| ()).await?;
+            self.bring(verbs, slot, role).await?;
             if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
                 return Ok(result);
             }
         }
     }
 
-    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already. Calls
-    /// `start` as soon as it is there or has come from memory.
-    pub(super) async fn bring<V: Verbs>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        role: Role,
-        start: impl Fn(&Line),
-    ) -> Result<(), Fault> {
-        self.bring_sought(verbs, slot, role, Sought::Nowhere, start).await
+    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already.
+    pub(super) async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<(), Fault> {
+        self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await
     }
 
-    /// As [`Scheme::bring`], of a line that was looked for already.
+    /// As [`Scheme::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come from
+    /// memory.
     async fn bring_sought<V: Verbs>(
         &self,
         verbs: &V,
@@ -108,14 +100,25 @@ impl Scheme {
             verbs.look_up_last_level(slot).await;
             here = self.on_chip(|chip| chip.recall(slot));
         }
-        let on_chip = || self.on_chip(|chip| chip.get(role, slot).copied());
         if here {
-            on_chip().iter().for_each(&start);
+            self.start_on_chip(slot, role, start);
             return Ok(());
         }
+        // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
+        Box::pin(self.walk(verbs, (slot, role), start)).await
+    }
+
+    /// Calls `start` if a line is on the chip.
+    fn start_on_chip(&self, slot: Slot, role: Role, start: impl Fn(&Line)) {
+        let content = self.on_chip(|chip| chip.get(role, slot).copied());
+        content.iter().for_each(start);
+    }
+
+    /// Brings a line of metadata that is not on the chip, and what is missing above it.
+    async fn walk<V: Verbs>(&self, verbs: &V, leaf: (Slot, Role), start: impl Fn(&Line)) -> Result<(), Fault> {
         let fetch = async |step: (Slot, Role, bool)| {
             let content = verbs.fetch(step.0, step.1).await.examine();
-            if step.0 == slot {
+            if step.0 == leaf.0 {
                 start(&content);
             }
             if step.2 {
@@ -124,10 +127,10 @@ impl Scheme {
             content
         };
         let mut fetches = Going::default();
-        let (path, anchor) = self.walk_up(verbs, (slot, role), &mut fetches, fetch).await;
+        let (path, anchor) = self.walk_up(verbs, leaf, &mut fetches, fetch).await;
         if path.is_empty() {
             // Somebody else has brought it meanwhile.
-            on_chip().iter().for_each(&start);
+            self.start_on_chip(leaf.0, leaf.1, &start);
         }
         let fetched = fetches.all().await;
         let mut expected = anchor;
@@ -151,8 +154,8 @@ impl Scheme {
         (slot, role): (Slot, Role),
         fetches: &mut Going<F>,
         fetch: impl Fn((Slot, Role, bool)) -> F,
-    ) -> (ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }>, Voucher) {
-        let mut path: ArrayVec<Missing<V::Guard<'a>>, { LEVELS_MAX + 1 }> = ArrayVec::new();
+    ) -> (Vec<Missing<V::Guard<'a>>>, Voucher) {
+        let mut path: Vec<Missing<V::Guard<'a>>> = Vec::new();
         let (mut slot, mut role) = (slot, role);
         loop {
             let guard = fetches.meanwhile(verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
