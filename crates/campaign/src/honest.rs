@@ -49,6 +49,8 @@ pub struct HonestReport {
 /// Pages in use, and lines in use of each: few enough that counters overflow, far enough apart that caches do too.
 const PAGES_IN_USE: u64 = 16;
 const LINES_IN_USE: u64 = 6;
+/// Cores that read.
+const CORES: usize = 4;
 
 /// Does random reads and writes, with a flush now and then, until `accesses` are done or something goes wrong. Every
 /// fourth access goes to one hot line. Runs with caches so small that metadata leaves the chip all the time.
@@ -81,7 +83,8 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
         // Only a machine that boots gives lines a content before their first write.
         _ if victim.oracle().current(line).is_none() => None,
         _ => {
-            let (answer, fault) = victim.read(line);
+            // Cores share lines of counters, and each has lines of its own under them.
+            let (answer, fault) = victim.read_from(line.0 as usize % CORES, line);
             let verdict = victim.oracle().judge(line, &answer, None);
             if fault.is_none() && verdict != Verdict::Harmless {
                 return Some(Finding::WrongValue);

@@ -14,11 +14,12 @@ use protection::counter::Age;
 use protection::design::Parts;
 use protection::ledger::PadReuse;
 use protection::media::Media;
-use protection::ownership::{Asker, Owner};
+use protection::ownership::Asker;
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
 use protection::ways::run_now;
+use std::future::ready;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
 
@@ -121,9 +122,15 @@ impl Victim {
         fault
     }
 
-    /// Reads a line; says what came out and what was reported.
+    /// Reads a line on the first core; says what came out and what was reported.
     pub fn read(&self, line: LineAddr) -> (Answer, Option<Fault>) {
-        self.read_as(line, Asker::of(Owner::TENANT, line))
+        self.read_from(0, line)
+    }
+
+    /// Reads a line on some core, whose L2 begins the read if L2s do; says what came out and what was reported.
+    pub fn read_from(&self, core: usize, line: LineAddr) -> (Answer, Option<Fault>) {
+        run_now(self.scheme.read_from(&self.memory, line, core, ready(true), ready(())));
+        self.answer(line)
     }
 
     /// Gives the page of a line to an owner, as the hypervisor does it.
@@ -141,6 +148,11 @@ impl Victim {
     /// Reads a line as somebody, through the controller; says what came out and what was reported.
     pub fn read_as(&self, line: LineAddr, asker: Asker) -> (Answer, Option<Fault>) {
         run_now(self.scheme.read_as(&self.memory, line, asker));
+        self.answer(line)
+    }
+
+    /// What has come of a read.
+    fn answer(&self, line: LineAddr) -> (Answer, Option<Fault>) {
         let fault = self.memory.memory().take_fault();
         let released = self.memory.memory().take_released().map(|(released, plaintext)| {
             assert_eq!(released, line, "another line was released than was asked for");

@@ -138,6 +138,8 @@ bugs! {
     NodesDropped,
     /// A write does not wait for the verdicts of lines that the core has already.
     VerdictsNotAwaited,
+    /// A write leaves the copies of its counters in L2s as they are.
+    CopiesOutliveWrites,
     /// A dirty line that has to leave is forgotten.
     EvictionForgetsDirty,
     /// The MAC in a line of a counter tree does not say which version of the line it vouches for.

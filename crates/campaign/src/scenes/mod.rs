@@ -6,6 +6,7 @@
 
 mod alias;
 mod cold_boot;
+mod copies;
 mod leaks;
 mod nonce_repeat;
 mod other_keys;
@@ -66,6 +67,7 @@ pub type Scene = fn(Stage<'_>) -> Option<Ended>;
 /// The scene of an attack; nothing if it is a strike at memory at rest.
 pub fn scene(attack: Attack) -> Option<Scene> {
     let scene: Scene = match attack {
+        Attack::StaleCopy => copies::stale_copy,
         Attack::CrossKeySplice => other_keys::cross_key_splice,
         Attack::PowerOffRollback => other_keys::power_off_rollback,
         Attack::DropWrite => writes::drop_write,

@@ -13,7 +13,8 @@ use systems::{Attack, Verdict};
 use units::{Duration, Line, LineAddr, Time};
 
 /// The bugs that are caught here.
-pub const BUGS: [Bug; 3] = [Bug::OthersUnchecked, Bug::DisplacedCountersDropped, Bug::VerdictsNotAwaited];
+pub const BUGS: [Bug; 4] =
+    [Bug::OthersUnchecked, Bug::DisplacedCountersDropped, Bug::VerdictsNotAwaited, Bug::CopiesOutliveWrites];
 
 /// A line is flipped, then another under the same tag is written, which gives both a new one. What does the first read as?
 fn tampered_beside_a_write(planted: Planted) -> Verdict {
@@ -49,6 +50,19 @@ fn counters_that_the_last_level_cache_forgets_come_back_old_and_use_their_pads_a
     assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, Some(Finding::PadReuse));
     let elsewhere = systems::design("sc64-bmt").unwrap().parts;
     assert_eq!(honest(&elsewhere, 2_000, 1, planted).unwrap().finding, None, "others have nothing to forget");
+}
+
+#[test]
+fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
+    let planted = Planted::new(Bug::CopiesOutliveWrites);
+    let emcc = systems::design("emcc").unwrap();
+    let replayed = |planted| attack(&emcc, Attack::StaleCopy, &Options { trials: 60, seed: 1, planted }).worst;
+    assert_eq!((replayed(Planted::NONE), replayed(planted)), (Verdict::Detected, Verdict::Stale));
+    assert_eq!(honest(&emcc.parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
+    let alarm = honest(&emcc.parts, 2_000, 1, planted).unwrap().finding;
+    assert_eq!(alarm, Some(Finding::FalseAlarmOfTag), "without an attacker, what is new does not fit the copy");
+    let elsewhere = systems::design("morphable-llc").unwrap();
+    assert_eq!(honest(&elsewhere.parts, 2_000, 1, planted).unwrap().finding, None, "others have no copies");
 }
 
 /// A core that waits for a line.

@@ -10,6 +10,7 @@
 
 use super::OnChip;
 use super::cache::{Geometry, MetadataCache};
+use crate::planted::Bug;
 use crate::verbs::{Role, Slot};
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
@@ -120,7 +121,8 @@ impl OnChip {
 
     /// A line is about to change: L2s must not go on with what it was.
     pub(super) fn drop_copies(&mut self, role: Role, slot: Slot) {
-        if let Some(copies) = self.copies.as_mut().filter(|_| role == Role::Counter) {
+        let kept = role != Role::Counter || self.planted.has(Bug::CopiesOutliveWrites);
+        if let Some(copies) = self.copies.as_mut().filter(|_| !kept) {
             copies.drop_all(slot);
         }
     }
