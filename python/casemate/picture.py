@@ -14,8 +14,8 @@ COLOURS = {
     "hash": "#a24fa0",
     "pad": "#2a9d8f",
     "mac": "#e0a030",
-    "travel": "#c3cad3",
-    "outwait": "#dde2e8",
+    "travel": "#7d8ea3",
+    "outwait": "#cfd6de",
     "lock": "#c8453b",
     "release": "#2e7d32",
     "fault": "#c8453b",
@@ -24,6 +24,8 @@ OTHER = "#6b7280"
 INK = "#374151"
 FAINT = 0.6
 """The opacity of what does not decide the latency."""
+DARK = 0.62
+"""Below this lightness, from 0 to 1, what is written on a bar is white."""
 CHARACTER_SHARE = 0.0085
 """The width of a character of an annotation, as a share of the axis."""
 ROW_INCHES = 0.27
@@ -78,7 +80,7 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
                 color=colour,
                 alpha=1 if decides else FAINT,
             )
-        _annotate(axis, span, row, horizon)
+        _annotate(axis, span, row, horizon, on_bar=_ink_on(colour, 1 if decides else FAINT))
     axis.axvline(explanation.latency_ns, color="#2e7d32", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
     axis.set_yticks(range(len(spans)), [timeline.title(span) for span in spans])
     for label, span in zip(axis.get_yticklabels(), spans, strict=True):
@@ -98,7 +100,15 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     )
 
 
-def _annotate(axis: Any, span: Span, row: int, horizon: float) -> None:
+def _ink_on(colour: str, opacity: float) -> str:
+    """What can be read on a bar of this colour over white."""
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    shares = zip((0.299, 0.587, 0.114), parts, strict=True)
+    lightness = sum(share * (part * opacity + 1 - opacity) for share, part in shares)
+    return "white" if lightness < DARK else INK
+
+
+def _annotate(axis: Any, span: Span, row: int, horizon: float, on_bar: str) -> None:
     """Says how long it took and how it went: in the bar if it is long enough, else after it, else before it."""
     note = timeline.note(span)
     length = f"{(span.end_ns - span.start_ns) or span.start_ns:.1f} ns"
@@ -106,7 +116,7 @@ def _annotate(axis: Any, span: Span, row: int, horizon: float) -> None:
     room = len(text) * CHARACTER_SHARE * horizon
     gap = 0.01 * horizon
     if span.end_ns - span.start_ns > room + 2 * gap:
-        place, align, colour = span.start_ns + gap, "left", "white"
+        place, align, colour = span.start_ns + gap, "left", on_bar
     elif span.end_ns + gap + room < horizon:
         place, align, colour = span.end_ns + gap, "left", INK
     else:
