@@ -369,6 +369,19 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
+        let one = Geometry { sets: 1, ways: 1 };
+        let of_each = |geometries| {
+            let mut chip = OnChip::new(geometries, false, 1, Forest::default(), Planted::NONE);
+            let lines = [(Role::Counter, Slot(1)), (Role::Tag, Slot(2)), (Role::Node(0), Slot(3))];
+            lines.iter().for_each(|(role, slot)| chip.admit(*role, *slot, &[7; 64], true));
+            lines.map(|(_, slot)| chip.leaving(slot).is_none())
+        };
+        assert_eq!(of_each(Geometries::Separate([one; 3])), [true; 3]);
+        assert_eq!(of_each(Geometries::Unified(one)), [false, false, true], "who came last is still there");
+    }
+
+    #[test]
     fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
         let mut chip = crowded();
         chip.written_through(Role::Counter, Slot(1), &[9; 64]);

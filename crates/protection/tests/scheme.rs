@@ -38,6 +38,21 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
     }
 }
 
+#[test]
+fn a_report_names_the_caches_that_a_design_has_a_use_for() {
+    let caches_of = |parts: Parts| {
+        let report = parts.layout_report(LINES).unwrap();
+        let caches = report.on_chip.into_iter().filter(|part| part.ways.is_some());
+        caches.map(|cache| (cache.what, cache.bytes)).collect::<Vec<_>>()
+    };
+    let with = |counters, code, tree: TreeKind| parts(CipherChoice::Aes128Counter, counters, code, tree);
+    let each = |of: &[&str]| of.iter().map(|of| (format!("cache of {of}"), 256)).collect::<Vec<_>>();
+    use CounterChoice as C;
+    assert_eq!(caches_of(with(C::Sc64, MacChoice::Gmac, TreeKind::Bonsai)), each(&["counters", "tags", "tree nodes"]));
+    assert_eq!(caches_of(with(C::Sc64, MacChoice::Gmac, TreeKind::None)), each(&["counters", "tags"]));
+    assert_eq!(caches_of(with(C::Sc64, MacChoice::None, TreeKind::None)), each(&["counters"]));
+}
+
 fn over_plaintext(mut parts: Parts) -> Parts {
     parts.mac.over = Over::Plaintext;
     parts
