@@ -79,8 +79,10 @@ impl Codec {
         for _ in 0..code.varint()? {
             let id = BlockId(code.varint()?.try_into().ok()?);
             let start = VirtAddr(code.varint()?);
-            let lengths = code.section()?.0;
-            let block = self.decoder.block(id, start, lengths, code.section()?.0);
+            let (lengths, bytes) = (code.section()?.0, code.section()?.0);
+            // Code does not go on at the beginning of the address space when it comes to the end.
+            start.0.checked_add(bytes.len() as u64)?;
+            let block = self.decoder.block(id, start, lengths, bytes);
             chunk.new_blocks.push(Arc::new(block));
         }
         let (decisions, values, lines) = (bytes.section()?, bytes.section()?, bytes.section()?);
@@ -243,6 +245,16 @@ mod tests {
             }),
             (0..500_u64).prop_map(|number| vec![word::control(Control::Syscall, 0, number)]),
         ]
+    }
+
+    #[test]
+    fn code_beyond_the_end_of_the_address_space_is_refused() {
+        let reads_back = |pc| {
+            let new_blocks = vec![crate::testing::block(0, pc, &[&[0x90], &[0x48, 0x87, 0xdb]])];
+            let chunk = Chunk { strand: Strand { process: 1, thread: 0 }, new_blocks, words: Vec::new() };
+            Codec::default().decode(&Codec::default().encode(&chunk)).is_some()
+        };
+        assert_eq!([u64::MAX - 4, u64::MAX - 3, u64::MAX - 1].map(reads_back), [true, false, false]);
     }
 
     proptest! {
