@@ -68,7 +68,7 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     critical = {id(span) for span in explanation.critical_path()}
     spans = explanation.spans
     for row, span in enumerate(spans):
-        colour, decides = COLOURS.get(span.verb, OTHER), id(span) in critical
+        colour, opacity = COLOURS.get(span.verb, OTHER), 1 if id(span) in critical else FAINT
         if span.end == span.start:
             axis.plot(span.start_ns, row, marker="D", color=colour, markersize=6)
         else:
@@ -78,9 +78,9 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
                 left=span.start_ns,
                 height=0.62,
                 color=colour,
-                alpha=1 if decides else FAINT,
+                alpha=opacity,
             )
-        _annotate(axis, span, row, horizon, on_bar=_ink_on(colour, 1 if decides else FAINT))
+        _annotate(axis, span, row, horizon, on_bar=_ink_on(colour, opacity))
     axis.axvline(explanation.latency_ns, color="#2e7d32", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
     axis.set_yticks(range(len(spans)), [timeline.title(span) for span in spans])
     for label, span in zip(axis.get_yticklabels(), spans, strict=True):

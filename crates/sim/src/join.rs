@@ -107,31 +107,37 @@ impl<F: Future> Going<F> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Executor, Going, join_all};
+    use crate::{Clock, Executor, Going, join_all};
     use std::cell::Cell;
     use std::rc::Rc;
     use units::{Duration, Time};
 
-    #[test]
-    fn a_join_takes_as_long_as_its_slowest_part() {
+    /// When such work ends that begins at zero.
+    fn ended_at<W: Future<Output = ()> + 'static>(work: impl FnOnce(Clock) -> W) -> Time {
         let mut executor = Executor::new();
         let ended = Rc::new(Cell::new(Time::ZERO));
         let (clock, seen) = (executor.clock().clone(), ended.clone());
+        let work = work(clock.clone());
         executor.clock().spawn(async move {
-            join!(clock.sleep(Duration::from_ns(3)), clock.sleep(Duration::from_ns(9)));
-            join_all((1..5).map(|n| clock.sleep(Duration::from_ns(n)))).await;
+            work.await;
             seen.set(clock.now());
         });
         executor.run();
-        assert_eq!(ended.get(), Time::ZERO + Duration::from_ns(13));
+        ended.get()
+    }
+
+    #[test]
+    fn a_join_takes_as_long_as_its_slowest_part() {
+        let ended = ended_at(|clock| async move {
+            join!(clock.sleep(Duration::from_ns(3)), clock.sleep(Duration::from_ns(9)));
+            join_all((1..5).map(|n| clock.sleep(Duration::from_ns(n)))).await;
+        });
+        assert_eq!(ended, Time::ZERO + Duration::from_ns(13));
     }
 
     #[test]
     fn what_is_going_goes_on_meanwhile() {
-        let mut executor = Executor::new();
-        let ended = Rc::new(Cell::new(Time::ZERO));
-        let (clock, seen) = (executor.clock().clone(), ended.clone());
-        executor.clock().spawn(async move {
+        let ended = ended_at(|clock| async move {
             let mut going = Going::default();
             let part = async |ns| {
                 clock.sleep(Duration::from_ns(ns)).await;
@@ -141,9 +147,7 @@ mod tests {
             going.meanwhile(clock.sleep(Duration::from_ns(3))).await;
             going.begin(part(2));
             assert_eq!(going.all().await, [7, 2]);
-            seen.set(clock.now());
         });
-        executor.run();
-        assert_eq!(ended.get(), Time::ZERO + Duration::from_ns(7));
+        assert_eq!(ended, Time::ZERO + Duration::from_ns(7));
     }
 }

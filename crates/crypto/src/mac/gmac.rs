@@ -59,20 +59,21 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
     ) -> [u8; BLOCK_BYTES] {
         let text: Vec<u8> = lines.flatten().copied().collect();
         let mut tag = self.hash(&[], &text);
-        for mask_block in mask_blocks {
-            let mut mask = Block::from(mask_block);
-            self.cipher.encrypt_block(&mut mask);
-            xor(&mut tag, &mask);
-        }
+        mask_blocks.for_each(|mask_block| xor(&mut tag, &self.encrypted(mask_block)));
         tag
     }
 
     /// The whole tag: the hash, masked by the encryption of `mask_block`.
     pub(crate) fn masked(&self, mask_block: [u8; BLOCK_BYTES], data: &[u8], text: &[u8]) -> [u8; BLOCK_BYTES] {
-        let mut tag = Block::from(mask_block);
-        self.cipher.encrypt_block(&mut tag);
+        let mut tag = self.encrypted(mask_block);
         xor(&mut tag, &self.hash(data, text));
-        tag.into()
+        tag
+    }
+
+    fn encrypted(&self, block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
+        let mut block = Block::from(block);
+        self.cipher.encrypt_block(&mut block);
+        block.into()
     }
 }
 
@@ -97,9 +98,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Halves for Gmac<C> 
     }
 
     fn mask(&self, nonce: &Nonce, bits: u32) -> u64 {
-        let mut mask = Block::from(nonce.block(Domain::TagMask, 0));
-        self.cipher.encrypt_block(&mut mask);
-        first_bits(&mask, bits)
+        first_bits(&self.encrypted(nonce.block(Domain::TagMask, 0)), bits)
     }
 }
 

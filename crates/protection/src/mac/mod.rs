@@ -5,10 +5,13 @@
 //! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
 //! each with its line.
 
+mod lately;
+
 use crate::counter::Counter;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
+use lately::Lately;
 use serde::{Deserialize, Serialize};
 use units::{Line, LineAddr};
 
@@ -54,12 +57,13 @@ pub struct Mac {
     place: Place,
     group: u64,
     planted: Planted,
+    lately: Lately,
 }
 
 impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code, bits, coverage, place: Place::Region, group: 1, planted }
+        Mac { code, bits, coverage, place: Place::Region, group: 1, planted, lately: Lately::default() }
     }
 
     /// The same, with tags lying there, each over so many lines.
@@ -99,7 +103,7 @@ impl Mac {
         crate::performed::mac();
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
-        self.code.tag(&self.nonce(line, counter), text, bits)
+        self.lately.tag(line, counter, text, || self.code.tag(&self.nonce(line, counter), text, bits))
     }
 
     /// The tag of a group of lines, each with its version and with what of it the tag is over.
@@ -113,11 +117,6 @@ impl Mac {
         let named: ArrayVec<(Nonce, Line), GROUP_MAX> = named.collect();
         let tag = self.code.tag_over(&named, self.bits);
         tag.unwrap_or_else(|| unreachable!("a design with such a code has one tag for each line"))
-    }
-
-    /// Whether its tags have halves that can be computed at two places.
-    pub fn has_halves(&self) -> bool {
-        self.code.halves().is_some()
     }
 
     /// What is left of a stored tag when the half that the text decides is taken away: the other half, if the tag fits.

@@ -55,11 +55,7 @@ impl Scheme {
         // Each polled after what it waits for, in every poll of this task.
         let ahead = async {
             let (stored, counters) = there(|| seen_data.get().zip(seen_counters.get())).await;
-            match pad.take() {
-                Some(pad) => pad.await,
-                None if self.cipher.blocks() > 0 => verbs.pad(self.cipher.blocks()).await,
-                None => {}
-            }
+            self.padded(verbs, pad.take()).await;
             let bytes = self.cipher.open(line, self.version(&counters, line), &stored.examine());
             verbs.release_ahead(line, Plaintext { bytes, verified: false });
             seen_text.set(Some(bytes));

@@ -202,9 +202,7 @@ impl Scheme {
 
     /// Encrypts a line under a counter that it never had before.
     async fn seal<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
-        if self.cipher.blocks() > 0 {
-            verbs.pad(self.cipher.blocks()).await;
-        }
+        self.pad_whole(verbs).await;
         if let Some(nonce) = self.cipher.nonce(line, counter) {
             verbs.sealed(&nonce, plaintext);
         }

@@ -82,9 +82,7 @@ impl Scheme {
     /// Reads a line that has neither a counter nor a tag: nothing else is waited for.
     async fn read_alone<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
         let ciphertext = self.ciphertext(verbs, line).await.examine();
-        if self.cipher.blocks() > 0 {
-            verbs.pad(self.cipher.blocks()).await;
-        }
+        self.pad_whole(verbs).await;
         let bytes = self.cipher.open(line, Counter::default(), &ciphertext);
         verbs.release(line, Plaintext { bytes, verified: false });
         Ok(())
@@ -197,6 +195,21 @@ impl Scheme {
         self.cipher.works_ahead().then(|| verbs.pad(self.cipher.blocks()))
     }
 
+    /// Waits for the pad that is under way, or for the whole of one.
+    pub(super) async fn padded<V: Verbs>(&self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
+        match pad {
+            Some(pad) => pad.await,
+            None => self.pad_whole(verbs).await,
+        }
+    }
+
+    /// Waits for all blocks of a line's encryption, if it is encrypted.
+    pub(super) async fn pad_whole<V: Verbs>(&self, verbs: &V) {
+        if self.cipher.blocks() > 0 {
+            verbs.pad(self.cipher.blocks()).await;
+        }
+    }
+
     /// What a line is checked with, beside its counter: its tag from the region of tags, and the other lines under it.
     pub(super) async fn beside<V: Verbs>(&self, verbs: &V, line: LineAddr) -> (Result<u64, Fault>, Fetched) {
         if self.layout.lines_per_tag() == 1 {
@@ -232,11 +245,7 @@ impl Scheme {
         let Arrived { line, counter, ref stored, .. } = *arrived;
         let ciphertext = stored.examine();
         let open = async {
-            match pad {
-                Some(pad) => pad.await,
-                None if self.cipher.blocks() > 0 => verbs.pad(self.cipher.blocks()).await,
-                None => {}
-            }
+            self.padded(verbs, pad).await;
             Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
         };
         let (plaintext, verdict) = if self.mac.as_ref().is_some_and(Mac::covers_plaintext) {
