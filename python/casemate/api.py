@@ -126,6 +126,7 @@ def run(
     designs: Iterable[str] = DEFAULT_DESIGNS,
     machine: str = DEFAULT_MACHINE,
     limit: int | Literal["all"] | None = None,
+    warm_up: int = 0,
     skip: int = 0,
     region: bool = False,
     seed: int = 1,
@@ -143,6 +144,8 @@ def run(
     Give either `program` (a command and its arguments), or one or several of `workload` (built-in ones, with their
     `settings`) and `trace` (files), each `copies` times; several run at once, each on cores and in memory of its own.
     `limit` is the most instructions of each to run; if nothing is said, `DEFAULT_LIMIT`, and for traces alone all.
+    Of these, `warm_up` are simulated before counting begins: caches and metadata are as they leave them, but their time
+    and traffic is in no figure.
     `skip` lets instructions of a program pass first; `region` counts only what runs between its two markers (the
     instruction `xchg %rbx,%rbx`). `check_values` also compares every value that the program
     loaded with the simulated memory, `ledger` every pad with every other. `protection` adds a short campaign of attacks
@@ -166,6 +169,8 @@ def run(
         raise CasemateError(
             "skip and region are for programs that run now: a trace has its part already, a workload runs all of it"
         )
+    if warm_up < 0:
+        raise CasemateError(f"warm_up is {warm_up}: expected 0 instructions or more")
     if settings and not workloads:
         raise CasemateError("settings are for built-in workloads: give a workload, too")
     if sampling and detail != "sampled":
@@ -183,6 +188,7 @@ def run(
         "machine": machine,
         "programs": programs * copies,
         "limit": limit_of(limit, stored=bool(traces) and not workloads, sampled=detail == "sampled"),
+        "warm_up": warm_up,
         "seed": seed,
         "ledger": ledger,
         "sampling": dict(sampling or {}) if detail == "sampled" else None,

@@ -43,9 +43,13 @@ def part_seen(record: Record) -> str:
     """Which part of the program the record is about."""
     origin = record.configuration.workload
     executed = amounts.count(record.instructions)
+    warm_up = record.configuration.warm_up
+    warmed = f" after a warm-up of {amounts.count(warm_up)}" if warm_up else ""
     if record.configuration.beside:
-        return f"{1 + len(record.configuration.beside)} programs at once, {executed} instructions in all"
-    after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
+        each = f"{warmed} each" if warmed else ""
+        return f"{1 + len(record.configuration.beside)} programs at once, {executed} instructions in all{each}"
+    skipped = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
+    after = f"{warmed},{skipped}" if warmed and skipped else warmed or skipped
     match origin.finish:
         case Exited(exited=0) if not after:
             return f"the whole program, {executed} instructions"

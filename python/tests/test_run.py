@@ -103,6 +103,20 @@ def test_several_programs_run_at_once_on_cores_of_their_own(casemate: Casemate) 
         assert record["checks"]["passed"]
 
 
+def test_a_warm_up_is_run_and_not_counted(casemate: Casemate) -> None:
+    (whole, counted) = (
+        casemate("run", *SMALL, "--design", "sc64-bmt", *more, "--json").json()["records"][0]
+        for more in ((), ("--warm-up", "20K"))
+    )
+    assert (counted["configuration"]["warm_up"], whole["configuration"]["warm_up"]) == (20_000, 0)
+    assert counted["event_hash"] == whole["event_hash"]
+    assert counted["feed"]["instructions"] == whole["instructions"] == 50_000
+    assert counted["instructions"] <= 30_000
+    assert counted["dram_bytes"] < whole["dram_bytes"]
+    said = casemate("run", *SMALL, "--design", "none", "--warm-up", "20K")
+    assert "after a warm-up of 20,000" in said.out
+
+
 def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casemate) -> None:
     said = casemate("run", "--machine", "emcc-4core", *SMALL, "--design", "none")
     assert said.code == 0
@@ -123,6 +137,8 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["run", "--workload", "bfs", "--design", "sc64-btm"], "did you mean 'sc64-bmt'?"),
         (["run", "--workload", "bfs", "--machine", "moden"], "did you mean 'modern'?"),
         (["run", "--workload", "bfs", "--limit", "5X"], "expected a number such as"),
+        (["run", "--workload", "bfs", "--limit", "5K", "--warm-up", "5K"], "the warm-up is 5000 of 5000 instructions"),
+        (["run", "--workload", "bfs", "--warm-up", "1K", "--detail", "sampled"], "a sampled run has no warm-up"),
         (["run", "--workload", "bfs", "--skip", "5"], "skip and region are for programs that run now"),
         (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
         (["run", "--trace", "missing.trace"], "missing.trace"),

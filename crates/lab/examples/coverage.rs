@@ -41,6 +41,7 @@ fn main() -> Result<(), Error> {
             design: systems::design(design)?,
             seed: 1,
             budget: millions.parse::<u64>()? * 1_000_000,
+            warm_up: 0,
             ledger: false,
             detail,
         };

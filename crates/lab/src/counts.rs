@@ -55,12 +55,21 @@ pub struct Meters {
 }
 
 impl Meters {
+    /// How many instructions have entered the windows of all cores.
+    pub fn instructions(&self) -> u64 {
+        self.chip.cores.nodes().iter().map(|node| node.borrow().instructions()).sum()
+    }
+
+    /// What each core has counted up to now.
+    pub fn cores(&self) -> Vec<NodeCounters> {
+        self.chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect()
+    }
+
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
-        let cores = self.chip.cores.nodes().iter().map(|node| node.borrow().counters());
         let [counter_cache, tag_cache, node_cache] = self.scheme.cache_counters();
         Counts {
-            node: cores.reduce(NodeCounters::beside).unwrap_or_default(),
+            node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
             protection: self.memory.counters(),
             counter_cache,

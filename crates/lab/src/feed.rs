@@ -62,6 +62,12 @@ impl FeedCounters {
             processes: self.processes.max(other.processes),
         }
     }
+
+    /// With what came of another program.
+    #[must_use]
+    pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
+        FeedCounters { processes: self.processes + other.processes, ..self.beside(other) }
+    }
 }
 
 /// All page tables.

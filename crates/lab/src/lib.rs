@@ -28,6 +28,6 @@ mod window;
 pub use feed::{FeedCounters, FeedError};
 pub use record::Record;
 pub use recording::record_trace;
-pub use run::{Control, RunError, RunOptions, check_fits, run, run_together};
+pub use run::{Control, RunError, RunOptions, check_fits, check_warm_up, run, run_together};
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
 pub use window::{Accesses, Extent, Window, WindowError, measure_window};

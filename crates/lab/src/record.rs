@@ -31,6 +31,8 @@ pub struct Configuration {
     pub seed: u64,
     /// The most instructions of each program to run.
     pub budget: u64,
+    /// How many of these, of each program, went before counting began.
+    pub warm_up: u64,
     /// How much of it is in detail.
     pub detail: Detail,
     /// The program.
@@ -127,9 +129,11 @@ pub struct Record {
     pub configuration: Configuration,
     /// [`Configuration::hash`].
     pub configuration_hash: String,
-    /// Simulated instructions.
+    /// Simulated instructions, after the warm-up: cycles, time and all counts but those of the feed and the check are of
+    /// these.
     pub instructions: u64,
-    /// Core cycles until the last core had retired everything; of a sampled run, as the sample says.
+    /// Core cycles until the last core had retired everything, from the latest retirement known when counting began; of a
+    /// sampled run, as the sample says.
     pub cycles: u64,
     /// Simulated time in femtoseconds; of a sampled run, as the sample says.
     pub time_fs: u64,
@@ -139,7 +143,7 @@ pub struct Record {
     pub read_latency_ns: f64,
     /// All DRAM reads and writes, in bytes.
     pub dram_bytes: u64,
-    /// The program's events.
+    /// The program's events, those of the warm-up included.
     pub feed: FeedCounters,
     /// All cores and their private caches together. Of a sampled run this and all further counts, up to the memory's, are
     /// about the measured units alone.

@@ -1,8 +1,10 @@
 //! One run: assembles the chip, lets time pass, and writes down the result.
 
 mod error;
+mod warm_up;
 
 pub use error::RunError;
+pub use warm_up::check_warm_up;
 
 use crate::chip::Chip;
 use crate::core_task::{CoreTask, Ends, Team};
@@ -16,7 +18,6 @@ use crate::shadow::Shadow;
 use crate::uncore::Uncore;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
-use machine::node::NodeCounters;
 use machine::paging::PageTable;
 use protection::scheme::Release;
 use sim::Executor;
@@ -25,6 +26,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use systems::{Design, Machine};
 use units::{Bytes, Clock, LINE_BYTES, Time};
+use warm_up::{Before, WarmUp};
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
 
@@ -44,6 +46,8 @@ pub struct RunOptions {
     pub seed: u64,
     /// The most instructions of each program to run, on all its cores together.
     pub budget: u64,
+    /// How many of these, of each program, go before counting begins. They are simulated like the rest.
+    pub warm_up: u64,
     /// Whether every pad is written down and compared: exact, and costly in memory.
     pub ledger: bool,
     /// How much of it is in detail.
@@ -83,19 +87,21 @@ pub fn run_together<S: Source + 'static>(
 ) -> Result<Record, RunError> {
     let started = Instant::now();
     check_fits(&sources, &options.machine)?;
+    let mut warm_up = WarmUp::new(options, sources.len())?;
     let mut bench = Bench::assemble(options, sources)?;
     let mut looked_at = 0;
     let mut stop = false;
     let between_looks = if bench.sampler.is_some() { SAMPLED_EVENTS_BETWEEN_LOOKS } else { EVENTS_BETWEEN_LOOKS };
     let programs = bench.programs.clone();
-    let (clock, chip, ends) = (bench.executor.clock().clone(), bench.meters.chip.clone(), bench.ends.clone());
+    let (clock, meters, ends) = (bench.executor.clock().clone(), bench.meters.clone(), bench.ends.clone());
     let ended = bench.executor.run_until(|| {
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + between_looks;
             let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
             stop = watch(instructions) == Control::Stop;
         }
-        stop || chip.fault_reported().is_some() || ends.is_over()
+        warm_up.look(&meters);
+        stop || meters.chip.fault_reported().is_some() || ends.is_over()
     });
     if stop {
         return Err(RunError::Stopped);
@@ -106,7 +112,7 @@ pub fn run_together<S: Source + 'static>(
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
-    bench.record(options, started)
+    bench.record(options, &warm_up.before(), started)
 }
 
 /// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
@@ -205,16 +211,11 @@ impl<S: Source + 'static> Bench<S> {
         Ok(Bench { executor, meters, sampler, pages, teams, programs, ends })
     }
 
-    /// What came through the feeds: of each program the sum over its cores, and the sum of these.
-    fn fed(&self) -> FeedCounters {
+    /// What came through the feeds, of each program the sum over its cores.
+    fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
         let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
-        let programs = (0..self.teams.len())
-            .filter_map(|team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside));
-        let sum = |one: FeedCounters, other: FeedCounters| FeedCounters {
-            processes: one.processes + other.processes,
-            ..one.beside(other)
-        };
-        programs.reduce(sum).unwrap_or_default()
+        (0..self.teams.len())
+            .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside))
     }
 
     /// What the programs are.
@@ -222,23 +223,24 @@ impl<S: Source + 'static> Bench<S> {
         self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
     }
 
-    fn record(&self, options: &RunOptions, started: Instant) -> Result<Record, RunError> {
-        let feed = self.fed();
+    fn record(&self, options: &RunOptions, before: &Before, started: Instant) -> Result<Record, RunError> {
+        let feed = self.fed().reduce(FeedCounters::of_programs).unwrap_or_default();
         let mut beside = self.origins();
         let workload = beside.remove(0);
         if feed.instructions == 0 {
             return Err(RunError::Nothing(workload.program.join(" ")));
         }
+        let instructions = self.counted(options, before, feed.instructions)?;
         let Meters { chip, memory, .. } = &self.meters;
         let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =
-            self.figures(&feed, &workload)?;
-        let cores: Vec<NodeCounters> = chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect();
+            self.figures(&feed, before, &workload)?;
         let configuration = Configuration {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: options.machine.clone(),
             design: options.design.clone(),
             seed: options.seed,
             budget: options.budget,
+            warm_up: options.warm_up,
             detail: options.detail,
             workload,
             beside,
@@ -247,15 +249,15 @@ impl<S: Source + 'static> Bench<S> {
         Ok(Record {
             schema: SCHEMA,
             configuration_hash: configuration.hash(),
-            instructions: feed.instructions,
+            instructions,
             cycles,
             time_fs,
-            ipc: feed.instructions as f64 / cycles.max(1) as f64,
+            ipc: instructions as f64 / cycles.max(1) as f64,
             read_latency_ns,
             dram_bytes,
             feed,
             node: counts.node,
-            cores: if sampling.is_some() { vec![counts.node] } else { cores },
+            cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
             llc: counts.llc,
             protection: counts.protection,
             counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
@@ -279,14 +281,33 @@ impl<S: Source + 'static> Bench<S> {
         })
     }
 
-    /// The figures of the whole run: counted, or estimated from the sample.
-    fn figures(&self, feed: &FeedCounters, workload: &Origin) -> Result<Figures, RunError> {
+    /// The instructions that count. A run that ended in an alarm is all counted if it ended in the warm-up.
+    ///
+    /// # Errors
+    /// [`RunError::WarmUp`] if there are none of a program.
+    fn counted(&self, options: &RunOptions, before: &Before, executed: u64) -> Result<u64, RunError> {
+        let warm_up = options.warm_up;
+        if warm_up > 0 && self.meters.chip.fault_reported().is_none() {
+            let short = |fed: &FeedCounters| fed.instructions <= warm_up || executed == before.counts.node.instructions;
+            if let Some((origin, fed)) = self.origins().iter().zip(self.fed()).find(|(_, fed)| short(fed)) {
+                let (program, executed) = (origin.program.join(" "), fed.instructions);
+                let ended = format!("'{program}' ended after {executed} instructions");
+                return Err(RunError::WarmUp(format!("{ended}: expected more than the warm-up's {warm_up}")));
+            }
+        }
+        Ok(executed - before.counts.node.instructions)
+    }
+
+    /// The figures of what counts: counted, or estimated from the sample.
+    fn figures(&self, feed: &FeedCounters, before: &Before, workload: &Origin) -> Result<Figures, RunError> {
         let Some(sampler) = &self.sampler else {
-            let counts = self.meters.read();
-            let retired = self.meters.chip.cores.nodes().iter().map(|node| node.borrow().retired_at());
+            let nodes = self.meters.chip.cores.nodes();
+            let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);
+            let begun = nodes[0].borrow().start_of(before.counts.node.cycles);
+            let counts = self.meters.read() - before.counts;
             return Ok(Figures {
                 cycles: counts.node.cycles,
-                time_fs: retired.max().unwrap_or(Time::ZERO).as_fs(),
+                time_fs: retired.since(begun).as_fs(),
                 read_latency_ns: counts.llc.miss_latency_fs as f64 / 1e6 / counts.llc.misses.max(1) as f64,
                 dram_bytes: counts.dram_bytes(),
                 counts,

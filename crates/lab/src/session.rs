@@ -157,7 +157,7 @@ fn wait(
         match results.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
             Ok((index, outcome)) => {
                 if let Ok(record) = &outcome {
-                    shared.instructions[index].store(record.instructions, Ordering::Relaxed);
+                    shared.instructions[index].store(record.feed.instructions, Ordering::Relaxed);
                 }
                 outcomes[index] = Some(outcome);
             }
@@ -178,7 +178,7 @@ fn limit_to_what_ran(record: &mut Record) {
     if !record.configuration.beside.is_empty() {
         return;
     }
-    record.configuration.budget = record.instructions;
+    record.configuration.budget = record.feed.instructions;
     record.configuration_hash = record.configuration.hash();
 }
 
@@ -196,7 +196,7 @@ mod tests {
 
     fn options(design: &str, budget: u64) -> RunOptions {
         let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
-        RunOptions { machine, design, seed: 1, budget, ledger: false, detail: Detail::All }
+        RunOptions { machine, design, seed: 1, budget, warm_up: 0, ledger: false, detail: Detail::All }
     }
 
     fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {

@@ -106,8 +106,15 @@ pub fn measure_window(
     let mut passed = 0;
     let mut run_to = |end: u64| {
         let design = systems::design("none")?;
-        let options =
-            RunOptions { machine: machine.clone(), design, seed, budget: end, ledger: false, detail: Detail::All };
+        let options = RunOptions {
+            machine: machine.clone(),
+            design,
+            seed,
+            budget: end,
+            warm_up: 0,
+            ledger: false,
+            detail: Detail::All,
+        };
         let record = run(&options, open(end)?, |done| watch(passed + done))?;
         passed += record.instructions;
         if record.instructions < end {

@@ -19,6 +19,7 @@ fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
         design: systems::design(design).unwrap(),
         seed: 7,
         budget,
+        warm_up: 0,
         ledger: false,
         detail: Detail::All,
     }

@@ -26,7 +26,7 @@ fn four(machine: Machine, design: &str) -> Record {
 
 fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
     let design = systems::design(design).unwrap();
-    let options = RunOptions { machine, design, seed: 7, budget, ledger: true, detail: Detail::All };
+    let options = RunOptions { machine, design, seed: 7, budget, warm_up: 0, ledger: true, detail: Detail::All };
     let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
     run_together(&options, copies, |_| Control::GoOn).unwrap()
 }

@@ -18,6 +18,7 @@ fn options(megabytes: u64) -> RunOptions {
         design: systems::design("none").unwrap(),
         seed: 1,
         budget: 2_000_000,
+        warm_up: 0,
         ledger: false,
         detail: Detail::All,
     }

@@ -88,7 +88,8 @@ fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: im
         parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let design = systems::design("none").unwrap();
-    let options = RunOptions { machine, design, seed: 1, budget: instructions, ledger: false, detail: Detail::All };
+    let options =
+        RunOptions { machine, design, seed: 1, budget: instructions, warm_up: 0, ledger: false, detail: Detail::All };
     run(&options, source, |_| Control::GoOn).unwrap()
 }
 

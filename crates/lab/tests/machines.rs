@@ -11,9 +11,11 @@ fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), systems::design(design).unwrap());
-    run(&RunOptions { machine, design, seed: 1, budget: 200_000, ledger: true, detail: Detail::All }, source, |_| {
-        Control::GoOn
-    })
+    run(
+        &RunOptions { machine, design, seed: 1, budget: 200_000, warm_up: 0, ledger: true, detail: Detail::All },
+        source,
+        |_| Control::GoOn,
+    )
     .unwrap()
 }
 

@@ -12,7 +12,7 @@ fn options(design: &str, budget: u64) -> RunOptions {
     let admits = |machine: &systems::Machine| machine.admits(&design.parts).is_ok();
     let modern = Some(systems::machine("modern").unwrap()).filter(admits);
     let machine = modern.or_else(|| systems::machines().into_iter().find(admits)).unwrap();
-    RunOptions { machine, design, seed: 7, budget, ledger: true, detail: Detail::All }
+    RunOptions { machine, design, seed: 7, budget, warm_up: 0, ledger: true, detail: Detail::All }
 }
 
 fn kernel(name: &str, settings: &[(&str, &str)]) -> Box<dyn workload::Source> {

@@ -11,7 +11,7 @@ const SAMPLING: SamplingOptions =
     SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, error: 0.03, start: None };
 
 fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOptions {
-    RunOptions { machine, design: systems::design(design).unwrap(), seed: 3, budget, ledger: true, detail }
+    RunOptions { machine, design: systems::design(design).unwrap(), seed: 3, budget, warm_up: 0, ledger: true, detail }
 }
 
 fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {

@@ -47,6 +47,8 @@ struct RunSpec {
     programs: Vec<Program>,
     /// The most instructions of each program; nothing for all.
     limit: Option<u64>,
+    /// How many of these go before counting begins.
+    warm_up: u64,
     seed: u64,
     ledger: bool,
     /// How to sample; nothing for every instruction in detail.
@@ -76,8 +78,10 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
         let design = systems::design(design).map_err(refused)?;
         let budget = spec.programs.iter().map(|program| program.budget(spec.limit)).max().unwrap_or(0);
         let detail = spec.sampling.map_or(Detail::All, Detail::Sampled);
-        Ok(lab::RunOptions { machine: machine.clone(), design, seed: spec.seed, budget, ledger: spec.ledger, detail })
+        let (machine, &RunSpec { warm_up, seed, ledger, .. }) = (machine.clone(), &spec);
+        Ok(lab::RunOptions { machine, design, seed, budget, warm_up, ledger, detail })
     };
+    lab::check_warm_up(spec.warm_up, spec.limit.unwrap_or(u64::MAX)).map_err(refused)?;
     let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
     spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
     let mut watcher = Watcher::new(callback);

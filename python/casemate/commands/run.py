@@ -93,6 +93,13 @@ def _settings(context: click.Context, parameter: click.Parameter, given: tuple[s
     help="The most instructions of each program to run, as in 50M. [default: 20M; traces alone, or if sampled: all]",
 )
 @click.option(
+    "--warm-up",
+    type=options.Count(finite=True),
+    default=0,
+    metavar="N",
+    help="Simulate N instructions of each program before counting begins; the limit includes them.",
+)
+@click.option(
     "--detail",
     type=click.Choice(["all", "sampled"]),
     default="all",
@@ -126,6 +133,7 @@ def command(
     traces: tuple[Path, ...],
     copies: int,
     limit: int | Literal["all"] | None,
+    warm_up: int,
     detail: Literal["all", "sampled"],
     error: float | None,
     skip: int,
@@ -184,6 +192,7 @@ def command(
             designs=names,
             machine=machine,
             limit=limit,
+            warm_up=warm_up,
             skip=skip,
             region=region,
             seed=seed,

@@ -35,6 +35,8 @@ class Configuration(Result):
     """Seeds keys and page placement."""
     budget: int
     """The most instructions of each program to run."""
+    warm_up: int
+    """How many of these, of each program, went before counting began."""
     detail: Detail
     """How much of it is in detail."""
     workload: Origin
@@ -88,9 +90,11 @@ class Record(Result):
     configuration_hash: str
     """SHA-256 of the configuration: equal configurations, equal hash."""
     instructions: int
-    """Simulated instructions."""
+    """Simulated instructions, after the warm-up: cycles, time and all counts but those of the feed and the check are
+    of these."""
     cycles: int
-    """Core cycles until the last core had retired everything; of a sampled run, as the sample says."""
+    """Core cycles until the last core had retired everything, from when counting began; of a sampled run, as
+    the sample says."""
     time_fs: int
     """Simulated time in femtoseconds; of a sampled run, as the sample says."""
     ipc: float
@@ -100,7 +104,7 @@ class Record(Result):
     dram_bytes: int
     """All DRAM reads and writes, in bytes."""
     feed: Feed
-    """The program's events."""
+    """The program's events, those of the warm-up included."""
     node: Node
     """All cores and their private caches together. Of a sampled run, this and all counts up to the memory's are about
     the measured units alone."""

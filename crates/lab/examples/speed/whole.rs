@@ -45,6 +45,7 @@ pub fn measure(
         design: systems::design(design)?,
         seed: 1,
         budget,
+        warm_up: 0,
         ledger: false,
         detail: Detail::All,
     };

@@ -42,6 +42,9 @@ pub enum RunError {
     /// How to sample it.
     #[error("{0}")]
     Sampling(String),
+    /// How much of it goes before what counts.
+    #[error("{0}")]
+    WarmUp(String),
     /// There is no interval to be had.
     #[error(
         "'{program}' executed {instructions} instructions, in which {units} units could be measured: too few to sample; run it with every instruction in detail"

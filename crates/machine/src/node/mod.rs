@@ -287,6 +287,11 @@ impl Node {
         self.core.window.empty_from().map_or(Time::NEVER, |cycle| self.clock.start_of(Cycles(cycle)))
     }
 
+    /// When a cycle of this core starts.
+    pub fn start_of(&self, cycle: u64) -> Time {
+        self.clock.start_of(Cycles(cycle))
+    }
+
     /// How many instructions have entered the window.
     pub fn instructions(&self) -> u64 {
         self.core.counters.instructions
