@@ -148,11 +148,10 @@ fn probe_tuple(build_rows: u64, random: &mut Random) -> [u32; 2] {
 /// RSI: the relation being read; RBX: buckets; RBP: chains; RDI: the build relation; RAX: the sum.
 fn declare(emit: &mut Emitter) -> Code {
     let hash = |code: Listing| code.load(4, RDX, &[RSI, RCX]).mul(R8, &[RDX]).alu(R8, &[R8]);
-    let last = |code: Listing| code.alu(RCX, &[RCX]).compare(&[RCX, R9]).branch();
     let build = hash(Listing::new()).load(4, R10, &[RBX, R8]).store(4, &[R10], &[RBP, RCX]).lea(R11, &[RCX]);
     Code {
         build_enter: emit.declare(Listing::new().lea(RSI, &[RDI]).alu(RCX, &[])),
-        build: emit.declare(last(build.store(4, &[R11], &[RBX, R8]))),
+        build: emit.declare(build.store(4, &[R11], &[RBX, R8]).count_up(RCX, R9)),
         probe_enter: emit.declare(Listing::new().lea(RSI, &[]).alu(RCX, &[]).alu(RAX, &[])),
         probe: emit.declare(hash(Listing::new()).load(4, R10, &[RBX, R8]).compare(&[R10]).branch()),
         compare: emit.declare(Listing::new().compare_load(4, &[RDX], &[RDI, R10]).branch()),
@@ -161,7 +160,7 @@ fn declare(emit: &mut Emitter) -> Code {
             code.load(4, R11, &[RSI, RCX]).alu(RAX, &[RAX, R11])
         }),
         follow: emit.declare(Listing::new().load(4, R10, &[RBP, R10]).compare(&[R10]).branch()),
-        next: emit.declare(last(Listing::new())),
+        next: emit.declare(Listing::new().count_up(RCX, R9)),
     }
 }
 

@@ -114,6 +114,11 @@ impl Listing {
         self.leave(Flow::Conditional, 2, &[Reg::FLAGS])
     }
 
+    /// The end of a loop: counts `index` up and goes round again while it is below `limit`.
+    pub fn count_up(self, index: Reg, limit: Reg) -> Listing {
+        self.alu(index, &[index]).compare(&[index, limit]).branch()
+    }
+
     /// Leaves the block for one fixed place.
     pub fn jump(self) -> Listing {
         self.leave(Flow::Jump, 5, &[])

@@ -9,6 +9,7 @@ mod bfs;
 mod btree;
 mod chase;
 mod emitter;
+mod graph;
 mod gups;
 mod hashjoin;
 mod listing;

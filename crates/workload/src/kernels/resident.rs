@@ -116,7 +116,6 @@ fn declare(emit: &mut Emitter) -> Code {
     const FACTOR: Reg = xmm(0);
     const PRODUCT: Reg = xmm(1);
     const SUMS: Reg = xmm(2);
-    let last = |code: Listing, counter: Reg| code.alu(counter, &[counter]).compare(&[counter, R10]).branch();
     let term = Listing::new().load(8, FACTOR, &[RSI, RCX]).fp_add(FACTOR, &[FACTOR]).load(16, PRODUCT, &[RDX]);
     let term = term.fp_mul(PRODUCT, &[PRODUCT, FACTOR]).fp_add(SUMS, &[SUMS, PRODUCT]).alu(RDX, &[RDX, R11]);
     let hash = Listing::new().alu_load(8, RAX, &[RAX], &[RBX, RCX]).mul(RAX, &[RAX, R12]);
@@ -126,12 +125,12 @@ fn declare(emit: &mut Emitter) -> Code {
         round: emit.declare(Listing::new().alu(R8, &[]).lea(RSI, &[RBP])),
         row: emit.declare(Listing::new().alu(R9, &[])),
         column: emit.declare(Listing::new().fp_add(SUMS, &[]).lea(RDX, &[RDI, R9]).alu(RCX, &[])),
-        term: emit.declare(last(term, RCX)),
-        column_end: emit.declare(last(Listing::new().store(16, &[SUMS], &[RBX, R9]), R9)),
-        row_end: emit.declare(last(Listing::new().alu(RSI, &[RSI, R11]).alu(RBX, &[RBX, R11]), R8)),
+        term: emit.declare(term.count_up(RCX, R10)),
+        column_end: emit.declare(Listing::new().store(16, &[SUMS], &[RBX, R9]).count_up(R9, R10)),
+        row_end: emit.declare(Listing::new().alu(RSI, &[RSI, R11]).alu(RBX, &[RBX, R11]).count_up(R8, R10)),
         hash_enter: emit.declare(Listing::new().lea(RBX, &[RBP]).lea(RAX, &[]).alu(RCX, &[])),
-        hash: emit.declare(last(hash, RCX)),
-        round_end: emit.declare(last(round_end, R15)),
+        hash: emit.declare(hash.count_up(RCX, R10)),
+        round_end: emit.declare(round_end.count_up(R15, R10)),
     }
 }
 

@@ -81,10 +81,6 @@ fn choose() -> Listing {
     keyed.mul(RAX, &[RAX]).compare(&[RAX]).branch()
 }
 
-fn last(code: Listing) -> Listing {
-    code.alu(RCX, &[RCX]).compare(&[RCX, R9]).branch()
-}
-
 /// Moves one word from one node to another, or within one.
 fn moved(code: Listing, from: Reg, to: Reg) -> Listing {
     code.load(8, RAX, &[from, RCX]).store(8, &[RAX], &[to, RCX])
@@ -100,7 +96,7 @@ impl Descent {
         Descent {
             node: emit.declare(Listing::new().load(8, R8, &[RSI]).lea(R9, &[R8]).alu(RCX, &[]).alu(R9, &[R9]).branch()),
             compare: emit.declare(Listing::new().compare_load(8, &[RDI], &[RSI, RCX]).branch()),
-            advance: emit.declare(last(Listing::new())),
+            advance: emit.declare(Listing::new().count_up(RCX, R9)),
             kind: emit.declare(Listing::new().compare(&[R8]).branch()),
         }
     }
@@ -151,11 +147,11 @@ impl Split {
         let place = Listing::new().store(8, &[R10], &[RDX, RCX]).store(8, &[R13], &[RDX, RCX]).lea(R8, &[R8]);
         Split {
             enter: emit.declare(enter.store(8, &[R8], &[R12]).store(8, &[R8], &[R13]).alu(RCX, &[])),
-            copy_key: emit.declare(last(moved(Listing::new(), R12, R13))),
+            copy_key: emit.declare(moved(Listing::new(), R12, R13).count_up(RCX, R9)),
             slots_enter: emit.declare(Listing::new().lea(R9, &[R8]).alu(RCX, &[])),
-            copy_slot: emit.declare(last(moved(Listing::new(), R12, R13))),
+            copy_slot: emit.declare(moved(Listing::new(), R12, R13).count_up(RCX, R9)),
             shift_enter: emit.declare(Listing::new().load(8, R8, &[RDX]).compare(&[R8]).branch()),
-            shift: emit.declare(last(moved(moved(Listing::new(), RDX, RDX), RDX, RDX))),
+            shift: emit.declare(moved(moved(Listing::new(), RDX, RDX), RDX, RDX).count_up(RCX, R9)),
             place: emit.declare(place.store(8, &[R8], &[RDX]).ret()),
         }
     }

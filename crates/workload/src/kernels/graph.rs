@@ -1,0 +1,171 @@
+//! What the graph kernels share: a Kronecker graph in compressed sparse rows.
+//!
+//! The graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's probabilities and
+//! relabelled vertices, few of them with very many neighbours. It is built into compressed sparse rows by counting. Every
+//! phase after the edge list is part of the program.
+
+pub mod code;
+
+use super::arena::Array;
+use super::emitter::{Emitter, Stopped};
+use super::parameters::{Kind, Parameter, Settings};
+use code::BuildCode;
+use units::random::Random;
+
+/// The number of vertices, as log2.
+pub const fn scale(default: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name: "scale", kind: Kind::Count { unit: "address bits", min: 3, max: 26 }, default, summary }
+}
+
+/// The number of edges, as edges per vertex.
+pub const fn degree(default: &'static str) -> Parameter {
+    Parameter {
+        name: "degree",
+        kind: Kind::Count { unit: "edges", min: 1, max: 64 },
+        default,
+        summary: "edges per vertex, each stored in both directions",
+    }
+}
+
+/// Where the stream begins: the words are the kernel's own phase, which is the default, and `all`.
+pub const fn record(phases: &'static [&'static str; 2], summary: &'static str) -> Parameter {
+    Parameter { name: "record", kind: Kind::Choice(phases), default: phases[0], summary }
+}
+
+/// What graph to build, and whether building it is recorded.
+pub struct Shape {
+    scale: u32,
+    /// How many vertices it has.
+    pub vertices: u64,
+    /// How many edges it has.
+    pub edges: u64,
+    record_build: bool,
+}
+
+/// A graph in compressed sparse rows, and what it was built from.
+#[derive(Clone, Copy)]
+pub struct Graph {
+    /// Pairs of vertices.
+    pub edges: Array<u32>,
+    /// Where each vertex's neighbours begin, and where the last one's end.
+    pub offsets: Array<u64>,
+    /// Where the next neighbour of each vertex goes while the graph is built.
+    cursors: Array<u64>,
+    /// The other ends of each vertex's edges, vertex after vertex.
+    pub neighbours: Array<u32>,
+}
+
+impl Shape {
+    /// The shape that [`scale`], [`degree`] and [`record`] ask for.
+    pub fn new(settings: &Settings) -> Shape {
+        let vertices = 1 << settings.number("scale");
+        Shape {
+            scale: settings.number("scale") as u32,
+            vertices,
+            edges: vertices * settings.number("degree"),
+            record_build: settings.word("record") == "all",
+        }
+    }
+
+    /// How much memory the graph needs, in bytes.
+    pub fn arena_bytes(&self) -> u64 {
+        let line_ends = 4 * 64;
+        // Edges and neighbours, then offsets and cursors.
+        4 * (4 * self.edges) + 8 * (2 * (self.vertices + 1)) + line_ends
+    }
+
+    /// Takes memory for a graph, draws its edges and builds it, recorded or not.
+    ///
+    /// # Errors
+    /// [`Stopped`] if nobody listens any more.
+    pub fn build(&self, emit: &mut Emitter, code: &BuildCode, random: &mut Random) -> Result<Graph, Stopped> {
+        let graph = self.allocate(emit, random);
+        if self.record_build {
+            self.fill(emit, code, graph)?;
+        } else {
+            emit.silently(|emit| self.fill(emit, code, graph))?;
+        }
+        Ok(graph)
+    }
+
+    fn allocate(&self, emit: &mut Emitter, random: &mut Random) -> Graph {
+        let graph = Graph {
+            edges: emit.array(2 * self.edges),
+            offsets: emit.array(self.vertices + 1),
+            cursors: emit.array(self.vertices + 1),
+            neighbours: emit.array(2 * self.edges),
+        };
+        for (edge, [from, to]) in kronecker_edges(self.scale, self.edges, random).enumerate() {
+            emit.poke(graph.edges.at(2 * edge as u64), from);
+            emit.poke(graph.edges.at(2 * edge as u64 + 1), to);
+        }
+        graph
+    }
+
+    /// Counts degrees, sums them up, and puts every edge in its place, once in either direction.
+    fn fill(&self, emit: &mut Emitter, code: &BuildCode, graph: Graph) -> Result<(), Stopped> {
+        for edge in 0..self.edges {
+            emit.block(code.count)?;
+            for end in 0..2 {
+                let vertex = emit.load(graph.edges.at(2 * edge + end));
+                emit.update(graph.offsets.at(u64::from(vertex) + 1), |degree| degree + 1);
+            }
+        }
+        let mut sum = 0;
+        emit.block(code.prefix_enter)?;
+        for vertex in 0..=self.vertices {
+            emit.block(code.prefix)?;
+            sum += emit.load(graph.offsets.at(vertex));
+            emit.store(graph.offsets.at(vertex), sum);
+            emit.store(graph.cursors.at(vertex), sum);
+        }
+        emit.block(code.scatter_enter)?;
+        for edge in 0..self.edges {
+            emit.block(code.scatter)?;
+            let ends = [emit.load(graph.edges.at(2 * edge)), emit.load(graph.edges.at(2 * edge + 1))];
+            for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                let cursor = graph.cursors.at(u64::from(from));
+                let place = emit.load(cursor);
+                emit.store(graph.neighbours.at(place), to);
+                emit.store(cursor, place + 1);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Graph500's edges: in each bit, a quadrant of the adjacency matrix is chosen with probability 0.57, 0.19, 0.19, 0.05;
+/// then the vertices get new names.
+pub fn kronecker_edges(scale: u32, edges: u64, random: &mut Random) -> impl Iterator<Item = [u32; 2]> + use<> {
+    const QUADRANTS: [u64; 3] = [57 * ONE_PERCENT, 76 * ONE_PERCENT, 95 * ONE_PERCENT];
+    const ONE_PERCENT: u64 = (1 << 32) / 100;
+    let mut names: Vec<u32> = (0..1 << scale).collect();
+    random.shuffle(&mut names);
+    let mut random = Random::new(random.word());
+    (0..edges).map(move |_| {
+        let mut ends = [0usize; 2];
+        for _ in 0..scale {
+            let draw = random.word() >> 32;
+            let quadrant = QUADRANTS.iter().filter(|bound| draw >= **bound).count();
+            ends = [ends[0] << 1 | quadrant >> 1, ends[1] << 1 | quadrant & 1];
+        }
+        ends.map(|end| names[end])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_vertices_have_most_of_the_edges() {
+        let mut degrees = vec![0u32; 1 << 12];
+        for [from, to] in kronecker_edges(12, 16 << 12, &mut Random::new(1)) {
+            degrees[from as usize] += 1;
+            degrees[to as usize] += 1;
+        }
+        degrees.sort_unstable_by(|a, b| b.cmp(a));
+        let top: u32 = degrees[..1 << 8].iter().sum();
+        assert!(top > degrees.iter().sum::<u32>() / 3, "a sixteenth of the vertices has {top} edge ends");
+    }
+}

@@ -1,0 +1,36 @@
+//! The static code of a graph's construction, in the order in which it lies in memory.
+//!
+//! RSI: edges or neighbours; RBX: offsets; RBP: cursors; RCX and R9: the running index and its limit.
+
+use super::super::emitter::Emitter;
+use super::super::listing::{Listing, reg::*};
+use crate::stream::BlockId;
+
+/// The blocks that build a graph.
+pub struct BuildCode {
+    pub count: BlockId,
+    pub prefix_enter: BlockId,
+    pub prefix: BlockId,
+    pub scatter_enter: BlockId,
+    pub scatter: BlockId,
+}
+
+impl BuildCode {
+    pub fn declare(emit: &mut Emitter) -> BuildCode {
+        let count = Listing::new().load(4, RAX, &[RSI, RCX]).update(8, &[], &[RBX, RAX]);
+        let count = count.load(4, RAX, &[RSI, RCX]).update(8, &[], &[RBX, RAX]);
+        let prefix = Listing::new().alu_load(8, RAX, &[RAX], &[RBX, RCX]).store(8, &[RAX], &[RBX, RCX]);
+        let scatter = Listing::new().load(4, RAX, &[R15, RCX]).load(4, RDX, &[R15, RCX]);
+        let put = |code: Listing, from, to| {
+            let code = code.load(8, R10, &[RBP, from]).store(4, &[to], &[RSI, R10]);
+            code.alu(R10, &[R10]).store(8, &[R10], &[RBP, from])
+        };
+        BuildCode {
+            count: emit.declare(count.count_up(RCX, R9)),
+            prefix_enter: emit.declare(Listing::new().alu(RAX, &[]).alu(RCX, &[])),
+            prefix: emit.declare(prefix.store(8, &[RAX], &[RBP, RCX]).count_up(RCX, R9)),
+            scatter_enter: emit.declare(Listing::new().lea(R15, &[]).lea(R9, &[]).alu(RCX, &[])),
+            scatter: emit.declare(put(put(scatter, RAX, RDX), RDX, RAX).count_up(RCX, R9)),
+        }
+    }
+}
