@@ -10,7 +10,7 @@ use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::parameters::{Kind, Parameter, Settings};
 use code::BuildCode;
-use units::random::Random;
+use units::random::{Random, mix};
 
 /// The number of vertices, as log2.
 pub const fn scale(default: &'static str, summary: &'static str) -> Parameter {
@@ -53,6 +53,13 @@ pub struct Graph {
     cursors: Array<u64>,
     /// The other ends of each vertex's edges, vertex after vertex.
     pub neighbours: Array<u32>,
+}
+
+impl Graph {
+    /// Where the neighbours of `vertex` end, and those of the next begin: the current block's next access.
+    pub fn end(self, emit: &mut Emitter, vertex: u64) -> u64 {
+        emit.load(self.offsets.at(vertex + 1))
+    }
 }
 
 impl Shape {
@@ -151,6 +158,11 @@ pub fn kronecker_edges(scale: u32, edges: u64, random: &mut Random) -> impl Iter
         }
         ends.map(|end| names[end])
     })
+}
+
+/// One number that tells apart what vertices were given: it depends on each value and on their order.
+pub fn digest(values: impl IntoIterator<Item = u64>) -> u64 {
+    values.into_iter().fold(0, |sum, value| mix(sum ^ value))
 }
 
 #[cfg(test)]

@@ -78,6 +78,11 @@ impl Listing {
         self.plain(Class::FpMul, 4, from, &[to])
     }
 
+    /// A floating-point quotient.
+    pub fn fp_div(self, to: Reg, from: &[Reg]) -> Listing {
+        self.plain(Class::FpDiv, 4, from, &[to])
+    }
+
     /// Loads `bytes` (4, 8 or 16) into `to`.
     pub fn load(self, bytes: u8, to: Reg, address: &[Reg]) -> Listing {
         self.memory(AccessKind::Load, bytes, address).plain(Class::IntAlu, 4, &[], &[to]).at_address(address)

@@ -1,6 +1,6 @@
-//! The static code of a graph's construction, in the order in which it lies in memory.
+//! The static code of a graph's construction, in the order in which it lies in memory, and of passing over its rows.
 //!
-//! RSI: edges or neighbours; RBX: offsets; RBP: cursors; RCX and R9: the running index and its limit.
+//! RSI: edges or neighbours; RBX: offsets; RBP: cursors; RCX and R9: the running index and its limit; R13: the vertex.
 
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
@@ -33,4 +33,9 @@ impl BuildCode {
             scatter: emit.declare(put(put(scatter, RAX, RDX), RDX, RAX).count_up(RCX, R9)),
         }
     }
+}
+
+/// Begins a vertex's row after what `code` does: the last row ended at RCX, this one ends at R9, and may be empty.
+pub fn row(code: Listing) -> Listing {
+    code.load(8, R9, &[RBX, R13]).compare(&[RCX, R9]).branch()
 }
