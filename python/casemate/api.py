@@ -107,6 +107,19 @@ def _live(
     }
 
 
+def _changes(given: Mapping[str, object] | None) -> dict[str, list[tuple[str, str]]]:
+    """What is other than in the files, apart for machines and designs."""
+    told: dict[str, list[tuple[str, str]]] = {"machine": [], "design": []}
+    for path, value in (given or {}).items():
+        of, _, key = path.partition(".")
+        if of not in told or not key:
+            raise CasemateError(
+                f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
+            )
+        told[of].append((key, str(value)))
+    return told
+
+
 def limit_of(limit: int | Literal["all"] | None, *, stored: bool, sampled: bool = False) -> int | None:
     """The most instructions to run, `None` for all, if this was said. A stored execution has an end of its own, and a
     sample is for long programs.
@@ -125,6 +138,7 @@ def run(
     copies: int = 1,
     designs: Iterable[str] = DEFAULT_DESIGNS,
     machine: str = DEFAULT_MACHINE,
+    changes: Mapping[str, object] | None = None,
     limit: int | Literal["all"] | None = None,
     warm_up: int = 0,
     skip: int = 0,
@@ -143,6 +157,8 @@ def run(
 
     Give either `program` (a command and its arguments), or one or several of `workload` (built-in ones, with their
     `settings`) and `trace` (files), each `copies` times; several run at once, each on cores and in memory of its own.
+    `changes` gives keys of the machine and of all designs other values than their files, as in
+    `{"machine.engines.aes.latency_ns": 25, "design.parts.caches.counters": "256 KB"}`.
     `limit` is the most instructions of each to run; if nothing is said, `DEFAULT_LIMIT`, and for traces alone all.
     Of these, `warm_up` are simulated before counting begins: caches and metadata are as they leave them, but their time
     and traffic is in no figure.
@@ -186,6 +202,7 @@ def run(
     spec = {
         "designs": names,
         "machine": machine,
+        "changes": _changes(changes),
         "programs": programs * copies,
         "limit": limit_of(limit, stored=bool(traces) and not workloads, sampled=detail == "sampled"),
         "warm_up": warm_up,
@@ -196,18 +213,19 @@ def run(
     answer = json.loads(_core.run(json.dumps(spec), _relay(progress)))
     stopped: list[Protection] = []
     try:
-        stopped.extend(protection_of(design) for design in names if protection)
+        stopped.extend(protection_of(design, changes) for design in names if protection)
     except KeyboardInterrupt:
         answer["interrupted"] = True
     told = [summary.model_dump() for summary in stopped]
     return RunResults.model_validate_json(json.dumps({**answer, "protection": told}))
 
 
-def protection_of(design: str) -> Protection:
+def protection_of(design: str, changes: Mapping[str, object] | None = None) -> Protection:
     """What a design stops, from a short campaign; remembered for built-in designs."""
-    if design not in _campaigns:
-        found = Protection.of(attack(design, trials=PROTECTION_TRIALS))
-        if design.endswith(".toml"):
+    changed = bool(_changes(changes)["design"])
+    if changed or design not in _campaigns:
+        found = Protection.of(attack(design, trials=PROTECTION_TRIALS, changes=changes))
+        if changed or design.endswith(".toml"):
             return found
         _campaigns[design] = found
     return _campaigns[design]
@@ -244,17 +262,24 @@ def explain(
     start: Start = "controller",
     predicted: bool = False,
     machine: str = DEFAULT_MACHINE,
+    changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one read under a design."""
+    """The timeline of one read under a design; `changes` as for `run`."""
     scenario = json.dumps({"on_chip": on_chip, "row": row, "start": start, "predicted": predicted})
-    return Explanation.model_validate_json(_core.explain(machine, design, scenario))
+    return Explanation.model_validate_json(_core.explain(machine, design, json.dumps(_changes(changes)), scenario))
 
 
 def attack(
-    design: str, *, row: str | None = None, trials: int = ATTACK_TRIALS, seed: int = 1, progress: Told | None = None
+    design: str,
+    *,
+    row: str | None = None,
+    trials: int = ATTACK_TRIALS,
+    seed: int = 1,
+    changes: Mapping[str, object] | None = None,
+    progress: Told | None = None,
 ) -> AttackReport:
-    """Carries attacks out against a design: all of them, or only `row`."""
-    spec = json.dumps({"trials": trials, "seed": seed, "row": row})
+    """Carries attacks out against a design: all of them, or only `row`; `changes` as for `run`."""
+    spec = json.dumps({"trials": trials, "seed": seed, "row": row, "changes": _changes(changes)})
     return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,6 +63,29 @@ class Percent(click.ParamType[float]):
         return part
 
 
+def pairs(example: str) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
+    """Reads options of the form KEY=VALUE."""
+
+    def read(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+        split = [text.partition("=") for text in given]
+        for key, equals, _ in split:
+            if not equals:
+                raise click.BadParameter(
+                    f"'{key}' sets nothing: expected KEY=VALUE, as in {parameter.opts[0]} {example}"
+                )
+        return {key.strip(): value.strip() for key, _, value in split}
+
+    return read
+
+
+changes = click.option(
+    "--with",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=pairs("machine.engines.aes.latency_ns=25"),
+    help="Give a key of the machine or the designs another value than its file: machine.KEY or design.KEY; repeat it.",
+)
 machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
 seed = click.option(
     "--seed",

@@ -2,7 +2,7 @@
 
 import casemate as cm
 import pytest
-from casemate import amounts
+from casemate import amounts, api
 from casemate.results import AttackReport, Protection
 from conftest import claimed
 from hypothesis import given
@@ -57,12 +57,28 @@ def test_what_cannot_be_done_is_one_kind_of_error() -> None:
         lambda: cm.run(workload="gups", trace="x"),
         lambda: cm.run(workload="gups", designs=["nonesuch"]),
         lambda: cm.explain("nonesuch"),
+        lambda: cm.explain("none", changes={"engines.aes": 1}),
         lambda: cm.layout("sc64-bmt", machine="nonesuch"),
         lambda: cm.attack("nonesuch"),
         lambda: cm.trace_info("missing.trace"),
     ):
         with pytest.raises(cm.CasemateError):
             wrong()
+
+
+def test_a_change_is_in_the_record_and_in_the_figures() -> None:
+    change = {"machine.engines.aes.latency_ns": 150, "design.parts.caches.ways": 4}
+    record = cm.run(workload="gups", designs=["sc64-bmt"], changes=change, limit=20_000).record("sc64-bmt")
+    configuration = record.configuration.model_dump()
+    engines, parts = configuration["machine"]["engines"], configuration["design"]["parts"]
+    assert (engines["aes"]["latency_ns"], parts["caches"]["ways"]) == (150.0, 4)
+    slower, usual = (cm.explain("sc64-bmt", changes=changes).latency_ns for changes in (change, None))
+    assert slower > usual
+
+
+def test_what_a_changed_design_stops_is_found_out_anew() -> None:
+    weaker = {"design.parts.tree.kind": "none", "design.parts.mac.tag_bits": 8}
+    assert api.protection_of("sc64-bmt", weaker).stopped < api.protection_of("sc64-bmt").stopped
 
 
 def test_an_error_in_the_callback_ends_the_run() -> None:

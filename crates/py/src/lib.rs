@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
-use systems::{Attack, Loss};
+use systems::{Attack, Change, Design, Loss, Machine};
 use watching::{Watcher, interruptible};
 use workload::Source;
 
@@ -38,12 +38,31 @@ fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(refused)
 }
 
+/// What is other than in the files of the machine and the designs.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    machine: Vec<Change>,
+    design: Vec<Change>,
+}
+
+impl Changes {
+    fn machine(&self, name_or_path: &str) -> PyResult<Machine> {
+        systems::machine_with(name_or_path, &self.machine).map_err(refused)
+    }
+
+    fn design(&self, name_or_path: &str) -> PyResult<Design> {
+        systems::design_with(name_or_path, &self.design).map_err(refused)
+    }
+}
+
 /// A run of one program, or of several at once, under several designs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RunSpec {
     designs: Vec<String>,
     machine: String,
+    changes: Changes,
     programs: Vec<Program>,
     /// The most instructions of each program; nothing for all.
     limit: Option<u64>,
@@ -73,9 +92,9 @@ struct RunAnswer {
 #[pyfunction]
 fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: RunSpec = from_json(spec)?;
-    let machine = systems::machine(&spec.machine).map_err(refused)?;
+    let machine = spec.changes.machine(&spec.machine)?;
     let options = |design: &String| {
-        let design = systems::design(design).map_err(refused)?;
+        let design = spec.changes.design(design)?;
         let budget = spec.programs.iter().map(|program| program.budget(spec.limit)).max().unwrap_or(0);
         let detail = spec.sampling.map_or(Detail::All, Detail::Sampled);
         let (machine, &RunSpec { warm_up, seed, ledger, .. }) = (machine.clone(), &spec);
@@ -163,9 +182,9 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
 
 /// The timeline of one read.
 #[pyfunction]
-fn explain(machine: &str, design: &str, scenario: &str) -> PyResult<String> {
-    let machine = systems::machine(machine).map_err(refused)?;
-    let design = systems::design(design).map_err(refused)?;
+fn explain(machine: &str, design: &str, changes: &str, scenario: &str) -> PyResult<String> {
+    let changes: Changes = from_json(changes)?;
+    let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
     let scenario: Scenario = from_json(scenario)?;
     to_json(&lab::explain::explain(&machine, &design, scenario).map_err(refused)?)
 }
@@ -178,13 +197,15 @@ struct AttackSpec {
     seed: u64,
     /// Only this attack, or all.
     row: Option<Attack>,
+    /// What is other than in the design's file.
+    changes: Changes,
 }
 
 /// Carries attacks out against a design. Ctrl-C gives up.
 #[pyfunction]
 fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: AttackSpec = from_json(spec)?;
-    let design = systems::design(design).map_err(refused)?;
+    let design = spec.changes.design(design)?;
     let options = Options { trials: spec.trials, seed: spec.seed, ..Options::default() };
     let report = interruptible(py, &callback, move |progress| {
         let rows = spec.row.as_ref().map_or(Attack::ALL, std::slice::from_ref);

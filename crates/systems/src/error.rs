@@ -39,6 +39,18 @@ pub enum ConfigError {
         /// The most similar right name, if any is similar.
         nearest: Option<String>,
     },
+    /// What was changed cannot be, or not to this.
+    #[error("{file} with {changes}: {message}{}", did_you_mean(.nearest))]
+    Changed {
+        /// The file whose values were changed.
+        file: String,
+        /// The keys with their values.
+        changes: String,
+        /// What is wrong.
+        message: String,
+        /// The most similar right name, if any is similar.
+        nearest: Option<String>,
+    },
     /// The values do not fit together.
     #[error("{file}: {rule}")]
     Rule {

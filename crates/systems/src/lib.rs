@@ -4,12 +4,14 @@
 //! own are read from where they are. What a file may say is a type here; what it claims is compared with what happens.
 
 mod at_l2;
+mod changes;
 mod claims;
 mod design_file;
 mod error;
 mod machine_file;
 
 pub use at_l2::{AesBandwidth, AtL2};
+pub use changes::Change;
 pub use claims::{Attack, Claims, Loss, Verdict};
 pub use design_file::Design;
 pub use error::ConfigError;
@@ -47,7 +49,15 @@ pub fn machines() -> Vec<Machine> {
 /// # Errors
 /// Unknown names, with the nearest right one; unreadable or wrong files.
 pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
-    find("design", name_or_path, designs(), |design| &design.name, Design::parse)
+    design_with(name_or_path, &[])
+}
+
+/// As [`design`], with some keys changed.
+///
+/// # Errors
+/// As [`design`]; changes of what is not there, or that break a rule.
+pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
+    find("design", embedded::DESIGNS, name_or_path, changes, Design::parse)
 }
 
 /// The machine with this name, or in the file with this path (which must end in `.toml`).
@@ -55,27 +65,50 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
 /// # Errors
 /// Unknown names, with the nearest right one; unreadable or wrong files.
 pub fn machine(name_or_path: &str) -> Result<Machine, ConfigError> {
-    find("machine", name_or_path, machines(), |machine| &machine.name, Machine::parse)
+    machine_with(name_or_path, &[])
+}
+
+/// As [`machine`], with some keys changed.
+///
+/// # Errors
+/// As [`machine`]; changes of what is not there, or that break a rule.
+pub fn machine_with(name_or_path: &str, changes: &[Change]) -> Result<Machine, ConfigError> {
+    find("machine", embedded::MACHINES, name_or_path, changes, Machine::parse)
 }
 
 fn find<T>(
     kind: &'static str,
+    built_in: &[(&str, &str)],
     name_or_path: &str,
-    built_in: Vec<T>,
-    name_of: impl Fn(&T) -> &String,
+    changes: &[Change],
     parse: impl Fn(&str, &str) -> Result<T, ConfigError>,
 ) -> Result<T, ConfigError> {
+    let (file, text) = text_of(kind, built_in, name_or_path)?;
+    let original = parse(&file, &text)?;
+    if changes.is_empty() {
+        return Ok(original);
+    }
+    let text = changes::changed(&file, &text, changes)?;
+    parse(&file, &text).map_err(|error| changes::blame(changes, error))
+}
+
+/// The path and the text of a file: of a built-in one, or of one of the user's.
+fn text_of(kind: &'static str, built_in: &[(&str, &str)], name_or_path: &str) -> Result<(String, String), ConfigError> {
     if name_or_path.ends_with(".toml") {
         let unreadable = |source| ConfigError::Unreadable { file: name_or_path.to_owned(), source };
-        return parse(name_or_path, &std::fs::read_to_string(name_or_path).map_err(unreadable)?);
+        return Ok((name_or_path.to_owned(), std::fs::read_to_string(name_or_path).map_err(unreadable)?));
     }
-    let known: Vec<String> = built_in.iter().map(|item| name_of(item).clone()).collect();
-    built_in.into_iter().find(|item| name_of(item) == name_or_path).ok_or_else(|| ConfigError::Unknown {
-        kind,
-        name: name_or_path.to_owned(),
-        nearest: nearest(name_or_path, known.iter().map(String::as_str)).map(str::to_owned),
-        known,
+    let found = built_in.iter().find(|(path, _)| name_of(path) == name_or_path);
+    found.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).ok_or_else(|| {
+        let known: Vec<String> = built_in.iter().map(|(path, _)| name_of(path).to_owned()).collect();
+        let nearest = nearest(name_or_path, known.iter().map(String::as_str)).map(str::to_owned);
+        ConfigError::Unknown { kind, name: name_or_path.to_owned(), nearest, known }
     })
+}
+
+/// A built-in file is named as what it describes.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path).trim_end_matches(".toml")
 }
 
 #[cfg(test)]

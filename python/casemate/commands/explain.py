@@ -28,6 +28,7 @@ into the stated condition, and one line is read.
 @click.argument("design", metavar="DESIGN")
 @click.option("--against", metavar="DESIGN", help="Another design to compare it with.")
 @options.machine
+@options.changes
 @click.option(
     "--on-chip",
     type=click.Choice(["nothing", "tree", "last-level", "counter", "all"]),
@@ -61,6 +62,7 @@ def command(
     design: str,
     against: str | None,
     machine: str,
+    changes: dict[str, str],
     on_chip: str,
     row: str,
     start: str,
@@ -79,6 +81,8 @@ def command(
     if only_layout:
         if svg or png:
             raise click.UsageError("--svg and --png draw timelines: leave --layout out")
+        if changes:
+            raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
         layouts = tuple(api.layout(name, machine=machine, memory=memory) for name in names)
         show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
         return
@@ -92,6 +96,7 @@ def command(
             api.explain(
                 name,
                 machine=machine,
+                changes=changes,
                 on_chip=scenarios[on_chip],
                 row=rows[row],
                 start=starts[start],

@@ -24,6 +24,8 @@ Examples:
       All of a long program: some units of it in detail, the rest warmed. Figures have 95 % intervals.
   casemate run --trace prog.trace --design mine.toml --json
       A stored execution, a design file of your own, one JSON object on standard output.
+  casemate run --workload bfs --with machine.engines.aes.latency_ns=25 --with design.parts.caches.counters="256 KB"
+      The machine with slower AES units, and the designs with a larger cache of counters.
   casemate run --machine emcc-4core --workload bfs --copies 4
       The same workload on each of four cores, each in memory of its own.
   casemate run --machine emcc-4core --workload bfs --workload gups --trace prog.trace
@@ -48,19 +50,12 @@ Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C (results of the pa
 """
 
 
-def _settings(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in given]
-    for key, equals, _ in pairs:
-        if not equals:
-            raise click.BadParameter(f"'{key}' sets nothing: expected KEY=VALUE, as in --set scale=20")
-    return {key: value for key, _, value in pairs}
-
-
 @click.command("run", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
 @click.option(
     "--design", "designs", multiple=True, metavar="NAME|FILE", help="A design; repeat it. [default: none, sc64-bmt]"
 )
 @options.machine
+@options.changes
 @click.option(
     "--workload",
     "workloads",
@@ -69,7 +64,12 @@ def _settings(context: click.Context, parameter: click.Parameter, given: tuple[s
     help="A built-in workload instead of a program; repeat it for several at once.",
 )
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_settings, help="Set a workload's parameter."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=options.pairs("scale=20"),
+    help="Set a workload's parameter.",
 )
 @click.option(
     "--trace",
@@ -128,6 +128,7 @@ def command(
     context: click.Context,
     designs: tuple[str, ...],
     machine: str,
+    changes: dict[str, str],
     workloads: tuple[str, ...],
     settings: dict[str, str],
     traces: tuple[Path, ...],
@@ -191,6 +192,7 @@ def command(
             copies=copies,
             designs=names,
             machine=machine,
+            changes=changes,
             limit=limit,
             warm_up=warm_up,
             skip=skip,

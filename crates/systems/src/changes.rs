@@ -1,0 +1,100 @@
+//! A machine or a design with some values other than in its file: what sweeps are made of.
+//!
+//! ```text
+//! engines.aes.latency_ns = 25        llc.size = "48 MB"        parts.caches.counters = 512 KB
+//! ```
+//! A change names a key by its path and gives a value as the file would; what is no TOML is taken as text. The changed file
+//! is read like any other, so it is held to the same rules, and the record of a run has every value as it was used.
+
+use crate::error::ConfigError;
+use toml::{Table, Value};
+
+/// One key with its value.
+pub type Change = (String, String);
+
+/// The text of a file with some keys changed.
+///
+/// # Errors
+/// A change whose path leads through a value.
+pub(crate) fn changed(file: &str, text: &str, changes: &[Change]) -> Result<String, ConfigError> {
+    let mut table: Table = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+    for change in changes {
+        put(&mut table, change).map_err(|rule| wrong(file, std::slice::from_ref(change), &rule))?;
+    }
+    toml::to_string(&table).map_err(|error| wrong(file, changes, &error.to_string()))
+}
+
+/// What is wrong with a changed file whose original was right is wrong with the changes.
+pub(crate) fn blame(changes: &[Change], error: ConfigError) -> ConfigError {
+    match error {
+        ConfigError::Syntax { file, message, nearest, .. } => {
+            ConfigError::Changed { file, changes: listed(changes), message, nearest }
+        }
+        ConfigError::Rule { file, rule } => wrong(&file, changes, &rule),
+        other => other,
+    }
+}
+
+fn wrong(file: &str, changes: &[Change], message: &str) -> ConfigError {
+    ConfigError::Changed { file: file.to_owned(), changes: listed(changes), message: message.to_owned(), nearest: None }
+}
+
+fn listed(changes: &[Change]) -> String {
+    let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    each.join(", ")
+}
+
+/// Sets a key. It need not have been there, nor its table: a file may leave out what has a default, and what nobody knows
+/// is refused when the file is read.
+fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
+    let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut place = table;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let next = place.entry(part).or_insert_with(|| Table::new().into());
+        place = next.as_table_mut().ok_or_else(|| format!("'{part}' has a value, and no keys of its own"))?;
+    }
+    place.insert(last.to_owned(), read(value));
+    Ok(())
+}
+
+fn read(value: &str) -> Value {
+    let read: Option<Table> = toml::from_str(&format!("value = {value}")).ok();
+    read.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{design_with, machine, machine_with};
+    use units::Bytes;
+
+    fn change(key: &str, value: &str) -> Vec<super::Change> {
+        vec![(key.to_owned(), value.to_owned())]
+    }
+
+    #[test]
+    fn a_changed_key_has_its_value_and_the_others_keep_theirs() {
+        let changed = machine_with("emcc-4core", &change("engines.aes.latency_ns", "25")).unwrap();
+        let mut expected = machine("emcc-4core").unwrap();
+        expected.engines.aes.latency_ns = 25.0;
+        assert_eq!(changed, expected);
+    }
+
+    #[test]
+    fn text_needs_no_quotes_and_what_the_file_leaves_out_can_be_set() {
+        let size = |value| machine_with("emcc-4core", &change("llc.size", value)).unwrap().llc.size;
+        assert_eq!([size("16 MB"), size("\"16 MB\"")], [Bytes(16 << 20); 2]);
+        assert_eq!(machine_with("emcc-4core", &change("memory.channels", "8")).unwrap().memory.channels, 8);
+    }
+
+    #[test]
+    fn a_wrong_change_is_named_with_the_nearest_right_key() {
+        let refused = |key, value| machine_with("emcc-4core", &change(key, value)).unwrap_err().to_string();
+        let unknown = refused("engines.aes.latency", "25");
+        assert!(unknown.contains("engines.aes.latency = 25") && unknown.contains("'latency_ns'"), "{unknown}");
+        assert!(refused("engine.aes.latency_ns", "25").contains("did you mean 'engines'?"));
+        assert!(refused("llc.size.bytes", "25").contains("'size' has a value"));
+        assert!(refused("llc.size", "3 MB").contains("llc.size = 3 MB"));
+        let broken = design_with("emcc", &change("parts.counters", "none")).unwrap_err().to_string();
+        assert!(broken.contains("parts.counters = none"), "{broken}");
+    }
+}
