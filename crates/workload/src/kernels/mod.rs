@@ -8,6 +8,7 @@ mod arena;
 mod bfs;
 mod btree;
 mod chase;
+mod coloring;
 mod components;
 mod emitter;
 mod graph;
@@ -41,13 +42,14 @@ pub struct KernelInfo {
     prepare: fn(&Settings) -> Box<dyn Program>,
 }
 
-static KERNELS: [KernelInfo; 9] = [
+static KERNELS: [KernelInfo; 10] = [
     chase::INFO,
     stream::INFO,
     gups::INFO,
     bfs::INFO,
     pagerank::INFO,
     components::INFO,
+    coloring::INFO,
     btree::INFO,
     hashjoin::INFO,
     resident::INFO,
@@ -87,13 +89,14 @@ mod tests {
     use wire::word;
 
     /// Settings that make every kernel small enough to be run to its end.
-    const SMALL: [(&str, &[(&str, &str)]); 9] = [
+    const SMALL: [(&str, &[(&str, &str)]); 10] = [
         ("chase", &[("footprint", "64 KB"), ("chains", "2"), ("steps", "20000")]),
         ("stream", &[("footprint", "64 KB"), ("passes", "2")]),
         ("gups", &[("footprint", "64 KB"), ("updates", "20000")]),
         ("bfs", &[("scale", "9"), ("searches", "2"), ("record", "all")]),
         ("pagerank", &[("scale", "8"), ("iterations", "2"), ("record", "all")]),
         ("components", &[("scale", "8"), ("degree", "1"), ("passes", "2"), ("record", "all")]),
+        ("coloring", &[("scale", "8"), ("passes", "2"), ("record", "all")]),
         ("btree", &[("preload", "1000"), ("operations", "2000")]),
         ("hashjoin", &[("build", "16 KB"), ("probe", "64 KB")]),
         ("resident", &[("rounds", "2")]),
@@ -171,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_refused_with_the_nearest_name_and_the_list() {
-        let known = "there are chase, stream, gups, bfs, pagerank, components, btree, hashjoin, resident";
+        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, resident";
         let expected = format!("there is no built-in kernel 'steam' (did you mean stream?); {known}");
         assert_eq!(refusal("steam", &[]), expected);
         assert_eq!(refusal("xyz", &[]), format!("there is no built-in kernel 'xyz'; {known}"));

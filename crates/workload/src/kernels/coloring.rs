@@ -1,0 +1,182 @@
+//! Greedy colouring of a graph: vertex after vertex takes the first colour that no neighbour has.
+//!
+//! Source: the sequential greedy algorithm with an array of forbidden colours, as Gebremedhin, Manne and Pothen give it
+//! in "What color is your Jacobian?", 2005. Colours count from one. Zero is a vertex that has none yet; nothing has to
+//! ask for it, because to forbid it changes nothing.
+
+use super::KernelInfo;
+use super::arena::{Array, Place};
+use super::emitter::{Emitter, Stopped};
+use super::graph::code::{BuildCode, row};
+use super::graph::{self, Graph, Shape, digest};
+use super::listing::{Listing, reg::*};
+use super::parameters::{Kind, LOAD_VALUES, Parameter};
+use super::program::Program;
+use crate::stream::BlockId;
+use units::random::Random;
+
+pub(super) const INFO: KernelInfo = KernelInfo {
+    name: "coloring",
+    summary: "greedy colouring of a Kronecker graph: a random load for each neighbour, and a store that depends on it",
+    parameters: &[
+        graph::scale("20", "log2 of the number of vertices; 20 makes a graph of 76 MB"),
+        graph::degree("8"),
+        Parameter {
+            name: "passes",
+            kind: Kind::Count { unit: "passes", min: 1, max: u64::MAX },
+            default: "1_000",
+            summary: "times that the graph is coloured, from nothing",
+        },
+        graph::record(&["color", "all"], "whether the stream begins with the first pass or with building the graph"),
+        LOAD_VALUES,
+    ],
+    prepare: |settings| Box::new(Coloring { shape: Shape::new(settings), passes: settings.number("passes") }),
+};
+
+struct Coloring {
+    shape: Shape,
+    passes: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Colours {
+    of_vertices: Array<u32>,
+    /// The last step at which a neighbour had the colour. Steps go on over all passes, so nothing has to be cleared.
+    forbidden: Array<u64>,
+}
+
+struct Code {
+    build: BuildCode,
+    clear_enter: BlockId,
+    clear: BlockId,
+    pass: BlockId,
+    vertex: BlockId,
+    neighbour: BlockId,
+    choose_enter: BlockId,
+    choose: BlockId,
+    next: BlockId,
+    pass_end: BlockId,
+}
+
+impl Coloring {
+    /// Takes the colour from all vertices, four with each store.
+    fn clear(&self, emit: &mut Emitter, code: &Code, colours: Colours) -> Result<(), Stopped> {
+        emit.block(code.clear_enter)?;
+        for vertex in (0..self.shape.vertices).step_by(4) {
+            emit.block(code.clear)?;
+            for pair in [vertex, vertex + 2] {
+                emit.store(Place::at(colours.of_vertices.at(pair).addr), 0u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Colours all vertices; `step` is the number of those that earlier passes have coloured.
+    fn colour(
+        &self,
+        emit: &mut Emitter,
+        code: &Code,
+        graph: Graph,
+        colours: Colours,
+        mut step: u64,
+    ) -> Result<(), Stopped> {
+        let mut begin = 0;
+        emit.block(code.pass)?;
+        for vertex in 0..self.shape.vertices {
+            step += 1;
+            emit.block(code.vertex)?;
+            let end = graph.end(emit, vertex);
+            for index in begin..end {
+                emit.block(code.neighbour)?;
+                let neighbour = emit.load(graph.neighbours.at(index));
+                let colour = emit.load(colours.of_vertices.at(u64::from(neighbour)));
+                emit.store(colours.forbidden.at(u64::from(colour)), step);
+            }
+            let mut colour = 0;
+            emit.block(code.choose_enter)?;
+            loop {
+                colour += 1;
+                emit.block(code.choose)?;
+                if emit.load(colours.forbidden.at(u64::from(colour))) != step {
+                    break;
+                }
+            }
+            emit.block(code.next)?;
+            emit.store(colours.of_vertices.at(vertex), colour);
+            begin = end;
+        }
+        Ok(())
+    }
+}
+
+/// RDI: colours; RBP: forbidden colours; R13 and R14: the vertex and how many there are; R15: the step; R10: the colour;
+/// the rest as in `graph/code.rs`.
+fn declare(emit: &mut Emitter) -> Code {
+    let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).load(4, RDX, &[RDI, RDX]).store(8, &[R15], &[RBP, RDX]);
+    let choose = Listing::new().alu(R10, &[R10]).compare_load(8, &[R15], &[RBP, R10]);
+    Code {
+        build: BuildCode::declare(emit),
+        clear_enter: emit.declare(Listing::new().fp_add(xmm(0), &[]).alu(R13, &[])),
+        clear: emit.declare(Listing::new().store(16, &[xmm(0)], &[RDI, R13]).count_up(R13, R14)),
+        pass: emit.declare(Listing::new().alu(R13, &[]).alu(RCX, &[])),
+        vertex: emit.declare(row(Listing::new().lea(R15, &[R15]))),
+        neighbour: emit.declare(neighbour.count_up(RCX, R9)),
+        choose_enter: emit.declare(Listing::new().alu(R10, &[])),
+        choose: emit.declare(choose.branch()),
+        next: emit.declare(Listing::new().store(4, &[R10], &[RDI, R13]).count_up(R13, R14)),
+        pass_end: emit.declare(Listing::new().alu(R12, &[R12]).branch()),
+    }
+}
+
+impl Program for Coloring {
+    fn arena_bytes(&self) -> u64 {
+        let line_ends = 2 * 64;
+        self.shape.arena_bytes() + 4 * self.shape.vertices + 8 * (self.shape.vertices + 1) + line_ends
+    }
+
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+        let vertices = self.shape.vertices;
+        let code = declare(emit);
+        let graph = self.shape.build(emit, &code.build, random)?;
+        // A vertex has fewer neighbours than there are vertices, so one of as many colours is always free.
+        let colours = Colours { of_vertices: emit.array(vertices), forbidden: emit.array(vertices + 1) };
+        for pass in 0..self.passes {
+            self.clear(emit, &code, colours)?;
+            self.colour(emit, &code, graph, colours, pass * vertices)?;
+            emit.block(code.pass_end)?;
+        }
+        Ok(digest((0..vertices).map(|vertex| u64::from(emit.peek(colours.of_vertices.at(vertex))))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::kronecker_edges;
+    use super::super::testing::run;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The first free colour for each vertex in turn, from the set of its neighbours' colours.
+    fn plain(edges: &[[u32; 2]], vertices: u32) -> Vec<u32> {
+        let mut colours = vec![0; vertices as usize];
+        for vertex in 0..vertices {
+            let across = edges.iter().filter(|edge| edge.contains(&vertex)).flatten();
+            let taken: BTreeSet<u32> = across.map(|end| colours[*end as usize]).collect();
+            colours[vertex as usize] = (1..).find(|colour| !taken.contains(colour)).unwrap();
+        }
+        colours
+    }
+
+    #[test]
+    fn the_colouring_is_proper_and_the_greedy_one() {
+        let edges: Vec<_> = kronecker_edges(8, 4 << 8, &mut Random::new(13)).collect();
+        let colours = plain(&edges, 1 << 8);
+        let proper = |&[from, to]: &[u32; 2]| from == to || colours[from as usize] != colours[to as usize];
+        assert!(edges.iter().all(proper) && colours.iter().all(|colour| *colour > 0));
+        for (record, passes) in [("all", "1"), ("color", "1"), ("color", "3")] {
+            let given = [("scale", "8"), ("degree", "4"), ("passes", passes), ("record", record)];
+            let expected = digest(colours.iter().map(|colour| u64::from(*colour)));
+            assert_eq!(run(&INFO, &given, 13).answer, expected, "{given:?}");
+        }
+    }
+}
