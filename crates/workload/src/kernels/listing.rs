@@ -63,6 +63,12 @@ impl Listing {
         self.plain(Class::IntMul, 4, from, &[to, Reg::FLAGS])
     }
 
+    /// The finaliser of SplitMix64 (`units::random::mix`), with its multipliers in registers; what was in `spare` is lost.
+    pub fn mix(self, word: Reg, spare: Reg, [first, second]: [Reg; 2]) -> Listing {
+        let fold = |code: Listing| code.lea(spare, &[word]).alu(spare, &[spare]).alu(word, &[word, spare]);
+        fold(fold(fold(self).mul(word, &[word, first])).mul(word, &[word, second]))
+    }
+
     /// Sets the flags only.
     pub fn compare(self, from: &[Reg]) -> Listing {
         self.plain(Class::IntAlu, 3, from, &[Reg::FLAGS])

@@ -4,6 +4,7 @@
 //! would execute: instructions with their registers, addresses, values of stores, and lines at their first touch. What
 //! it lacks against a recording is everything around the algorithm: a C library, system calls, other threads.
 
+mod anneal;
 mod arena;
 mod bfs;
 mod btree;
@@ -42,7 +43,7 @@ pub struct KernelInfo {
     prepare: fn(&Settings) -> Box<dyn Program>,
 }
 
-static KERNELS: [KernelInfo; 10] = [
+static KERNELS: [KernelInfo; 11] = [
     chase::INFO,
     stream::INFO,
     gups::INFO,
@@ -52,6 +53,7 @@ static KERNELS: [KernelInfo; 10] = [
     coloring::INFO,
     btree::INFO,
     hashjoin::INFO,
+    anneal::INFO,
     resident::INFO,
 ];
 
@@ -89,7 +91,7 @@ mod tests {
     use wire::word;
 
     /// Settings that make every kernel small enough to be run to its end.
-    const SMALL: [(&str, &[(&str, &str)]); 10] = [
+    const SMALL: [(&str, &[(&str, &str)]); 11] = [
         ("chase", &[("footprint", "64 KB"), ("chains", "2"), ("steps", "20000")]),
         ("stream", &[("footprint", "64 KB"), ("passes", "2")]),
         ("gups", &[("footprint", "64 KB"), ("updates", "20000")]),
@@ -99,6 +101,7 @@ mod tests {
         ("coloring", &[("scale", "8"), ("passes", "2"), ("record", "all")]),
         ("btree", &[("preload", "1000"), ("operations", "2000")]),
         ("hashjoin", &[("build", "16 KB"), ("probe", "64 KB")]),
+        ("anneal", &[("elements", "500"), ("swaps", "300"), ("temperatures", "3")]),
         ("resident", &[("rounds", "2")]),
     ];
 
@@ -174,7 +177,8 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_refused_with_the_nearest_name_and_the_list() {
-        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, resident";
+        let known =
+            "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, resident";
         let expected = format!("there is no built-in kernel 'steam' (did you mean stream?); {known}");
         assert_eq!(refusal("steam", &[]), expected);
         assert_eq!(refusal("xyz", &[]), format!("there is no built-in kernel 'xyz'; {known}"));

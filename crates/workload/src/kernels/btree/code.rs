@@ -72,12 +72,8 @@ impl Code {
 
 /// Draws a random word (RAX), decides by it, and makes the key (RDI): twice the rounds of SplitMix64.
 fn choose() -> Listing {
-    let mixed = |code: Listing, word: Reg| {
-        let round = |code: Listing| code.lea(RDX, &[word]).alu(RDX, &[RDX]).alu(word, &[word, RDX]);
-        round(round(round(code).mul(word, &[word, R10])).mul(word, &[word, R11]))
-    };
-    let drawn = mixed(Listing::new().alu(R14, &[R14]).lea(RAX, &[R14]), RAX);
-    let keyed = mixed(drawn.mul(RDI, &[RAX, R8]).alu(RDI, &[RDI, RBP]), RDI);
+    let drawn = Listing::new().alu(R14, &[R14]).lea(RAX, &[R14]).mix(RAX, RDX, [R10, R11]);
+    let keyed = drawn.mul(RDI, &[RAX, R8]).alu(RDI, &[RDI, RBP]).mix(RDI, RDX, [R10, R11]);
     keyed.mul(RAX, &[RAX]).compare(&[RAX]).branch()
 }
 

@@ -1,0 +1,282 @@
+//! Simulated annealing of a chip's placement: random pairs of elements change places if that makes their nets shorter.
+//!
+//! Source: canneal of PARSEC (Bienia, Kumar, Singh and Li, PACT 2008), one thread of it. As there, an element points to
+//! its neighbours and to its location, so each net of a pair takes three loads, the last two each through the one before;
+//! the second of a pair is the first of the next; and a net between the two is valued as if only one of them moved. What
+//! makes nets longer is accepted with the probability of Metropolis and others, 1953, at a temperature that falls by a
+//! third after so many pairs. The netlist is random: each element has the same number of nets that come from others.
+
+mod code;
+
+use super::KernelInfo;
+use super::arena::{Array, Place};
+use super::emitter::{Emitter, Stopped};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::program::Program;
+use code::Code;
+use std::f64::consts::{LN_2, LOG2_E};
+use units::random::Random;
+
+/// The words of an element: where its pins begin and end, its location, and one that nobody needs.
+const ELEMENT_WORDS: u64 = 4;
+const PINS_END: u64 = 8;
+const LOCATION: u64 = 16;
+/// What the temperature is divided by when it falls.
+const COOLING: f64 = 1.5;
+/// The series of `exp(-x)`, to more than six digits for an `x` from zero to ln 2. The library's function may differ between
+/// machines.
+const SERIES: [f64; 9] =
+    [1.0, -1.0, 1.0 / 2.0, -1.0 / 6.0, 1.0 / 24.0, -1.0 / 120.0, 1.0 / 720.0, -1.0 / 5040.0, 1.0 / 40320.0];
+
+pub(super) const INFO: KernelInfo = KernelInfo {
+    name: "anneal",
+    summary: "simulated annealing of a netlist, like canneal: chains of dependent loads all over memory, few stores",
+    parameters: &[
+        Parameter {
+            name: "elements",
+            kind: Kind::Count { unit: "elements", min: 2, max: 100_000_000 },
+            default: "500_000",
+            summary: "elements on the chip; half a million with five nets take 57 MB",
+        },
+        Parameter {
+            name: "nets",
+            kind: Kind::Count { unit: "nets", min: 1, max: 64 },
+            default: "5",
+            summary: "nets that come to each element; as many leave it, on average",
+        },
+        Parameter {
+            name: "swaps",
+            kind: Kind::Count { unit: "swaps", min: 1, max: u64::MAX },
+            default: "15_000",
+            summary: "swaps tried at each temperature",
+        },
+        Parameter {
+            name: "temperatures",
+            kind: Kind::Count { unit: "temperatures", min: 1, max: u64::MAX },
+            default: "6_000",
+            summary: "temperatures in all, each two thirds of the last",
+        },
+        Parameter {
+            name: "start",
+            kind: Kind::Count { unit: "grid steps", min: 1, max: 1_000_000 },
+            default: "2_000",
+            summary: "the first temperature, in lengths of net",
+        },
+        LOAD_VALUES,
+    ],
+    prepare: |settings| Box::new(Anneal::new(settings)),
+};
+
+struct Anneal {
+    elements: u64,
+    nets: u64,
+    swaps: u64,
+    temperatures: u64,
+    start: f64,
+}
+
+/// What the program would have read from a file.
+struct Netlist {
+    /// The other ends of each element's nets: of those that come to it, then of those that leave it.
+    pins: Vec<Vec<u32>>,
+    /// Where each element is at first.
+    places: Vec<u32>,
+}
+
+/// What lies in memory.
+#[derive(Clone, Copy)]
+struct Chip {
+    elements: Array<u64>,
+    /// The slot of a return address, and above it that of a local variable.
+    stack: Array<u64>,
+}
+
+impl Netlist {
+    fn draw(elements: u64, nets: u64, random: &mut Random) -> Netlist {
+        let mut pins = vec![Vec::new(); elements as usize];
+        for own in &mut pins {
+            own.extend((0..nets).map(|_| random.below(elements - 1) as u32));
+        }
+        for (element, own) in (0..).zip(&mut pins) {
+            // No net comes from the element itself.
+            own.iter_mut().filter(|other| **other >= element).for_each(|other| *other += 1);
+        }
+        for element in 0..elements as usize {
+            for net in 0..nets as usize {
+                let from = pins[element][net] as usize;
+                pins[from].push(element as u32);
+            }
+        }
+        let mut places: Vec<u32> = (0..elements as u32).collect();
+        random.shuffle(&mut places);
+        Netlist { pins, places }
+    }
+}
+
+impl Anneal {
+    fn new(settings: &Settings) -> Anneal {
+        Anneal {
+            elements: settings.number("elements"),
+            nets: settings.number("nets"),
+            swaps: settings.number("swaps"),
+            temperatures: settings.number("temperatures"),
+            start: settings.number("start") as f64,
+        }
+    }
+
+    fn allocate(&self, emit: &mut Emitter, random: &mut Random) -> Chip {
+        let chip = Chip { elements: emit.array(ELEMENT_WORDS * self.elements), stack: emit.array(8) };
+        let pins: Array<u64> = emit.array(2 * self.nets * self.elements);
+        let locations: Array<u64> = emit.array(self.elements);
+        let side = side(self.elements);
+        for place in 0..self.elements {
+            emit.poke(locations.at(place), ((place / side) << 32) | (place % side));
+        }
+        let netlist = Netlist::draw(self.elements, self.nets, random);
+        let mut pin = 0;
+        for (element, (others, place)) in netlist.pins.iter().zip(netlist.places).enumerate() {
+            let element = self.element(chip, element as u64);
+            emit.poke(Place::at(element), pins.at(pin).addr);
+            for other in others {
+                emit.poke(pins.at(pin), self.element(chip, u64::from(*other)));
+                pin += 1;
+            }
+            emit.poke(Place::at(element + PINS_END), pins.at(pin).addr);
+            emit.poke(Place::at(element + LOCATION), locations.at(u64::from(place)).addr);
+        }
+        chip
+    }
+
+    fn element(&self, chip: Chip, number: u64) -> u64 {
+        chip.elements.at(ELEMENT_WORDS * number).addr
+    }
+
+    /// The difference that it makes to the nets of `element` to lie at `new` instead of `old`.
+    fn cost(
+        &self,
+        emit: &mut Emitter,
+        code: &Code,
+        element: u64,
+        [old, new]: [u64; 2],
+        return_address: Place<u64>,
+    ) -> Result<i64, Stopped> {
+        emit.block(code.cost)?;
+        let mut pin: u64 = emit.load(Place::at(element));
+        let end: u64 = emit.load(Place::at(element + PINS_END));
+        let mut difference = 0;
+        while pin < end {
+            emit.block(code.pin)?;
+            let other: u64 = emit.load(Place::at(pin));
+            let location: u64 = emit.load(Place::at(other + LOCATION));
+            let there = emit.load(Place::at(location));
+            difference += distance(there, new) - distance(there, old);
+            pin += 8;
+        }
+        emit.block(code.cost_end)?;
+        emit.load(return_address);
+        Ok(difference)
+    }
+
+    /// Lets `one` and `other` change places, if that is accepted at this temperature.
+    fn swap(
+        &self,
+        emit: &mut Emitter,
+        code: &Code,
+        chip: Chip,
+        [one, other]: [u64; 2],
+        temperature: f64,
+        random: &mut Random,
+    ) -> Result<(), Stopped> {
+        let places = [one, other].map(|element| Place::<u64>::at(element + LOCATION));
+        let return_address = chip.stack.at(0);
+        emit.block(code.ask_one)?;
+        let locations = places.map(|place| emit.load(place));
+        let [here, there] = locations.map(|location| emit.load(Place::at(location)));
+        emit.store(return_address, emit.end_of(code.ask_one));
+        let mut difference = self.cost(emit, code, one, [here, there], return_address)?;
+        emit.block(code.ask_other)?;
+        emit.store(return_address, emit.end_of(code.ask_other));
+        difference += self.cost(emit, code, other, [there, here], return_address)?;
+        emit.block(code.decide)?;
+        let accepted = difference < 0 || {
+            emit.block(code.weigh)?;
+            random.unit() < probability(difference as f64 / temperature)
+        };
+        if accepted {
+            emit.block(code.swap)?;
+            emit.store(places[0], locations[1]);
+            emit.store(places[1], locations[0]);
+        }
+        emit.block(code.next)
+    }
+
+    /// The length of all nets.
+    fn total(&self, emit: &Emitter, chip: Chip) -> u64 {
+        let read = |address: u64| emit.peek(Place::<u64>::at(address));
+        let location = |element: u64| read(read(element + LOCATION));
+        let nets = (0..self.elements).map(|number| self.element(chip, number)).map(|element| {
+            let pins = (read(element)..read(element + PINS_END)).step_by(8);
+            pins.take(self.nets as usize)
+                .map(|pin| distance(location(read(pin)), location(element)) as u64)
+                .sum::<u64>()
+        });
+        nets.sum()
+    }
+}
+
+/// The length of the side of the square that so many elements fill.
+fn side(elements: u64) -> u64 {
+    let root = elements.isqrt();
+    if root * root < elements { root + 1 } else { root }
+}
+
+/// Between two locations, each with its row in the upper half and its column in the lower one.
+fn distance(one: u64, other: u64) -> i64 {
+    let between = |one: u64, other: u64| i64::from((one as u32).abs_diff(other as u32));
+    between(one, other) + between(one >> 32, other >> 32)
+}
+
+/// The exponential function of `-loss`, which is not negative: a power of two times a series.
+fn probability(loss: f64) -> f64 {
+    let halvings = (loss * LOG2_E).min(1022.0);
+    let whole = halvings as u64;
+    let rest = (halvings - whole as f64) * LN_2;
+    SERIES.iter().rev().fold(0.0, |sum, factor| sum * rest + factor) * f64::from_bits((1023 - whole) << 52)
+}
+
+impl Program for Anneal {
+    fn arena_bytes(&self) -> u64 {
+        let (stack, line_ends) = (64, 3 * 64);
+        8 * self.elements * (ELEMENT_WORDS + 2 * self.nets + 1) + stack + line_ends
+    }
+
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+        let code = Code::declare(emit);
+        let chip = self.allocate(emit, random);
+        let temperatures_left = chip.stack.at(1);
+        emit.block(code.enter)?;
+        emit.store(temperatures_left, self.temperatures);
+        let mut other = self.element(chip, random.below(self.elements));
+        let mut temperature = self.start;
+        let mut left = self.temperatures;
+        while left > 0 {
+            emit.block(code.temperature)?;
+            for _ in 0..self.swaps {
+                let one = other;
+                emit.block(code.turn)?;
+                while other == one {
+                    emit.block(code.draw)?;
+                    other = self.element(chip, random.below(self.elements));
+                }
+                self.swap(emit, &code, chip, [one, other], temperature, random)?;
+            }
+            emit.block(code.cool)?;
+            left = emit.update(temperatures_left, |left| left - 1);
+            temperature = (temperature / COOLING).max(f64::MIN_POSITIVE);
+        }
+        Ok(self.total(emit, chip))
+    }
+}
+
+#[cfg(test)]
+mod tests;
