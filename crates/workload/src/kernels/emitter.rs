@@ -180,6 +180,11 @@ impl Emitter {
         result
     }
 
+    /// Does `work`, the program's first phase, recorded or not.
+    pub fn recorded_if<R>(&mut self, recorded: bool, work: impl FnOnce(&mut Emitter) -> R) -> R {
+        if recorded { work(self) } else { self.silently(work) }
+    }
+
     /// Tells that the program has ended, and sends what is left.
     ///
     /// # Errors

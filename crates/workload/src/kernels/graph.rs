@@ -87,11 +87,7 @@ impl Shape {
     /// [`Stopped`] if nobody listens any more.
     pub fn build(&self, emit: &mut Emitter, code: &BuildCode, random: &mut Random) -> Result<Graph, Stopped> {
         let graph = self.allocate(emit, random);
-        if self.record_build {
-            self.fill(emit, code, graph)?;
-        } else {
-            emit.silently(|emit| self.fill(emit, code, graph))?;
-        }
+        emit.recorded_if(self.record_build, |emit| self.fill(emit, code, graph))?;
         Ok(graph)
     }
 

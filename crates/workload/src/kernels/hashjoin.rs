@@ -34,6 +34,12 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "256 MB",
             summary: "the relation that is looked up",
         },
+        Parameter {
+            name: "record",
+            kind: Kind::Choice(&["probe", "all"]),
+            default: "all",
+            summary: "whether the stream begins with the first probe or with building the table",
+        },
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(HashJoin::new(settings)),
@@ -43,6 +49,7 @@ struct HashJoin {
     build_rows: u64,
     probe_rows: u64,
     hash_bits: u32,
+    record_build: bool,
 }
 
 struct Code {
@@ -68,7 +75,8 @@ impl HashJoin {
     fn new(settings: &Settings) -> HashJoin {
         let build_rows = settings.number("build") / TUPLE_BYTES;
         let hash_bits = build_rows.next_power_of_two().ilog2().max(1);
-        HashJoin { build_rows, probe_rows: settings.number("probe") / TUPLE_BYTES, hash_bits }
+        let probe_rows = settings.number("probe") / TUPLE_BYTES;
+        HashJoin { build_rows, probe_rows, hash_bits, record_build: settings.word("record") == "all" }
     }
 
     fn bucket(&self, key: u32) -> u64 {
@@ -173,7 +181,7 @@ impl Program for HashJoin {
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
         let code = declare(emit);
         let tables = self.tables(emit, random);
-        self.build(emit, &code, &tables)?;
+        emit.recorded_if(self.record_build, |emit| self.build(emit, &code, &tables))?;
         self.probe(emit, &code, &tables)
     }
 }
@@ -195,7 +203,16 @@ mod tests {
             sum += u64::from(build[&key]) + u64::from(payload);
         }
         assert_eq!(build.len(), 1000);
-        assert_eq!(run(&INFO, &[("build", "8000"), ("probe", "32000")], 21).answer, sum);
+        for record in ["all", "probe"] {
+            let given = [("build", "8000"), ("probe", "32000"), ("record", record)];
+            assert_eq!(run(&INFO, &given, 21).answer, sum, "record {record}");
+        }
+    }
+
+    #[test]
+    fn a_recording_of_the_probes_stores_nothing() {
+        let stores = |record| run(&INFO, &[("build", "8000"), ("probe", "8000"), ("record", record)], 21).stores;
+        assert_eq!((stores("probe"), stores("all")), (0, 2 * 1000));
     }
 
     #[test]
