@@ -6,7 +6,7 @@ use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
 use protection::metadata::{CacheCounters, CopyCounters};
-use protection::scheme::Scheme;
+use protection::scheme::{Scheme, SchemeCounters};
 use protection::ways::{TimedCounters, TimedMemory};
 use std::rc::Rc;
 use units::LINE_BYTES;
@@ -20,6 +20,8 @@ pub struct Counts {
     pub llc: LlcCounters,
     /// What protection did.
     pub protection: TimedCounters,
+    /// What protection counted wherever it was done.
+    pub scheme: SchemeCounters,
     /// The cache of counters.
     pub counter_cache: CacheCounters,
     /// The cache of tags.
@@ -72,6 +74,7 @@ impl Meters {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
             protection: self.memory.counters(),
+            scheme: self.scheme.counted(),
             counter_cache,
             tag_cache,
             node_cache,

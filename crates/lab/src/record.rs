@@ -7,6 +7,7 @@ use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::metadata::{CacheCounters, CopyCounters};
+use protection::scheme::CountersFound;
 use protection::verbs::Fault;
 use protection::ways::{TimedCounters, WindowCounters};
 use serde::Serialize;
@@ -156,6 +157,8 @@ pub struct Record {
     pub protection: TimedCounters,
     /// The counter, tag and node caches.
     pub metadata_caches: [CacheCounters; 3],
+    /// Where the counters of data that came from memory were found, where there are counters.
+    pub counters_found: Option<CountersFound>,
     /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
     pub counters_in_llc: Option<CacheCounters>,
     /// Copies of counters in L2s, where those begin reads.

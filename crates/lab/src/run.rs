@@ -231,7 +231,7 @@ impl<S: Source + 'static> Bench<S> {
             return Err(RunError::Nothing(workload.program.join(" ")));
         }
         let instructions = self.counted(options, before, feed.instructions)?;
-        let Meters { chip, memory, .. } = &self.meters;
+        let Meters { chip, memory, scheme, .. } = &self.meters;
         let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =
             self.figures(&feed, before, &workload)?;
         let configuration = Configuration {
@@ -260,6 +260,7 @@ impl<S: Source + 'static> Bench<S> {
             cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
             llc: counts.llc,
             protection: counts.protection,
+            counters_found: scheme.has_counters().then_some(counts.scheme.counters_found),
             counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
             unverified_window: (options.design.parts.release == Release::Speculative)
                 .then(|| UnverifiedWindow::of(&counts.protection.ahead, memory.longest_window())),

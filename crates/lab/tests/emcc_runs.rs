@@ -73,6 +73,34 @@ fn a_line_that_the_chip_has_costs_an_l2_no_aes() {
     assert!(record.protection.aes_blocks_in_l2 <= 5 * record.llc.misses);
 }
 
+/// Where the counters of the lines from memory were found, and how many lines came.
+fn found(design: &str) -> ([u64; 4], Record) {
+    let record = four(machine(), design);
+    let found = record.counters_found.unwrap();
+    ([found.in_l2, found.at_controller, found.in_last_level, found.in_memory], record)
+}
+
+#[test]
+fn each_line_from_memory_tells_once_where_its_counters_were_found() {
+    for (design, places) in [
+        ("emcc", [true; 4]),
+        ("morphable-llc", [false, true, true, true]),
+        ("morphable-ecc", [false, true, false, true]),
+    ] {
+        let (found, record) = found(design);
+        assert_eq!(found.iter().sum::<u64>(), record.checks.lines.lines_checked, "{design}: {found:?}");
+        assert_eq!(found.map(|lines| lines > 0), places, "{design}: {found:?}");
+    }
+    assert_eq!(four(machine(), "none").counters_found, None);
+}
+
+#[test]
+fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
+    let ([in_l2, _, in_last_level, _], record) = found("emcc");
+    let released = record.protection.released_in_l2;
+    assert!(released > 0 && released <= in_l2 + in_last_level, "{released} of {in_l2} and {in_last_level}");
+}
+
 #[test]
 fn a_run_repeats_event_by_event() {
     assert_eq!(four(machine(), "emcc").event_hash, four(machine(), "emcc").event_hash);

@@ -27,7 +27,7 @@ use crate::planted::{Bug, Planted};
 use crate::scheme::{Release, Scheme};
 use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use strum::VariantArray;
 
 /// How versions are counted.
@@ -229,6 +229,7 @@ impl Parts {
             tree,
             layout,
             chip: RefCell::new(chip),
+            counted: Cell::default(),
             counters_in_llc: caches.counters_in_llc,
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),

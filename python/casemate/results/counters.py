@@ -58,6 +58,20 @@ class MetadataCache(Hits):
     """Dirty lines written to memory."""
 
 
+class CountersFound(Result):
+    """Reads of data that came from memory, by where their counters were found: all lines released, of a design with
+    counters."""
+
+    in_l2: int
+    """In the L2 that asked for the line."""
+    at_controller: int
+    """In the controller's cache, or on their way out of it."""
+    in_last_level: int
+    """In the last-level cache."""
+    in_memory: int
+    """In memory, or on their way from there for somebody else."""
+
+
 class CounterCopies(Result):
     """What the L2s of all cores have seen of copies of counters."""
 

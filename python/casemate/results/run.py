@@ -9,6 +9,7 @@ from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
 from casemate.results.counters import (
     CounterCopies,
+    CountersFound,
     Dram,
     Feed,
     Footprint,
@@ -116,6 +117,8 @@ class Record(Result):
     """What protection did."""
     metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache]
     """The caches of counters, tags and tree nodes."""
+    counters_found: CountersFound | None
+    """Where the counters of data that came from memory were found, where there are counters."""
     counters_in_llc: MetadataCache | None
     """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
     counters_in_l2: CounterCopies | None

@@ -42,7 +42,12 @@ impl Scheme {
         };
         let counters = async {
             match self.counter_slot(line) {
-                Some(slot) => self.metadata_for(verbs, slot, Role::Counter, Sought::Nowhere, begin).await,
+                Some(slot) => {
+                    let found = self.metadata_for(verbs, slot, Role::Counter, Sought::Nowhere, begin).await;
+                    let (counters, place) = found?;
+                    self.count(|counted| counted.counters_found.count(place));
+                    Ok(counters)
+                }
                 None => {
                     seen_counters.set(Some(ZERO_LINE));
                     Ok(ZERO_LINE)

@@ -11,6 +11,7 @@
 //! with the request. What begins here is the work for one line: the controller's part of it is in [`read`](super::read).
 
 use super::Scheme;
+use super::counted::Place;
 use super::read::Arrived;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
@@ -26,8 +27,8 @@ const MASK_BLOCKS: u32 = 1;
 /// What an L2 can do for a line that it misses.
 #[derive(Clone, Copy)]
 pub(super) enum Found {
-    /// It has the counters, and pads.
-    Counters(Line),
+    /// It has the counters, from there, and pads.
+    Counters(Line, Place),
     /// Neither it nor the last-level cache has them, which the controller knows by now.
     Nothing,
     /// Its AES units are busy: the request says that the controller is to do it all.
@@ -130,14 +131,14 @@ impl Scheme {
             begun.found.set(Some(Found::LeftToController));
         }
         let hit_is_over = verbs.outwait_hit(begun.core, data);
-        let Some(counters) = self.copy_of_counters(verbs, begun).await else {
+        let Some((counters, place)) = self.copy_of_counters(verbs, begun).await else {
             begun.found.set(begun.found.get().or(Some(Found::Nothing)));
             return;
         };
         if left {
             return;
         }
-        begun.found.set(Some(Found::Counters(counters)));
+        begun.found.set(Some(Found::Counters(counters, place)));
         hit_is_over.await;
         if !begun.needless.get() {
             verbs.pad_in_private(begun.core, blocks).await;
@@ -145,13 +146,13 @@ impl Scheme {
         }
     }
 
-    /// The counters from the L2 or else from the last-level cache, of which the L2 then gets a copy.
-    async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> Option<Line> {
+    /// The counters from the L2 or else from the last-level cache, of which the L2 then gets a copy, and which it was.
+    async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> Option<(Line, Place)> {
         let Begun { core, slot, .. } = *begun;
         verbs.look_up_private(Role::Counter).await;
         let copy = self.on_chip(|chip| chip.copies.as_mut().and_then(|copies| copies.look_up(core, slot)));
-        if copy.is_some() {
-            return copy;
+        if let Some(counters) = copy {
+            return Some((counters, Place::L2));
         }
         verbs.travel(Leg::Request(core, slot)).await;
         let Some(counters) = self.on_chip(|chip| chip.shared(slot)) else {
@@ -160,7 +161,7 @@ impl Scheme {
         };
         verbs.travel(Leg::Answer(core, slot)).await;
         self.enter_copy(begun, &counters);
-        Some(counters)
+        Some((counters, Place::LastLevel))
     }
 
     /// The controller answers the L2's request for counters that were not on their way.

@@ -18,6 +18,7 @@
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod ahead;
+mod counted;
 mod eager;
 mod forest;
 mod grouped;
@@ -28,6 +29,8 @@ mod recover;
 mod renew;
 mod update;
 mod walk;
+
+pub use counted::{CountersFound, SchemeCounters};
 
 use crate::cipher::Cipher;
 use crate::counter::{Age, Counter, Counters};
@@ -43,7 +46,7 @@ use grouped::{Others, Version};
 use serde::{Deserialize, Serialize};
 use sim::join;
 use sim::lock::Mode;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::ready;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -74,6 +77,7 @@ pub struct Scheme {
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
+    pub(crate) counted: Cell<SchemeCounters>,
     /// Whether lines of counters go on to the last-level cache.
     pub(crate) counters_in_llc: bool,
     /// The chip's random numbers, for counters that are drawn.
@@ -86,6 +90,11 @@ impl Scheme {
     /// Where everything lies.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Whether data has counters.
+    pub fn has_counters(&self) -> bool {
+        self.counters.exist()
     }
 
     /// Hits and misses of the counter, tag and node caches.
@@ -101,6 +110,11 @@ impl Scheme {
     /// What L2s have seen of copies of counters; nothing if they have none.
     pub fn copy_counters(&self) -> Option<CopyCounters> {
         self.chip.borrow().copies.as_ref().map(|copies| copies.seen)
+    }
+
+    /// What the text has counted.
+    pub fn counted(&self) -> SchemeCounters {
+        self.counted.get()
     }
 
     /// Names the machine's last-level cache, before the first access. It may tell of lines that it displaced between any
@@ -267,6 +281,12 @@ impl Scheme {
             return None;
         }
         Some(verbs.lock(LockName::Group(self.counters.group(line)), mode).await)
+    }
+
+    fn count(&self, change: impl FnOnce(&mut SchemeCounters)) {
+        let mut counted = self.counted.get();
+        change(&mut counted);
+        self.counted.set(counted);
     }
 
     /// Looks at or changes the state on the chip, between two verbs.

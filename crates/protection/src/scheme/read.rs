@@ -1,6 +1,7 @@
 //! A line on its way to the chip: what is fetched for it, how it is checked and opened, and how it gets into memory when
 //! the machine boots.
 
+use super::counted::Place;
 use super::eager::{Begun, Found};
 use super::grouped::{Fetched, Others};
 use super::walk::Sought;
@@ -31,6 +32,8 @@ pub(super) struct Arrived {
 /// The line of counters that counts for a line, and who goes on with it.
 struct Versions<'a, P> {
     counters: Line,
+    /// Where they were found, if there are counters.
+    found: Option<Place>,
     /// The controller's pad, under way.
     pad: Option<P>,
     /// The L2's read, if that pads.
@@ -64,7 +67,7 @@ impl Scheme {
         let begun = begun.filter(|begun| !begun.is_void());
         let (stored, versions, (tag, others)) =
             join!(self.ciphertext(verbs, line), self.versions(verbs, line, begun, confirmed), self.beside(verbs, line));
-        let (Versions { counters, pad, in_private }, tag) = (versions?, tag?);
+        let (Versions { counters, found, pad, in_private }, tag) = (versions?, tag?);
         let arrived = Arrived {
             line,
             counter: self.version(&counters, line),
@@ -72,11 +75,12 @@ impl Scheme {
             tag: self.tag_with(&stored, tag),
             others: self.others_under(&counters, &others),
         };
-        if let Some(begun) = in_private {
-            return self.open_in_private(verbs, &arrived, begun).await;
+        match in_private {
+            Some(begun) => self.open_in_private(verbs, &arrived, begun).await?,
+            None => verbs.release(line, self.check_and_open(verbs, &arrived, pad).await?),
         }
-        let opened = self.check_and_open(verbs, &arrived, pad).await;
-        opened.map(|plaintext| verbs.release(line, plaintext))
+        self.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
+        Ok(())
     }
 
     /// Reads a line that has neither a counter nor a tag: nothing else is waited for.
@@ -157,7 +161,7 @@ impl Scheme {
         begun: Option<&'a Begun>,
         confirmed: C,
     ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V, C>>, Fault> {
-        let nothing = Versions { counters: ZERO_LINE, pad: None, in_private: None };
+        let nothing = Versions { counters: ZERO_LINE, found: None, pad: None, in_private: None };
         let Some(slot) = self.counter_slot(line) else {
             confirmed.await;
             return Ok(nothing);
@@ -168,7 +172,9 @@ impl Scheme {
                 Sought::Nowhere
             }
             Some(begun) => match join!(begun.found(), verbs.look_up(Role::Counter), confirmed).0 {
-                Found::Counters(counters) => return Ok(Versions { counters, in_private: Some(begun), ..nothing }),
+                Found::Counters(counters, place) => {
+                    return Ok(Versions { counters, found: Some(place), in_private: Some(begun), ..nothing });
+                }
                 Found::Nothing => Sought::Everywhere,
                 Found::LeftToController => Sought::InItsCache,
             },
@@ -186,8 +192,8 @@ impl Scheme {
     ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V>>, Fault> {
         let pad = Cell::new(None);
         let begin = |_: &Line| pad.set(self.pad_ahead(verbs));
-        let counters = self.metadata_for(verbs, slot, Role::Counter, sought, begin).await?;
-        Ok(Versions { counters, pad: pad.take(), in_private: None })
+        let (counters, place) = self.metadata_for(verbs, slot, Role::Counter, sought, begin).await?;
+        Ok(Versions { counters, found: Some(place), pad: pad.take(), in_private: None })
     }
 
     /// Begins the pad of a line, if the mode works ahead of the ciphertext.

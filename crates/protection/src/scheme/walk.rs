@@ -8,6 +8,7 @@
 //! back is in `update`.
 
 use super::Scheme;
+use super::counted::Place;
 use crate::planted::Bug;
 use crate::tree::{Node, Parent, Voucher};
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
@@ -38,11 +39,13 @@ struct Missing<G> {
 impl Scheme {
     /// The content of a line of metadata, on the chip and verified.
     pub(super) async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        self.metadata_for(verbs, slot, role, Sought::Nowhere, |_| ()).await
+        let found = self.metadata_for(verbs, slot, role, Sought::Nowhere, |_| ()).await;
+        found.map(|(content, _)| content)
     }
 
     /// As [`Scheme::metadata`], and calls `start` as soon as the content is there: on the chip, or come from memory and
-    /// still being verified. What it starts must not be used before this returns, and not at all if it fails.
+    /// still being verified. What it starts must not be used before this returns, and not at all if it fails. With the
+    /// content goes where it was found at first.
     pub(super) async fn metadata_for<V: Verbs>(
         &self,
         verbs: &V,
@@ -50,14 +53,13 @@ impl Scheme {
         role: Role,
         sought: Sought,
         start: impl Fn(&Line),
-    ) -> Result<Line, Fault> {
-        let mut sought = sought;
+    ) -> Result<(Line, Place), Fault> {
+        let found = self.bring_sought(verbs, slot, role, sought, &start).await?;
         loop {
-            self.bring_sought(verbs, slot, role, sought, &start).await?;
-            sought = Sought::Nowhere;
             if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
-                return Ok(content);
+                return Ok((content, found));
             }
+            self.bring_sought(verbs, slot, role, Sought::Nowhere, &start).await?;
         }
     }
 
@@ -79,11 +81,11 @@ impl Scheme {
 
     /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already.
     pub(super) async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<(), Fault> {
-        self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await
+        self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await.map(|_| ())
     }
 
     /// As [`Scheme::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come from
-    /// memory.
+    /// memory, and tells where it was.
     async fn bring_sought<V: Verbs>(
         &self,
         verbs: &V,
@@ -91,21 +93,21 @@ impl Scheme {
         role: Role,
         sought: Sought,
         start: impl Fn(&Line),
-    ) -> Result<(), Fault> {
+    ) -> Result<Place, Fault> {
         if sought == Sought::Nowhere {
             verbs.look_up(role).await;
         }
-        let mut here = self.on_chip(|chip| chip.present(role, slot));
-        if !here && role == Role::Counter && self.counters_in_llc && sought != Sought::Everywhere {
+        let mut found = self.on_chip(|chip| chip.present(role, slot)).then_some(Place::Controller);
+        if found.is_none() && role == Role::Counter && self.counters_in_llc && sought != Sought::Everywhere {
             verbs.look_up_last_level(slot).await;
-            here = self.on_chip(|chip| chip.recall(slot));
+            found = self.on_chip(|chip| chip.recall(slot)).then_some(Place::LastLevel);
         }
-        if here {
+        if let Some(place) = found {
             self.start_on_chip(slot, role, start);
-            return Ok(());
+            return Ok(place);
         }
         // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
-        Box::pin(self.walk(verbs, (slot, role), start)).await
+        Box::pin(self.walk(verbs, (slot, role), start)).await.map(|()| Place::Memory)
     }
 
     /// Calls `start` if a line is on the chip.

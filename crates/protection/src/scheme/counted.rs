@@ -1,0 +1,49 @@
+//! What the text counts of its own work, wherever that is done.
+
+use derive_more::{AddAssign, Sub};
+use serde::Serialize;
+
+/// Where the counters of a line that came from memory were found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// In the L2 that asked for the line.
+    L2,
+    /// In the controller's cache, or on their way out of it.
+    Controller,
+    /// In the last-level cache.
+    LastLevel,
+    /// In memory, or on their way from there for somebody else.
+    Memory,
+}
+
+/// Reads of data that came from memory, by where their counters were found (EMCC, MICRO 2022, figures 6 and 7). Together
+/// they are all lines released, of a design with counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct CountersFound {
+    /// In the L2 that asked for the line.
+    pub in_l2: u64,
+    /// In the controller's cache, or on their way out of it.
+    pub at_controller: u64,
+    /// In the last-level cache.
+    pub in_last_level: u64,
+    /// In memory, or on their way from there for somebody else.
+    pub in_memory: u64,
+}
+
+impl CountersFound {
+    pub(super) fn count(&mut self, place: Place) {
+        match place {
+            Place::L2 => self.in_l2 += 1,
+            Place::Controller => self.at_controller += 1,
+            Place::LastLevel => self.in_last_level += 1,
+            Place::Memory => self.in_memory += 1,
+        }
+    }
+}
+
+/// What the text has counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct SchemeCounters {
+    /// Where the counters of lines from memory were found.
+    pub counters_found: CountersFound,
+}
