@@ -95,6 +95,18 @@ fn each_line_from_memory_tells_once_where_its_counters_were_found() {
 }
 
 #[test]
+fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cache() {
+    let (_, eager) = found("emcc");
+    let copies = eager.counters_in_l2.unwrap();
+    let asked = eager.counters_found.unwrap().looked_up_in_last_level;
+    assert!(asked >= copies.misses && asked < eager.node.l2.misses, "{asked}, {copies:?}");
+    assert!(copies.useless > 0 && copies.useless < copies.misses, "{copies:?}");
+    // Whoever asks one after the other asks for what the controller does not have.
+    let ([_, _, in_last_level, in_memory], serial) = found("morphable-llc");
+    assert_eq!(serial.counters_found.unwrap().looked_up_in_last_level, in_last_level + in_memory);
+}
+
+#[test]
 fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
     let ([in_l2, _, in_last_level, _], record) = found("emcc");
     let released = record.protection.released_in_l2;

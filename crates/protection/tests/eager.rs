@@ -55,6 +55,15 @@ impl Bench {
         (outcome, self.verbs.take_operations())
     }
 
+    /// A core's read of a line that is found on the chip.
+    fn find(&self, core: usize, line: u64) {
+        run_now(self.scheme.read_from(&self.verbs, LineAddr(line), core, ready(false), ready(())));
+    }
+
+    fn useless(&self) -> u64 {
+        self.scheme.copy_counters().unwrap().useless
+    }
+
     fn invalidated(&self) -> u64 {
         self.scheme.copy_counters().unwrap().invalidated
     }
@@ -103,6 +112,47 @@ fn an_l2_without_a_copy_asks_the_last_level_cache_and_keeps_what_it_answers() {
     let (bytes, operations) = bench.read(2, 5);
     assert_eq!(bytes, Ok(content(1)));
     assert!(!asks(&operations) && in_l2(&operations));
+}
+
+#[test]
+fn a_copy_that_no_read_from_memory_used_was_asked_for_in_vain() {
+    let bench = Bench::new();
+    for (used, useless) in [(false, 1), (true, 1)] {
+        bench.write(5, 1);
+        bench.scheme.hand_on_counters(LineAddr(5));
+        bench.find(0, 5);
+        if used {
+            assert_eq!(bench.read(0, 5).0, Ok(content(1)));
+        }
+        assert_eq!(bench.useless(), 1 - u64::from(!used), "it is still there");
+        bench.write(7, 2);
+        assert_eq!(bench.useless(), useless);
+    }
+}
+
+#[test]
+fn a_copy_that_makes_room_unused_was_asked_for_in_vain() {
+    let bench = Bench::new();
+    let each = bench.scheme.lines_per_counter_line().unwrap();
+    for line in (0..10).map(|group| group * each) {
+        bench.write(line, 1);
+        bench.scheme.hand_on_counters(LineAddr(line));
+        bench.find(0, line);
+    }
+    // An L2 keeps four copies here, which may yet be used.
+    assert_eq!((bench.scheme.copy_counters().unwrap().entered, bench.useless()), (10, 6));
+}
+
+#[test]
+fn asking_for_what_the_last_level_lacks_is_in_vain_if_the_data_is_on_the_chip() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    assert_eq!(bench.read(0, 5).0, Ok(content(1)));
+    assert_eq!(bench.useless(), 0, "whoever reads from memory needs them");
+    bench.find(1, 5);
+    assert_eq!(bench.useless(), 1);
+    let found = bench.scheme.counted().counters_found;
+    assert_eq!((found.looked_up_in_last_level, found.at_controller), (2, 1));
 }
 
 #[test]
@@ -164,7 +214,7 @@ fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
 fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
     // 32 KB: 512 lines.
     let mut copies = Copies::new(Geometry { sets: 64, ways: 8 });
-    (0..5_000).for_each(|slot| copies.enter(1, Slot(slot), &content(1)));
+    (0..5_000).for_each(|slot| copies.enter(1, Slot(slot), &content(1), true));
     let held = (0..5_000).filter(|slot| copies.look_up(1, Slot(*slot)).is_some()).count();
     assert_eq!(held, 512);
     assert!(copies.look_up(0, Slot(4_999)).is_none(), "another core's L2 has none of them");

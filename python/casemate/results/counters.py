@@ -59,8 +59,8 @@ class MetadataCache(Hits):
 
 
 class CountersFound(Result):
-    """Reads of data that came from memory, by where their counters were found: all lines released, of a design with
-    counters."""
+    """Reads of data that came from memory, by where their counters were found: the four places are all lines
+    released, of a design with counters."""
 
     in_l2: int
     """In the L2 that asked for the line."""
@@ -70,6 +70,9 @@ class CountersFound(Result):
     """In the last-level cache."""
     in_memory: int
     """In memory, or on their way from there for somebody else."""
+    looked_up_in_last_level: int
+    """How often the last-level cache was looked up for counters of reads of data, by L2s or by the controller: by L2s
+    also for data that they then found on the chip."""
 
 
 class CounterCopies(Result):
@@ -85,6 +88,9 @@ class CounterCopies(Result):
     """Copies that entered."""
     invalidated: int
     """Copies dropped because the line of counters changed."""
+    useless: int
+    """Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was
+    used for no read from memory before it left the L2. Copies still there are not counted."""
 
 
 class LostCycles(Result):

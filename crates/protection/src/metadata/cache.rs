@@ -27,6 +27,8 @@ pub struct Held {
     pub role: Role,
     /// What it holds.
     pub content: Line,
+    /// Requests for it that have served nobody yet; told of copies in L2s alone.
+    pub unused: u64,
 }
 
 /// A line that lost its place in a cache.
@@ -49,7 +51,7 @@ impl MetadataCache {
     /// An empty one.
     pub fn new(geometry: Geometry) -> MetadataCache {
         let tags = TagArray::new(geometry.sets, geometry.ways);
-        let held = vec![Held { role: Role::Data, content: ZERO_LINE }; tags.slots()].into();
+        let held = vec![Held { role: Role::Data, content: ZERO_LINE, unused: 0 }; tags.slots()].into();
         MetadataCache { tags, held }
     }
 
@@ -65,10 +67,16 @@ impl MetadataCache {
         Some(&mut self.held[place.index()].content)
     }
 
+    /// Requests for a line that have served nobody yet, if it is there; looking is no use of it.
+    pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
+        let place = self.tags.probe(slot.0)?;
+        Some(&mut self.held[place.index()].unused)
+    }
+
     /// Enters a line; returns the one that had to leave for it.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
         let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let held = std::mem::replace(&mut self.held[place.index()], Held { role, content: *content });
+        let held = std::mem::replace(&mut self.held[place.index()], Held { role, content: *content, unused: 0 });
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 

@@ -31,6 +31,9 @@ pub struct CopyCounters {
     pub entered: u64,
     /// Copies dropped because the line changed.
     pub invalidated: u64,
+    /// Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was used
+    /// for no read from memory before it left the L2 (the paper's figures 11 and 24). Copies still there are not counted.
+    pub useless: u64,
 }
 
 /// The copies in all L2s.
@@ -70,17 +73,31 @@ impl Copies {
         found
     }
 
-    /// A copy enters the L2 of a core.
-    pub fn enter(&mut self, core: usize, slot: Slot, content: &Line) {
+    /// A copy enters the L2 of a core, for a read of which it is known already that it is from memory, or not.
+    pub fn enter(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) {
+        let copies = self.of(core);
         // Two reads with the same counters may have asked for them.
-        if self.of(core).get(slot).is_none() {
+        if copies.get(slot).is_none() {
+            let evicted = copies.insert(Role::Counter, slot, content, false);
             self.seen.entered += 1;
-            self.of(core).insert(Role::Counter, slot, content, false);
+            self.seen.useless += evicted.map_or(0, |evicted| evicted.held.unused);
+        }
+        if let Some(unused) = self.of(core).unused(slot) {
+            *unused = if from_memory { 0 } else { *unused + 1 };
+        }
+    }
+
+    /// A read by a core is from memory: if there is a copy of its counters, that is of use.
+    pub fn serve(&mut self, core: usize, slot: Slot) {
+        if let Some(unused) = self.of(core).unused(slot) {
+            *unused = 0;
         }
     }
 
     /// The line has changed: its copies go.
     pub fn drop_all(&mut self, slot: Slot) {
+        self.seen.useless +=
+            self.held.iter_mut().filter_map(|copies| copies.unused(slot)).map(|unused| *unused).sum::<u64>();
         self.seen.invalidated += self.held.iter_mut().filter_map(|copies| copies.take(slot)).count() as u64;
         self.begun.iter().filter(|(begun, _)| *begun == slot).for_each(|(_, changed)| changed.set(true));
     }

@@ -43,7 +43,7 @@ impl Scheme {
         let counters = async {
             match self.counter_slot(line) {
                 Some(slot) => {
-                    let found = self.metadata_for(verbs, slot, Role::Counter, Sought::Nowhere, begin).await;
+                    let found = self.counters_for(verbs, slot, Sought::Nowhere, begin).await;
                     let (counters, place) = found?;
                     self.count(|counted| counted.counters_found.count(place));
                     Ok(counters)

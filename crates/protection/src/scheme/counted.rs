@@ -16,8 +16,8 @@ pub(super) enum Place {
     Memory,
 }
 
-/// Reads of data that came from memory, by where their counters were found (EMCC, MICRO 2022, figures 6 and 7). Together
-/// they are all lines released, of a design with counters.
+/// Reads of data that came from memory, by where their counters were found (EMCC, MICRO 2022, figures 6 and 7). The four
+/// places together are all lines released, of a design with counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CountersFound {
     /// In the L2 that asked for the line.
@@ -28,6 +28,9 @@ pub struct CountersFound {
     pub in_last_level: u64,
     /// In memory, or on their way from there for somebody else.
     pub in_memory: u64,
+    /// How often the last-level cache was looked up for counters of reads of data, by L2s or by the controller (figure 12):
+    /// by L2s also for data that they then found on the chip.
+    pub looked_up_in_last_level: u64,
 }
 
 impl CountersFound {

@@ -13,6 +13,7 @@
 use super::Scheme;
 use super::counted::Place;
 use super::read::Arrived;
+use crate::metadata::Copies;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
 use std::cell::Cell;
@@ -41,8 +42,10 @@ pub(super) struct Begun {
     slot: Slot,
     found: Cell<Option<Found>>,
     padded: Cell<bool>,
-    /// The line came from the chip: there is nothing to decrypt.
-    needless: Cell<bool>,
+    /// Whether the line comes from memory, as soon as that is known: if not, there is nothing to decrypt.
+    from_memory: Cell<Option<bool>>,
+    /// The L2 asked the last-level cache for the counters, and no copy of them came of it.
+    asked_in_vain: Cell<bool>,
     /// Whether the line of counters has changed since the read began.
     changed: Rc<Cell<bool>>,
 }
@@ -56,6 +59,11 @@ impl Begun {
     /// Whether what the L2 has found is no longer so.
     pub fn is_void(&self) -> bool {
         self.changed.get()
+    }
+
+    /// Whether the line is known to come from memory.
+    fn is_from_memory(&self) -> bool {
+        self.from_memory.get() == Some(true)
     }
 
     async fn padded(&self) {
@@ -95,9 +103,9 @@ impl Scheme {
     ) {
         let asker = Scheme::tenant(line);
         let started = self.counter_slot(line).and_then(|slot| {
-            let changed = self.on_chip(|chip| chip.copies.as_mut().map(|copies| copies.begin(slot)))?;
-            let (found, padded, needless) = Default::default();
-            Some(Begun { core, slot, found, padded, needless, changed })
+            let changed = self.on_copies(|copies| copies.begin(slot))?;
+            let (found, padded, from_memory, asked_in_vain) = Default::default();
+            Some(Begun { core, slot, found, padded, from_memory, asked_in_vain, changed })
         });
         let Some(begun) = &started else {
             if request.await {
@@ -107,17 +115,22 @@ impl Scheme {
             return;
         };
         let at_controller = async {
-            if request.await {
+            let from_memory = request.await;
+            begun.from_memory.set(Some(from_memory));
+            if from_memory {
+                self.on_copies(|copies| copies.serve(begun.core, begun.slot));
                 return self.try_read(verbs, line, asker, Some(begun), confirmed).await;
             }
-            begun.needless.set(true);
             Ok(())
         };
         let ((), outcome) = join!(self.begin_in_l2(verbs, line, begun), at_controller);
-        if outcome.is_ok() && matches!(begun.found.get(), Some(Found::Nothing)) && !begun.needless.get() {
+        if outcome.is_ok() && matches!(begun.found.get(), Some(Found::Nothing)) && begun.is_from_memory() {
             self.send_copy(verbs, begun).await;
         }
-        self.on_chip(|chip| chip.copies.as_mut().map(|copies| copies.end(&begun.changed)));
+        self.on_copies(|copies| {
+            copies.end(&begun.changed);
+            copies.seen.useless += u64::from(begun.asked_in_vain.get() && !begun.is_from_memory());
+        });
         self.finish(verbs, outcome).await;
     }
 
@@ -140,7 +153,7 @@ impl Scheme {
         }
         begun.found.set(Some(Found::Counters(counters, place)));
         hit_is_over.await;
-        if !begun.needless.get() {
+        if begun.from_memory.get() != Some(false) {
             verbs.pad_in_private(begun.core, blocks).await;
             begun.padded.set(true);
         }
@@ -150,12 +163,14 @@ impl Scheme {
     async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> Option<(Line, Place)> {
         let Begun { core, slot, .. } = *begun;
         verbs.look_up_private(Role::Counter).await;
-        let copy = self.on_chip(|chip| chip.copies.as_mut().and_then(|copies| copies.look_up(core, slot)));
+        let copy = self.on_copies(|copies| copies.look_up(core, slot)).flatten();
         if let Some(counters) = copy {
             return Some((counters, Place::L2));
         }
         verbs.travel(Leg::Request(core, slot)).await;
+        self.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
         let Some(counters) = self.on_chip(|chip| chip.shared(slot)) else {
+            begun.asked_in_vain.set(true);
             verbs.travel(Leg::ToController).await;
             return None;
         };
@@ -174,11 +189,15 @@ impl Scheme {
 
     /// A copy arrives in an L2, unless the line has changed since it was asked for.
     fn enter_copy(&self, begun: &Begun, counters: &Line) {
-        self.on_chip(|chip| {
-            if let Some(copies) = chip.copies.as_mut().filter(|_| !begun.is_void()) {
-                copies.enter(begun.core, begun.slot, counters);
-            }
-        });
+        begun.asked_in_vain.set(begun.is_void());
+        if !begun.is_void() {
+            self.on_copies(|copies| copies.enter(begun.core, begun.slot, counters, begun.is_from_memory()));
+        }
+    }
+
+    /// Looks at or changes the copies in L2s, if those begin reads.
+    fn on_copies<R>(&self, access: impl FnOnce(&mut Copies) -> R) -> Option<R> {
+        self.on_chip(|chip| chip.copies.as_mut().map(access))
     }
 
     /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2

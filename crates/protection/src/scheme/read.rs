@@ -192,8 +192,22 @@ impl Scheme {
     ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V>>, Fault> {
         let pad = Cell::new(None);
         let begin = |_: &Line| pad.set(self.pad_ahead(verbs));
-        let (counters, place) = self.metadata_for(verbs, slot, Role::Counter, sought, begin).await?;
+        let (counters, place) = self.counters_for(verbs, slot, sought, begin).await?;
         Ok(Versions { counters, found: Some(place), pad: pad.take(), in_private: None })
+    }
+
+    /// A line of counters for a read of data, and where it was found.
+    pub(super) async fn counters_for<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        sought: Sought,
+        start: impl Fn(&Line),
+    ) -> Result<(Line, Place), Fault> {
+        let found = self.metadata_for(verbs, slot, Role::Counter, sought, start).await?;
+        let looked_up = self.counters_in_llc && found.1 != Place::Controller && sought != Sought::Everywhere;
+        self.count(|counted| counted.counters_found.looked_up_in_last_level += u64::from(looked_up));
+        Ok(found)
     }
 
     /// Begins the pad of a line, if the mode works ahead of the ciphertext.
