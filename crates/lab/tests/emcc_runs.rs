@@ -107,6 +107,19 @@ fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cac
 }
 
 #[test]
+fn a_miss_of_l2_takes_longer_the_more_is_done_about_it_and_less_if_it_is_begun_there() {
+    let [none, eager, serial] = ["none", "emcc", "morphable-llc"].map(|design| {
+        let record = four(machine(), design);
+        let waited = record.node.l2_data_misses;
+        let each = |core: &machine::node::NodeCounters| core.l2_data_misses.lines;
+        assert_eq!(record.cores.iter().map(each).sum::<u64>(), waited.lines);
+        assert!(waited.lines > 10_000 && waited.lines <= record.node.l2.misses, "{waited:?}");
+        waited.cycles as f64 / waited.lines as f64
+    });
+    assert!(none < eager && eager < serial, "{none} {eager} {serial} cycles");
+}
+
+#[test]
 fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
     let ([in_l2, _, in_last_level, _], record) = found("emcc");
     let released = record.protection.released_in_l2;

@@ -51,6 +51,15 @@ class Cache(Hits):
     """What its prefetcher did; none of that is in the other counts."""
 
 
+class Misses(Result):
+    """The time that lines took to come into L2."""
+
+    lines: int
+    """Lines that came."""
+    cycles: int
+    """The sum of the times from L2's miss to the line's arrival there, in core cycles."""
+
+
 class MetadataCache(Hits):
     """Accesses to a metadata cache."""
 
@@ -139,6 +148,8 @@ class Node(Result):
     """The first-level data cache."""
     l2: Cache
     """The second-level cache."""
+    l2_data_misses: Misses
+    """Its misses by loads, stores and page-table walks: neither by instruction fetch, nor prefetches, nor upgrades."""
     itlb: Hits
     """The first-level instruction TLB."""
     dtlb: Hits

@@ -10,7 +10,7 @@ mod warm;
 
 use super::access::{Answer, Waiter};
 use super::config::{CacheConfig, NodeConfig};
-use super::counters::CacheCounters;
+use super::counters::{CacheCounters, MissCounters};
 use super::lines::{Half, LineSize};
 use super::lookups::LookUps;
 use super::mshr::Mshrs;
@@ -72,6 +72,7 @@ pub(super) struct Caches {
     pub(super) l1i_counters: CacheCounters,
     pub(super) l1d_counters: CacheCounters,
     pub(super) l2_counters: CacheCounters,
+    pub(super) l2_data_misses: MissCounters,
 }
 
 impl Caches {
@@ -111,6 +112,7 @@ impl Caches {
             l1i_counters: CacheCounters::default(),
             l1d_counters: CacheCounters::default(),
             l2_counters: CacheCounters::default(),
+            l2_data_misses: MissCounters::default(),
         }
     }
 
@@ -324,13 +326,18 @@ impl Caches {
             RequestKind::Upgrade => self.upgrades += 1,
             _ => self.l2_counters.misses += 1,
         }
-        self.send(line, vacancy.start, kind, out);
+        let sent = self.send(line, vacancy.start, kind, out);
+        if matches!(kind, RequestKind::Read | RequestKind::ReadForOwnership) {
+            self.outstanding[register].sent_for_data = Some(sent);
+        }
         Some(register)
     }
 
-    pub(super) fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) {
-        let at = self.clock.start_of(Cycles(cycle.max(self.latest_fill)));
-        out.push(Request { at, line, kind });
+    /// Sends a request out, and tells at which cycle.
+    pub(super) fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) -> u64 {
+        let cycle = cycle.max(self.latest_fill);
+        out.push(Request { at: self.clock.start_of(Cycles(cycle)), line, kind });
+        cycle
     }
 
     /// Lines asked for that have not arrived.

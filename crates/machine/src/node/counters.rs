@@ -48,6 +48,15 @@ impl PrefetchCounters {
     }
 }
 
+/// The time that lines took to come into L2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct MissCounters {
+    /// Lines that came.
+    pub lines: u64,
+    /// The sum of the times from L2's miss, with a register for it, to the line's arrival there, in core cycles.
+    pub cycles: u64,
+}
+
 /// Cycles by which the entry of instructions into the window was put off, each charged to the first cause that reached so far: in
 /// the order branch, serial, fetch, window, load queue, store queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
@@ -95,6 +104,8 @@ pub struct NodeCounters {
     pub l1d: CacheCounters,
     /// The second-level cache.
     pub l2: CacheCounters,
+    /// Its misses by loads, stores and page-table walks: not those by instruction fetch, nor prefetches, nor upgrades.
+    pub l2_data_misses: MissCounters,
     /// The first-level instruction TLB.
     pub itlb: HitCounters,
     /// The first-level data TLB.

@@ -24,6 +24,10 @@ impl Caches {
             panic!("line {line} was filled but not asked for");
         };
         let wanted = self.outstanding[register];
+        if let Some(sent) = wanted.sent_for_data {
+            self.l2_data_misses.lines += 1;
+            self.l2_data_misses.cycles += cycle - sent;
+        }
         let granted = self.granted(line, permission);
         for half in self.l2_lines.some_of(line, wanted.second) {
             let purpose = wanted.second_purpose(self.l2_lines.covered(half));

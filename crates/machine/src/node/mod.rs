@@ -61,7 +61,7 @@ pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PredictorConfig, TableLayout,
     TlbConfig, WALK_LEVELS_MAX, WalkerConfig,
 };
-pub use counters::{CacheCounters, HitCounters, LostCycles, NodeCounters, PrefetchCounters};
+pub use counters::{CacheCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PrefetchCounters};
 pub use prefetch::PrefetcherConfig;
 pub use sharing::Permission;
 pub use walk::PageTables;
@@ -306,6 +306,7 @@ impl Node {
             l1i: core.caches.l1i_counters,
             l1d: core.caches.l1d_counters,
             l2: core.caches.l2_counters,
+            l2_data_misses: core.caches.l2_data_misses,
             itlb,
             dtlb,
             stlb,

@@ -18,6 +18,8 @@ pub(super) struct Outstanding {
     /// What L2 wants of it (whatever a first-level cache does), and what of that is ahead of its use.
     pub(super) second: Halves,
     second_ahead: Halves,
+    /// The cycle at which it was asked for, if an access to data did.
+    pub(super) sent_for_data: Option<u64>,
     pub(super) waiters: List,
 }
 
@@ -40,6 +42,7 @@ impl Outstanding {
         code: Halves::NONE,
         second: Halves::NONE,
         second_ahead: Halves::NONE,
+        sent_for_data: None,
         waiters: List::EMPTY,
     };
 
