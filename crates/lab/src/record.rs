@@ -7,7 +7,7 @@ use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::metadata::{CacheCounters, CopyCounters};
-use protection::scheme::CountersFound;
+use protection::scheme::{CountersFound, Renewals};
 use protection::verbs::Fault;
 use protection::ways::{TimedCounters, WindowCounters};
 use serde::Serialize;
@@ -159,6 +159,8 @@ pub struct Record {
     pub metadata_caches: [CacheCounters; 3],
     /// Where the counters of data that came from memory were found, where there are counters.
     pub counters_found: Option<CountersFound>,
+    /// What followed overflows of counters, of data and in the tree.
+    pub renewals: Renewals,
     /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
     pub counters_in_llc: Option<CacheCounters>,
     /// Copies of counters in L2s, where those begin reads.

@@ -261,6 +261,7 @@ impl<S: Source + 'static> Bench<S> {
             llc: counts.llc,
             protection: counts.protection,
             counters_found: scheme.has_counters().then_some(counts.scheme.counters_found),
+            renewals: counts.scheme.renewals,
             counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
             unverified_window: (options.design.parts.release == Release::Speculative)
                 .then(|| UnverifiedWindow::of(&counts.protection.ahead, memory.longest_window())),

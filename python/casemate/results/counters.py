@@ -84,6 +84,20 @@ class CountersFound(Result):
     also for data that they then found on the chip."""
 
 
+class Renewals(Result):
+    """What followed overflows of counters. Each line or child is fetched once and stored once, which is in the traffic
+    as well; tags go through their cache, and are there alone."""
+
+    groups: int
+    """Overflows of counters of data."""
+    lines: int
+    """Lines of data encrypted again after these."""
+    nodes: int
+    """Overflows of counters in tree nodes."""
+    children: int
+    """Lines of metadata in memory that got new MACs after these."""
+
+
 class CounterCopies(Result):
     """What the L2s of all cores have seen of copies of counters."""
 

@@ -17,6 +17,7 @@ from casemate.results.counters import (
     MetadataCache,
     Node,
     ProtectionWork,
+    Renewals,
     UnverifiedWindow,
 )
 from casemate.results.origin import Origin
@@ -119,6 +120,8 @@ class Record(Result):
     """The caches of counters, tags and tree nodes."""
     counters_found: CountersFound | None
     """Where the counters of data that came from memory were found, where there are counters."""
+    renewals: Renewals
+    """What followed overflows of counters, of data and in the tree."""
     counters_in_llc: MetadataCache | None
     """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
     counters_in_l2: CounterCopies | None

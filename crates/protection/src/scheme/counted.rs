@@ -44,9 +44,25 @@ impl CountersFound {
     }
 }
 
+/// What followed overflows. Each line or child is fetched once and stored once, which is in the traffic as well; tags go
+/// through their cache, and are there alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct Renewals {
+    /// Overflows of counters of data.
+    pub groups: u64,
+    /// Lines of data encrypted again after these.
+    pub lines: u64,
+    /// Overflows of counters in tree nodes.
+    pub nodes: u64,
+    /// Lines of metadata in memory that got new MACs after these.
+    pub children: u64,
+}
+
 /// What the text has counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct SchemeCounters {
     /// Where the counters of lines from memory were found.
     pub counters_found: CountersFound,
+    /// What followed overflows.
+    pub renewals: Renewals,
 }

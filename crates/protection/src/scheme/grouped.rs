@@ -145,6 +145,7 @@ impl Scheme {
     ) -> Result<(), Fault> {
         let (Some(mac), Some(&first)) = (&self.mac, lines.first()) else { return Ok(()) };
         let slot = |line| self.layout.data_slot(line);
+        self.count(|counted| counted.renewals.lines += lines.len() as u64);
         let fetches = join_all(lines.iter().map(|line| verbs.fetch(slot(*line), Role::Data)));
         let (mut stored, tag) = join!(fetches, self.stored_tag(verbs, first));
         let tag = tag?;

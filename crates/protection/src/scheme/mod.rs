@@ -9,7 +9,8 @@
 //! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
 //! stays for good in [`forest`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
 //! how an L2 begins a read in [`eager`], what one tag over several lines asks for in [`grouped`]; how writes outlive a loss
-//! of power in [`persist`], and how memory comes back in [`recover`]. Who may ask at all is in [`owner`].
+//! of power in [`persist`], and how memory comes back in [`recover`]. Who may ask at all is in [`owner`], what is counted in
+//! [`counted`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -30,7 +31,7 @@ mod renew;
 mod update;
 mod walk;
 
-pub use counted::{CountersFound, SchemeCounters};
+pub use counted::{CountersFound, Renewals, SchemeCounters};
 
 use crate::cipher::Cipher;
 use crate::counter::{Age, Counter, Counters};

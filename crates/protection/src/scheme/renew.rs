@@ -55,6 +55,7 @@ impl Scheme {
             (old, *counters)
         };
         let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
+        self.count(|counted| counted.renewals.groups += 1);
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end }, new))
     }
 
@@ -95,6 +96,7 @@ impl Scheme {
     ) -> Result<Option<Line>, Fault> {
         let slot = self.layout.data_slot(line);
         let pad = self.pad_ahead(verbs);
+        self.count(|counted| counted.renewals.lines += 1);
         let (stored, tag) = join!(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line));
         if stored.is_blank() {
             // The traffic is real, the content is not there yet.

@@ -217,6 +217,7 @@ impl Scheme {
         });
         // Otherwise somebody else has renewed them, or the parent had to leave: whoever called looks again.
         let Some((old, new)) = renewed else { return Ok(()) };
+        self.count(|counted| counted.renewals.nodes += 1);
         let vouchers = |child: Slot| {
             let parent = self.parent(child).unwrap_or(parent);
             (tree.voucher(parent, &old), tree.voucher(parent, &new))
@@ -235,6 +236,7 @@ impl Scheme {
         if self.on_chip(|chip| chip.leaving(child).is_some() || chip.edit(role, child).is_some()) {
             return Ok(());
         }
+        self.count(|counted| counted.renewals.children += 1);
         let content = verbs.fetch(child, role).await.examine();
         verbs.hash().await;
         if !self.planted.has(Bug::RenewalTrustsMemory) && !tree.fits(child, role, &content, old) {

@@ -1,0 +1,107 @@
+//! What follows overflows is counted as what it is: no more and no less than what goes to memory and back for it.
+
+use casemate_protection::design::{
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
+};
+use casemate_protection::ownership::Ownership;
+use casemate_protection::scheme::{Release, Renewals, Scheme};
+use casemate_protection::tree::{TreeDesign, TreeKind};
+use casemate_protection::verbs::Role;
+use casemate_protection::ways::{Explained, Functional, Operation, run_now};
+use units::{Bytes, LineAddr};
+
+const LINES: u64 = 1 << 16;
+
+/// Tags under which so many lines are, and counters of a kind under a tree.
+fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesign>) -> Scheme {
+    let mac =
+        MacDesign { code: MacChoice::Gmac, place: MacPlace::Region, lines: lines_per_tag, ..MacDesign::default() };
+    let parts = Parts {
+        cipher: CipherChoice::Aes128Counter,
+        counters,
+        mac,
+        tree: tree.into(),
+        ownership: Ownership::None,
+        caches: CacheDesign::default().resized(Bytes(256), 2),
+        persistence: PersistenceDesign::default(),
+        release: Release::Verified,
+    };
+    parts.build(LINES, 1).unwrap()
+}
+
+/// A memory under a scheme, with a record of what moves.
+struct Bench {
+    scheme: Scheme,
+    verbs: Explained<Functional>,
+}
+
+impl Bench {
+    fn new(scheme: Scheme) -> Bench {
+        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+        Bench { scheme, verbs }
+    }
+
+    fn write(&self, line: u64) {
+        run_now(self.scheme.write(&self.verbs, LineAddr(line), &[7; 64]));
+        assert_eq!(self.verbs.inside().take_fault(), None);
+    }
+
+    /// How many lines of these roles `work` fetched and stored.
+    fn moved(&self, of: fn(Role) -> bool, work: impl FnOnce()) -> (u64, u64) {
+        self.verbs.take_operations();
+        work();
+        let (mut fetched, mut stored) = (0, 0);
+        for operation in self.verbs.take_operations() {
+            match operation {
+                Operation::Fetch(role, _) => fetched += u64::from(of(role)),
+                Operation::Store(role, ..) => stored += u64::from(of(role)),
+                _ => {}
+            }
+        }
+        (fetched, stored)
+    }
+
+    fn renewals(&self) -> Renewals {
+        self.scheme.counted().renewals
+    }
+}
+
+#[test]
+fn an_overflow_of_a_minor_counter_moves_the_other_lines_of_its_page_and_counts_them() {
+    for (lines_per_tag, together) in [(1, 63), (4, 64)] {
+        let bench = Bench::new(scheme(lines_per_tag, CounterChoice::Sc64, TreeKind::Bonsai));
+        (0..127).for_each(|_| bench.write(5));
+        assert_eq!(bench.renewals(), Renewals::default());
+        let (_, stored) = bench.moved(|role| role == Role::Data, || bench.write(5));
+        assert_eq!(bench.renewals(), Renewals { groups: 1, lines: together, ..Renewals::default() });
+        assert_eq!(stored, together + 1, "what is written has a store of its own");
+    }
+}
+
+#[test]
+fn an_overflow_in_a_tree_node_moves_its_children_in_memory_and_counts_them() {
+    let tree = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
+    let bench = Bench::new(scheme(1, CounterChoice::Mono56, tree));
+    // Eight lines to a line of counters, 128 of those to a node, 64 nodes to the root; a version has 3 bits.
+    for line in [0, 8, 16] {
+        bench.write(line);
+    }
+    run_now(bench.scheme.flush(&bench.verbs));
+    let of_the_tree = |role| matches!(role, Role::Counter | Role::Node(_));
+    let mut renewed = Vec::new();
+    for journey in 2..=20 {
+        let before = bench.renewals();
+        let (fetched, stored) = bench.moved(of_the_tree, || {
+            bench.write(8);
+            run_now(bench.scheme.flush(&bench.verbs));
+        });
+        let Renewals { nodes, children, groups, lines } = bench.renewals() - before;
+        // The line of counters and its node come and leave on each journey.
+        assert_eq!((fetched, stored, groups, lines), (2 + children, 2 + children, 0, 0), "journey {journey}");
+        if nodes > 0 {
+            renewed.push((journey, nodes, children));
+        }
+    }
+    // What the root has for the node is as short, and overflows on the same journey.
+    assert_eq!(renewed, [(8, 2, 127 + 63), (15, 2, 127 + 63)]);
+}
