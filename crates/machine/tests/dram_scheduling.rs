@@ -1,7 +1,8 @@
 //! Does the memory controller choose as its configuration says?
 
 use casemate_machine::dram::{
-    AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, RowOutcome, Scheduler, Timing, Turns, WaitCause,
+    AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounters, RowOutcome, Scheduler, Timing, Turns,
+    WaitCause,
 };
 use units::{Clock, Cycles, LineAddr, Time};
 
@@ -86,6 +87,30 @@ fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
         assert_eq!(last_data(timing, asked), clock, "{name}");
         *field(&mut timing) += 1;
         assert_eq!(last_data(timing, asked), clock + 1, "{name}, one clock longer");
+    }
+}
+
+#[test]
+fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
+    use Kind::{Read, Write};
+    let waits: [(&[Asked], [(u64, u64); 2]); 4] = [
+        (&[(0, 0, Read)], [(1, 0), (0, 0)]),
+        // The first row must have been open for 52 clocks before it is closed for the second.
+        (&[(0, 0, Read), (0, ROW, Read)], [(2, 52), (0, 0)]),
+        // The row's last read is at 100, and it is closed 12 clocks after that.
+        (&[(0, 0, Read), (100, 1, Read), (101, ROW, Read)], [(3, 11), (0, 0)]),
+        // The write moves from 38 to 42, and the read may be asked of the row another 12 clocks later.
+        (&[(0, 0, Write), (30, 1, Read)], [(1, 24), (1, 0)]),
+    ];
+    for (asked, expected) in waits {
+        let mut dram = channel(|_| ());
+        for &(clock, line, kind) in asked {
+            dram.submit(at(clock), LineAddr(line), kind, 0);
+        }
+        finish(&mut dram);
+        let counters = dram.counters();
+        let expected = expected.map(|(requests, clocks)| QueueCounters { requests, clocks });
+        assert_eq!([counters.read_queue, counters.write_queue], expected, "{asked:?}");
     }
 }
 

@@ -261,6 +261,15 @@ class ProtectionWork(Result):
     """Lines used before they were verified."""
 
 
+class Queue(Result):
+    """How long requests of one kind waited in their queue, in a memory with commands."""
+
+    requests: int
+    """Requests that have had their first command."""
+    clocks: int
+    """The sum of the memory clocks from their entry into the queue to that."""
+
+
 class Dram(Result):
     """The memory channel."""
 
@@ -288,6 +297,10 @@ class Dram(Result):
     """The sum over all reads of the time from submission to the last data, in femtoseconds."""
     data_bus_busy_clocks: int
     """Memory clocks in which the data bus moved data."""
+    read_queue: Queue
+    """How long reads waited for their first commands."""
+    write_queue: Queue
+    """How long writes did."""
 
 
 class Footprint(Result):

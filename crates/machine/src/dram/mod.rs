@@ -39,7 +39,7 @@ pub(crate) mod wait;
 
 pub(crate) use config::rule;
 pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler, Turns};
-pub use counters::DramCounters;
+pub use counters::{DramCounters, QueueCounters};
 pub use timing::Timing;
 pub use wait::WaitCause;
 

@@ -47,11 +47,11 @@ impl Controller {
         let open_row = self.device.banks[bank].open_row;
         if open_row == waiting.place.row {
             self.load[bank].overtaken += u32::from(position > 0);
-            self.note_outcome(waiting, RowOutcome::Hit);
+            self.note_first_command(waiting, RowOutcome::Hit, at);
             self.leave_queue(kind, bank, position);
             self.column(waiting, at);
         } else if open_row == CLOSED {
-            self.note_outcome(waiting, RowOutcome::Closed);
+            self.note_first_command(waiting, RowOutcome::Closed, at);
             self.leave_queue(kind, bank, position);
             self.device.activate(bank, waiting.place.row, at);
             self.counters.activates += 1;
@@ -59,17 +59,17 @@ impl Controller {
             self.opening.push(waiting);
             self.under_way[kind as usize] += 1;
         } else {
-            self.note_outcome(waiting, RowOutcome::Conflict);
+            self.note_first_command(waiting, RowOutcome::Conflict, at);
             self.precharge(bank, at);
         }
     }
 
     /// How a request finds its bank is settled by its first command.
-    fn note_outcome(&mut self, waiting: Waiting, outcome: RowOutcome) {
+    fn note_first_command(&mut self, waiting: Waiting, outcome: RowOutcome, at: u64) {
         let request = self.pool.get_mut(waiting.ticket);
         if request.outcome.is_none() {
             request.outcome = Some(outcome);
-            self.counters.count_outcome(outcome);
+            self.counters.count_first_command(request.kind, outcome, at - request.waits.seen);
         }
     }
 
