@@ -14,6 +14,14 @@ use serde::{Deserialize, Serialize};
 /// A key that is never stored: marks an empty way.
 const EMPTY: u64 = u64::MAX;
 
+/// Entries of a large array that are looked at in one go.
+const RUN: usize = 64;
+
+/// Whether there is such a thing among all these. Looks at all of them, without a branch for each.
+fn has_any<T: Copy>(run: &[T], is_such: impl Fn(T) -> bool) -> bool {
+    run.iter().fold(false, |any, item| any | is_such(*item))
+}
+
 /// The place of one entry, stable for as long as the entry is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u32);
@@ -195,14 +203,29 @@ impl TagArray {
         Some(std::mem::replace(&mut self.states[index], State::Exclusive) == State::Modified)
     }
 
-    /// The keys of all entries, in the order of their places.
-    pub fn keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.tags.iter().copied().filter(|&tag| tag != EMPTY)
-    }
-
     /// The keys of all dirty entries, in the order of their places.
     pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.tags.iter().zip(&self.states).filter(|(_, state)| **state == State::Modified).map(|(tag, _)| *tag)
+        // Most of a large array is clean.
+        let runs = self.tags.chunks(RUN).zip(self.states.chunks(RUN));
+        let some = runs.filter(|(_, states)| has_any(states, |state| state == State::Modified));
+        let pairs = some.flat_map(|(tags, states)| tags.iter().zip(states));
+        pairs.filter(|(_, state)| **state == State::Modified).map(|(tag, _)| *tag)
+    }
+
+    /// The places of all entries, in order.
+    pub fn places(&self) -> impl Iterator<Item = Slot> + '_ {
+        let runs = self.tags.chunks(RUN).enumerate().filter(|(_, tags)| has_any(tags, |tag| tag != EMPTY));
+        let tags =
+            runs.flat_map(|(run, tags)| tags.iter().enumerate().map(move |(index, tag)| (run * RUN + index, tag)));
+        tags.filter(|(_, tag)| **tag != EMPTY).map(|(index, _)| Slot(index as u32))
+    }
+
+    /// Drops every entry that is not dirty.
+    pub fn drop_clean(&mut self) {
+        let clean = self.places().map(Slot::index).filter(|index| self.states[*index] != State::Modified);
+        for index in clean.collect::<Vec<usize>>() {
+            (self.tags[index], self.stamps[index], self.states[index]) = (EMPTY, 0, State::Exclusive);
+        }
     }
 
     #[inline]
@@ -282,6 +305,11 @@ mod tests {
             for (key, action) in script {
                 if action == 0 {
                     prop_assert_eq!(array.invalidate(key), naive.invalidate(key));
+                    continue;
+                }
+                if action == 2 && key == 0 {
+                    array.drop_clean();
+                    naive.sets.iter_mut().for_each(|set| set.retain(|(_, dirty)| *dirty));
                     continue;
                 }
                 let write = action == 1;

@@ -44,39 +44,46 @@ pub struct Evicted {
 /// One cache of metadata lines, with their content.
 pub struct MetadataCache {
     tags: TagArray,
-    held: Box<[Held]>,
+    roles: Box<[Role]>,
+    unused: Box<[u64]>,
+    contents: Box<[Line]>,
 }
 
 impl MetadataCache {
     /// An empty one.
     pub fn new(geometry: Geometry) -> MetadataCache {
         let tags = TagArray::new(geometry.sets, geometry.ways);
-        let held = vec![Held { role: Role::Data, content: ZERO_LINE, unused: 0 }; tags.slots()].into();
-        MetadataCache { tags, held }
+        let slots = tags.slots();
+        let (roles, unused) = (vec![Role::Data; slots].into(), vec![0; slots].into());
+        MetadataCache { tags, roles, unused, contents: blank(slots) }
     }
 
     /// The content of a line.
     pub fn get(&mut self, slot: Slot) -> Option<&Line> {
-        self.tags.lookup(slot.0).map(|place| &self.held[place.index()].content)
+        self.tags.lookup(slot.0).map(|place| &self.contents[place.index()])
     }
 
     /// The content of a line for changing; it is dirty from now on.
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.lookup(slot.0)?;
         self.tags.mark_dirty(place);
-        Some(&mut self.held[place.index()].content)
+        Some(&mut self.contents[place.index()])
     }
 
     /// Requests for a line that have served nobody yet, if it is there; looking is no use of it.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
         let place = self.tags.probe(slot.0)?;
-        Some(&mut self.held[place.index()].unused)
+        Some(&mut self.unused[place.index()])
     }
 
     /// Enters a line; returns the one that had to leave for it.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
         let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let held = std::mem::replace(&mut self.held[place.index()], Held { role, content: *content, unused: 0 });
+        let held = Held {
+            role: std::mem::replace(&mut self.roles[place.index()], role),
+            content: std::mem::replace(&mut self.contents[place.index()], *content),
+            unused: std::mem::replace(&mut self.unused[place.index()], 0),
+        };
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 
@@ -84,13 +91,13 @@ impl MetadataCache {
     pub fn take(&mut self, slot: Slot) -> Option<Line> {
         let place = self.tags.probe(slot.0)?;
         self.tags.invalidate(slot.0);
-        Some(self.held[place.index()].content)
+        Some(self.contents[place.index()])
     }
 
     /// Memory has this content: a line that holds it needs not be written back.
     pub fn written_through(&mut self, slot: Slot, content: &Line) {
         if let Some(place) = self.tags.probe(slot.0)
-            && self.held[place.index()].content == *content
+            && self.contents[place.index()] == *content
         {
             self.tags.share(place);
         }
@@ -103,12 +110,22 @@ impl MetadataCache {
 
     /// Drops every clean line.
     pub fn forget_clean(&mut self) {
-        let dirty: Vec<u64> = self.tags.dirty_keys().collect();
-        let clean: Vec<u64> = self.tags.keys().filter(|key| !dirty.contains(key)).collect();
-        clean.into_iter().for_each(|key| {
-            self.tags.invalidate(key);
-        });
+        self.tags.drop_clean();
     }
+}
+
+impl Clone for MetadataCache {
+    /// What was held at places that are empty is never looked at, so it is left out.
+    fn clone(&self) -> MetadataCache {
+        let mut contents = blank(self.contents.len());
+        self.tags.places().for_each(|place| contents[place.index()] = self.contents[place.index()]);
+        MetadataCache { tags: self.tags.clone(), roles: self.roles.clone(), unused: self.unused.clone(), contents }
+    }
+}
+
+/// So many lines of zeros, which cost next to nothing until they are used.
+fn blank(lines: usize) -> Box<[Line]> {
+    vec![ZERO_LINE; lines].into()
 }
 
 #[cfg(test)]
