@@ -40,6 +40,7 @@ pub enum Alias {
 }
 
 /// The device on the bus.
+#[derive(Clone)]
 pub struct Tap {
     slots: u64,
     meddling: Cell<Meddling>,
@@ -74,33 +75,34 @@ impl Tap {
         }
     }
 
-    /// What arrives at the cells, in order, when this write is sent.
-    fn arriving(&self, slot: Slot, content: Untrusted) -> Vec<(Slot, Untrusted)> {
+    /// What arrives at the cells, in order, when this write is sent: up to two writes.
+    fn arriving(&self, slot: Slot, content: Untrusted) -> [Option<(Slot, Untrusted)>; 2] {
         let concerned = self.only.get().is_none_or(|only| only == slot);
         let mut held = self.held.borrow_mut();
         match self.meddling.get() {
-            Meddling::Drop if concerned => Vec::new(),
+            Meddling::Drop if concerned => [None; 2],
             Meddling::Delay if concerned => {
                 held.push((slot, content));
-                Vec::new()
+                [None; 2]
             }
             Meddling::Duplicate if concerned => {
                 held.push((slot, content));
-                vec![(slot, content)]
+                [Some((slot, content)), None]
             }
             Meddling::Reorder if concerned => match held.iter().position(|(waiting, _)| *waiting == slot) {
-                Some(index) => vec![(slot, content), held.swap_remove(index)],
+                Some(index) => [Some((slot, content)), Some(held.swap_remove(index))],
                 None => {
                     held.push((slot, content));
-                    Vec::new()
+                    [None; 2]
                 }
             },
-            _ => vec![(slot, content)],
+            _ => [Some((slot, content)), None],
         }
     }
 }
 
 /// A functional memory behind a tap.
+#[derive(Clone)]
 pub struct Tapped {
     memory: Functional,
     tap: Tap,
@@ -156,7 +158,7 @@ impl Verbs for Tapped {
     }
 
     fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
-        for (slot, content) in self.tap.arriving(slot, content) {
+        for (slot, content) in self.tap.arriving(slot, content).into_iter().flatten() {
             self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
         }
         ready(())

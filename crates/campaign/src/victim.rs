@@ -6,6 +6,8 @@
 //!
 //! Before each recording and before the attack the metadata caches are emptied. That is fair: whoever shares the machine
 //! can fill them with something else. It is also the attacker's best moment, since what is on the chip it cannot reach.
+//!
+//! A past takes longer than most attacks, so a victim can be copied with all that is on its chip ([`Victim::twin`]).
 
 use crate::bus::{Bus, Map, Recording};
 use crate::oracle::{Answer, Oracle};
@@ -20,6 +22,7 @@ use protection::scheme::Scheme;
 use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
 use protection::ways::run_now;
 use std::future::ready;
+use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
 
@@ -44,7 +47,7 @@ pub struct Victim {
     scheme: Scheme,
     memory: Tapped,
     oracle: Oracle,
-    recordings: Vec<Recording>,
+    recordings: Rc<[Recording]>,
     seed: u64,
 }
 
@@ -61,7 +64,7 @@ impl Victim {
     fn blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Result<Victim, String> {
         let scheme = parts.build_with(data_lines, seed, planted)?;
         let memory = Tapped::new(scheme.layout().total_lines());
-        Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Vec::new(), seed })
+        Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Rc::default(), seed })
     }
 
     /// As [`Victim::blank`], of parts that make sense together.
@@ -89,6 +92,7 @@ impl Victim {
         let parts = if seed % 2 == 1 { with_tiny_caches(parts) } else { parts.clone() };
         let mut victim = Victim::blank(&parts, seed, planted)?;
         let mut random = Random::new(seed);
+        let mut recordings = Vec::new();
         let (page, line) = (random.below(PAGES), random.below(LINES_PER_PAGE as u64));
         for round in 1..=ROUNDS {
             for place in PAGE_DISTANCES.iter().flat_map(|page| LINE_DISTANCES.map(|line| (page, line))) {
@@ -100,11 +104,22 @@ impl Victim {
             }
             victim.flush();
             if round < ROUNDS {
-                let recording = Recording::of(&victim.memory.media().borrow());
-                victim.recordings.push(recording);
+                recordings.push(Recording::of(&victim.memory.media().borrow()));
             }
         }
-        Ok(victim)
+        Ok(Victim { recordings: recordings.into(), ..victim })
+    }
+
+    /// The same victim once more, with the same keys, memory and past; what is done to one from now on does not show in the
+    /// other. So one past does for many trials.
+    pub fn twin(&self) -> Victim {
+        Victim {
+            scheme: self.scheme.twin(),
+            memory: self.memory.clone(),
+            oracle: self.oracle.clone(),
+            recordings: self.recordings.clone(),
+            seed: self.seed,
+        }
     }
 
     /// Brings the counters of a line and of its group, none of which was written yet, to this age.

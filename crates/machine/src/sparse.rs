@@ -9,6 +9,7 @@ const PAGES_PER_DIRECTORY: usize = 1024;
 
 type Page<T> = [T; LINES_PER_PAGE];
 
+#[derive(Clone)]
 struct Directory<T> {
     /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
     /// holds anything does not touch its page.
@@ -27,6 +28,7 @@ impl Default for Cells {
 }
 
 /// A sparse array indexed by line.
+#[derive(Clone)]
 pub struct Sparse<T> {
     directories: Vec<Option<Box<Directory<T>>>>,
     pages: u64,

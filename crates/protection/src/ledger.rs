@@ -12,7 +12,7 @@ use units::Line;
 pub struct PadReuse(pub Nonce);
 
 /// All nonces used so far under one key.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct PadLedger {
     sealed: FxHashMap<Nonce, Line>,
     reuse: Option<PadReuse>,

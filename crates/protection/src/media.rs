@@ -54,6 +54,7 @@ impl Shape {
 }
 
 /// The content of a whole memory.
+#[derive(Clone)]
 pub struct Media {
     lines: Sparse<Cells>,
     beside: Sparse<u64>,

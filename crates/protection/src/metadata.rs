@@ -11,6 +11,7 @@
 mod cache;
 mod copies;
 mod last_level;
+mod twin;
 
 pub use cache::Geometry;
 pub use copies::{Copies, CopyCounters};
@@ -48,6 +49,7 @@ pub struct Departure {
 }
 
 /// A dirty line that has lost its place in the cache and is not yet in memory.
+#[derive(Clone, Copy)]
 struct Leaving {
     slot: Slot,
     departure: Departure,

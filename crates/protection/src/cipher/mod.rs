@@ -7,6 +7,7 @@
 use crate::counter::Counter;
 use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce};
+use std::rc::Rc;
 use units::{Line, LineAddr};
 
 /// What a mode is told of a line.
@@ -20,9 +21,10 @@ pub enum Told {
     FreshNonce,
 }
 
-/// The encryption part of a scheme.
+/// The encryption part of a scheme. Copies share the mode with its expanded keys.
+#[derive(Clone)]
 pub struct Cipher {
-    mode: Option<Box<dyn LineCipher>>,
+    mode: Option<Rc<dyn LineCipher>>,
     told: Told,
     planted: Planted,
 }
@@ -35,7 +37,7 @@ impl Cipher {
 
     /// A mode, and what it is told of a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
-        Cipher { mode: Some(planted.weakened(mode)), told, planted }
+        Cipher { mode: Some(planted.weakened(mode).into()), told, planted }
     }
 
     /// Whether decryption can start before the ciphertext is there.

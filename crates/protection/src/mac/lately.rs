@@ -20,7 +20,7 @@ struct Message {
 }
 
 /// Tags by the lowest bits of the line's number.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Lately {
     tags: RefCell<Vec<Option<(Message, u64)>>>,
 }

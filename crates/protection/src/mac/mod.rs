@@ -13,6 +13,7 @@ use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
 use lately::Lately;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 use units::{Line, LineAddr};
 
 /// The most lines under one tag.
@@ -49,9 +50,10 @@ pub struct Coverage {
     pub plaintext: bool,
 }
 
-/// The authentication part of a scheme.
+/// The authentication part of a scheme. Copies share the code with its expanded keys.
+#[derive(Clone)]
 pub struct Mac {
-    code: Box<dyn LineMac>,
+    code: Rc<dyn LineMac>,
     bits: u32,
     coverage: Coverage,
     place: Place,
@@ -63,7 +65,7 @@ pub struct Mac {
 impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code, bits, coverage, place: Place::Region, group: 1, planted, lately: Lately::default() }
+        Mac { code: code.into(), bits, coverage, place: Place::Region, group: 1, planted, lately: Lately::default() }
     }
 
     /// The same, with tags lying there, each over so many lines.

@@ -53,6 +53,15 @@ impl Copies {
         Copies { geometry, held: Vec::new(), begun: Vec::new(), seen: CopyCounters::default() }
     }
 
+    /// The same copies once more.
+    ///
+    /// # Panics
+    /// If an L2 has begun a read that is not over.
+    pub(super) fn twin(&self) -> Copies {
+        assert!(self.begun.is_empty(), "a chip is copied between two accesses");
+        Copies { geometry: self.geometry, held: self.held.clone(), begun: Vec::new(), seen: self.seen }
+    }
+
     /// Notes that a read has begun. What it returns is true as soon as the line of counters has changed.
     pub fn begin(&mut self, slot: Slot) -> Rc<Cell<bool>> {
         let changed = Rc::new(Cell::new(false));

@@ -27,6 +27,10 @@ pub trait LastLevel {
     fn look_up(&self, slot: Slot) -> bool;
     /// Puts a line in; the line of counters that had to leave for it, if one had to. Where data had to leave, that is seen to.
     fn enter(&self, slot: Slot) -> Option<Slot>;
+    /// The same cache once more; nothing if it belongs to a machine, which is not copied.
+    fn twin(&self) -> Option<Box<dyn LastLevel>> {
+        None
+    }
 }
 
 /// A plain cache of lines of counters alone.
@@ -53,6 +57,10 @@ impl LastLevel for Plain {
         let (_, evicted) = self.0.borrow_mut().insert(slot.0, false);
         evicted.map(|evicted| Slot(evicted.key))
     }
+
+    fn twin(&self) -> Option<Box<dyn LastLevel>> {
+        Some(Box::new(Plain(self.0.clone())))
+    }
 }
 
 /// The lines of counters in a last-level cache: their content, and whether memory lacks it.
@@ -65,6 +73,15 @@ pub(super) struct Shared {
 impl Shared {
     pub fn new(cache: Box<dyn LastLevel>) -> Shared {
         Shared { cache, content: FxHashMap::default(), seen: CacheCounters::default() }
+    }
+
+    /// The same lines once more.
+    ///
+    /// # Panics
+    /// If they are in a machine's cache.
+    pub fn twin(&self) -> Shared {
+        let cache = self.cache.twin().unwrap_or_else(|| panic!("a machine's last-level cache is not copied"));
+        Shared { cache, content: self.content.clone(), seen: self.seen }
     }
 
     /// Enters a line; the dirty one that leaves for memory, if one does.

@@ -98,6 +98,28 @@ impl Scheme {
         self.counters.exist()
     }
 
+    /// The same scheme once more, with the same keys and all that is on the chip; what becomes of one from now on does not show
+    /// in the other.
+    ///
+    /// # Panics
+    /// If an access is under way, or if the scheme shares a machine's last-level cache.
+    pub fn twin(&self) -> Scheme {
+        Scheme {
+            cipher: self.cipher.clone(),
+            counters: self.counters,
+            mac: self.mac.clone(),
+            tree: self.tree.clone(),
+            layout: self.layout.clone(),
+            persistence: self.persistence,
+            chip: RefCell::new(self.chip.borrow().twin()),
+            counted: self.counted.clone(),
+            counters_in_llc: self.counters_in_llc,
+            draws: self.draws.clone(),
+            release: self.release,
+            planted: self.planted,
+        }
+    }
+
     /// Hits and misses of the counter, tag and node caches.
     pub fn cache_counters(&self) -> [CacheCounters; 3] {
         self.chip.borrow().counters()

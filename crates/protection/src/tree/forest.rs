@@ -109,6 +109,7 @@ impl Heat {
 }
 
 /// A node that is kept.
+#[derive(Clone)]
 struct Root {
     content: Line,
     heat: Heat,
@@ -132,7 +133,7 @@ pub struct Change {
 }
 
 /// The roots that the chip keeps beside the tree's own, with their content; none if the tree is no forest.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Forest {
     kept: FxHashMap<Slot, Root>,
     /// Of the lines of the tree's own root.

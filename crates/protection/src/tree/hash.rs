@@ -15,12 +15,14 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 /// The longest tag of a child; shorter ones are followed by zeros.
 pub type Tag = [u8; LINE_BYTES / 2];
 
+#[derive(Clone)]
 enum Code {
     Cmac(Box<Cmac>),
     Hmac(Box<HmacSha256>),
 }
 
 /// How the nodes of a hash tree are made.
+#[derive(Clone)]
 pub(super) struct Hashes {
     code: Code,
     arity: usize,

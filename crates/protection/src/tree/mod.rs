@@ -66,12 +66,14 @@ pub enum Voucher {
     Version(Counter),
 }
 
+#[derive(Clone)]
 enum Nodes {
     Hashes(Hashes),
     Versions(Box<Versions>),
 }
 
 /// The integrity tree of a scheme.
+#[derive(Clone)]
 pub struct Tree {
     nodes: Nodes,
     leaves: Role,

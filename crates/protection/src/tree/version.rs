@@ -11,6 +11,7 @@ use crypto::{Cmac, Key, LineMac, Nonce};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// How the nodes of a counter tree are made.
+#[derive(Clone)]
 pub(super) struct Versions {
     mac: Cmac,
     leaves: Counters,

@@ -25,6 +25,7 @@ pub fn run_now<T>(text: impl Future<Output = T>) -> T {
 }
 
 /// A memory without time, its ledger of pads, and what came out of it.
+#[derive(Clone)]
 pub struct Functional {
     /// The memory chips. Attackers may change them between accesses.
     pub media: RefCell<Media>,

@@ -1,0 +1,72 @@
+//! Copies of what is on the chip, taken between two accesses: many trials can then begin where one long past ended.
+
+use super::OnChip;
+use std::collections::VecDeque;
+
+impl OnChip {
+    /// The same state once more; what becomes of one from now on does not show in the other.
+    ///
+    /// # Panics
+    /// If accesses wait for each other, whose tasks are not copied; or if lines of counters go on to a machine's last-level cache,
+    /// which belongs to the machine.
+    pub fn twin(&self) -> OnChip {
+        assert!(self.gathering.is_empty(), "a chip is copied between two accesses");
+        OnChip {
+            caches: self.caches.clone(),
+            seen: self.seen,
+            shared: self.shared.as_ref().map(|shared| shared.twin()),
+            copies: self.copies.as_ref().map(|copies| copies.twin()),
+            // Those are left of writes that ended with a fault.
+            leaving: self.leaving.clone(),
+            departures: self.departures,
+            planted: self.planted,
+            gathering: VecDeque::new(),
+            root: self.root.clone(),
+            forest: self.forest.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::design::{CipherChoice, CounterChoice, Parts};
+    use crate::metadata::LastLevel;
+    use crate::tree::TreeKind;
+    use crate::verbs::Slot;
+
+    struct OfAMachine;
+
+    impl LastLevel for OfAMachine {
+        fn take(&self, _: Slot) -> bool {
+            false
+        }
+
+        fn look_up(&self, _: Slot) -> bool {
+            false
+        }
+
+        fn enter(&self, _: Slot) -> Option<Slot> {
+            None
+        }
+    }
+
+    #[test]
+    #[should_panic = "a machine's last-level cache is not copied"]
+    fn a_chip_whose_counters_are_in_a_machines_cache_is_not_copied() {
+        let mut parts = Parts {
+            cipher: CipherChoice::Aes128Counter,
+            counters: CounterChoice::Sc64,
+            mac: Default::default(),
+            tree: TreeKind::None.into(),
+            ownership: Default::default(),
+            caches: Default::default(),
+            persistence: Default::default(),
+            release: Default::default(),
+        };
+        parts.caches.counters_in_llc = true;
+        let scheme = parts.build(1 << 10, 1).unwrap();
+        drop(scheme.twin());
+        scheme.share_last_level(Box::new(OfAMachine));
+        scheme.twin();
+    }
+}
