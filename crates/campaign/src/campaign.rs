@@ -1,4 +1,4 @@
-//! Campaigns: each attack, many times, on a fresh victim each time, compared with what the design claims.
+//! Campaigns: each attack, many times, on a victim of its own each time, compared with what the design claims.
 //!
 //! # Fairness
 //! The attacker strikes between two accesses, while the metadata caches are empty. It may read and write every byte in
@@ -7,6 +7,11 @@
 //!
 //! # Seeds
 //! Trial `i` of a row has the seed `seed + i` and depends on nothing else, so that any trial can be run alone.
+//!
+//! # One past for all rows
+//! A victim's past depends on the design and the seed, not on the attack, and takes longer than most attacks. So trials go
+//! seed by seed over all rows: the past is made once, and each row, and each level of a row, gets a copy of the victim. A
+//! copy cannot be told from a fresh victim, which a test holds to.
 
 use crate::attacker::{self, Strike};
 use crate::report::{DesignReport, Example, Outcome};
@@ -43,22 +48,36 @@ const ATTACKER_SALT: u64 = 0xa77a_c4e2;
 /// # Panics
 /// If the design's parts make no sense together, which [`Design::parse`] rules out.
 pub fn attack(design: &Design, attack: Attack, options: &Options) -> Outcome {
-    tally(design, attack, options).outcome(design, attack)
+    tallies(design, &[attack], options, &mut |_| true).swap_remove(0).outcome(design, attack)
 }
 
-/// Runs some trials of a row, which may be part of more.
+/// Runs some trials of some rows, which may be part of more, and counts each row by itself. `go_on` is told after each trial
+/// how many are done of every row; they end early when it says no.
 ///
 /// # Panics
 /// As [`attack`].
-pub fn tally(design: &Design, attack: Attack, options: &Options) -> Tally {
-    let mut tally = Tally::default();
+pub fn tallies(
+    design: &Design,
+    attacks: &[Attack],
+    options: &Options,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); attacks.len()];
     for trial in 0..options.trials {
-        run_trial(&mut tally, design, attack, options.seed.wrapping_add(trial), options.planted);
+        let seed = options.seed.wrapping_add(trial);
+        let one = Trial { design, seed, planted: options.planted };
+        let past = one.victim();
+        for (tally, attack) in tallies.iter_mut().zip(attacks) {
+            one.run(tally, *attack, &|| past.twin());
+        }
+        if !go_on(trial + 1) {
+            break;
+        }
     }
-    tally
+    tallies
 }
 
-/// Runs every row of a design. `progress` is told how many rows are done, and of how many.
+/// Runs every row of a design. `progress` is told how many trials of all rows are done, and of how many.
 ///
 /// # Panics
 /// As [`attack`].
@@ -66,7 +85,7 @@ pub fn attack_design(design: &Design, options: &Options, progress: &mut dyn FnMu
     attack_rows(design, Attack::ALL, options, progress)
 }
 
-/// Runs some rows of a design. `progress` is told how many of them are done, and of how many.
+/// Runs some rows of a design. `progress` is told how many trials of all of them are done, and of how many.
 ///
 /// # Panics
 /// As [`attack`].
@@ -76,16 +95,15 @@ pub fn attack_rows(
     options: &Options,
     progress: &mut dyn FnMut(usize, usize),
 ) -> DesignReport {
-    let mut rows = Vec::new();
-    for row in attacks {
-        progress(rows.len(), attacks.len());
-        rows.push(attack(design, *row, options));
-    }
-    progress(rows.len(), attacks.len());
+    let tallies = tallies(design, attacks, options, &mut |done| {
+        progress(done as usize, options.trials as usize);
+        true
+    });
+    let rows = attacks.iter().zip(tallies).map(|(attack, tally)| tally.outcome(design, *attack)).collect();
     DesignReport::of(design, options.seed, options.trials, rows)
 }
 
-/// Runs every row of every design. `progress` is told how many rows of all are done, and of how many.
+/// Runs every row of every design. `progress` is told how many trials of all rows of all designs are done, and of how many.
 ///
 /// # Panics
 /// As [`attack`].
@@ -96,27 +114,40 @@ pub fn attack_all(designs: &[Design], options: &Options, progress: &mut dyn FnMu
     designs.iter().enumerate().map(attack_one).collect()
 }
 
-/// Carries out one trial of an attack, at each of its levels.
-fn run_trial(tally: &mut Tally, design: &Design, attack: Attack, seed: u64, planted: Planted) {
-    let new_victim = || {
-        Victim::with_past(&design.parts, seed, planted)
-            .unwrap_or_else(|rule| panic!("design {} was never checked: {rule}", design.name))
-    };
-    let victim = new_victim();
-    if let Some(scene) = scenes::scene(attack) {
-        let random = Random::new(seed ^ ATTACKER_SALT);
-        let ended = scene(Stage { parts: &design.parts, victim, random, seed, planted });
-        tally.note(0, ended.as_ref().map_or(Verdict::NotApplicable, |ended| ended.verdict));
-        if let Some(ended) = ended {
-            ended.counts.iter().for_each(|(what, number)| tally.count(what, *number));
-            tally.show(example(design, attack, seed, ended.verdict, ended.line));
-        }
-        return;
+/// What a trial depends on, whatever the attack.
+#[derive(Clone, Copy)]
+struct Trial<'a> {
+    design: &'a Design,
+    seed: u64,
+    planted: Planted,
+}
+
+impl Trial<'_> {
+    /// The victim with its past, before any attack.
+    fn victim(&self) -> Victim {
+        Victim::with_past(&self.design.parts, self.seed, self.planted)
+            .unwrap_or_else(|rule| panic!("design {} was never checked: {rule}", self.design.name))
     }
-    let levels = attacker::levels(attack, victim.map().levels());
-    note_strike(tally, design, attack, seed, levels.start, &victim);
-    for level in levels.skip(1) {
-        note_strike(tally, design, attack, seed, level, &new_victim());
+
+    /// Carries out an attack, at each of its levels on a victim of its own.
+    fn run(&self, tally: &mut Tally, attack: Attack, victim: &dyn Fn() -> Victim) {
+        let (seed, planted) = (self.seed, self.planted);
+        let first = victim();
+        if let Some(scene) = scenes::scene(attack) {
+            let random = Random::new(seed ^ ATTACKER_SALT);
+            let ended = scene(Stage { parts: &self.design.parts, victim: first, random, seed, planted });
+            tally.note(0, ended.as_ref().map_or(Verdict::NotApplicable, |ended| ended.verdict));
+            if let Some(ended) = ended {
+                ended.counts.iter().for_each(|(what, number)| tally.count(what, *number));
+                tally.show(ended.verdict, || example(self.design, attack, seed, ended.verdict, ended.line));
+            }
+            return;
+        }
+        let levels = attacker::levels(attack, first.map().levels());
+        note_strike(tally, self.design, attack, seed, levels.start, &first);
+        for level in levels.skip(1) {
+            note_strike(tally, self.design, attack, seed, level, &victim());
+        }
     }
 }
 
@@ -124,8 +155,10 @@ fn note_strike(tally: &mut Tally, design: &Design, attack: Attack, seed: u64, le
     let ended = strike_and_judge(victim, attack, level, seed);
     tally.note(level, ended.map_or(Verdict::NotApplicable, |(_, verdict)| verdict));
     if let Some((strike, verdict)) = ended {
-        let level = (attack == Attack::ReplayBelowLevel).then_some(level);
-        tally.show(Example { bit: strike.bit, level, ..example(design, attack, seed, verdict, strike.target) });
+        tally.show(verdict, || {
+            let level = (attack == Attack::ReplayBelowLevel).then_some(level);
+            Example { bit: strike.bit, level, ..example(design, attack, seed, verdict, strike.target) }
+        });
     }
 }
 
@@ -149,4 +182,32 @@ fn strike_and_judge(victim: &Victim, attack: Attack, level: usize, seed: u64) ->
     };
     let worst = std::iter::once(strike.target).chain(others).map(judge).max()?;
     Some((strike, worst))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One design of each kind of state on the chip: copies in L2s, a cache that is shared, tuples, draws, a forest, versions.
+    const DESIGNS: [&str; 8] =
+        ["none", "cryptopage-fixed", "dbmf", "emcc", "merkle-full", "morphable", "plp-sp", "sc64-bmt-speculative"];
+
+    #[test]
+    fn a_copy_of_a_victim_behaves_as_the_victim() {
+        for design in DESIGNS.map(|name| systems::design(name).unwrap()) {
+            // An odd seed has tiny caches, an even one those of the design.
+            for seed in [11, 12] {
+                let trial = Trial { design: &design, seed, planted: Planted::NONE };
+                let past = trial.victim();
+                for attack in Attack::ALL {
+                    let ended = |victim: &dyn Fn() -> Victim| {
+                        let mut tally = Tally::default();
+                        trial.run(&mut tally, *attack, victim);
+                        tally
+                    };
+                    assert_eq!(ended(&|| past.twin()), ended(&|| trial.victim()), "{}, {attack}, {seed}", design.name);
+                }
+            }
+        }
+    }
 }

@@ -6,9 +6,11 @@
 //! line without an end, which the next run cuts off.
 //!
 //! A line counts for a design whose parts are the same as when it was written, and for the same first seed. Rows that are
-//! furthest behind go first, so that all rows have about as many trials whenever a run ends.
+//! furthest behind go first, so that all rows have about as many trials whenever a run ends. Rows of one design that stand
+//! at the same number of trials go on together, since they share their victims' pasts. Several processors may be at
+//! consecutive pieces of the same rows; one that is done early waits for its line until those before it are in the log.
 
-use crate::campaign::{Options, tally};
+use crate::campaign::{Options, tallies};
 use crate::report::DesignReport;
 use crate::tally::Tally;
 use protection::planted::Planted;
@@ -19,12 +21,12 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use systems::{Attack, Design};
 use units::random::mix;
 
-/// Trials in the first piece of a row, and the most in any: pieces double the row, so that logs stay short.
+/// Trials in the first piece of rows, and the most in any: pieces double the rows, so that logs stay short.
 const PIECE_MIN: u64 = 100;
 const PIECE_MAX: u64 = 2_000;
 
@@ -111,13 +113,14 @@ struct Row<'a> {
     parts: String,
     attack: Attack,
     tally: Tally,
+    /// Trials in the log.
     done: u64,
-    /// Whether somebody is at it.
-    taken: bool,
+    /// The same with those that somebody is at.
+    begun: u64,
 }
 
-/// Runs a campaign, or goes on with one. `progress` is told after each piece; if it unwinds, the log keeps all pieces that
-/// were complete.
+/// Runs a campaign, or goes on with one. `progress` is told after each line of the log; if it unwinds, the log keeps all lines
+/// that it had.
 ///
 /// # Errors
 /// A log that cannot be read or written, or that is none.
@@ -155,7 +158,7 @@ pub fn long(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LongProgress)) -> 
 
 fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
     let row =
-        |design, attack| Row { design, parts: digest(design), attack, tally: Tally::default(), done: 0, taken: false };
+        |design, attack| Row { design, parts: digest(design), attack, tally: Tally::default(), done: 0, begun: 0 };
     plan.designs.iter().flat_map(|design| plan.attacks.iter().map(move |attack| row(design, *attack))).collect()
 }
 
@@ -177,6 +180,7 @@ fn take_up(rows: &mut [Row<'_>], plan: &Plan, entry: Entry) {
     if let Some(row) = rows.iter_mut().find(fits) {
         row.tally.add(entry.tally);
         row.done += entry.trials;
+        row.begun = row.done;
     }
 }
 
@@ -196,82 +200,128 @@ type Sink<'a> = dyn FnMut(&Entry, LongProgress) -> io::Result<()> + 'a;
 /// What the workers share.
 struct Shared<'a> {
     plan: &'a Plan,
-    rows: Mutex<Vec<Row<'a>>>,
-    /// A row has become free.
-    freed: Condvar,
+    began: Instant,
+    work: Mutex<Work<'a>>,
     stop: AtomicBool,
+}
+
+struct Work<'a> {
+    rows: Vec<Row<'a>>,
+    /// Pieces that are done before others that come first.
+    early: Vec<Done>,
+}
+
+/// So many trials of rows of one design that stand at the same number of them.
+struct Piece {
+    rows: Vec<usize>,
+    before: u64,
+    trials: u64,
+}
+
+/// A piece that is done, with a tally for each of its rows.
+struct Done {
+    piece: Piece,
+    tallies: Vec<Tally>,
 }
 
 /// Carries the rows on, on all processors, until they have their trials or the time is over.
 fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::Result<()> {
-    let begun = Instant::now();
-    let rows_now = Mutex::new(std::mem::take(rows));
-    let shared = Shared { plan, rows: rows_now, freed: Condvar::new(), stop: AtomicBool::new(false) };
+    let work = Mutex::new(Work { rows: std::mem::take(rows), early: Vec::new() });
+    let shared = Shared { plan, began: Instant::now(), work, stop: AtomicBool::new(false) };
     let outcome = std::thread::scope(|scope| {
-        // Also if the sink fails or unwinds: the others must end then.
-        let _stop = StopAtEnd(&shared);
-        let (done, pieces) = channel();
+        // Whoever unwinds, the sink or one of them: the others must end then.
+        let _stop = StopIfUnwinding(&shared);
+        let (logged, entries) = channel();
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            let (done, shared) = (done.clone(), &shared);
-            scope.spawn(move || work(shared, &done));
+            let (logged, shared) = (logged.clone(), &shared);
+            scope.spawn(move || shared.work(&logged));
         }
-        drop(done);
-        for (entry, told) in pieces {
-            sink(&entry, told)?;
-            if plan.budget.is_some_and(|budget| begun.elapsed() >= budget) {
-                shared.stop.store(true, Ordering::Relaxed);
-            }
-        }
-        Ok(())
+        drop(logged);
+        let outcome = entries.iter().try_for_each(|(entry, told)| sink(&entry, told));
+        shared.stop.store(true, Ordering::Relaxed);
+        outcome
     });
-    *rows = shared.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    *rows = shared.work.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
     outcome
 }
 
-/// Ends everybody's work when its owner's does, also by unwinding.
-struct StopAtEnd<'s, 'a>(&'s Shared<'a>);
+/// Ends everybody's work when its owner unwinds.
+struct StopIfUnwinding<'s, 'a>(&'s Shared<'a>);
 
-impl Drop for StopAtEnd<'_, '_> {
+impl Drop for StopIfUnwinding<'_, '_> {
     fn drop(&mut self) {
-        // Under the lock, so that nobody is between looking and waiting.
-        let _rows = self.0.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.stop.store(true, Ordering::Relaxed);
-        self.0.freed.notify_all();
+        self.0.stop.fetch_or(std::thread::panicking(), Ordering::Relaxed);
     }
 }
 
-/// Does one piece after another until there is none left.
-fn work(shared: &Shared<'_>, done: &Sender<(Entry, LongProgress)>) {
-    let _stop = StopAtEnd(shared);
-    while let Some((index, design, attack, before)) = take(shared) {
-        let trials = before.clamp(PIECE_MIN, PIECE_MAX).min(shared.plan.trials - before);
-        let options = Options { trials, seed: shared.plan.seed.wrapping_add(before), planted: Planted::NONE };
-        let tally = tally(design, attack, &options);
-        let mut rows = shared.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        // Sent under the lock: a row's pieces must stand in the log in their order.
-        let sent = done.send(note(shared.plan, &mut rows, index, trials, tally));
-        drop(rows);
-        shared.freed.notify_all();
-        if sent.is_err() {
-            return;
+impl<'a> Shared<'a> {
+    fn now(&self) -> MutexGuard<'_, Work<'a>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether no more pieces are begun.
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.plan.budget.is_some_and(|budget| self.began.elapsed() >= budget)
+    }
+
+    /// Does one piece after another until there is none left.
+    fn work(&self, logged: &Sender<(Entry, LongProgress)>) {
+        let _stop = StopIfUnwinding(self);
+        while let Some((piece, design, attacks)) = self.take() {
+            let seed = self.plan.seed.wrapping_add(piece.before);
+            let options = Options { trials: piece.trials, seed, planted: Planted::NONE };
+            let mut trials = 0;
+            let tallies = tallies(design, &attacks, &options, &mut |done| {
+                trials = done;
+                !self.is_over() || self.now().goes_on_after(&piece)
+            });
+            let mut work = self.now();
+            work.early.push(Done { piece: Piece { trials, ..piece }, tallies });
+            // Sent under the lock: a row's pieces must stand in the log in their order.
+            while let Some(done) = work.next_for_the_log() {
+                for (index, tally) in done.piece.rows.into_iter().zip(done.tallies) {
+                    let noted = note(self.plan, &mut work.rows, index, done.piece.trials, tally);
+                    if logged.send(noted).is_err() {
+                        return;
+                    }
+                }
+            }
         }
+    }
+
+    /// The next piece of the rows that are furthest behind, unless the time is over or all is done or begun.
+    fn take(&self) -> Option<(Piece, &'a Design, Vec<Attack>)> {
+        let mut work = self.now();
+        let open = work.rows.iter().filter(|row| row.begun < self.plan.trials);
+        let Row { design, begun: before, .. } = *open.min_by_key(|row| row.begun).filter(|_| !self.is_over())?;
+        let of_design = |row: &Row<'_>| std::ptr::eq(row.design, design);
+        // Not beyond rows that are ahead, so that all go on together from there.
+        let ahead = work.rows.iter().filter(|row| of_design(row) && row.begun > before).map(|row| row.begun).min();
+        let end = before + before.clamp(PIECE_MIN, PIECE_MAX).min(self.plan.trials - before);
+        let end = ahead.map_or(end, |ahead| end.min(ahead));
+        let (mut rows, mut attacks) = (Vec::new(), Vec::new());
+        for (index, row) in work.rows.iter_mut().enumerate() {
+            if of_design(row) && row.begun == before {
+                row.begun = end;
+                rows.push(index);
+                attacks.push(row.attack);
+            }
+        }
+        Some((Piece { rows, before, trials: end - before }, design, attacks))
     }
 }
 
-/// The row that is furthest behind and that nobody is at; the caller now is. Waits for one as long as there may be one.
-fn take<'a>(shared: &Shared<'a>) -> Option<(usize, &'a Design, Attack, u64)> {
-    let mut rows = shared.rows.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let open = || rows.iter().enumerate().filter(|(_, row)| row.done < shared.plan.trials);
-        if shared.stop.load(Ordering::Relaxed) || open().next().is_none() {
-            return None;
-        }
-        if let Some((index, _)) = open().filter(|(_, row)| !row.taken).min_by_key(|(_, row)| row.done) {
-            let row = &mut rows[index];
-            row.taken = true;
-            return Some((index, row.design, row.attack, row.done));
-        }
-        rows = shared.freed.wait(rows).unwrap_or_else(PoisonError::into_inner);
+impl Work<'_> {
+    /// Whether somebody has begun trials that come after a piece: they count only if it is whole.
+    fn goes_on_after(&self, piece: &Piece) -> bool {
+        piece.rows.iter().any(|index| self.rows[*index].begun > piece.before + piece.trials)
+    }
+
+    /// A piece that comes next for each of its rows.
+    fn next_for_the_log(&mut self) -> Option<Done> {
+        let comes_next = |done: &Done| done.piece.rows.iter().all(|index| self.rows[*index].done == done.piece.before);
+        let index = self.early.iter().position(comes_next)?;
+        Some(self.early.swap_remove(index))
     }
 }
 
@@ -289,7 +339,6 @@ fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tal
     };
     row.tally.add(tally);
     row.done += trials;
-    row.taken = false;
     let done = rows.iter().map(|row| row.done).sum();
     (entry, LongProgress { done, least: rows.iter().map(|row| row.done).min().unwrap_or(0) })
 }

@@ -30,10 +30,10 @@ impl Tally {
         *self.counts.entry(what.to_owned()).or_default() += number;
     }
 
-    /// Keeps an example if it is the first of its verdict.
-    pub fn show(&mut self, example: Example) {
-        if self.examples.iter().all(|known| known.verdict != example.verdict) {
-            self.examples.push(example);
+    /// Keeps an example if it is the first of its verdict; only then is it made.
+    pub fn show(&mut self, verdict: Verdict, example: impl FnOnce() -> Example) {
+        if self.examples.iter().all(|known| known.verdict != verdict) {
+            self.examples.push(example());
         }
     }
 
@@ -48,7 +48,7 @@ impl Tally {
             *worst = (*worst).max(other);
         }
         later.counts.into_iter().for_each(|(what, number)| self.count(&what, number));
-        later.examples.into_iter().for_each(|example| self.show(example));
+        later.examples.into_iter().for_each(|example| self.show(example.verdict, || example));
     }
 
     /// What it says about the claim of a design.

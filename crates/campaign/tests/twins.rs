@@ -1,0 +1,57 @@
+//! Is a victim left alone by whatever becomes of its copy?
+
+use casemate_campaign::bus::Recording;
+use casemate_campaign::oracle::Answer;
+use casemate_campaign::victim::Victim;
+use proptest::prelude::*;
+use protection::planted::Planted;
+use protection::verbs::{Fault, Slot};
+use systems::designs;
+use units::random::Random;
+use units::{LINE_BYTES, Line, LineAddr};
+
+fn memory(victim: &Victim) -> Recording {
+    victim.attacked(|bus| bus.record())
+}
+
+/// Does something to a victim, as a trial might; says what came out of it.
+fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Option<Answer>, Option<Fault>) {
+    match action {
+        0 => (None, victim.write(line, content)),
+        1 => (None, victim.flush()),
+        2 => {
+            let bit = usize::from(content[0]) * 2 % (LINE_BYTES * 8);
+            victim.attacked(|bus| bus.flip(Slot(line.0), bit));
+            (None, None)
+        }
+        _ => {
+            let (answer, fault) = victim.read_from(usize::from(content[0]) % 2, line);
+            (Some(answer), fault)
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_done_to_a_copy_does_not_show_in_the_victim(
+        design in prop::sample::select(designs()), seed in 0..1_000u64, actions in prop::collection::vec(0..6u64, 1..60),
+    ) {
+        let mut victim = Victim::with_past(&design.parts, seed, Planted::NONE).unwrap();
+        let before = memory(&victim);
+        let lines = victim.oracle().lines();
+        let script = |victim: &mut Victim| {
+            let mut random = Random::new(seed);
+            let step = |action: &u64| {
+                let line = random.pick(&lines).unwrap();
+                does(victim, *action, line, &random.line())
+            };
+            actions.iter().map(step).collect::<Vec<_>>()
+        };
+        let mut twin = victim.twin();
+        let answers = script(&mut twin);
+        prop_assert!(memory(&victim) == before);
+        // The victim does the same afterwards as the copy before, down to the bytes in memory.
+        prop_assert_eq!(script(&mut victim), answers);
+        prop_assert!(memory(&victim) == memory(&twin));
+    }
+}
