@@ -25,18 +25,20 @@ pub fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let bits = stage.parts.mac.tag_bits;
     let known = stage.random.line();
-    let first = sealed_after_boot(&stage, target, &known)?;
+    // With the same keys, and no memory of its counters.
+    let boot = stage.blank(stage.seed);
+    let first = sealed_after_boot(&boot, target, &known)?;
     let pairs = 128_usize.div_ceil(bits as usize) + 1;
     let mut equations = Equations::default();
     for _ in 0..pairs {
         let mut varied = known;
         varied[LINE_BYTES - BLOCK..].copy_from_slice(&stage.random.line()[..BLOCK]);
-        let seen = sealed_after_boot(&stage, target, &varied)?;
+        let seen = sealed_after_boot(&boot, target, &varied)?;
         equations.add_pair(block(&seen.0, BLOCKS - 1) ^ block(&first.0, BLOCKS - 1), seen.1 ^ first.1, bits);
     }
     let solved = equations.solve();
     let key = solved.map_or(0, square_root);
-    let victim = booted(&stage, target, &known);
+    let victim = after_boot(&boot, target, &known);
     let wanted = stage.random.line();
     forge(&victim, target, &known, &wanted, key, bits)?;
     let verdict = victim.oracle().judge(target, &victim.read(target).0, Some(wanted));
@@ -44,17 +46,17 @@ pub fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended.counting("hash keys solved for", u64::from(solved.is_some())))
 }
 
-/// A machine with the same keys and no memory of its counters, after its first write.
-fn booted(stage: &Stage<'_>, target: LineAddr, content: &Line) -> Victim {
-    let mut victim = stage.blank(stage.seed);
+/// A machine that was just switched on, after its first write.
+fn after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Victim {
+    let mut victim = boot.twin();
     victim.write(target, content);
     victim.flush();
     victim
 }
 
 /// The ciphertext and the tag that its first write leaves.
-fn sealed_after_boot(stage: &Stage<'_>, target: LineAddr, content: &Line) -> Option<(Line, u64)> {
-    let victim = booted(stage, target, content);
+fn sealed_after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Option<(Line, u64)> {
+    let victim = after_boot(boot, target, content);
     let data = victim.attacked(|bus| bus.read_place(Structure::Data, target))?;
     Some((data, stored_tag(&victim, target)?))
 }
@@ -99,9 +101,14 @@ fn times(a: u128, b: u128) -> u128 {
         if a >> bit & 1 == 1 {
             product ^= shifted;
         }
-        shifted = shifted >> 1 ^ if shifted & 1 == 1 { 0xe1 << 120 } else { 0 };
+        shifted = next_power(shifted);
     }
     product
+}
+
+/// The product with the element of which all others are polynomials.
+fn next_power(a: u128) -> u128 {
+    a >> 1 ^ if a & 1 == 1 { 0xe1 << 120 } else { 0 }
 }
 
 /// The element whose square this is: squaring 127 times is the inverse of squaring.
@@ -124,10 +131,12 @@ impl Default for Equations {
 impl Equations {
     /// The first bits of `factor` times the unknown are those of `tags`.
     fn add_pair(&mut self, factor: u128, tags: u64, bits: u32) {
-        let columns: Vec<u128> = (0..128).map(|bit| times(factor, 1 << bit)).collect();
+        // By the bit of the unknown, from the first, which is the coefficient of 1.
+        let columns: Vec<u128> =
+            std::iter::successors(Some(factor), |column| Some(next_power(*column))).take(128).collect();
         for bit in 0..bits {
             let of_result = 127 - bit;
-            let row = (0..128).fold(0, |row, column| row | (columns[column] >> of_result & 1) << column);
+            let row = columns.iter().fold(0, |row, column| row << 1 | column >> of_result & 1);
             self.add(row, tags >> (bits - 1 - bit) & 1 == 1);
         }
     }
