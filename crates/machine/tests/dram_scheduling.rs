@@ -93,7 +93,9 @@ fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
 #[test]
 fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
     use Kind::{Read, Write};
-    let waits: [(&[Asked], [(u64, u64); 2]); 4] = [
+    /// Requests of a kind, and the clocks that they waited.
+    type Waited = (u64, u64);
+    let waits: [(&[Asked], [Waited; 2]); 4] = [
         (&[(0, 0, Read)], [(1, 0), (0, 0)]),
         // The first row must have been open for 52 clocks before it is closed for the second.
         (&[(0, 0, Read), (0, ROW, Read)], [(2, 52), (0, 0)]),
