@@ -64,7 +64,9 @@ pub struct Chip {
     /// Lines that have been handed to the writers and have not arrived in memory, with how often.
     leaving: RefCell<FxHashMap<LineAddr, u32>>,
     /// Lines to be written, oldest first; emptied by the writers.
-    pub victims: RefCell<VecDeque<LineAddr>>,
+    victims: RefCell<VecDeque<LineAddr>>,
+    /// Lines that writers carry to memory, which has not taken them yet.
+    carried: RefCell<Vec<LineAddr>>,
     shadow: Rc<RefCell<Shadow>>,
     distances: Distances,
     /// Lines of data; what has a higher number is metadata.
@@ -92,6 +94,7 @@ impl Chip {
             under_way: RefCell::new(UnderWay::new(chip.clone())),
             leaving: RefCell::default(),
             victims: RefCell::default(),
+            carried: RefCell::default(),
             shadow,
             distances: Distances::of(machine),
             data_lines: lines,
@@ -211,8 +214,19 @@ impl Chip {
         }
     }
 
-    /// The plaintext of a line that goes to memory now. From here on memory has to return it.
+    /// The line that has waited longest for a writer, who now carries it.
+    pub fn next_victim(&self) -> Option<LineAddr> {
+        let line = self.victims.borrow_mut().pop_front()?;
+        self.carried.borrow_mut().push(line);
+        Some(line)
+    }
+
+    /// The plaintext of a line that was carried to memory. From here on memory has to return it.
     pub fn put(&self, line: LineAddr) -> units::Line {
+        let mut carried = self.carried.borrow_mut();
+        if let Some(place) = carried.iter().position(|carried| *carried == line) {
+            carried.swap_remove(place);
+        }
         self.shadow.borrow_mut().put(line)
     }
 
@@ -252,7 +266,7 @@ impl Chip {
     pub fn lost_lines(&self) -> u64 {
         let mut dirty: FxHashSet<LineAddr> = self.cores.dirty_lines().into_iter().collect();
         dirty.extend(self.llc.borrow().dirty_lines());
-        dirty.extend(self.victims.borrow().iter());
+        dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
         self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
     }
 

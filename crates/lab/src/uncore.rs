@@ -172,7 +172,7 @@ impl Uncore {
     }
 
     async fn next_victim(&self) -> LineAddr {
-        poll_fn(|_| match self.chip.victims.borrow_mut().pop_front() {
+        poll_fn(|_| match self.chip.next_victim() {
             Some(line) => Poll::Ready(line),
             None => {
                 self.chip.wait_for_victims();

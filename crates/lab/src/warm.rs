@@ -71,8 +71,7 @@ impl Warmer {
     }
 
     fn write_victims(&self) {
-        let next = || self.chip.victims.borrow_mut().pop_front();
-        while let Some(line) = next() {
+        while let Some(line) = self.chip.next_victim() {
             let content = self.chip.put(line);
             run_now(self.scheme.write(&self.verbs, line, &content));
             self.chip.written(line);

@@ -6,6 +6,7 @@ use machine::llc::Inclusion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use systems::Machine;
+use units::Bytes;
 use workload::stream::Chunk;
 use workload::{Origin, Source, WorkloadError, kernels};
 
@@ -154,5 +155,17 @@ fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
         let lines = record.node.l2.misses as f64;
         let (least, took) = (lines * line_ns * 1e6, record.time_fs as f64);
         assert!(took >= least && took < 1.02 * least, "{line_ns} ns a line: {took} fs for {lines} lines");
+    }
+}
+
+/// The last reads of a run send dirty lines to memory, and the run may end while one of them is on its way.
+#[test]
+fn a_line_on_its_way_to_memory_when_the_run_ends_is_not_lost() {
+    let mut small = machine();
+    (small.llc.size, small.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
+    for budget in (90_080..90_240).step_by(40) {
+        let copies = (0..4).map(|copy| kernel("gups", &[("footprint", "8 MB")], copy)).collect();
+        let record = run_together(&options(small.clone(), "none", budget), copies, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{budget}: {:?}", record.checks);
     }
 }
