@@ -261,11 +261,12 @@ def explain(
     row: Row = "closed",
     start: Start = "controller",
     predicted: bool = False,
+    decoded: bool = False,
     machine: str = DEFAULT_MACHINE,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
     """The timeline of one read under a design; `changes` as for `run`."""
-    scenario = json.dumps({"on_chip": on_chip, "row": row, "start": start, "predicted": predicted})
+    scenario = json.dumps({"on_chip": on_chip, "row": row, "start": start, "predicted": predicted, "decoded": decoded})
     return Explanation.model_validate_json(_core.explain(machine, design, json.dumps(_changes(changes)), scenario))
 
 

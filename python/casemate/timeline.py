@@ -14,6 +14,7 @@ VERB_STYLES = {
     "store": "blue",
     "look up": "white",
     "hash": "magenta",
+    "decode": "cyan",
     "pad": "cyan",
     "mac": "yellow",
     "travel": "bright_black",
@@ -65,7 +66,8 @@ def condition(explanation: Explanation) -> str:
     """The condition of a read, in words."""
     scenario = explanation.scenario
     predicted = ", predicted to be in memory" if scenario.predicted else ""
-    return f"{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}"
+    decoded = ", counters decoded" if scenario.decoded else ""
+    return f"{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}{decoded}"
 
 
 def aes(found: AesBandwidth) -> str:

@@ -39,6 +39,14 @@ def test_a_read_that_an_l2_begins_is_shown_from_its_look_up_to_its_release(casem
     assert "past last level" in casemate(*ask, "--predicted").out
 
 
+def test_morphable_counters_are_decoded_unless_the_timeline_is_to_leave_it_out(casemate: Casemate) -> None:
+    ask = ("explain", "emcc", "--machine", "emcc-4core", "--on-chip", "last-level")
+    assert "decode counter" in casemate(*ask).out
+    said = casemate(*ask, "--decoded").out
+    assert "counters decoded" in said
+    assert "decode counter" not in said
+
+
 def test_a_layout_tells_who_lives_where_and_what_is_on_the_chip(casemate: Casemate) -> None:
     said = casemate("explain", "--layout", "sc64-bmt", "--against", "none", "--memory", "16 GB", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())

@@ -78,6 +78,9 @@ pub struct Scenario {
     /// The controller then fetches the line at once, and does all else when the last-level cache has confirmed it.
     #[serde(default)]
     pub predicted: bool,
+    /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.
+    #[serde(default)]
+    pub decoded: bool,
 }
 
 /// The timeline of one read under one design.
@@ -113,6 +116,9 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
     if scenario.start == Start::L2 {
         machine.admits(&design.parts)?;
     }
+    let mut undecoding = machine.clone();
+    undecoding.engines.counter_decode_ns = None;
+    let machine = if scenario.decoded { &undecoding } else { machine };
     let mut executor = Executor::new();
     let clock = executor.clock().clone();
     let lines = machine.memory.size.0 / LINE_BYTES as u64;

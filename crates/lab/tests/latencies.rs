@@ -17,7 +17,8 @@ fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
 fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
     let mut machine = systems::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
-    machine.engines = Engines { aes: engine, mac: engine, hash: engine, metadata_cache: engine };
+    machine.engines =
+        Engines { aes: engine, mac: engine, hash: engine, metadata_cache: engine, counter_decode_ns: Some(1.0) };
     change(&mut machine);
     let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
     explain(&machine, &systems::design(design).unwrap(), scenario).unwrap().latency_fs
@@ -27,11 +28,12 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
 fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
     type Latency = fn(&mut Engines) -> &mut f64;
     // So long that the read waits for nothing else.
-    let cases: [(&str, Latency, &str, OnChip); 4] = [
+    let cases: [(&str, Latency, &str, OnChip); 5] = [
         ("AES", |engines| &mut engines.aes.latency_ns, "xts", OnChip::All),
         ("MAC", |engines| &mut engines.mac.latency_ns, "ctr-mac", OnChip::All),
         ("hash", |engines| &mut engines.hash.latency_ns, "sc64-bmt", OnChip::Tree),
         ("metadata cache", |engines| &mut engines.metadata_cache.latency_ns, "ctr-only", OnChip::Counter),
+        ("decoding", |engines| engines.counter_decode_ns.as_mut().unwrap(), "morphable", OnChip::Counter),
     ];
     for (name, latency, design, on_chip) in cases {
         let with = |ns: f64| read(design, on_chip, |engines| *latency(engines) = ns);

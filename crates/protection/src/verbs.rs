@@ -10,7 +10,7 @@ use serde::Serialize;
 use sim::lock::Mode;
 use std::fmt;
 use std::future::{Future, ready};
-use units::{Line, LineAddr, ZERO_LINE};
+use units::{Line, LineAddr, Time, ZERO_LINE};
 
 /// A place in memory that holds one line: of data, or of metadata. Data lies at the bottom, so the slot of a data line
 /// has the line's own number.
@@ -156,6 +156,11 @@ impl fmt::Display for Leg {
     }
 }
 
+/// When a counter is known that its line of counters has to be decoded for. A text hands it on and looks no further; what
+/// needs no decoding is known at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Known(pub(crate) Time);
+
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
 /// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
 /// ever wait for each other.
@@ -206,8 +211,13 @@ pub trait Verbs {
     }
     /// Completes the open tuple and sets the registers that outlive power, in one instant.
     fn complete(&self, registers: Registers);
-    /// Sends this many blocks through the AES engine; takes no time unless a way of running says so.
-    fn pad(&self, _blocks: u32) -> impl Future<Output = ()> {
+    /// Decodes a line of counters that is there now, if a machine takes time for that.
+    fn decode(&self) -> Known {
+        Known::default()
+    }
+    /// Sends this many blocks through the AES engine, when the counter is known; takes no time unless a way of running says
+    /// so.
+    fn pad(&self, _blocks: u32, _counter: Known) -> impl Future<Output = ()> {
         ready(())
     }
     /// Computes the authentication code of one line; takes no time unless a way of running says so.
@@ -243,8 +253,8 @@ pub trait Verbs {
     fn take_on_in_private(&self, _core: usize, _slot: Slot, _blocks: u32) -> bool {
         true
     }
-    /// Sends this many blocks through the AES units of a core's L2; takes no time unless a way of running says so.
-    fn pad_in_private(&self, _core: usize, _blocks: u32) -> impl Future<Output = ()> {
+    /// As [`Verbs::pad`], through the AES units of a core's L2.
+    fn pad_in_private(&self, _core: usize, _blocks: u32, _counter: Known) -> impl Future<Output = ()> {
         ready(())
     }
     /// Takes a lock.

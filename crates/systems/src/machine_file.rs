@@ -212,6 +212,9 @@ impl Machine {
         ] {
             engine.check(name)?;
         }
+        if let Some(found) = engines.counter_decode_ns.filter(|found| !(0.0..1e6).contains(found)) {
+            return Err(format!("engines.counter_decode_ns is {found}: expected 0 to 1000000"));
+        }
         self.llc.check()?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));

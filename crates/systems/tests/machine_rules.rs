@@ -87,6 +87,11 @@ fn an_impossible_core_is_refused() {
 }
 
 #[test]
+fn an_impossible_decoding_of_counters_is_refused() {
+    each_is_refused(&[("engines.counter_decode_ns", "-1.0", "engines.counter_decode_ns is -1: expected 0 to 1000000")]);
+}
+
+#[test]
 fn an_impossible_private_cache_is_refused() {
     each_is_refused(&[
         ("node.l1i.mshrs", "0", "node.l1i.mshrs is 0: expected at least 1"),

@@ -53,6 +53,7 @@ into the stated condition, and one line is read.
     help="Where the timeline begins and ends; the last-level cache has not got the line.",
 )
 @click.option("--predicted", is_flag=True, help="With --from l2: L2 expects the line in memory, and says so at once.")
+@click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
 @click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
 @click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
 @click.option("--layout", "only_layout", is_flag=True, help="Say instead where its metadata lies.")
@@ -67,6 +68,7 @@ def command(
     row: str,
     start: str,
     predicted: bool,
+    decoded: bool,
     svg: Path | None,
     png: Path | None,
     only_layout: bool,
@@ -101,6 +103,7 @@ def command(
                 row=rows[row],
                 start=starts[start],
                 predicted=predicted,
+                decoded=decoded,
             )
             for name in names
         )

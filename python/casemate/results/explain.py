@@ -32,6 +32,8 @@ class Scenario(Result):
     """Where the timeline begins."""
     predicted: bool
     """Whether the L2 tells the controller beside its own look-up that it expects the line in memory."""
+    decoded: bool
+    """Whether counters need no decoding."""
 
 
 class AesBandwidth(Result):
@@ -49,7 +51,7 @@ class Span(Result):
     """One piece of work."""
 
     verb: str
-    """What was done: fetch, look up, pad, mac, hash, lock, release."""
+    """What was done: fetch, look up, decode, pad, mac, hash, lock, release."""
     what: str
     """What it was done to."""
     start: int

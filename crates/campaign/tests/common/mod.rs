@@ -68,5 +68,6 @@ fn engines() -> Engines {
         mac: engine(1, 7.5, 1.0),
         hash: engine(1, 12.0, 2.0),
         metadata_cache: engine(1, 1.0, 0.5),
+        counter_decode_ns: None,
     }
 }

@@ -100,6 +100,13 @@ impl Counters {
         self.organisation != Organisation::None
     }
 
+    /// Whether a counter must be decoded before it is known. Where a morphable minor lies and how wide it is depends
+    /// on which others are in use, and then majors are added (EMCC, section V). All others are cut out at a fixed place, and
+    /// a split one is its major beside its minor, with nothing to add.
+    pub fn are_coded(&self) -> bool {
+        matches!(self.organisation, Organisation::Morphable)
+    }
+
     /// Positions that a line of counters counts for, which is lines in a group and children of a node; without counters
     /// every line stands for itself.
     pub fn lines_per_group(&self) -> u64 {

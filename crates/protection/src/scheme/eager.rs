@@ -152,9 +152,10 @@ impl Scheme {
             return;
         }
         begun.found.set(Some(Found::Counters(counters, place)));
+        let counter = self.decode(verbs);
         hit_is_over.await;
         if begun.from_memory.get() != Some(false) {
-            verbs.pad_in_private(begun.core, blocks).await;
+            verbs.pad_in_private(begun.core, blocks, counter).await;
             begun.padded.set(true);
         }
     }

@@ -160,7 +160,7 @@ impl Scheme {
             self.check(verbs, &arrived, &stored[0].examine()).await?;
             // Once to open and once to seal.
             let pads = lines.iter().zip(&stored).filter(|(_, stored)| !stored.is_blank()).flat_map(|_| [0; 2]);
-            join_all(pads.map(|_| verbs.pad(self.cipher.blocks()))).await;
+            join_all(pads.map(|_| self.pad(verbs))).await;
             for (line, stored) in lines.iter().zip(&mut stored).filter(|(_, stored)| !stored.is_blank()) {
                 let plaintext = self.cipher.open(*line, self.version(old, *line), &stored.examine());
                 let counter = self.version(new, *line);

@@ -11,7 +11,7 @@ use crate::mac::{self, Mac};
 use crate::media::Media;
 use crate::ownership::Asker;
 use crate::planted::Bug;
-use crate::verbs::{Fault, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
 use crypto::Nonce;
 use sim::join;
 use sim::lock::Mode;
@@ -212,7 +212,17 @@ impl Scheme {
 
     /// Begins the pad of a line, if the mode works ahead of the ciphertext.
     pub(super) fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
-        self.cipher.works_ahead().then(|| verbs.pad(self.cipher.blocks()))
+        self.cipher.works_ahead().then(|| self.pad(verbs))
+    }
+
+    /// The pad of a line whose line of counters is there: its counter is decoded first.
+    pub(super) fn pad<'a, V: Verbs>(&self, verbs: &'a V) -> impl Future<Output = ()> + use<'a, V> {
+        verbs.pad(self.cipher.blocks(), self.decode(verbs))
+    }
+
+    /// Decodes a line of counters, if the organisation asks for it.
+    pub(super) fn decode<V: Verbs>(&self, verbs: &V) -> Known {
+        if self.counters.are_coded() { verbs.decode() } else { Known::default() }
     }
 
     /// Waits for the pad that is under way, or for the whole of one.
@@ -226,7 +236,7 @@ impl Scheme {
     /// Waits for all blocks of a line's encryption, if it is encrypted.
     pub(super) async fn pad_whole<V: Verbs>(&self, verbs: &V) {
         if self.cipher.blocks() > 0 {
-            verbs.pad(self.cipher.blocks()).await;
+            self.pad(verbs).await;
         }
     }
 

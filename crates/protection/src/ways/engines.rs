@@ -28,6 +28,10 @@ pub struct Engines {
     pub hash: Engine,
     /// The port of each metadata cache: takes one look-up.
     pub metadata_cache: Engine,
+    /// From a line of counters to one counter, in nanoseconds, before a pad may begin: for organisations whose counters must
+    /// be decoded. If nothing is said, they are known at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter_decode_ns: Option<f64>,
 }
 
 impl Engine {

@@ -5,7 +5,7 @@
 
 use crate::domain::Registers;
 use crate::media::Media;
-use crate::verbs::{Fault, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crypto::Nonce;
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
@@ -39,6 +39,8 @@ pub enum Operation {
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(Registers),
+    /// Decoded a line of counters.
+    Decode,
     /// Sent blocks through the AES engine.
     Pad(u32),
     /// Computed a line's authentication code.
@@ -107,14 +109,22 @@ impl<V: Verbs + Watch> Explained<V> {
         what: impl Fn() -> String,
         work: impl Future<Output = T>,
     ) -> impl Future<Output = T> {
-        let start = self.inside.now();
-        async move {
-            let output = work.await;
-            let (waited_for, outcome) = self.inside.last_wait();
-            let end = self.inside.now();
-            self.spans.borrow_mut().push(Span { verb, what: what(), start, end, waited_for, outcome });
-            output
-        }
+        self.record_from(self.inside.now(), verb, what, work)
+    }
+
+    /// As [`Explained::record`], of work that begins at `start`.
+    async fn record_from<T>(
+        &self,
+        start: Time,
+        verb: &'static str,
+        what: impl Fn() -> String,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let output = work.await;
+        let (waited_for, outcome) = self.inside.last_wait();
+        let end = self.inside.now();
+        self.spans.borrow_mut().push(Span { verb, what: what(), start, end, waited_for, outcome });
+        output
     }
 
     /// Adds a piece of work that was done elsewhere to the timeline.
@@ -169,9 +179,19 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.complete(registers);
     }
 
-    fn pad(&self, blocks: u32) -> impl Future<Output = ()> {
+    fn decode(&self) -> Known {
+        self.note(Operation::Decode);
+        let (start, known) = (self.inside.now(), self.inside.decode());
+        if known.0 > start {
+            self.add("decode", "counter".to_owned(), start, known.0);
+        }
+        known
+    }
+
+    fn pad(&self, blocks: u32, counter: Known) -> impl Future<Output = ()> {
         self.note(Operation::Pad(blocks));
-        self.record("pad", move || format!("{blocks} blocks"), self.inside.pad(blocks))
+        let start = self.inside.now().max(counter.0);
+        self.record_from(start, "pad", move || format!("{blocks} blocks"), self.inside.pad(blocks, counter))
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
@@ -212,9 +232,10 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.take_on_in_private(core, slot, blocks)
     }
 
-    fn pad_in_private(&self, core: usize, blocks: u32) -> impl Future<Output = ()> {
+    fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
         self.note(Operation::PadInPrivate(core, blocks));
-        self.record("pad", move || format!("{blocks} blocks in L2"), self.inside.pad_in_private(core, blocks))
+        let (start, work) = (self.inside.now().max(counter.0), self.inside.pad_in_private(core, blocks, counter));
+        self.record_from(start, "pad", move || format!("{blocks} blocks in L2"), work)
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {

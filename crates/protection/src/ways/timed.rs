@@ -7,7 +7,7 @@
 use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::{Media, Shape};
-use crate::verbs::{Fault, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::private::PrivateAes;
 use crate::ways::windows::Windows;
 use crate::ways::{Engine, Engines, Receiver, TimedCounters, Watch};
@@ -30,6 +30,8 @@ pub struct TimedMemory<R> {
     shape: Shape,
     media: RefCell<Media>,
     aes: Pipe,
+    /// From a line of counters that must be decoded to the counter.
+    decoding: Duration,
     /// Those in each core's L2, where a machine has some and a design uses them.
     private_aes: Box<[PrivateAes]>,
     mac: Pipe,
@@ -62,6 +64,7 @@ impl<R: Receiver> TimedMemory<R> {
             shape,
             media: RefCell::new(Media::new(shape.slots)),
             aes: engines.aes.build(),
+            decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),
             private_aes: Box::default(),
             mac: engines.mac.build(),
             hash: engines.hash.build(),
@@ -165,11 +168,16 @@ impl<R: Receiver> Timed<R> {
 
     /// Sends items through a unit, now, and waits until the last has come out.
     fn through(&self, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
-        let now = self.memory.clock.now();
-        let passage = unit.pass(now, items);
+        self.through_when(Known::default(), unit, items)
+    }
+
+    /// As [`Timed::through`], when a counter is known.
+    fn through_when(&self, Known(known): Known, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
+        let ready = self.memory.clock.now().max(known);
+        let passage = unit.pass(ready, items);
         async move {
             self.memory.clock.sleep_until(passage.done).await;
-            self.last_wait.set(((passage.start > now).then_some(Cause::Unit), None));
+            self.last_wait.set(((passage.start > ready).then_some(Cause::Unit), None));
         }
     }
 
@@ -250,8 +258,12 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.memory.complete(registers);
     }
 
-    fn pad(&self, blocks: u32) -> impl Future<Output = ()> {
-        self.through(&self.memory.aes, blocks)
+    fn decode(&self) -> Known {
+        Known(self.memory.clock.now() + self.memory.decoding)
+    }
+
+    fn pad(&self, blocks: u32, counter: Known) -> impl Future<Output = ()> {
+        self.through_when(counter, &self.memory.aes, blocks)
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
@@ -293,8 +305,8 @@ impl<R: Receiver> Verbs for Timed<R> {
     }
 
     /// In the memory controller's units if L2s have none.
-    fn pad_in_private(&self, core: usize, blocks: u32) -> impl Future<Output = ()> {
-        self.through(self.memory.private_aes.get(core).map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
+    fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
+        self.through_when(counter, self.memory.private_aes.get(core).map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
