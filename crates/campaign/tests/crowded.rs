@@ -16,7 +16,7 @@ use protection::counter::Age;
 use protection::design::{CounterChoice, Parts};
 use protection::tree::ForestDesign;
 use protection::verbs::{Fault, Plaintext, Slot};
-use protection::ways::{Functional, Receiver, Timed, run_now};
+use protection::ways::{Functional, OverflowLimits, Receiver, Timed, run_now};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -116,7 +116,17 @@ fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>) {
 
 /// Runs the crowd; returns the hash of all events. The groups of the hot lines may be old when it begins.
 fn crowd(parts: &Parts, seed: u64, age: Option<Age>) -> Result<u64, TestCaseError> {
-    let mut machine = Machine::new(parts, seed, Core::default());
+    limited_crowd(parts, seed, age, None)
+}
+
+/// The same on a machine that limits renewals, to which it gets.
+fn limited_crowd(
+    parts: &Parts,
+    seed: u64,
+    age: Option<Age>,
+    limits: Option<OverflowLimits>,
+) -> Result<u64, TestCaseError> {
+    let mut machine = Machine::limited(parts, seed, Core::default(), limits);
     if let Some(age) = age {
         without_time(&machine, |functional| HOT.map(|line| run_now(machine.scheme.age(functional, line, age))));
     }
@@ -132,6 +142,8 @@ fn crowd(parts: &Parts, seed: u64, age: Option<Age>) -> Result<u64, TestCaseErro
     read_again(&machine)?;
     let renewed = HOT.iter().zip(young).all(|(line, young)| young.is_none() || majors(&machine, *line) != young);
     prop_assert!(renewed || age.is_none(), "the crowd was not mean enough");
+    let reached = machine.memory.most_overflows();
+    prop_assert_eq!(reached, limits.map(|OverflowLimits { outstanding, slots }| (outstanding, slots)));
     Ok(machine.executor.clock().event_hash())
 }
 
@@ -208,6 +220,19 @@ proptest! {
         for counters in [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable] {
             let parts = Parts { counters, ..systems::design("sc64-bmt").unwrap().parts };
             crowd(&with_caches(&parts, seed), seed, Some(Age::BeforeRenewal))?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+    #[test]
+    fn overflows_beyond_those_allowed_wait_at_a_shut_door_and_everybody_finishes(seed in any::<u64>()) {
+        use CounterChoice::{Morphable, Sc64};
+        let limits = Some(OverflowLimits { outstanding: 1, slots: 4 });
+        for (design, counters) in [("sc64-bmt", Sc64), ("emcc", Morphable), ("sc64-bmt-mac4", Sc64)] {
+            let parts = Parts { counters, ..systems::design(design).unwrap().parts };
+            limited_crowd(&with_caches(&parts, seed), seed, Some(Age::BeforeRenewal), limits)?;
         }
     }
 }

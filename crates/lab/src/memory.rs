@@ -22,6 +22,10 @@ pub fn build<R: Receiver>(
     let (engines, in_l2) = machine.engines_under(parts);
     let memory = TimedMemory::new(clock, channels, layout.shape(), &engines, ledger, receiver)
         .with_one_port(parts.caches.unified.is_some());
+    let memory = match machine.memory.overflows {
+        Some(limits) => memory.with_overflows(limits),
+        None => memory,
+    };
     Rc::new(match (in_l2, machine.at_l2) {
         (Some(aes), Some(at_l2)) => {
             memory.with_private_aes(&aes, machine.cores, Duration::from_ns_f64(at_l2.patience_ns))

@@ -28,6 +28,8 @@ struct State {
     /// Tasks that wait for room, first come first served, by kind.
     waiting: [VecDeque<(u64, TaskId)>; 2],
     tickets: u64,
+    /// Tasks that wait until no write of a line is in the queue.
+    watched: Vec<(LineAddr, TaskId)>,
     driver: Option<TaskId>,
     /// When the driver is to call the channel again.
     due: Time,
@@ -49,6 +51,7 @@ impl Channel {
             free: Vec::new(),
             waiting: [VecDeque::new(), VecDeque::new()],
             tickets: 0,
+            watched: Vec::new(),
             driver: None,
             due: Time::NEVER,
         };
@@ -88,6 +91,22 @@ impl Channel {
     pub async fn write(&self, line: LineAddr) {
         self.room(Kind::Write).await;
         self.submit(line, Kind::Write, 0);
+    }
+
+    /// Waits until no write of a line is in the queue.
+    pub fn left(&self, line: LineAddr) -> impl Future<Output = ()> + '_ {
+        let mut watching = false;
+        poll_fn(move |_| {
+            let mut state = self.state.borrow_mut();
+            if !state.device.holds_write(line) {
+                return Poll::Ready(());
+            }
+            if !watching {
+                watching = true;
+                state.watched.push((line, self.clock.current_task()));
+            }
+            Poll::Pending
+        })
     }
 
     /// Closes all rows of the channel, which must be idle.
@@ -170,6 +189,10 @@ impl Channel {
             }
         }
         state.answers = answers;
+        let device = &state.device;
+        for (_, task) in state.watched.extract_if(.., |(line, _)| !device.holds_write(*line)) {
+            self.clock.wake(task);
+        }
         for kind in [Kind::Read, Kind::Write] {
             if let Some((_, task)) = state.waiting[kind as usize].front()
                 && state.device.has_room(kind)
@@ -226,6 +249,24 @@ mod tests {
     fn more_reads_than_the_queue_holds_all_complete() {
         let times = time_of_reads((0..500).map(|n| n * 7919).collect());
         assert!(times.iter().all(|time| *time >= 48));
+    }
+
+    #[test]
+    fn a_write_has_left_the_queue_when_its_row_has_been_opened_and_used() {
+        let mut executor = Executor::new();
+        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+        let (clock, left) = (executor.clock().clone(), Rc::new(Cell::new(Time::ZERO)));
+        let seen = left.clone();
+        executor.clock().spawn(async move {
+            channel.left(LineAddr(0)).await;
+            assert_eq!(clock.now(), Time::ZERO, "nothing waits");
+            channel.write(LineAddr(0)).await;
+            channel.left(LineAddr(0)).await;
+            seen.set(clock.now());
+        });
+        executor.run_until(|| left.get() > Time::ZERO);
+        // It leaves with its column command, tRCD after that which opens the row.
+        assert_eq!(left.get(), Time::from_fs(625_000 * 22));
     }
 
     #[test]

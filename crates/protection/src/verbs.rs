@@ -163,7 +163,7 @@ pub struct Known(pub(crate) Time);
 
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
 /// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
-/// ever wait for each other.
+/// ever wait for each other. Where renewals need a permit it is taken between the group and metadata.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
     /// One data line.
@@ -255,6 +255,24 @@ pub trait Verbs {
     }
     /// As [`Verbs::pad`], through the AES units of a core's L2.
     fn pad_in_private(&self, _core: usize, _blocks: u32, _counter: Known) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Waits at the controller's door, with nothing in hand, while a write waits for [`Verbs::begin_renewal`].
+    fn come_in(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Waits until a machine that lets few groups be renewed at once lets one more. Ends with [`Verbs::end_renewal`].
+    fn begin_renewal(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// The group is renewed, or will not be.
+    fn end_renewal(&self) {}
+    /// Waits for places in the memory's queue, for the lines of a renewal in these slots.
+    fn take_places(&self, _slots: &[Slot]) -> impl Future<Output = ()> {
+        ready(())
+    }
+    /// Gives them back as soon as nothing of these slots waits in the queue.
+    fn leave_places(&self, _slots: &[Slot]) -> impl Future<Output = ()> {
         ready(())
     }
     /// Takes a lock.

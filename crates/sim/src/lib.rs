@@ -19,6 +19,7 @@
 mod executor;
 mod join;
 pub mod lock;
+pub mod permits;
 mod queue;
 pub mod resource;
 pub mod span;

@@ -11,7 +11,7 @@ use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
 use machine::paging::Placement;
 use machine::pcm::PcmConfig;
-use protection::ways::Engines;
+use protection::ways::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, LINE_BYTES};
 
@@ -98,6 +98,28 @@ pub struct Memory {
     /// line as a whole.
     #[serde(default)]
     pub critical_word_first: bool,
+    /// How much re-encryption goes on at once after overflows of counters; if nothing is said, as much as comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overflows: Option<OverflowLimits>,
+}
+
+/// The most lines that are re-encrypted under one tag, and so need places in the queue together.
+const REENCRYPTED_TOGETHER: usize = 4;
+
+impl Memory {
+    fn check_overflows(&self) -> Result<(), String> {
+        let Some(OverflowLimits { outstanding, slots }) = self.overflows else { return Ok(()) };
+        if outstanding == 0 {
+            return Err("memory.overflows.outstanding is 0: expected at least 1".to_owned());
+        }
+        if slots < REENCRYPTED_TOGETHER {
+            return Err(format!(
+                "memory.overflows.slots is {slots}: expected at least {REENCRYPTED_TOGETHER}, as many lines as there may be \
+                 under one tag"
+            ));
+        }
+        Ok(())
+    }
 }
 
 fn one_channel() -> usize {
@@ -216,6 +238,7 @@ impl Machine {
             return Err(format!("engines.counter_decode_ns is {found}: expected 0 to 1000000"));
         }
         self.llc.check()?;
+        self.memory.check_overflows()?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
         }

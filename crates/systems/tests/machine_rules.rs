@@ -92,6 +92,19 @@ fn an_impossible_decoding_of_counters_is_refused() {
 }
 
 #[test]
+fn impossible_limits_of_overflows_are_refused() {
+    let slots = "memory.overflows.slots is 3: expected at least 4, as many lines as there may be under one tag";
+    each_is_refused(&[
+        (
+            "memory.overflows",
+            "{ outstanding = 0, slots = 8 }",
+            "memory.overflows.outstanding is 0: expected at least 1",
+        ),
+        ("memory.overflows", "{ outstanding = 2, slots = 3 }", slots),
+    ]);
+}
+
+#[test]
 fn an_impossible_private_cache_is_refused() {
     each_is_refused(&[
         ("node.l1i.mshrs", "0", "node.l1i.mshrs is 0: expected at least 1"),

@@ -6,7 +6,7 @@ use machine::dram::DramConfig;
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
 use protection::scheme::Scheme;
-use protection::ways::{Engine, Engines, Receiver, TimedMemory};
+use protection::ways::{Engine, Engines, OverflowLimits, Receiver, TimedMemory};
 use sim::Executor;
 use std::rc::Rc;
 use units::{Bytes, Duration, Time};
@@ -43,12 +43,21 @@ pub struct Machine<R> {
 impl<R: Receiver> Machine<R> {
     /// Builds one, with the ledger of pads on.
     pub fn new(parts: &Parts, seed: u64, receiver: R) -> Machine<R> {
+        Machine::limited(parts, seed, receiver, None)
+    }
+
+    /// The same, with so much re-encryption at once.
+    pub fn limited(parts: &Parts, seed: u64, receiver: R, limits: Option<OverflowLimits>) -> Machine<R> {
         let scheme = Rc::new(parts.build(DATA_LINES, seed).unwrap());
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let shape = scheme.layout().shape();
         let memory = TimedMemory::new(executor.clock(), channel, shape, &engines(), true, receiver);
         let memory = memory.with_one_port(parts.caches.unified.is_some());
+        let memory = match limits {
+            Some(limits) => memory.with_overflows(limits),
+            None => memory,
+        };
         Machine { executor, memory: Rc::new(memory), scheme }
     }
 

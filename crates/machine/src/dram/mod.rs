@@ -155,6 +155,11 @@ impl Dram {
         self.controller.has_room(kind)
     }
 
+    /// Whether a write of this line waits.
+    pub fn holds_write(&self, line: LineAddr) -> bool {
+        self.controller.holds_write(self.mapper.place(line))
+    }
+
     /// Accepts a request at `now`; it is seen at the next clock edge. Lines beyond the capacity wrap.
     ///
     /// A read of a line whose write still waits is answered from the write queue one clock later, and a write of such

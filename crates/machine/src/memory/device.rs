@@ -76,6 +76,14 @@ impl Device {
         }
     }
 
+    /// Whether a write of this line is in the controller's queue.
+    pub fn holds_write(&self, line: LineAddr) -> bool {
+        match self {
+            Device::Dram(dram) => dram.holds_write(line),
+            Device::Pcm(pcm) => pcm.holds_write(line),
+        }
+    }
+
     /// Accepts a request at `now`; there must be room for it.
     pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
         match self {

@@ -86,6 +86,12 @@ impl MemorySystem {
         self.channels[channel].write(local).await;
     }
 
+    /// Waits until no write of a line is in its controller's queue.
+    pub async fn left(&self, line: LineAddr) {
+        let (channel, local) = self.interleave.place(self.channels.len(), line);
+        self.channels[channel].left(local).await;
+    }
+
     /// Closes all rows of all channels, which must be idle.
     pub fn close_rows(&self) {
         for channel in self.channels.iter() {

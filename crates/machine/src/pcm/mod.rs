@@ -119,6 +119,11 @@ impl Pcm {
         }
     }
 
+    /// Whether a write of this line waits for the bus to the memory.
+    pub fn holds_write(&self, line: LineAddr) -> bool {
+        self.pending.iter().any(|write| write.what == line)
+    }
+
     /// Accepts a request at `now`. A write is durable from then on; one of a line that is pending already replaces it.
     /// A read of a pending line is answered by the controller one clock later, and one of a line that the memory has
     /// queued takes no bank.
@@ -129,7 +134,7 @@ impl Pcm {
         assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
         self.run_before(now);
         self.floor = now;
-        let is_pending = self.pending.iter().any(|write| write.what == line);
+        let is_pending = self.holds_write(line);
         match kind {
             Kind::Write if is_pending => self.counters.merged += 1,
             Kind::Write => self.pending.push_back(Ready { at: now, what: line }),

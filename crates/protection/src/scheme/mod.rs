@@ -15,7 +15,7 @@
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
 //!
-//! Locks are taken upward only (a line, its group, metadata from leaf to root), so accesses cannot wait for each other
+//! Locks are taken upward only (a line, its group, a renewal's permit, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod ahead;
@@ -193,6 +193,7 @@ impl Scheme {
         plaintext: &Line,
         asker: Asker,
     ) -> Result<(), Fault> {
+        verbs.come_in().await;
         if self.persistence.exists() {
             return self.write_durably(verbs, line, plaintext).await;
         }

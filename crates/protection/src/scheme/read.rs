@@ -51,6 +51,7 @@ impl Scheme {
         begun: Option<&Begun>,
         confirmed: impl Future<Output = ()>,
     ) -> Result<(), Fault> {
+        verbs.come_in().await;
         let _line = self.lock_line(verbs, line).await;
         self.admit(verbs, line, asker).await?;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;

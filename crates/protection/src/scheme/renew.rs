@@ -3,6 +3,9 @@
 //! The counters move on first. If tampering stops the re-encryption half-way, the rest of the lines is lost, but no later
 //! attempt uses the new pads again. What memory returns is checked under the old counters: otherwise a forgery would get a
 //! valid tag.
+//!
+//! A machine may let few groups be renewed at once, and leave their lines few places in the memory's queue
+//! ([`ways`](crate::ways)). Renewals in tuples, which become durable one after the other, are under neither rule.
 
 use super::Scheme;
 use super::grouped::Others;
@@ -22,6 +25,19 @@ pub(super) type Renewed = ArrayVec<LineAddr, 128>;
 impl Scheme {
     /// Renews the group of the line about to be written, whose counter has overflowed, and encrypts the other lines again.
     pub(super) async fn renew_group<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        written: LineAddr,
+        overflow: &Overflow,
+    ) -> Result<Counter, Fault> {
+        verbs.begin_renewal().await;
+        let counter = self.renew_and_reencrypt(verbs, slot, written, overflow).await;
+        verbs.end_renewal();
+        counter
+    }
+
+    async fn renew_and_reencrypt<V: Verbs>(
         &self,
         verbs: &V,
         slot: Slot,
@@ -67,8 +83,16 @@ impl Scheme {
         self.counters.lines(group, &renewal.positions()).filter(concerned).skip(skipped).collect()
     }
 
-    /// Moves the lines under one tag from their old versions to their new ones.
-    async fn reencrypt<V: Verbs>(
+    /// Moves the lines under one tag from their old versions to their new ones, as places in the queue are free.
+    async fn reencrypt<V: Verbs>(&self, verbs: &V, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
+        let slots: ArrayVec<Slot, 4> = lines.iter().map(|line| self.layout.data_slot(*line)).collect();
+        verbs.take_places(&slots).await;
+        let outcome = self.reencrypt_in_places(verbs, lines, versions).await;
+        verbs.leave_places(&slots).await;
+        outcome
+    }
+
+    async fn reencrypt_in_places<V: Verbs>(
         &self,
         verbs: &V,
         lines: &[LineAddr],

@@ -238,6 +238,26 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record_from(start, "pad", move || format!("{blocks} blocks in L2"), work)
     }
 
+    fn come_in(&self) -> impl Future<Output = ()> {
+        self.inside.come_in()
+    }
+
+    fn begin_renewal(&self) -> impl Future<Output = ()> {
+        self.inside.begin_renewal()
+    }
+
+    fn end_renewal(&self) {
+        self.inside.end_renewal();
+    }
+
+    fn take_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
+        self.inside.take_places(slots)
+    }
+
+    fn leave_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
+        self.inside.leave_places(slots)
+    }
+
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {
         let start = self.inside.now();
         let guard = self.inside.lock(name, mode).await;

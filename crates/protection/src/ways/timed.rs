@@ -8,9 +8,10 @@ use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::{Media, Shape};
 use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::ways::overflows::Overflows;
 use crate::ways::private::PrivateAes;
 use crate::ways::windows::Windows;
-use crate::ways::{Engine, Engines, Receiver, TimedCounters, Watch};
+use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use crypto::Nonce;
 use machine::dram::{RowOutcome, WaitCause, Wanted};
 use machine::memory::MemorySystem;
@@ -44,6 +45,8 @@ pub struct TimedMemory<R> {
     counters: RefCell<TimedCounters>,
     registers: RefCell<Registers>,
     windows: Windows,
+    /// What limits re-encryption, if anything does.
+    overflows: Option<Overflows>,
     receiver: R,
 }
 
@@ -75,6 +78,7 @@ impl<R: Receiver> TimedMemory<R> {
             counters: RefCell::default(),
             registers: RefCell::default(),
             windows: Windows::default(),
+            overflows: None,
             receiver,
         }
     }
@@ -88,6 +92,22 @@ impl<R: Receiver> TimedMemory<R> {
     /// than `patience` for them.
     pub fn with_private_aes(self, engine: &Engine, cores: usize, patience: Duration) -> Self {
         TimedMemory { private_aes: (0..cores).map(|_| PrivateAes::new(engine, patience)).collect(), ..self }
+    }
+
+    /// The same, with so much re-encryption at once.
+    pub fn with_overflows(self, limits: OverflowLimits) -> Self {
+        TimedMemory { overflows: Some(Overflows::new(&self.clock, limits)), ..self }
+    }
+
+    /// The most renewals that went on at once and the most places in the queue that they held, where they are limited.
+    pub fn most_overflows(&self) -> Option<(usize, usize)> {
+        self.overflows.as_ref().map(Overflows::most)
+    }
+
+    /// The lines that the channels move for these slots.
+    fn lines_of(&self, slots: &[Slot]) -> Vec<LineAddr> {
+        let lines = slots.iter().map(|slot| self.shape.lines(*slot));
+        lines.flat_map(|(first, second)| [Some(first), second]).flatten().collect()
     }
 
     /// The memory chips.
@@ -307,6 +327,34 @@ impl<R: Receiver> Verbs for Timed<R> {
     /// In the memory controller's units if L2s have none.
     fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
         self.through_when(counter, self.memory.private_aes.get(core).map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
+    }
+
+    async fn come_in(&self) {
+        if let Some(overflows) = &self.memory.overflows {
+            overflows.renewals.pass().await;
+        }
+    }
+
+    async fn begin_renewal(&self) {
+        if let Some(overflows) = &self.memory.overflows {
+            overflows.renewals.take(1).await;
+        }
+    }
+
+    fn end_renewal(&self) {
+        self.memory.overflows.iter().for_each(|overflows| overflows.renewals.give_back(1));
+    }
+
+    async fn take_places(&self, slots: &[Slot]) {
+        if let Some(overflows) = &self.memory.overflows {
+            overflows.take_places(self.memory.lines_of(slots).len()).await;
+        }
+    }
+
+    async fn leave_places(&self, slots: &[Slot]) {
+        if let Some(overflows) = &self.memory.overflows {
+            overflows.leave_places(&self.memory.lines_of(slots), &self.memory.channels).await;
+        }
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {

@@ -1,0 +1,160 @@
+//! Permits: so many are out at once, and whoever wants more than are left waits for them in order.
+//!
+//! Who wants none can wait too, until nobody waits for any: [`Permits::pass`] is a door that is shut while permits are short.
+
+use crate::{Clock, TaskId};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Who waits, and whether that is over.
+#[derive(Clone)]
+struct Ticket {
+    task: TaskId,
+    granted: Rc<Cell<bool>>,
+}
+
+/// A number of permits.
+pub struct Permits {
+    clock: Clock,
+    total: usize,
+    free: Cell<usize>,
+    most: Cell<usize>,
+    /// Who wants how many, first come first served.
+    waiting: RefCell<VecDeque<(usize, Ticket)>>,
+    at_door: RefCell<Vec<Ticket>>,
+}
+
+impl Permits {
+    /// So many permits, all of them free.
+    pub fn new(clock: &Clock, total: usize) -> Permits {
+        Permits {
+            clock: clock.clone(),
+            total,
+            free: Cell::new(total),
+            most: Cell::new(0),
+            waiting: RefCell::default(),
+            at_door: RefCell::default(),
+        }
+    }
+
+    /// Takes so many at once, or all there are, waiting for those who came before.
+    pub fn take(&self, wanted: usize) -> impl Future<Output = ()> + '_ {
+        let wanted = wanted.min(self.total);
+        granted(move || {
+            if self.waiting.borrow().is_empty() && wanted <= self.free.get() {
+                self.hand_out(wanted);
+                return None;
+            }
+            let ticket = self.ticket();
+            self.waiting.borrow_mut().push_back((wanted, ticket.clone()));
+            Some(ticket)
+        })
+    }
+
+    /// Gives back as many as were taken at once.
+    pub fn give_back(&self, taken: usize) {
+        self.free.set(self.free.get() + taken.min(self.total));
+        let mut waiting = self.waiting.borrow_mut();
+        while let Some((wanted, _)) = waiting.front()
+            && *wanted <= self.free.get()
+        {
+            let Some((wanted, ticket)) = waiting.pop_front() else { break };
+            self.hand_out(wanted);
+            self.grant(&ticket);
+        }
+        if waiting.is_empty() {
+            self.at_door.borrow_mut().drain(..).for_each(|ticket| self.grant(&ticket));
+        }
+    }
+
+    /// Waits until nobody waits for permits.
+    pub fn pass(&self) -> impl Future<Output = ()> + '_ {
+        granted(move || {
+            if self.waiting.borrow().is_empty() {
+                return None;
+            }
+            let ticket = self.ticket();
+            self.at_door.borrow_mut().push(ticket.clone());
+            Some(ticket)
+        })
+    }
+
+    /// The most that were out at once.
+    pub fn most(&self) -> usize {
+        self.most.get()
+    }
+
+    fn hand_out(&self, count: usize) {
+        self.free.set(self.free.get() - count);
+        self.most.set(self.most.get().max(self.total - self.free.get()));
+    }
+
+    fn ticket(&self) -> Ticket {
+        Ticket { task: self.clock.current_task(), granted: Rc::default() }
+    }
+
+    fn grant(&self, ticket: &Ticket) {
+        ticket.granted.set(true);
+        self.clock.wake(ticket.task);
+    }
+}
+
+/// Asks once; ready at once if that draws no ticket, or when the ticket is granted.
+fn granted(ask: impl Fn() -> Option<Ticket>) -> impl Future<Output = ()> {
+    let mut drawn: Option<Option<Ticket>> = None;
+    poll_fn(move |_| match drawn.get_or_insert_with(&ask) {
+        Some(ticket) if !ticket.granted.get() => Poll::Pending,
+        _ => Poll::Ready(()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Executor;
+    use units::Duration;
+
+    const NS: Duration = Duration::from_ns(1);
+
+    /// When each of some tasks, which come in this order, is let in; and the most permits that were out. Who wants none goes
+    /// through the door.
+    fn times(total: usize, wanted: &[usize]) -> (Vec<(usize, u64)>, usize) {
+        let mut executor = Executor::new();
+        let permits = Rc::new(Permits::new(executor.clock(), total));
+        let log = Rc::new(RefCell::new(Vec::new()));
+        for (task, &wanted) in wanted.iter().enumerate() {
+            let (clock, permits, log) = (executor.clock().clone(), permits.clone(), log.clone());
+            executor.clock().spawn(async move {
+                match wanted {
+                    0 => permits.pass().await,
+                    wanted => permits.take(wanted).await,
+                }
+                log.borrow_mut().push((task, clock.now().as_ns_f64() as u64));
+                if wanted > 0 {
+                    clock.sleep(NS * (10 + task as u64)).await;
+                    permits.give_back(wanted);
+                }
+            });
+        }
+        executor.run();
+        (log.take(), permits.most())
+    }
+
+    #[test]
+    fn so_many_are_out_at_once_and_the_rest_wait_in_order() {
+        assert_eq!(times(2, &[1, 1, 1, 1]), (vec![(0, 0), (1, 0), (2, 10), (3, 11)], 2));
+    }
+
+    #[test]
+    fn who_wants_many_is_not_overtaken_by_who_wants_few_and_gets_all_at_most() {
+        assert_eq!(times(3, &[2, 5, 1]), (vec![(0, 0), (1, 10), (2, 21)], 3));
+    }
+
+    #[test]
+    fn the_door_is_shut_while_anybody_waits() {
+        assert_eq!(times(1, &[0, 1, 0, 1, 0, 1, 0]).0, [(0, 0), (1, 0), (2, 0), (3, 11), (5, 24), (4, 24), (6, 24)]);
+    }
+}
