@@ -21,7 +21,6 @@ use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
 use protection::ways::run_now;
-use std::future::ready;
 use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
@@ -144,7 +143,7 @@ impl Victim {
 
     /// Reads a line on some core, whose L2 begins the read if L2s do; says what came out and what was reported.
     pub fn read_from(&self, core: usize, line: LineAddr) -> (Answer, Option<Fault>) {
-        run_now(self.scheme.read_from(&self.memory, line, core, ready(true), ready(())));
+        run_now(self.scheme.read_by(&self.memory, line, core));
         self.answer(line)
     }
 

@@ -10,7 +10,9 @@ use crate::upward::{Miss, Port, UnderWay};
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
 use machine::llc::{Displaced, Inclusion, Llc};
+use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
+use machine::node::RequestKind;
 use machine::observer::ObserverCounters;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
@@ -36,6 +38,10 @@ pub struct LlcCounters {
     pub misses: u64,
     /// Lines asked for and supplied by another core, which had them exclusively.
     pub from_cores: u64,
+    /// Lines that an L2 expected in memory, and told the controller of.
+    pub predicted: u64,
+    /// Of these, lines that were on the chip: memory was asked in vain.
+    pub predicted_wrongly: u64,
     /// Lines that the core had already, and asked to write.
     pub upgrades: u64,
     /// Cores that were asked to give a line up or to share it.
@@ -69,6 +75,8 @@ pub struct Chip {
     carried: RefCell<Vec<LineAddr>>,
     shadow: Rc<RefCell<Shadow>>,
     distances: Distances,
+    /// What each L2 expects of the last-level cache, where they predict it.
+    predictors: Option<RefCell<Vec<MissPredictor>>>,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be told of its lines that data displaces.
@@ -97,6 +105,10 @@ impl Chip {
             carried: RefCell::default(),
             shadow,
             distances: Distances::of(machine),
+            predictors: machine
+                .llc
+                .miss_prediction
+                .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -128,6 +140,29 @@ impl Chip {
             self.pass_by(line);
         }
         hit || on_the_way_out
+    }
+
+    /// Whether L2s predict what the last-level cache has.
+    pub fn predicts(&self) -> bool {
+        self.predictors.is_some()
+    }
+
+    /// Whether an L2 expects what it asks for in memory. What it has already, it only asks to write.
+    pub fn expects_memory(&self, miss: Miss) -> bool {
+        let Some(predictors) = self.predictors.as_ref().filter(|_| miss.kind != RequestKind::Upgrade) else {
+            return false;
+        };
+        let predicted = predictors.borrow()[miss.core].expects_memory();
+        self.count(|counters| counters.predicted += u64::from(predicted));
+        predicted
+    }
+
+    /// An L2 learns who served what it asked for.
+    pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
+        self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
+        if let Some(predictors) = self.predictors.as_ref().filter(|_| miss.kind != RequestKind::Upgrade) {
+            predictors.borrow_mut()[miss.core].learn(memory);
+        }
     }
 
     /// Notes that memory is asked for a line now.

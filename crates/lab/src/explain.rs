@@ -13,12 +13,10 @@ use protection::scheme::Scheme;
 use protection::verbs::{Leg, Role, Slot, Verbs};
 use protection::ways::{Explained, Timed, TimedMemory};
 use serde::{Deserialize, Serialize};
+use sim::Executor;
 use sim::span::Span;
-use sim::{Executor, join};
-use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
+use std::cell::RefCell;
 use std::rc::Rc;
-use std::task::Poll;
 use systems::{AesBandwidth, Design, Machine};
 use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, LineAddr, Time};
 
@@ -75,7 +73,7 @@ pub struct Scenario {
     #[serde(default)]
     pub start: Start,
     /// Whether the L2, beside its own look-up, tells the controller that it expects the line in memory (as Intel's XPT does).
-    /// The controller then fetches the line at once, and does all else when the last-level cache has confirmed it.
+    /// The controller then fetches the line at once, and does all else when the request comes.
     #[serde(default)]
     pub predicted: bool,
     /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.
@@ -177,21 +175,12 @@ fn since(start: Time, time: Time) -> Time {
 async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target: LineAddr, predicted: bool) {
     let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     verbs.look_up_private(Role::Data).await;
-    let missed = Cell::new(false);
-    let way = async {
+    let request = async {
         verbs.travel(Leg::Request(0, Slot(target.0))).await;
         verbs.travel(Leg::ToController).await;
-        missed.set(true);
-    };
-    let confirmed = || poll_fn(|_| if missed.get() { Poll::Ready(()) } else { Poll::Pending });
-    let request = async {
-        match prediction {
-            Some(prediction) => prediction.await,
-            None => confirmed().await,
-        }
         true
     };
-    join!(way, scheme.read_from(verbs, target, 0, request, confirmed()));
+    scheme.read_from(verbs, target, 0, request, prediction).await;
 }
 
 /// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with

@@ -11,11 +11,12 @@ use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
 use machine::node::{Request, RequestKind};
 use protection::scheme::Scheme;
+use protection::verbs::{Leg, Verbs};
 use protection::ways::{Timed, TimedMemory};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::{poll_fn, ready};
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 use systems::Machine;
@@ -82,7 +83,7 @@ impl Uncore {
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
         for Request { at, line, kind } in requests.drain(..) {
             if kind.is_answered() {
-                let in_l2 = self.scheme.is_eager();
+                let in_l2 = self.scheme.is_eager() || self.chip.predicts();
                 let at = if in_l2 { at } else { at + self.chip.network.request(core, line) };
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, kind, in_l2 });
@@ -118,15 +119,20 @@ impl Uncore {
         loop {
             let miss = self.chip.misses.next().await;
             let outcome = Cell::new(None);
+            let predicted = miss.in_l2 && self.chip.expects_memory(miss);
             let request = async {
                 if miss.in_l2 {
                     self.clock.sleep(self.chip.network.request(miss.core, miss.line)).await;
                 }
                 outcome.set(self.request(miss).await);
+                if miss.in_l2 {
+                    self.chip.learn(miss, outcome.get() == Some(Asked::Memory), predicted);
+                }
                 outcome.get() == Some(Asked::Memory)
             };
             if miss.in_l2 {
-                self.scheme.read_from(&verbs, miss.line, miss.core, request, ready(())).await;
+                let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
+                self.scheme.read_from(&verbs, miss.line, miss.core, request, prediction).await;
             } else if request.await {
                 self.scheme.read_at_controller(&verbs, miss.line).await;
             }

@@ -2,6 +2,7 @@
 
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run_together};
+use machine::miss_prediction::MissPrediction;
 use std::collections::BTreeMap;
 use systems::Machine;
 use units::Bytes;
@@ -124,6 +125,29 @@ fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
     let ([in_l2, _, in_last_level, _], record) = found("emcc");
     let released = record.protection.released_in_l2;
     assert!(released > 0 && released <= in_l2 + in_last_level, "{released} of {in_l2} and {in_last_level}");
+}
+
+#[test]
+fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() {
+    for design in ["none", "sc64-bmt-speculative", "morphable-llc", "emcc"] {
+        // A last-level cache that has a good part of what is asked for.
+        let with = |miss_prediction| {
+            let mut machine = machine();
+            machine.llc.size = Bytes(4 << 20);
+            machine.llc.miss_prediction = miss_prediction;
+            let record = four_of("1536 KB", 60_000, machine, design);
+            assert!(record.checks.passed, "{design}: {:?}", record.checks);
+            assert_eq!(record.checks.lines.lines_checked, record.llc.misses, "{design}");
+            record
+        };
+        let [without, xpt] = [None, Some(MissPrediction::Xpt)].map(with);
+        assert_eq!((without.llc.predicted, without.llc.predicted_wrongly), (0, 0));
+        let (llc, fetched) = (xpt.llc, xpt.protection.fetched.data);
+        assert!(llc.predicted > llc.misses / 2 && llc.predicted_wrongly > 100, "{design}: {llc:?}");
+        assert!(fetched > llc.misses && fetched <= llc.misses + llc.predicted, "{design}: {fetched} lines, {llc:?}");
+        let latency = |record: &Record| record.llc.miss_latency_fs / record.llc.misses;
+        assert!(latency(&xpt) < latency(&without), "{design}: {} fs, not {}", latency(&xpt), latency(&without));
+    }
 }
 
 #[test]

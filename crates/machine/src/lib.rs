@@ -9,6 +9,7 @@ pub mod coherence;
 pub mod dram;
 pub mod llc;
 pub mod memory;
+pub mod miss_prediction;
 pub mod noc;
 pub mod node;
 pub mod observer;

@@ -198,6 +198,10 @@ pub trait Verbs {
     fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
         self.fetch(slot, role)
     }
+    /// What a slot holds that was fetched a while ago, unless it was written since.
+    fn still_stored(&self, _slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
+        (!fetched.is_blank()).then_some(fetched)
+    }
     /// Writes a slot of memory; a blank stays blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.

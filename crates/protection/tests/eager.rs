@@ -9,7 +9,7 @@ use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{TreeDesign, TreeKind};
 use casemate_protection::verbs::{Fault, Leg, Slot, Untrusted};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
-use std::future::ready;
+use std::future::{Ready, ready};
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 fn parts() -> Parts {
@@ -46,7 +46,7 @@ impl Bench {
     /// What a read by a core returns, and what it took.
     fn read(&self, core: usize, line: u64) -> (Result<Line, Fault>, Vec<Operation>) {
         self.verbs.take_operations();
-        run_now(self.scheme.read_from(&self.verbs, LineAddr(line), core, ready(true), ready(())));
+        run_now(self.scheme.read_by(&self.verbs, LineAddr(line), core));
         let memory = self.verbs.inside();
         let outcome = match memory.take_fault() {
             Some(fault) => Err(fault),
@@ -57,7 +57,7 @@ impl Bench {
 
     /// A core's read of a line that is found on the chip.
     fn find(&self, core: usize, line: u64) {
-        run_now(self.scheme.read_from(&self.verbs, LineAddr(line), core, ready(false), ready(())));
+        run_now(self.scheme.read_from(&self.verbs, LineAddr(line), core, ready(false), None::<Ready<()>>));
     }
 
     fn useless(&self) -> u64 {

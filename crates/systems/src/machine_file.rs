@@ -7,6 +7,7 @@ use machine::coherence::directory::CORES_MAX;
 use machine::dram::DramConfig;
 use machine::llc::Inclusion;
 use machine::memory::{DeviceConfig, Interleave, MemoryConfig};
+use machine::miss_prediction::MissPrediction;
 use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
 use machine::paging::Placement;
@@ -43,6 +44,10 @@ pub struct LlcConfig {
     pub mshrs: usize,
     /// Lines that may be on their way out of it at once.
     pub writeback_buffers: usize,
+    /// How L2s predict that it has not got a line, of which they then tell the memory controller at once; if nothing is said,
+    /// they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub miss_prediction: Option<MissPrediction>,
 }
 
 impl LlcConfig {

@@ -92,6 +92,15 @@ fn an_impossible_decoding_of_counters_is_refused() {
 }
 
 #[test]
+fn an_unknown_prediction_of_misses_is_refused() {
+    let refusal = refusal(&changed("llc.miss_prediction", "'always'"));
+    assert!(
+        refusal.starts_with("mine.toml") && refusal.contains("unknown variant `always`, expected `xpt`"),
+        "{refusal}"
+    );
+}
+
+#[test]
 fn impossible_limits_of_overflows_are_refused() {
     let slots = "memory.overflows.slots is 3: expected at least 4, as many lines as there may be under one tag";
     each_is_refused(&[

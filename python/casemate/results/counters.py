@@ -181,6 +181,10 @@ class Llc(Hits):
     """Lines found among those on their way out."""
     from_cores: int
     """Lines supplied by another core, which had them exclusively."""
+    predicted: int
+    """Lines that an L2 expected in memory, and told the controller of."""
+    predicted_wrongly: int
+    """Of these, lines that were on the chip: memory was asked in vain."""
     upgrades: int
     """Lines that the core had already, and asked to write."""
     probes: int

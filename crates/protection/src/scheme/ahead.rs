@@ -16,10 +16,11 @@
 //! out what the slowest verdict would.
 
 use super::Scheme;
+use super::early::Early;
 use super::read::Arrived;
 use super::walk::Sought;
 use crate::mac::Mac;
-use crate::verbs::{Fault, Plaintext, Role, Verbs};
+use crate::verbs::{Fault, Plaintext, Verbs};
 use sim::join;
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -28,11 +29,11 @@ use units::{Line, LineAddr, ZERO_LINE};
 
 impl Scheme {
     /// Reads a line whose locks are held: releases it when it is decrypted, and settles it when its verdict is in.
-    pub(super) async fn read_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+    pub(super) async fn read_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Result<(), Fault> {
         let (seen_data, seen_counters, pad) = (Cell::new(None), Cell::new(None), Cell::new(None));
         let (seen_all, seen_text) = (Cell::new(None), Cell::new(None));
         let data = async {
-            let stored = verbs.fetch(self.layout.data_slot(line), Role::Data).await;
+            let stored = self.ciphertext(verbs, line, early).await;
             seen_data.set(Some(stored));
             stored
         };

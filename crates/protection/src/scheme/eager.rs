@@ -12,12 +12,13 @@
 
 use super::Scheme;
 use super::counted::Place;
+use super::early::Early;
 use super::read::Arrived;
 use crate::metadata::Copies;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::{Future, Ready, poll_fn, ready};
 use std::rc::Rc;
 use std::task::Poll;
 use units::{Line, LineAddr};
@@ -89,17 +90,41 @@ impl Scheme {
         }
     }
 
-    /// Reads a line that the L2 of `core` misses: releases its plaintext, or reports why not.
+    /// Reads a line for a core, whose L2 begins the read if L2s do: releases its plaintext, or reports why not.
+    pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
+        self.read_from(verbs, line, core, ready(true), None::<Ready<()>>).await;
+    }
+
+    /// As [`Scheme::read_by`], of a line that the L2 of `core` misses.
     ///
     /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
-    /// on the chip. It may come on the mere prediction that it will not be found; `confirmed` is ready when that is known.
+    /// on the chip. `prediction` is the way of the L2's word that it will come, if it expects that.
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
         line: LineAddr,
         core: usize,
         request: impl Future<Output = bool>,
-        confirmed: impl Future<Output = ()>,
+        prediction: Option<impl Future<Output = ()>>,
+    ) {
+        let early = Early::default();
+        let asked = async {
+            let comes = request.await;
+            early.settle();
+            comes
+        };
+        // The fetch first: what it brings must be there when the read looks.
+        join!(self.fetch_early(verbs, line, prediction, &early), self.read_asked(verbs, line, core, asked, &early));
+    }
+
+    /// A read whose fetch may begin early, elsewhere.
+    async fn read_asked<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        core: usize,
+        request: impl Future<Output = bool>,
+        early: &Early,
     ) {
         let asker = Scheme::tenant(line);
         let started = self.counter_slot(line).and_then(|slot| {
@@ -109,7 +134,7 @@ impl Scheme {
         });
         let Some(begun) = &started else {
             if request.await {
-                let outcome = self.try_read(verbs, line, asker, None, confirmed).await;
+                let outcome = self.try_read(verbs, line, asker, None, early).await;
                 self.finish(verbs, outcome).await;
             }
             return;
@@ -119,7 +144,7 @@ impl Scheme {
             begun.from_memory.set(Some(from_memory));
             if from_memory {
                 self.on_copies(|copies| copies.serve(begun.core, begun.slot));
-                return self.try_read(verbs, line, asker, Some(begun), confirmed).await;
+                return self.try_read(verbs, line, asker, Some(begun), early).await;
             }
             Ok(())
         };

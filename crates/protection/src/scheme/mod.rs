@@ -8,9 +8,9 @@
 //! ```
 //! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
 //! stays for good in [`forest`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
-//! how an L2 begins a read in [`eager`], what one tag over several lines asks for in [`grouped`]; how writes outlive a loss
-//! of power in [`persist`], and how memory comes back in [`recover`]. Who may ask at all is in [`owner`], what is counted in
-//! [`counted`].
+//! how an L2 begins a read in [`eager`], what begins on its mere prediction in [`early`], what one tag over several lines
+//! asks for in [`grouped`]; how writes outlive a loss of power in [`persist`], and how memory comes back in [`recover`]. Who
+//! may ask at all is in [`owner`], what is counted in [`counted`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -21,6 +21,7 @@
 mod ahead;
 mod counted;
 mod eager;
+mod early;
 mod forest;
 mod grouped;
 mod owner;
@@ -48,7 +49,6 @@ use serde::{Deserialize, Serialize};
 use sim::join;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
-use std::future::ready;
 use units::random::Random;
 use units::{Line, LineAddr};
 
@@ -153,7 +153,7 @@ impl Scheme {
 
     /// Reads a line: releases its plaintext, or reports why not. If L2s begin reads, that of the first core does.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        self.read_from(verbs, line, 0, ready(true), ready(())).await;
+        self.read_by(verbs, line, 0).await;
     }
 
     /// As [`Scheme::read`], for a request that comes to the controller without an L2 having begun anything.

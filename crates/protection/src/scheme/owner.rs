@@ -4,16 +4,16 @@
 //! Its lines share the cache of counters, which are per page as well.
 
 use super::Scheme;
+use super::early::Early;
 use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner};
 use crate::planted::Bug;
 use crate::verbs::{Fault, Role, Verbs};
-use std::future::ready;
 use units::{Line, LineAddr};
 
 impl Scheme {
     /// Reads a line as somebody: releases its plaintext, or reports why not.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
-        let outcome = self.try_read(verbs, line, asker, None, ready(())).await;
+        let outcome = self.try_read(verbs, line, asker, None, &Early::default()).await;
         self.finish(verbs, outcome).await;
     }
 

@@ -3,6 +3,7 @@
 
 use super::counted::Place;
 use super::eager::{Begun, Found};
+use super::early::Early;
 use super::grouped::{Fetched, Others};
 use super::walk::Sought;
 use super::{Release, Scheme};
@@ -41,15 +42,14 @@ struct Versions<'a, P> {
 }
 
 impl Scheme {
-    /// Reads a line that the controller was asked for, which an L2 may have begun. It may have been asked early, on a
-    /// prediction: then it fetches the line and does nothing else before the request is `confirmed`.
+    /// Reads a line that the controller was asked for, which an L2 may have begun, and fetched `early` on a prediction.
     pub(super) async fn try_read<V: Verbs>(
         &self,
         verbs: &V,
         line: LineAddr,
         asker: Asker,
         begun: Option<&Begun>,
-        confirmed: impl Future<Output = ()>,
+        early: &Early,
     ) -> Result<(), Fault> {
         verbs.come_in().await;
         let _line = self.lock_line(verbs, line).await;
@@ -57,17 +57,15 @@ impl Scheme {
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
         self.boot(verbs, line).await?;
         if self.release == Release::Speculative {
-            confirmed.await;
-            return self.read_ahead(verbs, line).await;
+            return self.read_ahead(verbs, line, early).await;
         }
         if !self.counters.exist() && self.mac.is_none() {
-            confirmed.await;
-            return self.read_alone(verbs, line).await;
+            return self.read_alone(verbs, line, early).await;
         }
         // What changes from now on changes nothing about this line's counter.
         let begun = begun.filter(|begun| !begun.is_void());
         let (stored, versions, (tag, others)) =
-            join!(self.ciphertext(verbs, line), self.versions(verbs, line, begun, confirmed), self.beside(verbs, line));
+            join!(self.ciphertext(verbs, line, early), self.versions(verbs, line, begun), self.beside(verbs, line));
         let (Versions { counters, found, pad, in_private }, tag) = (versions?, tag?);
         let arrived = Arrived {
             line,
@@ -85,8 +83,8 @@ impl Scheme {
     }
 
     /// Reads a line that has neither a counter nor a tag: nothing else is waited for.
-    async fn read_alone<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        let ciphertext = self.ciphertext(verbs, line).await.examine();
+    async fn read_alone<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Result<(), Fault> {
+        let ciphertext = self.ciphertext(verbs, line, early).await.examine();
         self.pad_whole(verbs).await;
         let bytes = self.cipher.open(line, Counter::default(), &ciphertext);
         verbs.release(line, Plaintext { bytes, verified: false });
@@ -144,35 +142,18 @@ impl Scheme {
         Ok(())
     }
 
-    /// The stored line: word by word if nothing has to see the whole of it first.
-    async fn ciphertext<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Untrusted {
-        let slot = self.layout.data_slot(line);
-        if self.mac.is_none() && self.cipher.works_by_word() {
-            verbs.fetch_by_word(slot, Role::Data).await
-        } else {
-            verbs.fetch(slot, Role::Data).await
-        }
-    }
-
     /// The line of counters that counts for a line, from the L2 that began the read if that has it.
-    async fn versions<'a, V: Verbs, C: Future<Output = ()>>(
+    async fn versions<'a, V: Verbs>(
         &self,
         verbs: &'a V,
         line: LineAddr,
         begun: Option<&'a Begun>,
-        confirmed: C,
-    ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V, C>>, Fault> {
+    ) -> Result<Versions<'a, impl Future<Output = ()> + use<'a, V>>, Fault> {
         let nothing = Versions { counters: ZERO_LINE, found: None, pad: None, in_private: None };
-        let Some(slot) = self.counter_slot(line) else {
-            confirmed.await;
-            return Ok(nothing);
-        };
+        let Some(slot) = self.counter_slot(line) else { return Ok(nothing) };
         let sought = match begun {
-            None => {
-                confirmed.await;
-                Sought::Nowhere
-            }
-            Some(begun) => match join!(begun.found(), verbs.look_up(Role::Counter), confirmed).0 {
+            None => Sought::Nowhere,
+            Some(begun) => match join!(begun.found(), verbs.look_up(Role::Counter)).0 {
                 Found::Counters(counters, place) => {
                     return Ok(Versions { counters, found: Some(place), in_private: Some(begun), ..nothing });
                 }

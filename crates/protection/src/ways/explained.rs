@@ -158,6 +158,10 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("fetch", move || role.to_string(), self.inside.fetch_by_word(slot, role))
     }
 
+    fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
+        self.inside.still_stored(slot, fetched)
+    }
+
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.note(Operation::Store(role, slot, content));
         self.record("store", move || role.to_string(), self.inside.store(slot, role, content))

@@ -9,6 +9,7 @@ mod overflows;
 mod private;
 mod receiver;
 mod timed;
+mod waits;
 mod windows;
 
 pub use at_once::AtOnce;

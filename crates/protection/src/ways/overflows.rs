@@ -10,6 +10,8 @@
 //!   place is free when its write has left the queue; that happens at the latest when no read is left that goes before it,
 //!   and if permits are short no new one comes in.
 
+use crate::media::Shape;
+use crate::verbs::Slot;
 use machine::memory::MemorySystem;
 use serde::{Deserialize, Serialize};
 use sim::Clock;
@@ -27,31 +29,69 @@ pub struct OverflowLimits {
 }
 
 /// Permits for renewals, and places for what they read and write.
-pub(super) struct Overflows {
-    pub renewals: Permits,
+struct Limited {
+    renewals: Permits,
     places: Permits,
+    channels: MemorySystem,
+    shape: Shape,
 }
 
+impl Limited {
+    /// The lines that the channels move for these slots.
+    fn lines(&self, slots: &[Slot]) -> impl Iterator<Item = LineAddr> {
+        let lines = slots.iter().map(|slot| self.shape.lines(*slot));
+        lines.flat_map(|(first, second)| [Some(first), second]).flatten()
+    }
+}
+
+/// What limits re-encryption, if anything does.
+#[derive(Default)]
+pub(super) struct Overflows(Option<Limited>);
+
 impl Overflows {
-    pub fn new(clock: &Clock, limits: OverflowLimits) -> Overflows {
-        Overflows { renewals: Permits::new(clock, limits.outstanding), places: Permits::new(clock, limits.slots) }
+    pub fn limited(clock: &Clock, limits: OverflowLimits, channels: MemorySystem, shape: Shape) -> Overflows {
+        let [renewals, places] = [limits.outstanding, limits.slots].map(|total| Permits::new(clock, total));
+        Overflows(Some(Limited { renewals, places, channels, shape }))
     }
 
-    /// Waits for as many places.
-    pub async fn take_places(&self, count: usize) {
-        self.places.take(count).await;
-    }
-
-    /// Gives the places of these lines back when none of them waits to be written any more.
-    pub async fn leave_places(&self, lines: &[LineAddr], channels: &MemorySystem) {
-        for line in lines {
-            channels.left(*line).await;
+    /// Waits at the door while a write waits for its renewal.
+    pub async fn come_in(&self) {
+        if let Some(limited) = &self.0 {
+            limited.renewals.pass().await;
         }
-        self.places.give_back(lines.len());
     }
 
-    /// The most renewals that went on at once, and the most places that they held.
-    pub fn most(&self) -> (usize, usize) {
-        (self.renewals.most(), self.places.most())
+    /// Waits for the permit of a renewal.
+    pub async fn begin(&self) {
+        if let Some(limited) = &self.0 {
+            limited.renewals.take(1).await;
+        }
+    }
+
+    /// Gives it back.
+    pub fn end(&self) {
+        self.0.iter().for_each(|limited| limited.renewals.give_back(1));
+    }
+
+    /// Waits for the places that these slots need.
+    pub async fn take_places(&self, slots: &[Slot]) {
+        if let Some(limited) = &self.0 {
+            limited.places.take(limited.lines(slots).count()).await;
+        }
+    }
+
+    /// Gives them back when nothing of these slots waits to be written any more.
+    pub async fn leave_places(&self, slots: &[Slot]) {
+        if let Some(limited) = &self.0 {
+            for line in limited.lines(slots) {
+                limited.channels.left(line).await;
+            }
+            limited.places.give_back(limited.lines(slots).count());
+        }
+    }
+
+    /// The most renewals that went on at once and the most places that they held, if they are limited.
+    pub fn most(&self) -> Option<(usize, usize)> {
+        self.0.as_ref().map(|limited| (limited.renewals.most(), limited.places.most()))
     }
 }

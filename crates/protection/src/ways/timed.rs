@@ -10,10 +10,11 @@ use crate::media::{Media, Shape};
 use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::overflows::Overflows;
 use crate::ways::private::PrivateAes;
+use crate::ways::waits::{cause_of, word_for};
 use crate::ways::windows::Windows;
 use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use crypto::Nonce;
-use machine::dram::{RowOutcome, WaitCause, Wanted};
+use machine::dram::Wanted;
 use machine::memory::MemorySystem;
 use sim::lock::{Guard, LockTable, Mode};
 use sim::resource::Pipe;
@@ -45,8 +46,7 @@ pub struct TimedMemory<R> {
     counters: RefCell<TimedCounters>,
     registers: RefCell<Registers>,
     windows: Windows,
-    /// What limits re-encryption, if anything does.
-    overflows: Option<Overflows>,
+    overflows: Overflows,
     receiver: R,
 }
 
@@ -78,7 +78,7 @@ impl<R: Receiver> TimedMemory<R> {
             counters: RefCell::default(),
             registers: RefCell::default(),
             windows: Windows::default(),
-            overflows: None,
+            overflows: Overflows::default(),
             receiver,
         }
     }
@@ -96,18 +96,13 @@ impl<R: Receiver> TimedMemory<R> {
 
     /// The same, with so much re-encryption at once.
     pub fn with_overflows(self, limits: OverflowLimits) -> Self {
-        TimedMemory { overflows: Some(Overflows::new(&self.clock, limits)), ..self }
+        let overflows = Overflows::limited(&self.clock, limits, self.channels.clone(), self.shape);
+        TimedMemory { overflows, ..self }
     }
 
     /// The most renewals that went on at once and the most places in the queue that they held, where they are limited.
     pub fn most_overflows(&self) -> Option<(usize, usize)> {
-        self.overflows.as_ref().map(Overflows::most)
-    }
-
-    /// The lines that the channels move for these slots.
-    fn lines_of(&self, slots: &[Slot]) -> Vec<LineAddr> {
-        let lines = slots.iter().map(|slot| self.shape.lines(*slot));
-        lines.flat_map(|(first, second)| [Some(first), second]).flatten().collect()
+        self.overflows.most()
     }
 
     /// The memory chips.
@@ -222,12 +217,7 @@ impl<R: Receiver> Timed<R> {
                 join!(channels.read(first, Wanted::Line), channels.read(second, Wanted::Line)).1
             }
         };
-        let outcome = match answer.outcome {
-            RowOutcome::Hit => "row hit",
-            RowOutcome::Closed => "row closed",
-            RowOutcome::Conflict => "row conflict",
-        };
-        self.last_wait.set((cause_of(answer.waited_for), Some(outcome)));
+        self.last_wait.set((cause_of(answer.waited_for), Some(word_for(answer.outcome))));
         self.memory.media.borrow().read(slot)
     }
 }
@@ -254,6 +244,12 @@ impl<R: Receiver> Verbs for Timed<R> {
 
     fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
         self.read(slot, role, Wanted::FirstWord)
+    }
+
+    /// What was blank may have got its start-up content, which was there all the time.
+    fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
+        let stored = self.memory.media.borrow().read(slot);
+        (fetched == stored || fetched.is_blank()).then_some(stored)
     }
 
     async fn store(&self, slot: Slot, role: Role, content: Untrusted) {
@@ -329,32 +325,24 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.through_when(counter, self.memory.private_aes.get(core).map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
     }
 
-    async fn come_in(&self) {
-        if let Some(overflows) = &self.memory.overflows {
-            overflows.renewals.pass().await;
-        }
+    fn come_in(&self) -> impl Future<Output = ()> {
+        self.memory.overflows.come_in()
     }
 
-    async fn begin_renewal(&self) {
-        if let Some(overflows) = &self.memory.overflows {
-            overflows.renewals.take(1).await;
-        }
+    fn begin_renewal(&self) -> impl Future<Output = ()> {
+        self.memory.overflows.begin()
     }
 
     fn end_renewal(&self) {
-        self.memory.overflows.iter().for_each(|overflows| overflows.renewals.give_back(1));
+        self.memory.overflows.end();
     }
 
-    async fn take_places(&self, slots: &[Slot]) {
-        if let Some(overflows) = &self.memory.overflows {
-            overflows.take_places(self.memory.lines_of(slots).len()).await;
-        }
+    fn take_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
+        self.memory.overflows.take_places(slots)
     }
 
-    async fn leave_places(&self, slots: &[Slot]) {
-        if let Some(overflows) = &self.memory.overflows {
-            overflows.leave_places(&self.memory.lines_of(slots), &self.memory.channels).await;
-        }
+    fn leave_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
+        self.memory.overflows.leave_places(slots)
     }
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
@@ -399,15 +387,5 @@ impl<R: Receiver> Verbs for Timed<R> {
 
     fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
         self.memory.note_pad(nonce, plaintext);
-    }
-}
-
-fn cause_of(wait: WaitCause) -> Option<Cause> {
-    match wait {
-        WaitCause::Nothing => None,
-        WaitCause::Refresh => Some(Cause::Refresh),
-        WaitCause::WriteDrain => Some(Cause::WriteDrain),
-        WaitCause::BankBusy => Some(Cause::Bank),
-        WaitCause::Queue => Some(Cause::Queue),
     }
 }
