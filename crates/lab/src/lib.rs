@@ -11,6 +11,7 @@ mod distances;
 mod endable;
 pub mod explain;
 mod feed;
+mod intensity;
 mod last_level;
 mod memory;
 pub mod record;

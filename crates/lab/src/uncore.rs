@@ -6,6 +6,7 @@
 //! the text still has to do.
 
 use crate::chip::Chip;
+use crate::intensity::Intensity;
 use crate::upward::Miss;
 use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
@@ -32,6 +33,8 @@ pub struct Uncore {
     probe: Duration,
     path: Duration,
     writeback_buffers: usize,
+    /// How often memory serves each core, where L2s begin no reads if that is seldom.
+    intensities: Option<RefCell<Vec<Intensity>>>,
     /// Readers that wait for a write-back buffer.
     held_up: RefCell<VecDeque<sim::TaskId>>,
     /// Lines asked for and not yet done with.
@@ -58,6 +61,7 @@ impl Uncore {
         scheme: Rc<Scheme>,
         memory: Rc<TimedMemory<Rc<Chip>>>,
     ) -> Rc<Uncore> {
+        let off_below = machine.at_l2.and_then(|at_l2| at_l2.off_below).filter(|_| scheme.is_eager());
         let uncore = Rc::new(Uncore {
             clock: clock.clone(),
             chip,
@@ -66,6 +70,8 @@ impl Uncore {
             probe: Frequency::from_mhz(machine.node.clock_mhz).span(Cycles(machine.node.l2.latency_cycles)),
             path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
             writeback_buffers: machine.llc.writeback_buffers,
+            intensities: off_below
+                .map(|below| (0..machine.cores).map(|_| Intensity::new(below)).collect::<Vec<_>>().into()),
             held_up: RefCell::default(),
             reads: Cell::new(0),
             wait_for_rest: RefCell::default(),
@@ -119,6 +125,7 @@ impl Uncore {
         loop {
             let miss = self.chip.misses.next().await;
             let outcome = Cell::new(None);
+            self.sample(miss.core);
             let predicted = miss.in_l2 && self.chip.expects_memory(miss);
             let request = async {
                 if miss.in_l2 {
@@ -143,6 +150,15 @@ impl Uncore {
         }
     }
 
+    /// Looks whether the sample of a core's requests is full that says whether its L2 begins reads.
+    fn sample(&self, core: usize) {
+        let Some(intensities) = &self.intensities else { return };
+        let l2 = self.chip.cores.nodes()[core].borrow().counters().l2;
+        if let Some(begins) = intensities.borrow_mut()[core].sampled(l2.hits + l2.misses + l2.merged) {
+            self.scheme.let_begin(core, begins);
+        }
+    }
+
     /// The last-level cache takes a miss up. Who answers; nobody if the line is on its way to somebody else, and the miss
     /// waits for that.
     async fn request(&self, miss: Miss) -> Option<Asked> {
@@ -153,6 +169,7 @@ impl Uncore {
             return Some(Asked::Chip);
         }
         self.chip.asking(miss.line);
+        self.intensities.iter().for_each(|intensities| intensities.borrow_mut()[miss.core].served_by_memory());
         self.writeback_buffer().await;
         self.clock.sleep(self.path).await;
         Some(Asked::Memory)

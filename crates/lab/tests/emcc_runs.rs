@@ -4,7 +4,7 @@ use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run_together};
 use machine::miss_prediction::MissPrediction;
 use std::collections::BTreeMap;
-use systems::Machine;
+use systems::{Machine, OffBelow};
 use units::Bytes;
 use workload::{Source, kernels};
 
@@ -148,6 +148,29 @@ fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() 
         let latency = |record: &Record| record.llc.miss_latency_fs / record.llc.misses;
         assert!(latency(&xpt) < latency(&without), "{design}: {} fs, not {}", latency(&xpt), latency(&without));
     }
+}
+
+#[test]
+fn an_l2_that_memory_seldom_serves_leaves_all_to_the_controller() {
+    // Everything fits the last-level cache: memory serves what is asked for the first time, and later next to nothing.
+    let with = |off_below, footprint: &str| {
+        let mut machine = machine();
+        (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
+        machine.at_l2.as_mut().unwrap().off_below = off_below;
+        let record = four_of(footprint, 150_000, machine, "emcc");
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record
+    };
+    let asked = |record: &Record| {
+        let copies = record.counters_in_l2.unwrap();
+        copies.hits + copies.misses
+    };
+    let threshold = Some(OffBelow { per_thousand_requests: 300, sample: 500 });
+    let [always, seldom] = [None, threshold].map(|off_below| with(off_below, "128 KB"));
+    assert!(asked(&seldom) < asked(&always) / 2, "{} of {} looks for counters", asked(&seldom), asked(&always));
+    // Where memory is the bound, nothing changes.
+    let [always, busy] = [None, threshold].map(|off_below| with(off_below, "64 MB"));
+    assert_eq!((asked(&busy), busy.event_hash), (asked(&always), always.event_hash));
 }
 
 #[test]

@@ -156,6 +156,25 @@ fn asking_for_what_the_last_level_lacks_is_in_vain_if_the_data_is_on_the_chip() 
 }
 
 #[test]
+fn an_l2_that_begins_no_reads_has_no_copies_and_starts_anew_when_it_does_again() {
+    let bench = Bench::new();
+    bench.write(5, 1);
+    bench.scheme.hand_on_counters(LineAddr(5));
+    assert!(in_l2(&bench.read(2, 5).1));
+    bench.scheme.let_begin(2, false);
+    let (bytes, operations) = bench.read(2, 5);
+    assert_eq!(bytes, Ok(content(1)));
+    assert!(at_controller(&operations) && !in_l2(&operations));
+    bench.scheme.hand_on_counters(LineAddr(5));
+    assert!(in_l2(&bench.read(1, 5).1), "the other L2s go on");
+    bench.scheme.let_begin(2, true);
+    let before = bench.scheme.copy_counters().unwrap();
+    assert!(in_l2(&bench.read(2, 5).1));
+    let after = bench.scheme.copy_counters().unwrap();
+    assert_eq!((after.hits, after.entered), (before.hits, before.entered + 1), "its copy was gone");
+}
+
+#[test]
 fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
     let bench = Bench::new();
     bench.write(5, 1);
@@ -223,7 +242,7 @@ fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
 #[test]
 fn a_read_that_was_begun_with_counters_of_before_is_told_of_the_change() {
     let mut copies = Copies::new(Geometry { sets: 1, ways: 2 });
-    let (begun, other) = (copies.begin(Slot(7)), copies.begin(Slot(8)));
+    let (begun, other) = (copies.begin(0, Slot(7)).unwrap(), copies.begin(0, Slot(8)).unwrap());
     copies.drop_all(Slot(7));
     assert_eq!((begun.get(), other.get()), (true, false));
     copies.end(&other);

@@ -5,6 +5,7 @@
 //! counter_look_up_ns = 6.0
 //! aes_share = 0.5
 //! patience_ns = 6.0
+//! off_below = { per_thousand_requests = 10, sample = 10000 } # may be left out
 //! ```
 //! The AES units are those of `[engines]`: what L2s get, the memory controller does not have. Designs that do everything at
 //! the controller leave all of them there.
@@ -25,7 +26,39 @@ pub struct AtL2 {
     pub aes_share: f64,
     /// The longest that a read may wait for the AES units of its L2, in nanoseconds: any longer, and the controller does it.
     pub patience_ns: f64,
+    /// When an L2 begins no reads, because memory serves its core too seldom; if nothing is said, it always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_below: Option<OffBelow>,
 }
+
+/// How often memory must serve a core for its L2 to begin reads (EMCC, section IV-F, which names no numbers but "fewer than
+/// one memory access per thousand instructions").
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OffBelow {
+    /// So many of a thousand requests to the L2, hits included.
+    pub per_thousand_requests: u64,
+    /// Requests to the L2 after which it decides anew.
+    pub sample: u64,
+}
+
+impl OffBelow {
+    fn check(&self) -> Result<(), String> {
+        let OffBelow { per_thousand_requests, sample } = *self;
+        if !(1..=1000).contains(&per_thousand_requests) {
+            return Err(format!(
+                "at_l2.off_below.per_thousand_requests is {per_thousand_requests}: expected 1 to 1000"
+            ));
+        }
+        if !(1..=SAMPLE_MAX).contains(&sample) {
+            return Err(format!("at_l2.off_below.sample is {sample}: expected 1 to {SAMPLE_MAX}"));
+        }
+        Ok(())
+    }
+}
+
+/// The longest sample, in requests.
+const SAMPLE_MAX: u64 = 1_000_000_000;
 
 impl AtL2 {
     /// Units in each L2, and those left to the controller; nothing if that does not come out even.
@@ -46,6 +79,7 @@ impl AtL2 {
                 return Err(format!("at_l2.{name} is {found}: expected 0 to 1000000"));
             }
         }
+        self.off_below.as_ref().map_or(Ok(()), OffBelow::check)?;
         let (share, units) = (self.aes_share, aes.units);
         self.split(units, cores).map(drop).ok_or_else(|| {
             format!(

@@ -10,7 +10,7 @@ mod design_file;
 mod error;
 mod machine_file;
 
-pub use at_l2::{AesBandwidth, AtL2};
+pub use at_l2::{AesBandwidth, AtL2, OffBelow};
 pub use changes::Change;
 pub use claims::{Attack, Claims, Loss, Verdict};
 pub use design_file::Design;

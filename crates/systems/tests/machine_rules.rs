@@ -92,6 +92,22 @@ fn an_impossible_decoding_of_counters_is_refused() {
 }
 
 #[test]
+fn an_impossible_threshold_of_l2s_is_refused() {
+    let at_l2 = |per_thousand_requests: u64, sample: u64| {
+        refusal(&changed(
+            "at_l2",
+            &format!(
+                "{{ counter_look_up_ns = 6.0, aes_share = 0.5, patience_ns = 6.0, off_below = \
+                 {{ per_thousand_requests = {per_thousand_requests}, sample = {sample} }} }}"
+            ),
+        ))
+    };
+    assert!(at_l2(0, 1).contains("mine.toml: at_l2.off_below.per_thousand_requests is 0: expected 1 to 1000"));
+    assert!(at_l2(1001, 1).contains("at_l2.off_below.per_thousand_requests is 1001: expected 1 to 1000"));
+    assert!(at_l2(10, 0).contains("at_l2.off_below.sample is 0: expected 1 to 1000000000"));
+}
+
+#[test]
 fn an_unknown_prediction_of_misses_is_refused() {
     let refusal = refusal(&changed("llc.miss_prediction", "'always'"));
     assert!(

@@ -3,6 +3,7 @@
 //! # What holds of a copy
 //! * It is of a line that was verified, and is dropped when the line changes: the controller tells all L2s, as it would of
 //!   a line that somebody writes. Copies are clean, so dropping one loses nothing.
+//! * An L2 that memory serves too seldom may be told to begin no reads: it then has no copies and gets none.
 //! * An L2 keeps so many and no more, least recently used first, so that counters do not crowd out data. They take no place
 //!   of data here.
 //! * A read that was begun with a line of counters before it changed, and that the controller has not taken up, is told too.
@@ -15,6 +16,7 @@ use crate::verbs::{Role, Slot};
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use units::Line;
 
@@ -32,7 +34,8 @@ pub struct CopyCounters {
     /// Copies dropped because the line changed.
     pub invalidated: u64,
     /// Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was used
-    /// for no read from memory before it left the L2 (the paper's figures 11 and 24). Copies still there are not counted.
+    /// for no read from memory before it left the L2 (the paper's figures 11 and 24). Copies still there, or given up with
+    /// all of their L2, are not counted.
     pub useless: u64,
 }
 
@@ -41,6 +44,8 @@ pub struct Copies {
     geometry: Geometry,
     /// By core, as far as cores have asked.
     held: Vec<MetadataCache>,
+    /// Cores whose L2s begin no reads now, and keep no copies.
+    off: BTreeSet<usize>,
     /// The reads that L2s have begun and that are not over, by the line of counters that they use.
     begun: Vec<(Slot, Rc<Cell<bool>>)>,
     /// What was seen so far.
@@ -50,7 +55,8 @@ pub struct Copies {
 impl Copies {
     /// None yet, with room for so many in each L2.
     pub fn new(geometry: Geometry) -> Copies {
-        Copies { geometry, held: Vec::new(), begun: Vec::new(), seen: CopyCounters::default() }
+        let (held, off, begun, seen) = Default::default();
+        Copies { geometry, held, off, begun, seen }
     }
 
     /// The same copies once more.
@@ -59,14 +65,28 @@ impl Copies {
     /// If an L2 has begun a read that is not over.
     pub(super) fn twin(&self) -> Copies {
         assert!(self.begun.is_empty(), "a chip is copied between two accesses");
-        Copies { geometry: self.geometry, held: self.held.clone(), begun: Vec::new(), seen: self.seen }
+        let Copies { geometry, ref held, ref off, seen, .. } = *self;
+        Copies { geometry, held: held.clone(), off: off.clone(), begun: Vec::new(), seen }
     }
 
-    /// Notes that a read has begun. What it returns is true as soon as the line of counters has changed.
-    pub fn begin(&mut self, slot: Slot) -> Rc<Cell<bool>> {
+    /// Lets the L2 of a core begin reads from now on, or not. One that does not keeps no copies.
+    pub fn let_begin(&mut self, core: usize, begins: bool) {
+        if begins {
+            self.off.remove(&core);
+        } else if self.off.insert(core) {
+            *self.of(core) = MetadataCache::new(self.geometry);
+        }
+    }
+
+    /// Notes that the L2 of a core has begun a read, if it does. What it returns is true as soon as the line of counters has
+    /// changed.
+    pub fn begin(&mut self, core: usize, slot: Slot) -> Option<Rc<Cell<bool>>> {
+        if self.off.contains(&core) {
+            return None;
+        }
         let changed = Rc::new(Cell::new(false));
         self.begun.push((slot, changed.clone()));
-        changed
+        Some(changed)
     }
 
     /// The read is over.
@@ -84,6 +104,9 @@ impl Copies {
 
     /// A copy enters the L2 of a core, for a read of which it is known already that it is from memory, or not.
     pub fn enter(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) {
+        if self.off.contains(&core) {
+            return;
+        }
         let copies = self.of(core);
         // Two reads with the same counters may have asked for them.
         if copies.get(slot).is_none() {

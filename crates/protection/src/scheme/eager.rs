@@ -83,6 +83,11 @@ impl Scheme {
         self.counters.exist().then(|| self.counters.lines_per_group())
     }
 
+    /// Lets the L2 of a core begin reads from now on, or leave all to the controller and keep no copies.
+    pub fn let_begin(&self, core: usize, begins: bool) {
+        self.on_copies(|copies| copies.let_begin(core, begins));
+    }
+
     /// Moves the counters of a line on to the last-level cache, as if others had needed their place.
     pub fn hand_on_counters(&self, line: LineAddr) {
         if let Some(slot) = self.counter_slot(line) {
@@ -128,7 +133,7 @@ impl Scheme {
     ) {
         let asker = Scheme::tenant(line);
         let started = self.counter_slot(line).and_then(|slot| {
-            let changed = self.on_copies(|copies| copies.begin(slot))?;
+            let changed = self.on_copies(|copies| copies.begin(core, slot))??;
             let (found, padded, from_memory, asked_in_vain) = Default::default();
             Some(Begun { core, slot, found, padded, from_memory, asked_in_vain, changed })
         });

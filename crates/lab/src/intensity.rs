@@ -1,0 +1,56 @@
+//! How often memory serves a core, by samples of its L2's requests: an L2 that memory serves too seldom lets the controller do
+//! all cryptography (EMCC, MICRO 2022, section IV-F, "Non-memory-intensive Workloads").
+
+use systems::OffBelow;
+
+/// What the L2 of one core counts.
+pub struct Intensity {
+    below: OffBelow,
+    /// How many requests the L2 had got when this sample began.
+    began: u64,
+    /// Requests of this sample that memory served.
+    from_memory: u64,
+}
+
+impl Intensity {
+    /// Nothing counted yet.
+    pub fn new(below: OffBelow) -> Intensity {
+        Intensity { below, began: 0, from_memory: 0 }
+    }
+
+    /// Memory has served a request.
+    pub fn served_by_memory(&mut self) {
+        self.from_memory += 1;
+    }
+
+    /// Given how many requests the L2 has got so far: whether it is to begin reads from now on, if a sample is full. The next
+    /// then begins.
+    pub fn sampled(&mut self, requests: u64) -> Option<bool> {
+        let sample = requests.saturating_sub(self.began);
+        if sample < self.below.sample {
+            return None;
+        }
+        let enough = self.from_memory * 1000 >= self.below.per_thousand_requests * sample;
+        (self.began, self.from_memory) = (requests, 0);
+        Some(enough)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_below_the_threshold_turns_off_and_one_that_reaches_it_turns_on() {
+        let mut intensity = Intensity::new(OffBelow { per_thousand_requests: 20, sample: 100 });
+        let mut sample = |requests, from_memory| {
+            (0..from_memory).for_each(|_| intensity.served_by_memory());
+            intensity.sampled(requests)
+        };
+        assert_eq!(sample(99, 2), None);
+        assert_eq!(sample(101, 0), Some(false), "2 of 101 are less than 20 of 1000");
+        assert_eq!(sample(150, 4), None);
+        assert_eq!(sample(301, 0), Some(true), "4 of 200");
+        assert_eq!(sample(401, 0), Some(false));
+    }
+}
