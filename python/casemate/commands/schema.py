@@ -22,6 +22,7 @@ KINDS = {
     "trace": "TraceInfo",
     "validate": "Validation",
     "champsim": "Window",
+    "reproduce": "Reproduction",
 }
 
 

@@ -5,6 +5,7 @@ from casemate.results.catalogue import Attack, Design, DesignInfo, Layout, Listi
 from casemate.results.crash import CrashReport, CrashResults
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
+from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
 from casemate.results.validation import Validation, ValidationRow
 from casemate.results.window import Accesses, Window
@@ -34,6 +35,7 @@ __all__ = [
     "Protection",
     "Record",
     "Recording",
+    "Reproduction",
     "Row",
     "RunResults",
     "Scenario",

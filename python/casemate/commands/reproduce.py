@@ -1,0 +1,79 @@
+"""`casemate reproduce`: a paper's evaluation, run again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from casemate import screen
+from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
+from casemate.names import OneOf
+
+if TYPE_CHECKING:
+    from casemate.reproduce.study import Study
+
+EPILOG = """\b
+Examples:
+  casemate reproduce emcc                          all figures and trends: most of an hour on two cores
+  casemate reproduce emcc --figure 16 --figure 17  only these, with a line for each workload
+  casemate reproduce emcc --output results/emcc    where the runs, the traces and the pictures go
+
+Every run is kept in the output folder and not done again: after Ctrl-C, or with other figures, it goes on from there.
+
+\b
+How to read it:
+  paper   the mean that the paper's text says, if it says one
+  ours    our mean over the workloads, under the conditions printed above the table
+  trends  statements of the paper, each with the numbers that it stands or falls with
+
+\b
+Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C.
+"""
+
+STUDIES = ("emcc",)
+
+
+def _study(name: str) -> "Study":
+    from casemate.reproduce import emcc
+
+    return {"emcc": emcc.STUDY}[name]
+
+
+@click.command("reproduce", epilog=EPILOG)
+@click.argument("paper", type=OneOf("study", STUDIES), metavar=f"[{'|'.join(STUDIES)}]")
+@click.option("--figure", "numbers", multiple=True, metavar="N", help="Only this figure; repeat it.  [default: all]")
+@click.option(
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
+    help="Where runs are kept and pictures go.  [default: results/reproduce/PAPER]",
+)
+@screen.as_json
+def command(paper: str, numbers: tuple[str, ...], folder: Path | None, as_json: bool) -> int:
+    """Run a paper's evaluation again: each of its figures beside ours, and whether its trends hold.
+
+    Workloads, machines and designs are as near to the paper's as there are; what differs is said.
+    """
+    from casemate.reproduce import pictures, report
+    from casemate.reproduce.runs import Store
+
+    study = _study(paper)
+    known = [figure.number for figure in study.figures]
+    chosen = [OneOf("figure", known).convert(number, None, None) for number in numbers] or known
+    folder = folder or Path("results") / "reproduce" / paper
+    store = Store(folder, study.machine, study.copies)
+    notices = screen.notices()
+    runs, failures, interrupted = report.carry_out(study, chosen, store, notices)
+    found = study.found(chosen, runs, failures, interrupted)
+    if as_json:
+        screen.print_json(found)
+    else:
+        screen.results().print(report.tables(found, every_case=bool(numbers)))
+    if found.figures:
+        path = folder / "figures.png"
+        pictures.draw(found, path)
+        notices.print(f"wrote {path}", markup=False)
+    if found.interrupted:
+        return EXIT_INTERRUPTED
+    return 0 if found.holds else EXIT_NO

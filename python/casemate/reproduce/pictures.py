@@ -1,0 +1,60 @@
+"""A study's figures as one picture: bars by workload, the mean last, and the paper's mean as a mark."""
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+from casemate import screen
+from casemate.results.reproduce import FigureFound, Reproduction
+
+COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c8453b")
+COLUMNS = 2
+PANEL_INCHES = (7.0, 2.6)
+PAPER = "#111827"
+
+
+def draw(found: Reproduction, path: Path) -> None:
+    """Draws all figures into a PNG file."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams.update({"font.family": "DejaVu Sans", "font.size": 8})
+    from matplotlib import pyplot
+
+    rows = math.ceil(len(found.figures) / COLUMNS)
+    size = (PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows)
+    figure, axes = pyplot.subplots(rows, COLUMNS, figsize=size, squeeze=False, layout="constrained")
+    for axis, panel in zip(axes.flat, found.figures, strict=False):
+        _panel(axis, panel)
+    for axis in list(axes.flat)[len(found.figures) :]:
+        axis.set_visible(False)
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=130)
+    pyplot.close(figure)
+    screen.write_whole(path, content.getvalue())
+
+
+def _panel(axis: Any, panel: FigureFound) -> None:
+    names = [*(case.case for case in panel.cases), "mean"]
+    width = 0.8 / len(panel.series)
+    for place, series in enumerate(panel.series):
+        heights = [*(case.values[place] for case in panel.cases), series.ours]
+        left = [position - 0.4 + (place + 0.5) * width for position in range(len(names))]
+        axis.bar(left, heights, width, label=series.name, color=COLOURS[place % len(COLOURS)])
+        if series.paper is not None:
+            mark = left[-1]
+            axis.plot([mark], [series.paper], marker="_", markersize=14, markeredgewidth=2, color=PAPER)
+    axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
+    axis.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axis.set_ylabel(panel.unit)
+    axis.set_title(f"Figure {panel.number}: {panel.title}", loc="left", fontsize=9)
+    axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.tick_params(length=0)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    if len(panel.series) > 1:
+        axis.legend(
+            fontsize=7, frameon=False, ncols=min(len(panel.series), 4), loc="upper left", bbox_to_anchor=(0, -0.3)
+        )

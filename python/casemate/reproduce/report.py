@@ -1,0 +1,101 @@
+"""How a study is carried out before somebody's eyes, and what it prints."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from casemate._core import CasemateError
+from casemate.progress import Steps
+from casemate.reproduce.runs import Job, Runs, Store
+from casemate.reproduce.study import Study
+from casemate.results.reproduce import FigureFound, Reproduction
+
+
+def carry_out(study: Study, numbers: Sequence[str], store: Store, notices: Console) -> tuple[Runs, list[str], bool]:
+    """The runs of these figures, what went wrong, and whether Ctrl-C ended it. What is done is kept."""
+    runs: Runs = {}
+    failures: list[str] = []
+    needed = study.needed(numbers)
+    try:
+        jobs: list[Job] = []
+        traces = {}
+        for case in dict.fromkeys(case.name for case, _ in needed):
+            found = next(known for known in study.cases if known.name == case)
+            if found.recorded:
+                notices.print(f"  recording {case}, unless it is there", markup=False)
+            try:
+                traces[case] = store.trace(found)
+            except CasemateError as error:
+                failures.append(f"{case} was left out: {error}")
+        jobs = [store.job(case, setting, traces[case.name]) for case, setting in needed if case.name in traces]
+        with Steps(notices, f"reproducing {study.name}", len(jobs)) as steps:
+
+            def tell(done: int, job: Job) -> None:
+                steps.begin(done, f"{done} of {len(jobs)} runs, last {job.case.name} under {job.setting.name}")
+                steps.tell({"done": 0, "of": 1})
+
+            runs, wrong = store.carry_out(jobs, tell)
+    except KeyboardInterrupt:
+        kept, wrong = store.carry_out([job for job in jobs if job.path.exists()], lambda *_: None)
+        return kept, failures, True
+    return runs, failures + wrong, False
+
+
+def tables(found: Reproduction, every_case: bool) -> RenderableType:
+    """Figures and trends; with a line for each workload if asked for."""
+    parts: list[RenderableType] = [Text(f"{found.paper}, on {found.machine}", style="bold")]
+    parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
+    parts += [_of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
+    parts.append(_trends(found))
+    parts += [Text(failure, style="red") for failure in found.failures]
+    if found.interrupted:
+        parts.append(Text("Stopped by Ctrl-C: the same command goes on from here.", style="yellow"))
+    return Group(*parts)
+
+
+def _of_means(figures: Sequence[FigureFound]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("figure")
+    table.add_column("", max_width=44)
+    table.add_column("series", max_width=26)
+    table.add_column("paper", justify="right")
+    table.add_column("ours", justify="right")
+    for figure in figures:
+        for place, series in enumerate(figure.series):
+            head = (figure.number, f"{figure.title} ({figure.unit})") if place == 0 else ("", "")
+            table.add_row(*head, series.name, _number(series.paper), _number(series.ours))
+        table.add_section()
+    return table
+
+
+def _of_cases(figure: FigureFound) -> RenderableType:
+    title = f"Figure {figure.number}: {figure.title} ({figure.unit})"
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("")
+    for series in figure.series:
+        table.add_column(series.name, justify="right", max_width=16)
+    for case in figure.cases:
+        table.add_row(case.case, *(_number(value) for value in case.values))
+    table.add_section()
+    table.add_row(f"{figure.mean} mean", *(Text(_number(series.ours), style="bold") for series in figure.series))
+    table.add_row("the paper's", *(_number(series.paper) for series in figure.series))
+    note = [Text(f"  {figure.note}", style="dim")] if figure.note else []
+    return Group(Text(title, style="bold cyan"), *note, table)
+
+
+def _trends(found: Reproduction) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("")
+    table.add_column("trend", max_width=46)
+    table.add_column("measured", max_width=46)
+    for trend in found.trends:
+        verdict = Text("holds", style="green") if trend.holds else Text("does not hold", style="red")
+        table.add_row(verdict, trend.claim, trend.measured)
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}" if abs(value) < 2 else f"{value:.1f}"

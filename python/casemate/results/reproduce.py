@@ -1,0 +1,79 @@
+"""What came of running a paper's evaluation again."""
+
+from typing import Literal
+
+from casemate.results.base import Result
+
+
+class SeriesFound(Result):
+    """One series of a figure: its mean over the cases."""
+
+    name: str
+    """What is measured."""
+    paper: float | None
+    """The paper's mean, where its text says one."""
+    ours: float
+    """Ours."""
+
+
+class CaseFigures(Result):
+    """The numbers of one workload."""
+
+    case: str
+    """The workload."""
+    values: tuple[float, ...]
+    """One for each series."""
+
+
+class FigureFound(Result):
+    """One of the paper's figures."""
+
+    number: str
+    """Its number."""
+    title: str
+    """What it shows."""
+    unit: str
+    """The unit of its numbers."""
+    mean: Literal["arithmetic", "geometric"]
+    """Which mean over the cases."""
+    series: tuple[SeriesFound, ...]
+    """Its series."""
+    cases: tuple[CaseFigures, ...]
+    """Its cases."""
+    note: str
+    """What is other than in the paper."""
+
+
+class TrendFound(Result):
+    """A statement of the paper about its figures."""
+
+    claim: str
+    """The statement."""
+    holds: bool
+    """Whether it holds for our numbers."""
+    measured: str
+    """The numbers."""
+
+
+class Reproduction(Result):
+    """A paper's evaluation, run again."""
+
+    paper: str
+    """The paper."""
+    machine: str
+    """The machine it ran on."""
+    conditions: tuple[str, ...]
+    """What is other than in the paper."""
+    figures: tuple[FigureFound, ...]
+    """The figures that were asked for, as far as their runs were done."""
+    trends: tuple[TrendFound, ...]
+    """The statements about these figures."""
+    failures: tuple[str, ...]
+    """Runs that could not be done."""
+    interrupted: bool
+    """Whether Ctrl-C ended it; what was done is kept for the next time."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all statements hold, and all runs were done."""
+        return not self.failures and all(trend.holds for trend in self.trends)
