@@ -4,8 +4,8 @@
 //! attempt uses the new pads again. What memory returns is checked under the old counters: otherwise a forgery would get a
 //! valid tag.
 //!
-//! A machine may let few groups be renewed at once, and leave their lines few places in the memory's queue
-//! ([`ways`](crate::ways)). Renewals in tuples, which become durable one after the other, are under neither rule.
+//! A machine may let few groups be renewed at once, and leave their lines few places in the memory's queue.
+//! Renewals in tuples, which become durable one after the other, are under neither rule.
 
 use super::Scheme;
 use super::grouped::Others;
