@@ -1,0 +1,95 @@
+"""The EMCC paper's workloads and settings, as near as we have them."""
+
+import os
+import sys
+
+from casemate.reproduce.runs import Case, Changes, Recorded, Setting
+
+GROWN_C = "\n".join(
+    f"int f{n}(int *a, int b) {{ int s = {n}; for (int i = 0; i < b; i++) "
+    f"{{ if (a[i] % {n + 2} == {n % 7}) s += a[i] * {n % 13}; else s ^= a[(i * {n + 1}) % b]; }} return s; }}"
+    for n in range(2_000)
+)
+"""What gcc compiles: functions that are alike and not the same."""
+
+RANDOM_ROWS = (
+    "create table t(a blob primary key, c text) without rowid;"
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) "
+    "insert into t select randomblob(8), hex(randomblob(16)) from n;"
+)
+"""What sqlite3 does: it enters rows in random order, each into another page."""
+
+NUMBERS = "\n".join(str(number * 7919 % 65_537) for number in range(60_000))
+"""What sort puts in order."""
+
+_GRAPH = {"scale": 20, "degree": 8}
+_JOIN: dict[str, object] = {"build": "32 MB", "probe": "64 MB", "record": "probe"}
+
+CASES = (
+    Case("bfs", True, "bfs", dict(_GRAPH), warm_up=3_500_000, counted=700_000),
+    Case("pagerank", True, "pagerank", {"scale": 18, "degree": 16}, warm_up=4_000_000, counted=700_000),
+    Case("components", True, "components", dict(_GRAPH), warm_up=2_500_000, counted=700_000),
+    Case("coloring", True, "coloring", dict(_GRAPH), warm_up=2_500_000, counted=700_000),
+    Case("hashjoin", True, "hashjoin", _JOIN, warm_up=500_000, counted=300_000),
+    Case("btree", True, "btree", {"preload": 2_000_000}, warm_up=1_500_000, counted=700_000),
+    Case("anneal", True, "anneal", warm_up=1_000_000, counted=500_000),
+    Case("gups", True, "gups", {"footprint": "64 MB"}, warm_up=500_000, counted=300_000),
+    Case("chase", True, "chase", {"footprint": "64 MB", "chains": 4}, warm_up=700_000, counted=300_000),
+    Case("sqlite3", True, recorded=Recorded(("sqlite3", ":memory:", RANDOM_ROWS), 1_500_000_000)),
+    Case("gcc", True, recorded=Recorded(("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, GROWN_C)),
+    Case("stream", False, "stream", {"footprint": "48 MB"}, warm_up=1_000_000, counted=500_000),
+    Case("resident", False, "resident"),
+    Case("gzip", False, recorded=Recorded(("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000)),
+    Case("sort", False, recorded=Recorded(("sort", "-n", "{text}"), 5_000_000, NUMBERS)),
+)
+
+_LIKE_MORPHABLE: Changes = {
+    "design.parts.mac.place": "ecc",
+    "design.parts.caches.counters": "64 KB",
+    "design.parts.caches.nodes": "64 KB",
+    "design.parts.caches.ways": 32,
+}
+_IN_LLC: Changes = {**_LIKE_MORPHABLE, "design.parts.caches.counters_in_llc": "true"}
+
+
+def _counter_cache(kilobytes: int) -> Changes:
+    """Half for counters and half for tree nodes, as the designs have it."""
+    half = f"{kilobytes // 2} KB"
+    return {"design.parts.caches.counters": half, "design.parts.caches.nodes": half}
+
+
+_EIGHT_CHANNELS: Changes = {"machine.memory.channels": 8, "machine.memory.interleave.lines": 4}
+_LARGE_LLC: Changes = {"machine.llc.size": "48 MB", "machine.llc.ways": 24}
+
+
+_PREDICTED: Changes = {"machine.llc.miss_prediction": "xpt"}
+
+
+def _setting(name: str, design: str, changes: Changes | None = None) -> Setting:
+    return Setting(name, design, {**_PREDICTED, **(changes or {})})
+
+
+def _pair(name: str, changes: Changes) -> tuple[Setting, Setting]:
+    return _setting(f"morphable-{name}", "morphable-llc", changes), _setting(f"emcc-{name}", "emcc", changes)
+
+
+SETTINGS = (
+    _setting("none", "none"),
+    _setting("mono", "mono-tree", _LIKE_MORPHABLE),
+    _setting("mono-llc", "mono-tree", _IN_LLC),
+    _setting("sc64", "sc64-tree", _LIKE_MORPHABLE),
+    _setting("sc64-llc", "sc64-tree", _IN_LLC),
+    _setting("morphable-not-in-llc", "morphable-ecc"),
+    _setting("morphable", "morphable-llc"),
+    _setting("emcc", "emcc"),
+    Setting("morphable-unpredicted", "morphable-llc"),
+    Setting("emcc-unpredicted", "emcc"),
+    _setting("morphable-large-llc", "morphable-llc", _LARGE_LLC),
+    *_pair("aes20", {"machine.engines.aes.latency_ns": 20}),
+    *_pair("aes25", {"machine.engines.aes.latency_ns": 25}),
+    _setting("emcc-share20", "emcc", {"machine.at_l2.aes_share": 0.2}),
+    _setting("emcc-share80", "emcc", {"machine.at_l2.aes_share": 0.8}),
+    *_pair("cache256", _counter_cache(256)),
+    *_pair("cache512", _counter_cache(512)),
+    *_pair("8ch", _EIGHT_CHANNELS),
+)

@@ -1,0 +1,110 @@
+"""What the EMCC paper says of its figures, as statements that our numbers bear out or do not."""
+
+from itertools import pairwise
+
+from casemate.reproduce.study import Each, Means, Trend
+
+
+def _listed(values: Means, figure: str, names: tuple[str, ...], unit: str = "%") -> str:
+    return ", ".join(f"{name} {values[figure][name]:.3g}{unit and ' ' + unit}" for name in names)
+
+
+def _ordered(claim: str, figure: str, names: tuple[str, ...], unit: str = "%", strictly: bool = True) -> Trend:
+    """The means of these series rise in this order."""
+
+    def holds(means: Means, each: Each) -> tuple[bool, str]:
+        rising = all(
+            means[figure][one] < means[figure][next_one]
+            or (not strictly and means[figure][one] == means[figure][next_one])
+            for one, next_one in pairwise(names)
+        )
+        return rising, _listed(means, figure, names, unit)
+
+    return Trend(claim, (figure,), holds)
+
+
+def _orders_of_performance(means: Means, each: Each) -> tuple[bool, str]:
+    sc64, morphable, emcc = (means["16"][name] for name in ("SC-64", "Morphable", "EMCC"))
+    return sc64 <= morphable < emcc < 1, _listed(means, "16", ("SC-64", "Morphable", "EMCC"), "")
+
+
+def _always_less_traffic(means: Means, each: Each) -> tuple[bool, str]:
+    without, with_llc = each("2", "not in the LLC"), each("2", "also in the LLC")
+    less = [case for case in without if with_llc[case] <= without[case]]
+    other = [f"{case} {without[case]:.1f} -> {with_llc[case]:.1f} %" for case in without if case not in less]
+    return not other, f"less on {len(less)} of {len(without)}" + (f"; more on {', '.join(other)}" if other else "")
+
+
+def _gain_follows_misses(means: Means, each: Each) -> tuple[bool, str]:
+    gains, hits = each("16b", "EMCC"), each("6", "hit in the controller")
+    cases = sorted(gains)
+    rank = _rank_correlation([gains[case] for case in cases], [-hits[case] for case in cases])
+    return rank > 0, f"rank correlation {rank:.2f} over {len(cases)} workloads"
+
+
+def _latency_saved_is_gained(means: Means, each: Each) -> tuple[bool, str]:
+    gains, before, after = each("16b", "EMCC"), each("17", "Morphable"), each("17", "EMCC")
+    cases = sorted(gains)
+    saved = [1 - after[case] / before[case] for case in cases]
+    rank = _rank_correlation([gains[case] for case in cases], saved)
+    mean = means["17"]["Morphable"] - means["17"]["EMCC"]
+    return mean > 0 and rank > 0, f"{mean:.1f} ns less in the mean; rank correlation with the gain {rank:.2f}"
+
+
+def _little_more_is_asked(means: Means, each: Each) -> tuple[bool, str]:
+    serial, eager = means["12"]["serial"], means["12"]["EMCC"]
+    return serial <= eager < serial + 10, f"serial {serial:.1f} %, EMCC {eager:.1f} %"
+
+
+def _slightly_less_with_a_larger_cache(means: Means, each: Each) -> tuple[bool, str]:
+    names = ("128 KB", "256 KB", "512 KB")
+    small, medium, large = (means["20"][name] for name in names)
+    return small >= medium >= large, _listed(means, "20", names)
+
+
+def _nothing_on_regular_work(means: Means, each: Each) -> tuple[bool, str]:
+    gains = each("24b", "EMCC")
+    told = ", ".join(f"{case} {gain:+.2f} %" for case, gain in gains.items())
+    return all(abs(gain) < 1 for gain in gains.values()), told
+
+
+def _queues_are_shorter(means: Means, each: Each) -> tuple[bool, str]:
+    waits = means["22"]
+    shorter = all(waits[f"{kind}, 8 channels"] < waits[f"{kind}, 1 channel"] for kind in ("reads", "writes"))
+    writes_later = all(waits[f"writes, {count}"] > waits[f"reads, {count}"] for count in ("1 channel", "8 channels"))
+    return shorter and writes_later, ", ".join(f"{name} {wait:.0f} ns" for name, wait in waits.items())
+
+
+def _rank_correlation(ones: list[float], others: list[float]) -> float:
+    """Spearman's; ranks alone matter, and none are equal."""
+
+    def ranks(values: list[float]) -> list[int]:
+        order = sorted(range(len(values)), key=values.__getitem__)
+        return [order.index(place) for place in range(len(values))]
+
+    count = len(ones)
+    apart = sum((one - other) ** 2 for one, other in zip(ranks(ones), ranks(others), strict=True))
+    return 1 - 6 * apart / (count * (count**2 - 1)) if count > 1 else 0.0
+
+
+TRENDS = (
+    Trend("SC-64 <= Morphable < EMCC < not secure on irregular work (Fig. 16)", ("16",), _orders_of_performance),
+    Trend("Counters in the LLC always cut traffic (Fig. 2)", ("2",), _always_less_traffic),
+    Trend("A larger LLC has fewer counter misses (Figs. 6, 7)", ("6", "7"), lambda means, each: (
+        means["7"]["missed"] < means["6"]["missed"],
+        f"{means['6']['missed']:.1f} % with 2 MB a core, {means['7']['missed']:.1f} % with 12 MB",
+    )),
+    Trend(
+        "Gain ranks with reads that miss the controller's counters (Figs. 6, 16)", ("6", "16b"), _gain_follows_misses,
+    ),
+    Trend("L2's misses are faster, most where most is gained (Fig. 17)", ("16b", "17"), _latency_saved_is_gained),
+    _ordered("The gain rises with the latency of AES (Fig. 18)", "18", ("14 ns", "20 ns", "25 ns")),
+    _ordered("More units at L2s, more reads verified there (Fig. 19)", "19", ("20 %", "50 %", "80 %")),
+    Trend("The gain falls slightly with a larger counter cache (Fig. 20)", ("20",), _slightly_less_with_a_larger_cache),
+    _ordered("The gain rises with channels (Fig. 21)", "21", ("1 channel", "8 channels")),
+    Trend(
+        "Queues are shorter with more channels; writes wait longer than reads (Fig. 22)", ("22",), _queues_are_shorter,
+    ),
+    Trend("EMCC asks the LLC little more than the serial baseline (Fig. 12)", ("12",), _little_more_is_asked),
+    Trend("Other workloads gain and lose next to nothing (section IV-F)", ("24b",), _nothing_on_regular_work),
+)  # fmt: skip
