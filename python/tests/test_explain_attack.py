@@ -93,7 +93,7 @@ def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: P
     said = casemate("attack", "bold.toml")
     assert said.code == 1
     assert "stale ≠ detected" in said.out
-    assert "1 of 42 claims differ" in said.out
+    assert "1 of 43 claims differ" in said.out
     assert "--row replay-data-tag-counter" in said.out
 
 

@@ -37,6 +37,8 @@ pub enum Alias {
     Ghost,
     /// True addresses reach the ghost cells.
     Diverted,
+    /// These two reach each other's cells.
+    Crossed(Slot, Slot),
 }
 
 /// The device on the bus.
@@ -72,6 +74,9 @@ impl Tap {
             Alias::None => slot,
             Alias::Ghost => Slot(slot.0 % self.slots),
             Alias::Diverted => Slot(slot.0 % self.slots + self.slots),
+            Alias::Crossed(one, other) if slot == one => other,
+            Alias::Crossed(one, other) if slot == other => one,
+            Alias::Crossed(..) => slot,
         }
     }
 

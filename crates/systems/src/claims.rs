@@ -73,6 +73,8 @@ rows! {
     /// Waits until L2s have copies of a line's counters and the line is written, and brings back its old data and tag: does an
     /// L2 still believe its copy?
     StaleCopy = "stale-copy",
+    /// Gives two reads of two cores each other's answer: the data with what lies beside it.
+    CrossedReplies = "crossed-replies",
     /// Brings back an old version of everything in memory below some level of the tree, for each level.
     ReplayBelowLevel = "replay-below-level",
     /// Puts a line of a memory under another key in the place of the same line, alone, with its tag, and with its counters.

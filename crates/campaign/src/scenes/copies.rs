@@ -1,9 +1,12 @@
-//! Copies of counters in L2s, which nobody verifies again: are they gone when they are no longer true?
+//! L2s that go by what they have: copies of counters, which nobody verifies again, and what they asked for.
 //!
-//! The attacker cannot reach a copy. It waits until one is old and makes memory fit it.
+//! The attacker cannot reach a copy. It waits until one is old and makes memory fit it. Nor can it reach a request on the
+//! chip; but it can give memory's answers to two of them in the wrong order.
 
 use super::{Ended, Stage};
 use crate::bus::Structure;
+use crate::oracle::Wish;
+use crate::tap::Alias;
 use systems::Verdict;
 
 /// Cores whose L2s have a copy.
@@ -25,5 +28,25 @@ pub fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
     let oracle = stage.victim.oracle();
     let judge = |core| oracle.judge(target, &stage.victim.read_from(core, target).0, None);
     let worst = CORES.into_iter().map(judge).max().unwrap_or(Verdict::Harmless);
+    Some(Ended::new(worst, target))
+}
+
+/// Lets two cores read a line each, with copies of the counters in their L2s if those keep any, and gives each the other's
+/// answer: the data, with what lies beside it.
+pub fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    let others: Vec<_> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();
+    let other = stage.random.pick(&others)?;
+    let asked = [(CORES[0], target, other), (CORES[1], other, target)];
+    for (core, line, _) in asked {
+        stage.victim.read_from(core, line);
+    }
+    let slot = |line| stage.victim.map().place(Structure::Data, line).map(|(slot, _)| slot);
+    stage.victim.tap().connect(Alias::Crossed(slot(target)?, slot(other)?));
+    let oracle = stage.victim.oracle();
+    let judge = |(core, line, answered)| {
+        oracle.judge(line, &stage.victim.read_from(core, line).0, oracle.wished_bytes(line, Wish::ContentOf(answered)))
+    };
+    let worst = asked.into_iter().map(judge).max().unwrap_or(Verdict::Harmless);
     Some(Ended::new(worst, target))
 }

@@ -68,6 +68,7 @@ pub type Scene = fn(Stage<'_>) -> Option<Ended>;
 pub fn scene(attack: Attack) -> Option<Scene> {
     let scene: Scene = match attack {
         Attack::StaleCopy => copies::stale_copy,
+        Attack::CrossedReplies => copies::crossed_replies,
         Attack::CrossKeySplice => other_keys::cross_key_splice,
         Attack::PowerOffRollback => other_keys::power_off_rollback,
         Attack::DropWrite => writes::drop_write,

@@ -65,6 +65,15 @@ fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
     assert_eq!(honest(&elsewhere.parts, 2_000, 1, planted).unwrap().finding, None, "others have no copies");
 }
 
+#[test]
+fn an_l2_whose_masks_name_no_line_takes_the_answer_to_another() {
+    let planted = Planted::new(Bug::TagWithoutAddress);
+    let emcc = systems::design("emcc").unwrap();
+    let crossed = |planted| attack(&emcc, Attack::CrossedReplies, &Options { trials: 200, seed: 1, planted }).worst;
+    assert_eq!(crossed(Planted::NONE), Verdict::Detected);
+    assert!(crossed(planted) > Verdict::Detected, "{}", crossed(planted));
+}
+
 /// A core that waits for a line.
 #[derive(Default)]
 struct Core {
