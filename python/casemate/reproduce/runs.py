@@ -104,7 +104,7 @@ class Store:
         """The run of a case under a setting."""
         told = [
             __version__, case.workload, case.settings, str(trace and trace.name), case.warm_up, case.counted,
-            api.design(setting.design).model_dump_json(), self._machines[self._machine].model_dump_json(),
+            api.design(setting.design).parts.model_dump_json(), self._machines[self._machine].model_dump_json(),
             setting.changes, self._copies, self._seed,
         ]  # fmt: skip
         path = self._folder / "runs" / f"{case.name}-{setting.name}-{_digest(told)}.json"

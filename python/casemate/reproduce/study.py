@@ -91,16 +91,22 @@ class Study:
         )
         means = {figure.number: {series.name: series.ours for series in figure.series} for figure in figures}
 
-        def each(number: str, series: str) -> dict[str, float]:
-            figure = next(figure for figure in figures if figure.number == number)
-            place = [known.name for known in figure.series].index(series)
-            return {case.case: case.values[place] for case in figure.cases}
+        def each(trend: Trend) -> Each:
+            """The numbers of the cases that all figures of a trend have: after Ctrl-C some lack runs."""
+            concerned = {figure.number: figure for figure in figures if figure.number in trend.figures}
+            common = set.intersection(*({row.case for row in figure.cases} for figure in concerned.values()))
+
+            def numbers(number: str, series: str) -> dict[str, float]:
+                place = [known.name for known in concerned[number].series].index(series)
+                return {row.case: row.values[place] for row in concerned[number].cases if row.case in common}
+
+            return numbers
 
         trends = tuple(
             TrendFound(claim=trend.claim, holds=holds, measured=measured)
             for trend in self.trends
             if all(number in means for number in trend.figures)
-            for holds, measured in [trend.holds(means, each)]
+            for holds, measured in [trend.holds(means, each(trend))]
         )
         return Reproduction(
             paper=self.paper, machine=self.machine, conditions=self.conditions, figures=figures, trends=trends,

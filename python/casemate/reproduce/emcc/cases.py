@@ -87,6 +87,8 @@ SETTINGS = (
     _setting("morphable-large-llc", "morphable-llc", _LARGE_LLC),
     *_pair("aes20", {"machine.engines.aes.latency_ns": 20}),
     *_pair("aes25", {"machine.engines.aes.latency_ns": 25}),
+    # No L2 ever finds that its AES units have too much to do.
+    _setting("emcc-patient", "emcc", {"machine.at_l2.patience_ns": 100_000}),
     _setting("emcc-share20", "emcc", {"machine.at_l2.aes_share": 0.2}),
     _setting("emcc-share80", "emcc", {"machine.at_l2.aes_share": 0.8}),
     *_pair("cache256", _counter_cache(256)),

@@ -8,6 +8,11 @@ def _clock_mhz(record: Record, part: str) -> float:
     return float(record.configuration.machine.model_dump()[part]["clock_mhz"])
 
 
+def _speed(record: Record) -> float:
+    """Instructions per cycle of each core in its own time, summed: who ends last does not count for all."""
+    return sum(core.instructions / max(core.cycles, 1) for core in record.cores)
+
+
 def _moved(record: Record) -> tuple[int, int, int]:
     """Lines of data moved for the program, lines of metadata, and lines moved because of overflows."""
     fetched, stored = record.protection.fetched, record.protection.stored
@@ -47,17 +52,23 @@ def _where(setting: str, missed: float) -> tuple[Series, ...]:
     return (_found("at_controller", setting), _found("in_last_level", setting), _found("in_memory", setting, missed))
 
 
+def _asked_of_llc(record: Record) -> int:
+    """Lines that L2s ask the LLC for, be it for an instruction or ahead of it: the paper's data accesses to the LLC."""
+    llc = record.llc
+    return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
+
+
 def _useless(under: Under) -> float:
     record = under("emcc")
     assert record.counters_in_l2 is not None
-    return 100 * record.counters_in_l2.useless / max(record.node.l2_data_misses.lines, 1)
+    return 100 * record.counters_in_l2.useless / max(_asked_of_llc(record), 1)
 
 
-def _asked(setting: str, name: str, paper: float) -> Series:
+def _asked(setting: str, name: str, paper: float | None = None) -> Series:
     def of(under: Under) -> float:
         record = under(setting)
         assert record.counters_found is not None
-        return 100 * record.counters_found.looked_up_in_last_level / max(record.node.l2_data_misses.lines, 1)
+        return 100 * record.counters_found.looked_up_in_last_level / max(_asked_of_llc(record), 1)
 
     return Series(name, of, paper)
 
@@ -73,12 +84,12 @@ def _utilisation(part: int, name: str) -> Series:
 
 
 def _relative(setting: str, name: str) -> Series:
-    return Series(name, lambda under: under(setting).ipc / under("none").ipc)
+    return Series(name, lambda under: _speed(under(setting)) / _speed(under("none")))
 
 
 def _gain(name: str, paper: float | None = None, suffix: str = "") -> Series:
     def of(under: Under) -> float:
-        return 100 * (under(f"emcc{suffix}").ipc / under(f"morphable{suffix}").ipc - 1)
+        return 100 * (_speed(under(f"emcc{suffix}")) / _speed(under(f"morphable{suffix}")) - 1)
 
     return Series(name, of, paper)
 
@@ -144,11 +155,19 @@ FIGURES = (
         "7", "Where reads find their counters, LLC of 12 MB a core", "% of reads", _where("morphable-large-llc", 14.0),
         ("morphable-large-llc",), note="48 MB in 24 ways.",
     ),
-    Figure("11", "Useless requests for counters", "% of L2's data misses", (Series("EMCC", _useless, 3.2),), ("emcc",)),
     Figure(
-        "12", "Requests for counters to the LLC", "% of L2's data misses",
-        (_asked("morphable", "serial", 31.4), _asked("emcc", "EMCC", 35.6)), ("morphable", "emcc"),
-        note="The paper says 35.6 and 4.2 % more than the baseline; both are normalised to L2's misses, so 31.4.",
+        "11", "Useless requests for counters", "% of lines asked of the LLC",
+        (Series("EMCC", _useless, 3.2),), ("emcc",),
+    ),
+    Figure(
+        "12", "Requests for counters to the LLC", "% of lines asked of the LLC",
+        (
+            _asked("morphable", "serial", 31.4), _asked("emcc", "EMCC", 35.6),
+            _asked("emcc-patient", "EMCC, nothing left to the controller"),
+        ),
+        ("morphable", "emcc", "emcc-patient"),
+        note="The paper says 35.6 and 4.2 % more than the baseline; both have the same denominator, so 31.4. Here "
+        "a line that an L2 leaves to the controller is asked for twice, by the L2 for its copy and by the controller.",
     ),
     Figure(
         "15", "Bandwidth in use under Morphable", "% of the peak",
@@ -218,7 +237,7 @@ FIGURES = (
         (Series("EMCC", _invalidated, 1.7),), ("emcc",),
     ),
     Figure(
-        "24", "Useless requests for counters, other workloads", "% of L2's data misses",
+        "24", "Useless requests for counters, other workloads", "% of lines asked of the LLC",
         (Series("EMCC", _useless, 1.0),), ("emcc",), irregular=False,
     ),
     Figure(
