@@ -25,6 +25,7 @@ def draw(found: Reproduction, path: Path) -> None:
     rows = math.ceil(len(found.figures) / COLUMNS)
     size = (PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows)
     figure, axes = pyplot.subplots(rows, COLUMNS, figsize=size, squeeze=False, layout="constrained")
+    figure.suptitle(f"{found.paper}, on {found.machine}. Black marks: the paper's means.", x=0.01, ha="left")
     for axis, panel in zip(axes.flat, found.figures, strict=False):
         _panel(axis, panel)
     for axis in list(axes.flat)[len(found.figures) :]:
