@@ -102,7 +102,8 @@ def shown(number: str, name: str, place: int) -> float:
     """Numbers like the paper's."""
     like = {
         ("2", "not in the LLC"): 105, ("2", "also in the LLC"): 59, ("6", "missed"): 19, ("7", "missed"): 14,
-        ("6", "hit in the controller"): 60 - 10 * place, ("12", "serial"): 31.4, ("12", "EMCC"): 35.6,
+        ("6", "hit in the controller"): 60 - 10 * place, ("12", "serial"): 31.4,
+        ("12", "EMCC, nothing left to the controller"): 35.6,
         ("16", "SC-64"): 0.8, ("16", "Morphable"): 0.85, ("16", "EMCC"): 0.9, ("16b", "EMCC"): 5 + place,
         ("17", "Morphable"): 85, ("17", "EMCC"): 80 - place, ("18", "14 ns"): 7, ("18", "20 ns"): 8, ("18", "25 ns"): 9,
         ("19", "20 %"): 40, ("19", "50 %"): 76, ("19", "80 %"): 90, ("20", "128 KB"): 7, ("20", "256 KB"): 6.8,
