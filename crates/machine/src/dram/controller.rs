@@ -16,7 +16,7 @@ use super::device::{CLOSED, Device};
 use super::drain::Drain;
 use super::queue::{Pool, Queue, Request, Waiting};
 use super::refresh::Refresh;
-use super::scheduler::{BankLoad, Candidate, Policy};
+use super::scheduler::{BankLoad, Candidates, Policy};
 use super::timing::Timing;
 use super::wait::{Stopwatch, WaitCause, Waits};
 use std::cmp::Ordering;
@@ -65,7 +65,7 @@ pub(super) struct Controller {
     /// What waits for a row, indexed by [`Kind`].
     queues: [Queue; 2],
     /// For each kind, the candidate of every bank.
-    candidates: [Vec<Candidate>; 2],
+    candidates: [Candidates; 2],
     /// Requests whose row is being opened, oldest first.
     opening: Vec<Waiting>,
     load: Vec<BankLoad>,
@@ -104,7 +104,7 @@ impl Controller {
             page_timeout,
             timing: config.timing,
             queues: [Queue::new(banks, config.read_queue), Queue::new(banks, config.write_queue)],
-            candidates: [vec![Candidate::NONE; banks], vec![Candidate::NONE; banks]],
+            candidates: [Candidates::new(banks), Candidates::new(banks)],
             opening: Vec::with_capacity(banks),
             load: vec![BankLoad::default(); banks],
             pool: Pool::default(),
@@ -179,7 +179,7 @@ impl Controller {
         if turn != self.turn || decision.action == own[0] || changed && decision.action == own[1] {
             self.next = None;
         } else if changed && kind == turn {
-            let candidate = &self.candidates[kind as usize][number];
+            let candidate = self.candidates[kind as usize].of(number);
             let at = candidate.before_refresh(&self.device, &self.refreshes, self.start()).unwrap_or(u64::MAX);
             self.next = match at.cmp(&decision.at) {
                 Ordering::Greater => Some(decision),
@@ -229,7 +229,7 @@ impl Controller {
     fn reconsider(&mut self, bank: usize, kind: Kind) -> bool {
         let queue = &self.queues[kind as usize];
         let candidate = self.policy.candidate(queue, kind, &self.device, &self.load[bank], bank);
-        std::mem::replace(&mut self.candidates[kind as usize][bank], candidate) != candidate
+        self.candidates[kind as usize].set(bank, candidate)
     }
 
     /// Finds the candidates of a bank anew after a command.
@@ -317,9 +317,11 @@ impl Controller {
     fn decide_timeout(&self, mut best: Decision, idle_clocks: u64) -> Decision {
         for (number, bank) in self.device.banks.iter().enumerate() {
             let wanted = |queue: &Queue| queue.of_bank(number).iter().any(|w| w.place.row == bank.open_row);
-            if bank.open_row != CLOSED && !self.load[number].opening && !self.queues.iter().any(wanted) {
-                let at = bank.precharge_ready.max(bank.last_used + idle_clocks).max(self.floor);
-                best = earlier(best, at, Action::CloseIdle(number));
+            let at = bank.precharge_ready.max(bank.last_used + idle_clocks).max(self.floor);
+            // Whether it is wanted takes longest to find out, and seldom matters: rows rest long.
+            if bank.open_row != CLOSED && at < best.at && !self.load[number].opening && !self.queues.iter().any(wanted)
+            {
+                best = Decision { at, action: Action::CloseIdle(number) };
             }
         }
         best

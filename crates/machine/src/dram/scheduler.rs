@@ -7,7 +7,7 @@
 //! only one clock at a time.
 //!
 //! Each bank has at most one such request of each kind: its candidate. It changes only when its bank does, so it is
-//! kept, and choosing means looking at one number per bank instead of at all requests.
+//! kept, and choosing means looking at one number per bank with requests instead of at all requests.
 
 use super::Kind;
 use super::config::Scheduler;
@@ -54,6 +54,45 @@ impl Candidate {
     pub fn before_refresh(&self, device: &Device, refreshes: &[Refresh], floor: u64) -> Option<u64> {
         let at = self.at(device, floor);
         (at < refreshes[self.rank].due).then_some(at)
+    }
+}
+
+/// The candidates of all banks for one kind.
+#[derive(Clone, Debug)]
+pub(super) struct Candidates {
+    of_bank: Vec<Candidate>,
+    /// A bit for each bank that has one: of many banks few are wanted at a time.
+    there: Vec<u64>,
+}
+
+impl Candidates {
+    /// None yet, for so many banks.
+    pub fn new(banks: usize) -> Candidates {
+        Candidates { of_bank: vec![Candidate::NONE; banks], there: vec![0; banks.div_ceil(64)] }
+    }
+
+    /// The candidate of a bank.
+    pub fn of(&self, bank: usize) -> &Candidate {
+        &self.of_bank[bank]
+    }
+
+    /// Changes the candidate of a bank, and says whether it is another one now.
+    pub fn set(&mut self, bank: usize, candidate: Candidate) -> bool {
+        let bit = 1 << (bank % 64);
+        let there = &mut self.there[bank / 64];
+        *there = if candidate == Candidate::NONE { *there & !bit } else { *there | bit };
+        std::mem::replace(&mut self.of_bank[bank], candidate) != candidate
+    }
+
+    /// The banks that have one, in order, with it.
+    fn iter(&self) -> impl Iterator<Item = (usize, &Candidate)> {
+        let bits = |word: u64| {
+            std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1))).take_while(|word| *word != 0)
+        };
+        let banks = self.there.iter().enumerate();
+        let banks = banks
+            .flat_map(move |(place, word)| bits(*word).map(move |word| 64 * place + word.trailing_zeros() as usize));
+        banks.map(|bank| (bank, &self.of_bank[bank]))
     }
 }
 
@@ -106,14 +145,14 @@ impl Policy {
     }
 
     /// The next of the candidates, no earlier than `floor` and before the refresh of its rank falls due.
-    pub fn pick(&self, candidates: &[Candidate], device: &Device, refreshes: &[Refresh], floor: u64) -> Option<Pick> {
+    pub fn pick(&self, candidates: &Candidates, device: &Device, refreshes: &[Refresh], floor: u64) -> Option<Pick> {
         if self.in_order {
-            let (bank, oldest) = candidates.iter().enumerate().min_by_key(|(_, candidate)| candidate.age)?;
+            let (bank, oldest) = candidates.iter().min_by_key(|(_, candidate)| candidate.age)?;
             return oldest.before_refresh(device, refreshes, floor).map(|at| Pick { at, bank });
         }
         // Written without branches: which bank wins is as good as random, and a misprediction costs more than a bank.
         let (mut best, mut bank) = (u128::MAX, 0);
-        for (number, candidate) in candidates.iter().enumerate() {
+        for (number, candidate) in candidates.iter() {
             let at = candidate.before_refresh(device, refreshes, floor).unwrap_or(u64::MAX);
             let order = u128::from(at) << 64 | u128::from(candidate.age);
             bank = if order < best { number } else { bank };

@@ -41,7 +41,7 @@ impl Controller {
 
     /// Gives the next command for a candidate: its column command, an activate or a precharge.
     fn advance_candidate(&mut self, kind: Kind, bank: usize, at: u64) {
-        let position = self.candidates[kind as usize][bank].position;
+        let position = self.candidates[kind as usize].of(bank).position;
         let requests = self.queues[kind as usize].of_bank(bank);
         let waiting = requests[position];
         let open_row = self.device.banks[bank].open_row;
