@@ -16,11 +16,10 @@ from casemate.results.reproduce import FigureFound, Reproduction
 
 def carry_out(study: Study, numbers: Sequence[str], store: Store, notices: Console) -> tuple[Runs, list[str], bool]:
     """The runs of these figures, what went wrong, and whether Ctrl-C ended it. What is done is kept."""
-    runs: Runs = {}
     failures: list[str] = []
+    jobs: list[Job] = []
     needed = study.needed(numbers)
     try:
-        jobs: list[Job] = []
         traces = {}
         for case in dict.fromkeys(case.name for case, _ in needed):
             found = next(known for known in study.cases if known.name == case)
@@ -39,7 +38,7 @@ def carry_out(study: Study, numbers: Sequence[str], store: Store, notices: Conso
 
             runs, wrong = store.carry_out(jobs, tell)
     except KeyboardInterrupt:
-        kept, wrong = store.carry_out([job for job in jobs if job.path.exists()], lambda *_: None)
+        kept, _ = store.carry_out([job for job in jobs if job.path.exists()], lambda *_: None)
         return kept, failures, True
     return runs, failures + wrong, False
 

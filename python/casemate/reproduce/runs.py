@@ -1,7 +1,8 @@
 """Many runs side by side, each kept in a file of its own: what is there already is not run again.
 
 A run is one case (a workload, on all cores) under one setting (a design, and what is changed of machine and designs).
-The name of its file has a digest of all that decides it, so a changed machine file is another run.
+The name of its file has a digest of all that decides it, so a changed machine file is another run. Of the code it has
+the version alone: whoever changes that takes another folder.
 """
 
 import hashlib
@@ -96,8 +97,12 @@ class Store:
         if not path.exists():
             source = path.with_suffix(".c")
             screen.write_whole(source, case.recorded.text.encode())
-            command = [word.format(text=source) for word in case.recorded.command]
-            api.record(command, path, skip=case.recorded.skip, limit=limit)
+            command = [word.replace("{text}", str(source)) for word in case.recorded.command]
+            partial = path.with_suffix(".partial")
+            if api.record(command, partial, skip=case.recorded.skip, limit=limit).interrupted:
+                partial.unlink()
+                raise KeyboardInterrupt
+            partial.replace(path)
         return path
 
     def job(self, case: Case, setting: Setting, trace: Path | None) -> Job:
