@@ -21,14 +21,13 @@ def carry_out(study: Study, numbers: Sequence[str], store: Store, notices: Conso
     needed = study.needed(numbers)
     try:
         traces = {}
-        for case in dict.fromkeys(case.name for case, _ in needed):
-            found = next(known for known in study.cases if known.name == case)
-            if found.recorded:
-                notices.print(f"  recording {case}, unless it is there", markup=False)
+        for name, case in {case.name: case for case, _ in needed}.items():
+            if case.recorded:
+                notices.print(f"  recording {name}, unless it is there", markup=False)
             try:
-                traces[case] = store.trace(found)
+                traces[name] = store.trace(case)
             except CasemateError as error:
-                failures.append(f"{case} was left out: {error}")
+                failures.append(f"{name} was left out: {error}")
         jobs = [store.job(case, setting, traces[case.name]) for case, setting in needed if case.name in traces]
         with Steps(notices, f"reproducing {study.name}", len(jobs)) as steps:
 

@@ -96,7 +96,8 @@ class Store:
         path = self._folder / "traces" / f"{case.name}-{_digest(told)}.trace"
         if not path.exists():
             source = path.with_suffix(".c")
-            screen.write_whole(source, case.recorded.text.encode())
+            if case.recorded.text:
+                screen.write_whole(source, case.recorded.text.encode())
             command = [word.replace("{text}", str(source)) for word in case.recorded.command]
             partial = path.with_suffix(".partial")
             if api.record(command, partial, skip=case.recorded.skip, limit=limit).interrupted:
@@ -117,9 +118,8 @@ class Store:
 
     def carry_out(self, jobs: Iterable[Job], tell: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
         """All runs, of which `tell` hears when each is done, and what went wrong. After Ctrl-C what is done is kept."""
-        todo = list(jobs)
         runs, failures = {}, []
-        for number, (job, error) in enumerate(_done(todo)):
+        for number, (job, error) in enumerate(_done(list(jobs))):
             tell(number + 1, job)
             if error:
                 failures.append(f"{job.case.name} under {job.setting.name}: {error}")

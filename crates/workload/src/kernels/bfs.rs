@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::{Array, Place};
 use super::emitter::{Emitter, Stopped};
 use super::graph::{self, Graph, Shape};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{self, LOAD_VALUES, Settings};
 use super::program::Program;
 use code::Code;
 use units::random::Random;
@@ -21,12 +21,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         graph::scale("18", "log2 of the number of vertices; 18 makes a graph of 36 MB"),
         graph::degree("16"),
-        Parameter {
-            name: "searches",
-            kind: Kind::Count { unit: "searches", min: 1, max: u64::MAX },
-            default: "1_000",
-            summary: "searches, each from another random vertex",
-        },
+        parameters::repeated("searches", "searches, each from another random vertex"),
         graph::record(&["search", "all"], "whether the stream begins with the first search or with building the graph"),
         LOAD_VALUES,
     ],

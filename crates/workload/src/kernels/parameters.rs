@@ -79,6 +79,11 @@ pub const LOAD_VALUES: Parameter = Parameter {
     summary: "whether loads carry the value they got, for checking",
 };
 
+/// How often the work is done, in units of that name.
+pub const fn repeated(name: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, kind: Kind::Count { unit: name, min: 1, max: u64::MAX }, default: "1_000", summary }
+}
+
 /// Why a kernel cannot be had as asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum KernelError {

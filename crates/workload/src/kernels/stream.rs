@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{self, Kind, LOAD_VALUES, Parameter, Settings};
 use super::program::Program;
 use crate::instruction::Reg;
 use crate::stream::BlockId;
@@ -36,12 +36,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "all",
             summary: "which of the loops to run, or all in turn",
         },
-        Parameter {
-            name: "passes",
-            kind: Kind::Count { unit: "passes", min: 1, max: u64::MAX },
-            default: "1_000",
-            summary: "times that each vector is passed over by each loop",
-        },
+        parameters::repeated("passes", "times that each vector is passed over by each loop"),
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Stream::new(settings)),

@@ -1,7 +1,12 @@
 """The EMCC paper's figures as functions of records, each with what the paper's text says of its mean."""
 
+from collections.abc import Callable
+
 from casemate.reproduce.study import Figure, Series, Under
+from casemate.results.counters import CounterCopies, CountersFound, Queue
 from casemate.results.run import Record
+
+Measure = Callable[[Record], float]
 
 
 def _clock_mhz(record: Record, part: str) -> float:
@@ -22,34 +27,21 @@ def _moved(record: Record) -> tuple[int, int, int]:
     return data, metadata, overflows
 
 
-def _overhead(setting: str) -> Series:
-    def of(under: Under) -> float:
-        data, metadata, overflows = _moved(under(setting))
-        return 100 * (metadata + overflows) / max(data, 1)
-
-    return Series(
-        {"morphable-not-in-llc": "not in the LLC", "morphable": "also in the LLC"}[setting],
-        of,
-        {"morphable-not-in-llc": 105.0, "morphable": 59.0}[setting],
-    )
+def _share(part: float, whole: float) -> float:
+    """In percent; of nothing, nothing."""
+    return 100 * part / whole if whole else 0.0
 
 
-def _found(place: str, setting: str, paper: float | None = None) -> Series:
-    def of(under: Under) -> float:
-        found = under(setting).counters_found
-        assert found is not None, f"{setting} has counters"
-        return (
-            100
-            * float(getattr(found, place))
-            / max(found.in_l2 + found.at_controller + found.in_last_level + found.in_memory, 1)
-        )
-
-    names = {"at_controller": "hit in the controller", "in_last_level": "hit in the LLC", "in_memory": "missed"}
-    return Series(names[place], of, paper)
+def _counters_found(record: Record) -> CountersFound:
+    found = record.counters_found
+    assert found is not None, f"{record.design} has counters"
+    return found
 
 
-def _where(setting: str, missed: float) -> tuple[Series, ...]:
-    return (_found("at_controller", setting), _found("in_last_level", setting), _found("in_memory", setting, missed))
+def _copies(record: Record) -> CounterCopies:
+    copies = record.counters_in_l2
+    assert copies is not None, f"{record.design} keeps copies of counters in L2s"
+    return copies
 
 
 def _asked_of_llc(record: Record) -> int:
@@ -58,32 +50,88 @@ def _asked_of_llc(record: Record) -> int:
     return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
 
 
-def _useless(setting: str, name: str, paper: float | None = None) -> Series:
-    def of(under: Under) -> float:
-        record = under(setting)
-        assert record.counters_in_l2 is not None
-        return 100 * record.counters_in_l2.useless / max(_asked_of_llc(record), 1)
-
-    return Series(name, of, paper)
+def _overhead(record: Record) -> float:
+    data, metadata, overflows = _moved(record)
+    return _share(metadata + overflows, data)
 
 
-def _asked(setting: str, name: str, paper: float | None = None) -> Series:
-    def of(under: Under) -> float:
-        record = under(setting)
-        assert record.counters_found is not None
-        return 100 * record.counters_found.looked_up_in_last_level / max(_asked_of_llc(record), 1)
-
-    return Series(name, of, paper)
+def _reads(found: CountersFound) -> int:
+    return found.in_l2 + found.at_controller + found.in_last_level + found.in_memory
 
 
-def _utilisation(part: int, name: str) -> Series:
-    def of(under: Under) -> float:
-        record = under("morphable")
+def _found_at_controller(record: Record) -> float:
+    found = _counters_found(record)
+    return _share(found.at_controller, _reads(found))
+
+
+def _found_in_llc(record: Record) -> float:
+    found = _counters_found(record)
+    return _share(found.in_last_level, _reads(found))
+
+
+def _missed(record: Record) -> float:
+    found = _counters_found(record)
+    return _share(found.in_memory, _reads(found))
+
+
+def _missed_at_controller(record: Record) -> float:
+    found = _counters_found(record)
+    return _share(found.in_last_level + found.in_memory, _reads(found) - found.in_l2)
+
+
+def _useless(record: Record) -> float:
+    return _share(_copies(record).useless, _asked_of_llc(record))
+
+
+def _requests(record: Record) -> float:
+    return _share(_counters_found(record).looked_up_in_last_level, _asked_of_llc(record))
+
+
+def _invalidated(record: Record) -> float:
+    return _share(_copies(record).invalidated, _copies(record).entered)
+
+
+def _verified_at_l2(record: Record) -> float:
+    return _share(record.protection.released_in_l2, record.llc.misses)
+
+
+def _utilisation(part: int) -> Measure:
+    def measure(record: Record) -> float:
         # Two transfers of eight bytes a clock.
         peak_bytes_per_second = 16e6 * _clock_mhz(record, "dram")
-        return 100 * 64 * _moved(record)[part] / (record.time_fs * 1e-15) / peak_bytes_per_second
+        return _share(64 * _moved(record)[part] / (record.time_fs * 1e-15), peak_bytes_per_second)
 
-    return Series(name, of)
+    return measure
+
+
+def _miss_latency_ns(record: Record) -> float:
+    missed = record.node.l2_data_misses
+    return 1e3 * missed.cycles / max(missed.lines, 1) / _clock_mhz(record, "node")
+
+
+def _waited_ns(queue: Queue, record: Record) -> float:
+    return 1e3 * queue.clocks / max(queue.requests, 1) / _clock_mhz(record, "dram")
+
+
+def _read_wait_ns(record: Record) -> float:
+    return _waited_ns(record.dram.read_queue, record)
+
+
+def _write_wait_ns(record: Record) -> float:
+    return _waited_ns(record.dram.write_queue, record)
+
+
+def _of(name: str, measure: Measure, setting: str, paper: float | None = None) -> Series:
+    """What is measured of the runs under one setting."""
+    return Series(name, lambda under: measure(under(setting)), paper)
+
+
+def _where(setting: str, missed: float) -> tuple[Series, ...]:
+    return (
+        _of("hit in the controller", _found_at_controller, setting),
+        _of("hit in the LLC", _found_in_llc, setting),
+        _of("missed", _missed, setting, missed),
+    )
 
 
 def _relative(setting: str, name: str) -> Series:
@@ -97,51 +145,6 @@ def _gain(name: str, paper: float | None = None, suffix: str = "") -> Series:
     return Series(name, of, paper)
 
 
-def _miss_latency(setting: str, name: str) -> Series:
-    def of(under: Under) -> float:
-        record = under(setting)
-        missed = record.node.l2_data_misses
-        return 1e3 * missed.cycles / max(missed.lines, 1) / _clock_mhz(record, "node")
-
-    return Series(name, of)
-
-
-def _at_l2(setting: str, name: str, paper: float | None = None) -> Series:
-    def of(under: Under) -> float:
-        record = under(setting)
-        return 100 * record.protection.released_in_l2 / max(record.llc.misses, 1)
-
-    return Series(name, of, paper)
-
-
-def _cache_misses(setting: str, name: str, paper: float | None = None) -> Series:
-    def of(under: Under) -> float:
-        found = under(setting).counters_found
-        assert found is not None
-        return (
-            100
-            * (found.in_last_level + found.in_memory)
-            / max(found.at_controller + found.in_last_level + found.in_memory, 1)
-        )
-
-    return Series(name, of, paper)
-
-
-def _queueing(setting: str, queue: str, name: str) -> Series:
-    def of(under: Under) -> float:
-        record = under(setting)
-        waited = record.dram.read_queue if queue == "read" else record.dram.write_queue
-        return 1e3 * waited.clocks / max(waited.requests, 1) / _clock_mhz(record, "dram")
-
-    return Series(name, of)
-
-
-def _invalidated(under: Under) -> float:
-    copies = under("emcc").counters_in_l2
-    assert copies is not None
-    return 100 * copies.invalidated / max(copies.entered, 1)
-
-
 NO_NODES_IN_LLC = "The paper's LLC caches tree nodes as well; ours caches lines of counters."
 
 _PINTOOL = (
@@ -152,7 +155,10 @@ _PINTOOL = (
 FIGURES = (
     Figure(
         "2", "DRAM traffic beyond that of data, under Morphable", "%",
-        (_overhead("morphable-not-in-llc"), _overhead("morphable")), ("morphable-not-in-llc", "morphable"),
+        (
+            _of("not in the LLC", _overhead, "morphable-not-in-llc", 105.0),
+            _of("also in the LLC", _overhead, "morphable", 59.0),
+        ), ("morphable-not-in-llc", "morphable"),
         note=f"The paper's is of whole runs with counters warmed for 25 G instructions. {NO_NODES_IN_LLC}",
     ),
     Figure(
@@ -165,21 +171,27 @@ FIGURES = (
     ),
     Figure(
         "11", "Useless requests for counters", "% of lines asked of the LLC",
-        (_useless("emcc-patient", "EMCC, nothing left to the controller", 3.2), _useless("emcc", "EMCC")),
+        (_of("EMCC, nothing left to the controller", _useless, "emcc-patient", 3.2), _of("EMCC", _useless, "emcc")),
         ("emcc", "emcc-patient"), note=_PINTOOL,
     ),
     Figure(
         "12", "Requests for counters to the LLC", "% of lines asked of the LLC",
         (
-            _asked("morphable", "serial", 31.4), _asked("emcc-patient", "EMCC, nothing left to the controller", 35.6),
-            _asked("emcc", "EMCC"),
+            _of("serial", _requests, "morphable", 31.4),
+            _of("EMCC, nothing left to the controller", _requests, "emcc-patient", 35.6),
+            _of("EMCC", _requests, "emcc"),
         ),
         ("morphable", "emcc", "emcc-patient"),
         note=f"{_PINTOOL} It says 35.6 and 4.2 % more than the baseline; both have the same denominator, so 31.4.",
     ),
     Figure(
         "15", "Bandwidth in use under Morphable", "% of the peak",
-        (_utilisation(0, "data"), _utilisation(1, "counters"), _utilisation(2, "overflows")), ("morphable",),
+        (
+            _of("data", _utilisation(0), "morphable"),
+            _of("counters", _utilisation(1), "morphable"),
+            _of("overflows", _utilisation(2), "morphable"),
+        ),
+        ("morphable",),
         note="Counters are new here: overflows come with age (see the conditions).",
     ),
     Figure(
@@ -200,8 +212,10 @@ FIGURES = (
     Figure(
         "17", "Latency of L2's data misses", "ns",
         (
-            _miss_latency("none", "not secure"), _miss_latency("emcc", "EMCC"), _miss_latency("morphable", "Morphable"),
-            _miss_latency("sc64-llc", "SC-64"),
+            _of("not secure", _miss_latency_ns, "none"),
+            _of("EMCC", _miss_latency_ns, "emcc"),
+            _of("Morphable", _miss_latency_ns, "morphable"),
+            _of("SC-64", _miss_latency_ns, "sc64-llc"),
         ),
         ("none", "emcc", "morphable", "sc64-llc"),
     ),
@@ -212,7 +226,11 @@ FIGURES = (
     ),
     Figure(
         "19", "Reads verified in L2s, by the share of AES units there", "% of reads",
-        (_at_l2("emcc-share20", "20 %"), _at_l2("emcc", "50 %", 76.3), _at_l2("emcc-share80", "80 %")),
+        (
+            _of("20 %", _verified_at_l2, "emcc-share20"),
+            _of("50 %", _verified_at_l2, "emcc", 76.3),
+            _of("80 %", _verified_at_l2, "emcc-share80"),
+        ),
         ("emcc-share20", "emcc", "emcc-share80"),
     ),
     Figure(
@@ -223,8 +241,9 @@ FIGURES = (
     Figure(
         "20b", "Misses of the counter cache, by its size", "% of reads",
         (
-            _cache_misses("morphable", "128 KB", 35.0), _cache_misses("morphable-cache256", "256 KB"),
-            _cache_misses("morphable-cache512", "512 KB", 31.0),
+            _of("128 KB", _missed_at_controller, "morphable", 35.0),
+            _of("256 KB", _missed_at_controller, "morphable-cache256"),
+            _of("512 KB", _missed_at_controller, "morphable-cache512", 31.0),
         ),
         ("morphable", "morphable-cache256", "morphable-cache512"),
     ),
@@ -235,18 +254,18 @@ FIGURES = (
     Figure(
         "22", "Queueing delay under EMCC", "ns",
         (
-            _queueing("emcc", "read", "reads, 1 channel"), _queueing("emcc", "write", "writes, 1 channel"),
-            _queueing("emcc-8ch", "read", "reads, 8 channels"), _queueing("emcc-8ch", "write", "writes, 8 channels"),
+            _of("reads, 1 channel", _read_wait_ns, "emcc"), _of("writes, 1 channel", _write_wait_ns, "emcc"),
+            _of("reads, 8 channels", _read_wait_ns, "emcc-8ch"), _of("writes, 8 channels", _write_wait_ns, "emcc-8ch"),
         ),
         ("emcc", "emcc-8ch"), note="Data and counters together.",
     ),
     Figure(
         "23", "Copies of counters in L2s that writes invalidate", "% of those that entered",
-        (Series("EMCC", _invalidated, 1.7),), ("emcc",),
+        (_of("EMCC", _invalidated, "emcc", 1.7),), ("emcc",),
     ),
     Figure(
         "24", "Useless requests for counters, other workloads", "% of lines asked of the LLC",
-        (_useless("emcc", "EMCC", 1.0),), ("emcc",), irregular=False,
+        (_of("EMCC", _useless, "emcc", 1.0),), ("emcc",), irregular=False,
     ),
     Figure(
         "24b", "What EMCC gains over Morphable, other workloads", "%",

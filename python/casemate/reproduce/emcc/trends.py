@@ -9,16 +9,12 @@ def _listed(values: Means, figure: str, names: tuple[str, ...], unit: str = "%")
     return ", ".join(f"{name} {values[figure][name]:.3g}{unit and ' ' + unit}" for name in names)
 
 
-def _ordered(claim: str, figure: str, names: tuple[str, ...], unit: str = "%", strictly: bool = True) -> Trend:
+def _ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
     """The means of these series rise in this order."""
 
     def holds(means: Means, each: Each) -> tuple[bool, str]:
-        rising = all(
-            means[figure][one] < means[figure][next_one]
-            or (not strictly and means[figure][one] == means[figure][next_one])
-            for one, next_one in pairwise(names)
-        )
-        return rising, _listed(means, figure, names, unit)
+        rising = all(means[figure][one] < means[figure][other] for one, other in pairwise(names))
+        return rising, _listed(means, figure, names)
 
     return Trend(claim, (figure,), holds)
 
