@@ -16,6 +16,7 @@ use super::device::{CLOSED, Device};
 use super::drain::Drain;
 use super::queue::{Pool, Queue, Request, Waiting};
 use super::refresh::Refresh;
+use super::resting::Resting;
 use super::scheduler::{BankLoad, Candidates, Policy};
 use super::timing::Timing;
 use super::wait::{Stopwatch, WaitCause, Waits};
@@ -60,7 +61,8 @@ pub(super) struct Served {
 pub(super) struct Controller {
     device: Device,
     policy: Policy,
-    page_timeout: Option<u64>,
+    /// Which rows rest, if those that rest for long are closed.
+    resting: Option<Resting>,
     timing: Timing,
     /// What waits for a row, indexed by [`Kind`].
     queues: [Queue; 2],
@@ -95,13 +97,13 @@ impl Controller {
     pub fn new(config: &DramConfig) -> Controller {
         let device = Device::new(config);
         let banks = device.banks.len();
-        let page_timeout = match config.page_policy {
+        let resting = match config.page_policy {
             PagePolicy::Open => None,
-            PagePolicy::OpenWithTimeout { idle_clocks } => Some(idle_clocks),
+            PagePolicy::OpenWithTimeout { idle_clocks } => Some(Resting::new(idle_clocks)),
         };
         Controller {
             policy: Policy::new(config.scheduler),
-            page_timeout,
+            resting,
             timing: config.timing,
             queues: [Queue::new(banks, config.read_queue), Queue::new(banks, config.write_queue)],
             candidates: [Candidates::new(banks), Candidates::new(banks)],
@@ -295,8 +297,8 @@ impl Controller {
         for rank in 0..self.refreshes.len() {
             best = self.decide_refresh(best, rank);
         }
-        match self.page_timeout {
-            Some(idle_clocks) => self.decide_timeout(best, idle_clocks),
+        match &self.resting {
+            Some(resting) => self.decide_timeout(best, resting),
             None => best,
         }
     }
@@ -313,18 +315,21 @@ impl Controller {
         }
     }
 
-    /// An open row that no request wants is closed once it has rested long enough.
-    fn decide_timeout(&self, mut best: Decision, idle_clocks: u64) -> Decision {
-        for (number, bank) in self.device.banks.iter().enumerate() {
-            let wanted = |queue: &Queue| queue.of_bank(number).iter().any(|w| w.place.row == bank.open_row);
-            let at = bank.precharge_ready.max(bank.last_used + idle_clocks).max(self.floor);
-            // Whether it is wanted takes longest to find out, and seldom matters: rows rest long.
-            if bank.open_row != CLOSED && at < best.at && !self.load[number].opening && !self.queues.iter().any(wanted)
-            {
-                best = Decision { at, action: Action::CloseIdle(number) };
+    /// An open row that no request wants is closed once it has rested long enough; of several, that of the first bank.
+    fn decide_timeout(&self, best: Decision, resting: &Resting) -> Decision {
+        let mut first = (best.at, 0);
+        for (bank, over) in resting.rows(&self.device.banks) {
+            if over.max(self.floor) > first.0 {
+                break;
+            }
+            let row = self.device.banks[bank].open_row;
+            let wanted = |queue: &Queue| queue.of_bank(bank).iter().any(|waiting| waiting.place.row == row);
+            if !self.load[bank].opening && !self.queues.iter().any(wanted) {
+                let at = over.max(self.device.banks[bank].precharge_ready).max(self.floor);
+                first = first.min((at, bank));
             }
         }
-        best
+        earlier(best, first.0, Action::CloseIdle(first.1))
     }
 }
 

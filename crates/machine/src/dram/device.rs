@@ -104,6 +104,14 @@ pub(super) struct Device {
     pub log: Vec<super::oracle::Issued>,
 }
 
+impl Bank {
+    /// A closed bank of a group and a rank, ready for anything.
+    pub fn closed(group: usize, rank: usize) -> Bank {
+        let (column_ready, precharge_ready, activate_ready, last_used) = Default::default();
+        Bank { open_row: CLOSED, group, rank, column_ready, precharge_ready, activate_ready, last_used }
+    }
+}
+
 /// Raises a time to a later one.
 fn push(ready: &mut u64, later: u64) {
     *ready = (*ready).max(later);
@@ -115,15 +123,7 @@ impl Device {
         let organisation = &config.organisation;
         let in_group = organisation.banks_per_group as usize;
         let in_rank = in_group * organisation.bank_groups as usize;
-        let bank = |number: usize| Bank {
-            open_row: CLOSED,
-            group: number / in_group,
-            rank: number / in_rank,
-            column_ready: 0,
-            precharge_ready: 0,
-            activate_ready: 0,
-            last_used: 0,
-        };
+        let bank = |number: usize| Bank::closed(number / in_group, number / in_rank);
         let groups = (organisation.ranks * organisation.bank_groups) as usize;
         Device {
             timing: config.timing,

@@ -32,6 +32,7 @@ pub(crate) mod drain;
 mod oracle;
 mod queue;
 mod refresh;
+mod resting;
 mod scheduler;
 pub mod stream;
 mod timing;

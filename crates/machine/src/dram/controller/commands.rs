@@ -54,6 +54,7 @@ impl Controller {
             self.note_first_command(waiting, RowOutcome::Closed, at);
             self.leave_queue(kind, bank, position);
             self.device.activate(bank, waiting.place.row, at);
+            self.resting.iter_mut().for_each(|resting| resting.used(bank));
             self.counters.activates += 1;
             self.load[bank] = BankLoad { opening: true, overtaken: 0 };
             self.opening.push(waiting);
@@ -113,6 +114,7 @@ impl Controller {
         let number = waiting.bank();
         let request = self.pool.remove(waiting.ticket);
         self.device.column(number, request.kind, at);
+        self.resting.iter_mut().for_each(|resting| resting.used(number));
         let latency = if request.kind == Kind::Read { self.timing.cl } else { self.timing.cwl };
         self.moved[request.kind as usize] = at + latency + self.timing.burst_clocks;
         self.counters.data_bus_busy_clocks += self.timing.burst_clocks;

@@ -1,0 +1,67 @@
+//! Banks by how long nobody has used their rows, where a controller closes rows that rest for long.
+//!
+//! Each row rests as long as any other before it is closed. So of the banks in the order of their last use the first with an
+//! open row is mostly the only one that a controller has to look at.
+
+use super::device::{Bank, CLOSED};
+
+/// The banks that have been used, the one that has rested longest first.
+#[derive(Clone, Debug)]
+pub(super) struct Resting {
+    idle_clocks: u64,
+    /// Few enough that moving one to the end is a move of some hundred bytes.
+    order: Vec<u16>,
+}
+
+impl Resting {
+    /// Rows are closed after so many clocks; none is open.
+    pub fn new(idle_clocks: u64) -> Resting {
+        Resting { idle_clocks, order: Vec::new() }
+    }
+
+    /// The row of a bank is opened or used, not before any other use.
+    pub fn used(&mut self, bank: usize) {
+        let bank = bank as u16;
+        if let Some(place) = self.order.iter().position(|other| *other == bank) {
+            self.order.remove(place);
+        }
+        self.order.push(bank);
+    }
+
+    /// The banks with open rows, and when each row will have rested long enough; the earliest first.
+    pub fn rows(&self, banks: &[Bank]) -> impl Iterator<Item = (usize, u64)> {
+        let open = self.order.iter().map(|bank| usize::from(*bank)).filter(|bank| banks[*bank].open_row != CLOSED);
+        open.map(|bank| (bank, banks[bank].last_used + self.idle_clocks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BANKS: usize = 6;
+    const IDLE_CLOCKS: u64 = 40;
+
+    proptest! {
+        #[test]
+        fn open_rows_come_in_the_order_of_their_last_use(
+            script in prop::collection::vec((0..BANKS, prop::bool::weighted(0.7)), 0..80),
+        ) {
+            let mut banks = vec![Bank::closed(0, 0); BANKS];
+            let mut resting = Resting::new(IDLE_CLOCKS);
+            for (at, (bank, used)) in (1..).zip(script) {
+                if used {
+                    (banks[bank].open_row, banks[bank].last_used) = (1, at);
+                    resting.used(bank);
+                } else {
+                    banks[bank].open_row = CLOSED;
+                }
+                let open = banks.iter().enumerate().filter(|(_, bank)| bank.open_row != CLOSED);
+                let mut expected: Vec<_> = open.map(|(number, bank)| (number, bank.last_used + IDLE_CLOCKS)).collect();
+                expected.sort_by_key(|(_, over)| *over);
+                prop_assert_eq!(resting.rows(&banks).collect::<Vec<_>>(), expected);
+            }
+        }
+    }
+}
