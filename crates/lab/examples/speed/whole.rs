@@ -7,18 +7,21 @@
 //! The overhead in memory is what the process takes at its peak beyond the program, which is the built-in program's own data,
 //! beyond its content in simulated memory, and beyond its metadata there.
 //!
-//! The share of real cryptography is what it costs here to do once, alone and in a warm cache, what the run did: every
-//! pad, tag and hash that it counted, times the measured cost of one.
+//! The share of real cryptography is what it costs here to do once, alone and in a warm cache, what the run did: every line
+//! that it encrypted or decrypted, with its tag, and every line of the tree that it compared, times the measured cost of one in
+//! the design's own parts. What cold caches add to that, and lines put into memory before the program began, are not in it.
 
 use crate::timed;
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run_together};
-use crypto::{Aes128, Cmac, CounterMode, Gmac, Key, LineMac, Nonce};
+use protection::design::Parts;
+use protection::verbs::Slot;
+use protection::ways::TimedCounters;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::hint::black_box;
-use units::{LineAddr, ZERO_LINE};
+use units::{LINE_BYTES, LineAddr};
 use workload::broadcast::broadcast;
 use workload::{champsim, kernels};
 
@@ -49,6 +52,7 @@ pub fn measure(
         ledger: false,
         detail: Detail::All,
     };
+    let parts = options.design.parts.clone();
     let mut taps = Vec::new();
     for _ in 0..options.machine.cores {
         taps.extend(broadcast(open()?, 1));
@@ -69,29 +73,24 @@ pub fn measure(
         "llc_misses": record.llc.misses,
         "checks_passed": record.checks.passed,
         "event_hash": record.event_hash,
-        "crypto_share": crypto_seconds(&record) / seconds,
+        "crypto_share": crypto_seconds(&record, &parts)? / seconds,
         "program_bytes": record.footprint.program_bytes,
         "peak_bytes": peak_bytes(),
         "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(2 * data_bytes + metadata_bytes)),
     }))
 }
 
-/// Seconds that the run's cryptography takes alone.
-fn crypto_seconds(record: &Record) -> f64 {
-    let key = Key([7; 16]);
-    let (mode, gmac, cmac) = (CounterMode::<Aes128>::new(&key), Gmac::<Aes128>::new(&key), Cmac::<Aes128>::new(&key));
-    let nonce = |n| Nonce::new(LineAddr(n), n.into());
-    let per_pad = seconds_of(|n| u64::from(mode.pad(&nonce(n))[0]));
-    let per_tag = seconds_of(|n| gmac.tag(&nonce(n), &ZERO_LINE, 56));
-    let per_hash = seconds_of(|n| cmac.tag(&nonce(n), &ZERO_LINE, 64));
-    let protection = &record.protection;
-    protection.aes_blocks as f64 / 4.0 * per_pad
-        + protection.macs as f64 * per_tag
-        + protection.hashes as f64 * per_hash
+/// Seconds that the run's cryptography takes alone, in the design's own parts.
+fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
+    let scheme = parts.build(1 << 20, 1)?;
+    let per_line = seconds_of(|n| scheme.seal_alone(LineAddr(n), n, &[n as u8; LINE_BYTES]));
+    let per_hash = seconds_of(|n| scheme.compare_alone(Slot((1 << 20) + n), &[n as u8 | 1; LINE_BYTES]));
+    let TimedCounters { fetched, stored, hashes, .. } = &record.protection;
+    Ok((fetched.data + stored.data) as f64 * per_line + *hashes as f64 * per_hash)
 }
 
 /// Seconds that one call takes.
-fn seconds_of(work: impl Fn(u64) -> u64) -> f64 {
+fn seconds_of<T>(work: impl Fn(u64) -> T) -> f64 {
     const CALLS: u64 = 200_000;
     let (seconds, ()) = timed(|| {
         for n in 0..CALLS {

@@ -121,7 +121,7 @@ fn handled((index, parts): (usize, Parts)) -> Parts {
 }
 
 /// Of all compositions, as many as it takes for every two parts that go together to do so once.
-fn pairs() -> Vec<Parts> {
+pub(crate) fn pairs() -> Vec<Parts> {
     let mut met = HashSet::new();
     let brings_a_pair = |parts: &Parts| {
         let names = [

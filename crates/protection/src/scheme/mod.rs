@@ -19,6 +19,7 @@
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod ahead;
+mod alone;
 mod counted;
 mod eager;
 mod early;

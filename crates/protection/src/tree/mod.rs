@@ -148,6 +148,14 @@ impl Tree {
         }
     }
 
+    /// What a node might hold about a child that was written.
+    pub fn some_voucher(&self) -> Voucher {
+        match &self.nodes {
+            Nodes::Hashes(_) => Voucher::Tag([1; units::LINE_BYTES / 2]),
+            Nodes::Versions(_) => Voucher::Version(Counter(1)),
+        }
+    }
+
     /// Whether `content`, which memory returned for `slot`, is what its parent vouches for.
     pub fn fits(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> bool {
         #[cfg(test)]
