@@ -34,7 +34,14 @@ RUNS = (
         ("champsim-default", f"champsim/{trace}", millions, ("none",), None)
         for trace, millions in (("mix", 8), ("hot", 8), ("stream", 2), ("chase4", 3), ("chase1", 3))
     ),
+    # On four cores; 1 M instructions a second are asked for, of all cores together.
+    *(
+        ("emcc-4core", workload, millions, ("emcc",), 2e6)
+        for workload, millions in (("bfs", 4), ("hashjoin", 2), ("gups", 1))
+    ),
 )
+# Millions of instructions of the stream on which each design's cryptography is priced.
+CRYPTO_MILLIONS = 2
 # What protection may cost the simulator: under it, this part of the speed that is asked for without.
 PROTECTED_SHARE = 0.5
 DRAM_REQUESTS = 200_000
@@ -66,7 +73,7 @@ AS_RELEASED = ("--config", ".cargo/release.toml")
 
 def build(parts: tuple[str, ...]) -> Path:
     """Builds what is measured; the example that measures whole runs and DRAM."""
-    if {"runs", "dram"} & set(parts):
+    if {"runs", "crypto", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-lab", "--example", "speed")
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *packages(), "--benches", "--no-run", stderr=subprocess.DEVNULL)
@@ -133,6 +140,14 @@ def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Itera
             yield row.beside(reference, workload=workload, machine=machine) if design == "none" else row
 
 
+def cryptography(speed: Path) -> Iterator[Row]:
+    """Every built-in design on a stream, where lines come and go as fast as they can: what its cryptography costs."""
+    for design in sorted(path.stem for path in (ROOT / "designs").glob("*.toml")):
+        machine = "emcc-4core" if design == "emcc" else "modern"
+        ((result,),) = lines_of([str(speed), "run", machine, "stream", design, str(CRYPTO_MILLIONS)], 1)
+        yield Row("crypto", f"stream, {design}, {machine}", "instructions", result["per_second"], details=result)
+
+
 def gcm() -> Iterator[Row]:
     """AES-GCM over lines, beside other libraries in the same run. Its package stands apart: it needs OpenSSL."""
     package = ROOT / "rivals" / "gcm"
@@ -153,7 +168,7 @@ def main() -> int:
     """Measures everything and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
-    choices = ("kernels", "gcm", "dram", "runs")
+    choices = ("kernels", "gcm", "crypto", "dram", "runs")
     parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
     parts = tuple(arguments.only or choices)
@@ -164,6 +179,8 @@ def main() -> int:
     speed = build(parts)
     if "runs" in parts:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
+    if "crypto" in parts:
+        history.add("real cryptography in every design, which may take a tenth of the time", cryptography(speed))
     if "dram" in parts:
         history.add("DRAM model alone", dram(speed, arguments.runs, reference["dram"]))
     if "gcm" in parts:

@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "results" / "bench"
 # A difference within this share may be the host's, not ours.
 NOISE = 0.1
+# What a run's real cryptography may take of its time.
+CRYPTO_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,15 @@ class Row:
         return (
             f"  {self.name:<44} {speed:<28} {change:<13}"
             f" {self.target.verdict(self.per_second):<13}"
-            f" {memory:<7} {ratios}".rstrip()
+            f" {memory:<7} {self.crypto():<10} {ratios}".rstrip()
         )
+
+    def crypto(self) -> str:
+        """What the cryptography of a run takes of its time, if that was priced."""
+        share = self.details.get("crypto_share")
+        if not share:
+            return ""
+        return f"crypto {share:.1%}" + (f", ABOVE {CRYPTO_SHARE:.0%}" if share > CRYPTO_SHARE else "")
 
 
 def host() -> dict[str, Any]:
@@ -131,7 +140,7 @@ class History:
                 lines.append(f"that was another machine, so its figures mean little: {self.earlier['host']['cpu']}")
         lines.append(
             "columns: speed, against last time, against what is asked for, memory beyond the program's own, "
-            "against other programs"
+            "what real cryptography takes of the time, against other programs"
         )
         return "\n".join(lines)
 

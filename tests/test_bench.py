@@ -21,6 +21,12 @@ def test_a_speed_is_held_against_what_is_asked_for() -> None:
     assert Target().verdict(1.0) == ""
 
 
+def test_cryptography_that_takes_more_than_a_tenth_of_the_time_is_named() -> None:
+    shown = [Row("crypto", "stream", "instructions", 1e6, details={"crypto_share": s}).shown() for s in (0.1, 0.101, 0)]
+    assert ["ABOVE" in line for line in shown] == [False, True, False]
+    assert ["crypto 1" in line for line in shown] == [True, True, False]
+
+
 def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
     reference = [{"workload": "mix", "champsim": 100.0}, {"workload": "hot", "champsim": 200.0}]
     assert Row("run", "mix", "instructions", 5_000.0).beside(reference, workload="mix").times_as_fast_as == {
