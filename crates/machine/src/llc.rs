@@ -2,8 +2,13 @@
 //!
 //! How it stands to the private caches above it is its [`Inclusion`]. Who owns it carries lines about; here it is only
 //! decided which lines enter, and which are displaced by them.
+//!
+//! A line that an L2 is to decrypt and verify comes by encrypted. A cache that lets it enter marks it (EMCC, MICRO 2022,
+//! section IV-F, "Inclusive Cache Hierarchy": `encrypted_&_unverified_in_LLC`) and cannot answer with it, until a copy comes
+//! down from an L2. Hardware has a bit for each line. Here it is a set: at most what L2s hold is marked.
 
 use crate::cache::{Replacement, TagArray};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
 
@@ -14,7 +19,7 @@ pub enum Inclusion {
     /// Lines from memory enter it, and may leave it while private caches keep them.
     #[default]
     Neither,
-    /// A line that leaves it leaves all private caches too.
+    /// A line that leaves it leaves all private caches too. What L2s decrypt it has encrypted, until one gives it a copy.
     Inclusive,
     /// Lines from memory pass it by; what L2 evicts enters it, clean or dirty. A line that is found in it stays there. So
     /// are Skylake-SP's non-inclusive caches (Intel 248966, section on the Skylake server microarchitecture).
@@ -35,6 +40,8 @@ pub struct Displaced {
 pub struct Llc {
     tags: TagArray,
     inclusion: Inclusion,
+    /// Lines that are there encrypted and unverified.
+    unverified: FxHashSet<LineAddr>,
 }
 
 impl Llc {
@@ -43,7 +50,8 @@ impl Llc {
     /// # Panics
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
     pub fn new(sets: usize, ways: usize, replacement: Replacement, inclusion: Inclusion) -> Llc {
-        Llc { tags: TagArray::with_replacement(sets, ways, replacement), inclusion }
+        let tags = TagArray::with_replacement(sets, ways, replacement);
+        Llc { tags, inclusion, unverified: FxHashSet::default() }
     }
 
     /// How it stands to the private caches.
@@ -61,7 +69,12 @@ impl Llc {
         self.tags.probe(line.0).is_some()
     }
 
-    /// A line comes by on its way up from memory; what it displaces.
+    /// Whether a line is there encrypted and unverified, so that an L2 has to supply it.
+    pub fn is_unverified(&self, line: LineAddr) -> bool {
+        self.unverified.contains(&line)
+    }
+
+    /// A line comes by on its way up from memory, decrypted and verified; what it displaces.
     pub fn fetched(&mut self, line: LineAddr) -> Option<Displaced> {
         match self.inclusion {
             Inclusion::Victim => None,
@@ -69,13 +82,28 @@ impl Llc {
         }
     }
 
-    /// A line comes down from private caches; what it displaces.
+    /// As [`Llc::fetched`], of a line that is encrypted, since an L2 decrypts and verifies it.
+    pub fn fetched_unverified(&mut self, line: LineAddr) -> Option<Displaced> {
+        let displaced = self.fetched(line);
+        if self.inclusion != Inclusion::Victim {
+            self.unverified.insert(line);
+        }
+        displaced
+    }
+
+    /// A line comes down from private caches, where it is decrypted and verified; what it displaces. That is a use of the
+    /// line, unless it is a clean copy for one that was marked: that only makes it as it would be had the controller
+    /// decrypted it.
     pub fn taken_back(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
+        if !dirty && self.unmark(line) {
+            return None;
+        }
         self.enter(line, dirty)
     }
 
     /// Drops a line, if it is there.
     pub fn invalidate(&mut self, line: LineAddr) {
+        self.unmark(line);
         self.tags.invalidate(line.0);
     }
 
@@ -84,9 +112,15 @@ impl Llc {
         self.tags.dirty_keys().map(LineAddr)
     }
 
+    /// Takes the mark off a line; whether it had one. In most machines none ever has.
+    fn unmark(&mut self, line: LineAddr) -> bool {
+        !self.unverified.is_empty() && self.unverified.remove(&line)
+    }
+
     fn enter(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
         match self.tags.lookup(line.0) {
             Some(slot) => {
+                self.unmark(line);
                 if dirty {
                     self.tags.mark_dirty(slot);
                 }
@@ -94,7 +128,9 @@ impl Llc {
             }
             None => {
                 let (_, evicted) = self.tags.insert(line.0, dirty);
-                evicted.map(|victim| Displaced { line: LineAddr(victim.key), dirty: victim.dirty })
+                let displaced = evicted.map(|victim| Displaced { line: LineAddr(victim.key), dirty: victim.dirty })?;
+                self.unmark(displaced.line);
+                Some(displaced)
             }
         }
     }
@@ -107,15 +143,19 @@ mod tests {
 
     const SETS: u64 = 4;
     const WAYS: usize = 3;
+    const LINES: u64 = 24;
 
-    /// The obvious thing: each set a list of lines and their dirt, most recent first.
+    /// A line, whether it is dirty, and whether it is encrypted.
+    type Held = (u64, bool, bool);
+
+    /// The obvious thing: each set a list of lines, most recent first.
     struct Naive {
         inclusion: Inclusion,
-        sets: Vec<Vec<(u64, bool)>>,
+        sets: Vec<Vec<Held>>,
     }
 
     impl Naive {
-        fn use_of(&mut self, line: u64) -> Option<&mut (u64, bool)> {
+        fn use_of(&mut self, line: u64) -> Option<&mut Held> {
             let set = &mut self.sets[(line % SETS) as usize];
             let at = set.iter().position(|held| held.0 == line)?;
             let held = set.remove(at);
@@ -123,22 +163,45 @@ mod tests {
             set.first_mut()
         }
 
-        fn enter(&mut self, line: u64, dirty: bool) -> Option<Displaced> {
+        fn enter(&mut self, line: u64, dirty: bool, encrypted: bool) -> Option<Displaced> {
             if let Some(held) = self.use_of(line) {
-                held.1 |= dirty;
+                *held = (line, held.1 | dirty, encrypted);
                 return None;
             }
             let set = &mut self.sets[(line % SETS) as usize];
-            set.insert(0, (line, dirty));
+            set.insert(0, (line, dirty, encrypted));
             let displaced = (set.len() > WAYS).then(|| set.pop())?;
-            displaced.map(|(line, dirty)| Displaced { line: LineAddr(line), dirty })
+            displaced.map(|(line, dirty, _)| Displaced { line: LineAddr(line), dirty })
+        }
+
+        fn fetched(&mut self, line: u64, encrypted: bool) -> Option<Displaced> {
+            if self.inclusion == Inclusion::Victim { None } else { self.enter(line, false, encrypted) }
+        }
+
+        fn taken_back(&mut self, line: u64, dirty: bool) -> Option<Displaced> {
+            let set = &mut self.sets[(line % SETS) as usize];
+            match set.iter_mut().find(|held| held.0 == line && held.2 && !dirty) {
+                Some(held) => {
+                    held.2 = false;
+                    None
+                }
+                None => self.enter(line, dirty, false),
+            }
+        }
+
+        /// The lines of which something holds, by number.
+        fn those(&self, holds: impl Fn(&Held) -> bool) -> Vec<u64> {
+            let mut lines: Vec<u64> =
+                self.sets.iter().flatten().filter(|held| holds(held)).map(|held| held.0).collect();
+            lines.sort_unstable();
+            lines
         }
     }
 
     #[derive(Clone, Copy, Debug)]
     enum Event {
         LookUp,
-        Fetched,
+        Fetched { encrypted: bool },
         TakenBack { dirty: bool },
         Invalidated,
     }
@@ -146,7 +209,7 @@ mod tests {
     fn some_event() -> impl Strategy<Value = Event> {
         prop_oneof![
             Just(Event::LookUp),
-            Just(Event::Fetched),
+            any::<bool>().prop_map(|encrypted| Event::Fetched { encrypted }),
             any::<bool>().prop_map(|dirty| Event::TakenBack { dirty }),
             Just(Event::Invalidated),
         ]
@@ -154,21 +217,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_inclusion_lets_in_and_displaces_as_a_plain_list_does(
+        fn each_inclusion_lets_in_marks_and_displaces_as_a_plain_list_does(
             inclusion in prop::sample::select(vec![Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim]),
-            script in prop::collection::vec((some_event(), 0..24u64), 1..300),
+            script in prop::collection::vec((some_event(), 0..LINES), 1..300),
         ) {
             let mut llc = Llc::new(SETS as usize, WAYS, Replacement::Lru, inclusion);
             let mut naive = Naive { inclusion, sets: vec![Vec::new(); SETS as usize] };
             for (event, line) in script {
                 match event {
                     Event::LookUp => prop_assert_eq!(llc.look_up(LineAddr(line)), naive.use_of(line).is_some()),
-                    Event::Fetched => {
-                        let expected = if naive.inclusion == Inclusion::Victim { None } else { naive.enter(line, false) };
-                        prop_assert_eq!(llc.fetched(LineAddr(line)), expected);
+                    Event::Fetched { encrypted: false } => {
+                        prop_assert_eq!(llc.fetched(LineAddr(line)), naive.fetched(line, false));
+                    }
+                    Event::Fetched { encrypted: true } => {
+                        prop_assert_eq!(llc.fetched_unverified(LineAddr(line)), naive.fetched(line, true));
                     }
                     Event::TakenBack { dirty } => {
-                        prop_assert_eq!(llc.taken_back(LineAddr(line), dirty), naive.enter(line, dirty));
+                        prop_assert_eq!(llc.taken_back(LineAddr(line), dirty), naive.taken_back(line, dirty));
                     }
                     Event::Invalidated => {
                         llc.invalidate(LineAddr(line));
@@ -177,9 +242,9 @@ mod tests {
                 }
                 let mut dirty: Vec<u64> = llc.dirty_lines().map(|line| line.0).collect();
                 dirty.sort_unstable();
-                let mut expected: Vec<u64> = naive.sets.iter().flatten().filter(|held| held.1).map(|held| held.0).collect();
-                expected.sort_unstable();
-                prop_assert_eq!(dirty, expected);
+                prop_assert_eq!(dirty, naive.those(|held| held.1));
+                let unverified: Vec<u64> = (0..LINES).filter(|line| llc.is_unverified(LineAddr(*line))).collect();
+                prop_assert_eq!(unverified, naive.those(|held| held.2));
             }
         }
     }

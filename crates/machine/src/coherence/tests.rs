@@ -1,6 +1,9 @@
 //! Cores against a flat memory: whatever they do to a few lines, and however their requests interleave, a line has one
 //! writer or many readers, every read sees the latest write, and no write is lost.
 
+mod below;
+
+use self::below::LastLevel;
 use super::*;
 use crate::node::{CacheConfig, Feed, PageKey, Pause, Step, Touch};
 use proptest::prelude::*;
@@ -21,6 +24,14 @@ enum Planted {
     SkippedInvalidation,
     /// What a core had written is dropped when another reads it.
     LostDowngrade,
+    /// A line that an L2 verifies enters the last-level cache like any other.
+    MarkForgotten,
+    /// The last-level cache does not look at clean copies that come from cores.
+    MarkKept,
+    /// An L2 does not remember that it has the only decrypted copy of a line.
+    CleanVictimForgotten,
+    /// An L2 goes on remembering that, though another core has asked for its copy.
+    CleanVictimRemembered,
 }
 
 /// One load or store, and then nothing for the moment.
@@ -76,8 +87,8 @@ enum Action {
     Access { core: usize, line: u64, upper: bool, store: bool },
     /// One of the requests that are on their way arrives.
     Handle(usize),
-    /// One of the lines that are on their way up arrives.
-    Answer(usize),
+    /// One of the lines that are on their way up arrives; if it comes from memory, it is verified there or in an L2.
+    Answer { which: usize, in_l2: bool },
     /// The last-level cache makes room, and takes the line from everybody.
     Recall(u64),
 }
@@ -98,6 +109,14 @@ fn at(values: &BTreeMap<LineAddr, u64>, line: LineAddr) -> u64 {
     values.get(&line).copied().unwrap_or(0)
 }
 
+/// A line under way to a core.
+struct Granted {
+    core: usize,
+    line: LineAddr,
+    permission: Permission,
+    from_memory: bool,
+}
+
 struct Harness {
     domain: Domain,
     planted: Planted,
@@ -105,9 +124,9 @@ struct Harness {
     /// By core, the line of its access, whether in the upper half, and whether it is a store.
     doing: Vec<Option<(LineAddr, bool, bool)>>,
     requests: Vec<(usize, Request)>,
-    /// Lines under way to a core.
-    granted: Vec<(usize, LineAddr, Permission)>,
+    granted: Vec<Granted>,
     values: Values,
+    last_level: Option<LastLevel>,
 }
 
 type Verdict = Result<(), String>;
@@ -128,6 +147,7 @@ impl Harness {
             requests: Vec::new(),
             granted: Vec::new(),
             values: Values { copies: vec![BTreeMap::new(); cores], ..Values::default() },
+            last_level: None,
         }
     }
 
@@ -137,8 +157,10 @@ impl Harness {
             Action::Access { core, line, upper, store } if self.doing[core].is_none() => {
                 self.begin(core, LineAddr(line), upper, store)?
             }
-            Action::Handle(which) if !self.requests.is_empty() => self.handle(which % self.requests.len()),
-            Action::Answer(which) if !self.granted.is_empty() => self.answer(which % self.granted.len())?,
+            Action::Handle(which) if !self.requests.is_empty() => self.handle(which % self.requests.len())?,
+            Action::Answer { which, in_l2 } if !self.granted.is_empty() => {
+                self.answer(which % self.granted.len(), in_l2)?
+            }
             Action::Recall(line) => self.recall(LineAddr(line)),
             _ => {}
         }
@@ -158,27 +180,30 @@ impl Harness {
         }
         assert_eq!(pause, Pause::Idle);
         drop(node);
-        self.send(core, out);
+        self.send(core, out)?;
         self.perform(core)
     }
 
-    /// Write-backs arrive at once, as nobody may overtake them.
-    fn send(&mut self, core: usize, out: Vec<Request>) {
+    /// What is evicted arrives at once, as nobody may overtake it.
+    fn send(&mut self, core: usize, out: Vec<Request>) -> Verdict {
         for request in out {
             match request.kind {
                 RequestKind::WriteBack => {
                     let written = at(&self.values.copies[core], request.line);
                     self.values.below.insert(request.line, written);
+                    self.comes_down(request.line, true);
                 }
+                RequestKind::CleanVictim => self.comes_down_clean(request.line)?,
                 _ => self.requests.push((core, request)),
             }
         }
+        Ok(())
     }
 
-    fn handle(&mut self, which: usize) {
+    fn handle(&mut self, which: usize) -> Verdict {
         let (core, Request { line, kind, .. }) = self.requests[which];
-        if self.granted.iter().any(|granted| granted.1 == line) {
-            return;
+        if self.granted.iter().any(|granted| granted.line == line) {
+            return Ok(());
         }
         self.requests.swap_remove(which);
         let spared = self.spared(core);
@@ -196,7 +221,9 @@ impl Harness {
             }
             _ => {}
         }
-        self.granted.push((core, line, claim.permission));
+        let from_memory = self.comes_from_memory(line, claim.supplier)?;
+        self.granted.push(Granted { core, line, permission: claim.permission, from_memory });
+        Ok(())
     }
 
     /// Another core as it is before it is asked for anything.
@@ -205,8 +232,9 @@ impl Harness {
         (self.planted == Planted::SkippedInvalidation).then(|| (spared, self.domain.nodes()[spared].borrow().clone()))
     }
 
-    fn answer(&mut self, which: usize) -> Verdict {
-        let (core, line, permission) = self.granted.swap_remove(which);
+    fn answer(&mut self, which: usize, in_l2: bool) -> Verdict {
+        let Granted { core, line, permission, from_memory } = self.granted.swap_remove(which);
+        self.comes_by(core, line, from_memory, in_l2);
         let has_it = self.domain.nodes()[core].borrow().permission(line).is_some();
         // A core may ask for the rest of a line of which it has changed a part.
         if !has_it {
@@ -217,14 +245,18 @@ impl Harness {
         let mut out = Vec::new();
         self.domain.answer(core, line, self.now, permission, &mut out);
         self.perform(core)?;
-        self.send(core, out);
-        Ok(())
+        self.send(core, out)
     }
 
     fn recall(&mut self, line: LineAddr) {
-        if self.granted.iter().any(|granted| granted.1 == line) {
-            return;
+        if self.granted.iter().all(|granted| granted.line != line) {
+            self.is_dropped(line);
+            self.recalled(line);
         }
+    }
+
+    /// A line leaves all cores, and what one of them had written goes below.
+    fn recalled(&mut self, line: LineAddr) {
         if let Some(core) = self.domain.recall(line) {
             let written = at(&self.values.copies[core], line);
             self.values.below.insert(line, written);
@@ -244,7 +276,7 @@ impl Harness {
             }
             let quiet = node.outstanding() == 0;
             drop(node);
-            self.send(core, out);
+            self.send(core, out)?;
             quiet
         };
         if !quiet {
@@ -275,6 +307,12 @@ impl Harness {
         Ok(())
     }
 
+    /// Does all of this, and lets it come to an end.
+    fn run(mut self, actions: &[Action]) -> Verdict {
+        actions.iter().try_for_each(|action| self.act(*action))?;
+        self.finish()
+    }
+
     /// Lets everything under way arrive, and writes back what is dirty: memory is then as the flat one.
     fn finish(&mut self) -> Verdict {
         for _ in 0..10_000 {
@@ -282,7 +320,7 @@ impl Harness {
                 break;
             }
             self.act(Action::Handle(0))?;
-            self.act(Action::Answer(0))?;
+            self.act(Action::Answer { which: 0, in_l2: true })?;
             let next = self.requests.len().min(1);
             self.requests.rotate_left(next);
         }
@@ -303,16 +341,14 @@ fn some_actions(cores: usize) -> impl Strategy<Value = Vec<Action>> {
     let action = prop_oneof![
         8 => access,
         8 => (0..64usize).prop_map(Action::Handle),
-        8 => (0..64usize).prop_map(Action::Answer),
+        8 => (0..64usize, any::<bool>()).prop_map(|(which, in_l2)| Action::Answer { which, in_l2 }),
         1 => (0..LINES).prop_map(Action::Recall),
     ];
     prop::collection::vec(action, 1..400)
 }
 
 fn run(cores: usize, short_lines: bool, planted: Planted, actions: &[Action]) -> Verdict {
-    let mut harness = Harness::new(cores, short_lines, planted);
-    actions.iter().try_for_each(|action| harness.act(*action))?;
-    harness.finish()
+    Harness::new(cores, short_lines, planted).run(actions)
 }
 
 proptest! {

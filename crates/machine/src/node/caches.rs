@@ -20,6 +20,7 @@ use super::timed::TimedTags;
 use super::waiting::Lists;
 use super::{Request, RequestKind, UNKNOWN};
 use crate::cache::{State, TagArray};
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr};
 
@@ -65,6 +66,8 @@ pub(super) struct Caches {
     pub(super) latest_fill: u64,
     /// Whether clean lines that L2 evicts are sent out as well.
     pub(super) sends_clean_victims: bool,
+    /// Lines of L2 that are sent out even so: see [`Node::owe`](super::Node::owe).
+    pub(super) owed: FxHashSet<LineAddr>,
     /// Whether any line ever came to be read only.
     pub(super) has_shared: bool,
     /// Stores to lines that were held, but not to be written.
@@ -107,6 +110,7 @@ impl Caches {
             l2_unused: unused(&config.l2),
             latest_fill: 0,
             sends_clean_victims: false,
+            owed: FxHashSet::default(),
             has_shared: false,
             upgrades: 0,
             l1i_counters: CacheCounters::default(),

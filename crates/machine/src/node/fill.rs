@@ -94,10 +94,11 @@ impl Caches {
         }
         let Some(Evicted { key, dirty }) = evicted else { return };
         let victim = self.l2_lines.first(key).line();
+        let owed = !self.owed.is_empty() && self.owed.remove(&victim);
         if dirty {
             self.l2_counters.writebacks += 1;
             self.send(victim, cycle, RequestKind::WriteBack, out);
-        } else if self.sends_clean_victims {
+        } else if owed || self.sends_clean_victims {
             self.send(victim, cycle, RequestKind::CleanVictim, out);
         }
     }

@@ -153,7 +153,7 @@ pub enum RequestKind {
     Prefetch,
     /// Dirty, and evicted.
     WriteBack,
-    /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`]).
+    /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`], [`Node::owe`]).
     CleanVictim,
 }
 

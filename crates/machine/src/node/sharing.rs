@@ -27,6 +27,13 @@ impl Node {
         self
     }
 
+    /// L2 is about to get a line that is encrypted and unverified below it. If L2 evicts it clean it sends it all the same,
+    /// unless somebody has asked for the line before (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": a bit for
+    /// each line of L2).
+    pub fn owe(&mut self, line: LineAddr) {
+        self.core.caches.owed.insert(line);
+    }
+
     /// Goes on after [`Pause::Idle`](super::Pause::Idle): nothing enters the window before `at`.
     pub fn resume(&mut self, at: Time) {
         self.core.resume(self.clock.cycle_at_or_after(at).0);
@@ -76,10 +83,12 @@ impl Caches {
     }
 
     fn invalidate(&mut self, line: LineAddr) -> Option<bool> {
+        self.owed.remove(&line);
         self.everywhere(line, |tags, lines, half| tags.invalidate(lines.key(half)))
     }
 
     fn downgrade(&mut self, line: LineAddr) -> Option<bool> {
+        self.owed.remove(&line);
         self.has_shared = true;
         self.everywhere(line, |tags, lines, half| tags.probe(lines.key(half)).map(|slot| tags.share(slot)))
     }

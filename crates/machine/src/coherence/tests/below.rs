@@ -1,0 +1,181 @@
+//! What the cores of the tests are on: memory alone, or an inclusive last-level cache before a memory that is encrypted.
+//!
+//! Beside what the cache has marked stands what it really has, so that it is found out when it answers with ciphertext. L2s
+//! verify some lines and the controller others, as the program of a test says.
+
+use super::*;
+use crate::cache::Replacement;
+use crate::llc::{Displaced, Inclusion, Llc};
+use std::collections::BTreeSet;
+
+/// A cache that has fewer lines than there are.
+pub(super) struct LastLevel {
+    tags: Llc,
+    /// Lines that are there as ciphertext, be they marked or not.
+    encrypted: BTreeSet<LineAddr>,
+}
+
+impl LastLevel {
+    pub(super) fn new() -> LastLevel {
+        LastLevel { tags: Llc::new(2, 4, Replacement::Lru, Inclusion::Inclusive), encrypted: BTreeSet::new() }
+    }
+
+    /// What it answers a request with that no core supplies: the line, or that memory has to be asked.
+    fn answers(&mut self, line: LineAddr) -> Result<bool, String> {
+        if self.tags.is_unverified(line) {
+            return Err(format!("{line} is below as ciphertext, and no L2 has it"));
+        }
+        match self.tags.look_up(line) {
+            true if self.encrypted.contains(&line) => Err(format!("{line} was answered with ciphertext")),
+            found => Ok(found),
+        }
+    }
+
+    /// A line enters, decrypted or not; what leaves it for that.
+    fn enter(
+        &mut self,
+        line: LineAddr,
+        encrypted: bool,
+        change: impl FnOnce(&mut Llc) -> Option<Displaced>,
+    ) -> Option<LineAddr> {
+        self.encrypted.remove(&line);
+        self.encrypted.extend(encrypted.then_some(line));
+        let displaced = change(&mut self.tags)?.line;
+        self.encrypted.remove(&displaced);
+        Some(displaced)
+    }
+}
+
+impl Harness {
+    /// The same cores over a last-level cache.
+    pub(super) fn over_last_level(mut self) -> Harness {
+        self.last_level = Some(LastLevel::new());
+        self
+    }
+
+    /// Whether a request that was claimed is answered by memory.
+    pub(super) fn comes_from_memory(&mut self, line: LineAddr, supplier: Supplier) -> Result<bool, String> {
+        let Some(below) = &mut self.last_level else { return Ok(false) };
+        match supplier {
+            Supplier::Itself => Ok(false),
+            Supplier::Below => Ok(!below.answers(line)?),
+            Supplier::Core { core, dirty } => {
+                if self.planted == Planted::CleanVictimRemembered {
+                    self.domain.nodes()[core].borrow_mut().owe(line);
+                }
+                self.comes_down(line, dirty);
+                Ok(false)
+            }
+        }
+    }
+
+    /// A line comes down from a core, decrypted.
+    pub(super) fn comes_down(&mut self, line: LineAddr, dirty: bool) {
+        let Some(below) = &mut self.last_level else { return };
+        if self.planted == Planted::MarkKept && !dirty {
+            return;
+        }
+        let displaced = below.enter(line, false, |tags| tags.taken_back(line, dirty));
+        self.leaves(displaced);
+    }
+
+    /// A core evicts a line clean and says so, which only those may that have the line alone.
+    pub(super) fn comes_down_clean(&mut self, line: LineAddr) -> Verdict {
+        if self.last_level.as_ref().is_some_and(|below| !below.tags.is_unverified(line)) {
+            return Err(format!("{line} came down clean, and nobody waited for it"));
+        }
+        self.comes_down(line, false);
+        Ok(())
+    }
+
+    /// A line comes by on its way up to a core: from memory, to be verified by the core's L2 or not, or from the chip.
+    pub(super) fn comes_by(&mut self, core: usize, line: LineAddr, from_memory: bool, in_l2: bool) {
+        let Some(below) = &mut self.last_level else { return };
+        if !from_memory && self.planted == Planted::MarkKept {
+            return;
+        }
+        if !from_memory || !in_l2 {
+            let displaced = below.enter(line, false, |tags| tags.fetched(line));
+            return self.leaves(displaced);
+        }
+        let marked = self.planted != Planted::MarkForgotten;
+        let come_by = |tags: &mut Llc| if marked { tags.fetched_unverified(line) } else { tags.fetched(line) };
+        let displaced = below.enter(line, true, come_by);
+        let owes = below.tags.is_unverified(line);
+        self.leaves(displaced);
+        if owes && self.planted != Planted::CleanVictimForgotten {
+            self.domain.nodes()[core].borrow_mut().owe(line);
+        }
+    }
+
+    /// A line is dropped below.
+    pub(super) fn is_dropped(&mut self, line: LineAddr) {
+        let Some(below) = &mut self.last_level else { return };
+        below.encrypted.remove(&line);
+        below.tags.invalidate(line);
+    }
+
+    /// What the last-level cache displaces leaves all cores.
+    fn leaves(&mut self, displaced: Option<LineAddr>) {
+        if let Some(line) = displaced {
+            self.recalled(line);
+        }
+    }
+}
+
+fn run_over_last_level(cores: usize, short_lines: bool, planted: Planted, actions: &[Action]) -> Verdict {
+    Harness::new(cores, short_lines, planted).over_last_level().run(actions)
+}
+
+proptest! {
+    #[test]
+    fn two_cores_over_lines_that_l2s_verify_agree_with_a_flat_memory(actions in some_actions(2)) {
+        prop_assert_eq!(run_over_last_level(2, false, Planted::Nothing, &actions), Ok(()));
+    }
+
+    #[test]
+    fn four_cores_over_lines_that_l2s_verify_agree_with_a_flat_memory(actions in some_actions(4)) {
+        prop_assert_eq!(run_over_last_level(4, false, Planted::Nothing, &actions), Ok(()));
+    }
+
+    #[test]
+    fn one_core_over_lines_that_its_l2_verifies_agrees_with_a_flat_memory(actions in some_actions(1)) {
+        prop_assert_eq!(run_over_last_level(1, false, Planted::Nothing, &actions), Ok(()));
+    }
+
+    #[test]
+    fn cores_with_short_lines_in_l1d_over_lines_that_l2s_verify_agree_with_a_flat_memory(actions in some_actions(2)) {
+        prop_assert_eq!(run_over_last_level(2, true, Planted::Nothing, &actions), Ok(()));
+    }
+}
+
+/// Why random programs of so many cores find a planted mistake, if they do.
+fn found(cores: usize, planted: Planted) -> Option<String> {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let verdict =
+        |actions: Vec<Action>| run_over_last_level(cores, false, planted, &actions).map_err(TestCaseError::fail);
+    runner.run(&some_actions(cores), verdict).err().map(|failure| failure.to_string())
+}
+
+#[test]
+fn a_clean_copy_that_is_not_written_back_is_found_with_one_core_and_with_several() {
+    for cores in [1, 2] {
+        let why = found(cores, Planted::CleanVictimForgotten).unwrap();
+        assert!(why.contains("as ciphertext, and no L2 has it"), "{cores} cores: {why}");
+    }
+}
+
+#[test]
+fn a_clean_copy_that_is_written_back_in_vain_is_found() {
+    assert!(found(2, Planted::CleanVictimRemembered).unwrap().contains("nobody waited for it"));
+}
+
+#[test]
+fn a_line_that_comes_by_encrypted_and_is_not_marked_is_found() {
+    assert!(found(2, Planted::MarkForgotten).unwrap().contains("answered with ciphertext"));
+}
+
+#[test]
+fn a_mark_that_outlives_the_copy_from_an_l2_is_found() {
+    assert!(found(2, Planted::MarkKept).unwrap().contains("as ciphertext, and no L2 has it"));
+}
