@@ -4,6 +4,9 @@
 //! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
 //! last-level cache and goes up to its core, which is seen to in `upward.rs`.
 
+#[cfg(test)]
+mod tests;
+
 use crate::distances::Distances;
 use crate::shadow::Shadow;
 use crate::upward::{Miss, Port, UnderWay};
@@ -38,6 +41,13 @@ pub struct LlcCounters {
     pub misses: u64,
     /// Lines asked for and supplied by another core, which had them exclusively.
     pub from_cores: u64,
+    /// Of these, lines that the last-level cache had encrypted and unverified, and could not supply itself.
+    pub from_cores_unverified: u64,
+    /// Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified.
+    pub clean_writebacks: u64,
+    /// Lines that it had encrypted and unverified, and no core supplied: memory was asked. Told with a run's checks.
+    #[serde(skip)]
+    pub stranded: u64,
     /// Lines that an L2 expected in memory, and told the controller of.
     pub predicted: u64,
     /// Of these, lines that were on the chip: memory was asked in vain.
@@ -127,14 +137,17 @@ impl Chip {
         self.scheme.replace(Rc::downgrade(scheme));
     }
 
-    /// Looks a line up in the last-level cache and among the lines on their way out of it.
+    /// Looks a line up in the last-level cache and among the lines on their way out of it. What is there as ciphertext alone
+    /// is no hit: memory has the same, and the controller decrypts it.
     pub fn look_up(&self, line: LineAddr) -> bool {
-        let hit = self.llc.borrow_mut().look_up(line);
+        let stranded = self.llc.borrow().is_unverified(line);
+        let hit = self.llc.borrow_mut().look_up(line) && !stranded;
         let on_the_way_out = !hit && self.leaving.borrow().contains_key(&line);
         self.count(|counters| {
             counters.hits += u64::from(hit);
             counters.hits_on_the_way_out += u64::from(on_the_way_out);
             counters.misses += u64::from(!hit && !on_the_way_out);
+            counters.stranded += u64::from(stranded);
         });
         if on_the_way_out {
             self.pass_by(line);
@@ -174,6 +187,9 @@ impl Chip {
 
     /// A line comes down from the private caches.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
+        if !dirty && self.llc.borrow().is_unverified(line) {
+            self.count(|counters| counters.clean_writebacks += 1);
+        }
         let displaced = self.llc.borrow_mut().taken_back(line, dirty);
         self.make_room(displaced);
     }
@@ -205,7 +221,7 @@ impl Chip {
         if let Some(asked) = asked {
             self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
         }
-        self.brought(line, plaintext);
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
     }
 
     /// A line was read from memory, in time or without: it goes through the shadow and by the last-level cache.
@@ -336,11 +352,14 @@ impl Chip {
 impl Receiver for Chip {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
         self.checked(line, plaintext);
+        self.pass_by(line);
         self.deliver(line, self.distances.path);
     }
 
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
         self.checked(line, plaintext);
+        let displaced = self.llc.borrow_mut().fetched_unverified(line);
+        self.make_room(displaced);
         self.arrived(line);
     }
 

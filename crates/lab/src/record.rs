@@ -102,6 +102,8 @@ pub struct Checks {
     pub lines: ObserverCounters,
     /// Lines whose latest content was at the end neither in memory nor in a cache.
     pub lines_lost: u64,
+    /// Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy.
+    pub lines_stranded: u64,
     /// Tampering that was reported, though nobody tampered.
     pub false_alarm: Option<Fault>,
     /// Whether any pad hid two texts; absent if the ledger was off.

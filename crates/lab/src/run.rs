@@ -350,9 +350,10 @@ impl<S: Source + 'static> Bench<S> {
         let pad_reused = memory.ledger_is_on().then(|| memory.pad_reuse().is_some());
         // A run that ended in an alarm has stores under way.
         let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };
-        let nothing_wrong = lines.lines_wrong == 0 && lines_lost == 0 && false_alarm.is_none();
+        let lines_stranded = chip.counters().stranded;
+        let nothing_wrong = lines.lines_wrong + lines_lost + lines_stranded == 0 && false_alarm.is_none();
         let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true);
-        Checks { lines, lines_lost, false_alarm, pad_reused, passed }
+        Checks { lines, lines_lost, lines_stranded, false_alarm, pad_reused, passed }
     }
 }
 

@@ -89,6 +89,7 @@ impl Chip {
             return None;
         }
         self.take_back_everything();
+        let unverified = self.llc.borrow().is_unverified(line);
         let claim = self.cores.claim(core, line, kind);
         let Claim { permission, .. } = claim;
         let journey = Journey { core, permission, asked: None, changed: false, waiting: Vec::new() };
@@ -100,7 +101,9 @@ impl Chip {
         }
         self.count(|counters| {
             counters.upgrades += u64::from(claim.supplier == Supplier::Itself);
-            counters.from_cores += u64::from(matches!(claim.supplier, Supplier::Core { .. }));
+            let from_core = matches!(claim.supplier, Supplier::Core { .. });
+            counters.from_cores += u64::from(from_core);
+            counters.from_cores_unverified += u64::from(from_core && unverified);
             counters.probes += claim.probed.iter().count() as u64;
         });
         Some(claim)
@@ -141,11 +144,19 @@ impl Chip {
 
     /// A line goes up to its core, from its slice in `delay`.
     fn arrive(&self, line: LineAddr, delay: Duration) {
+        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
+            // It may have been displaced while it waited for another core or for a link.
+            self.pass_by(line);
+        }
         self.come_up(line, delay, |core| self.network.way(core, line));
     }
 
-    /// A line is in the L2 that asked for it.
+    /// A line is in the L2 that asked for it, which owes it to a last-level cache that has it encrypted.
     pub(crate) fn arrived(&self, line: LineAddr) {
+        let core = self.under_way.borrow_mut().of(line).map(|journey| journey.core);
+        if let Some(core) = core.filter(|_| self.llc.borrow().is_unverified(line)) {
+            self.cores.nodes()[core].borrow_mut().owe(line);
+        }
         self.come_up(line, Duration::ZERO, |_| Duration::ZERO);
     }
 
@@ -153,10 +164,6 @@ impl Chip {
     fn come_up(&self, line: LineAddr, delay: Duration, way: impl FnOnce(usize) -> Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
         let Journey { core, permission, changed, waiting, .. } = journey;
-        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
-            // It may have been displaced while it waited for another core or for a link.
-            self.pass_by(line);
-        }
         let port = &self.ports[core];
         let at = self.clock.now() + delay + way(core);
         self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());

@@ -15,6 +15,7 @@ use machine::llc::Inclusion;
 use protection::design::Parts;
 use protection::ways::{Engine, Engines};
 use serde::{Deserialize, Serialize};
+use units::LINE_BYTES;
 
 /// What can be in L2s.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -132,14 +133,20 @@ impl Machine {
                 self.name
             ));
         }
-        if self.llc.inclusion != Inclusion::Victim {
-            return Err(format!(
-                "caches.counters_in_l2 lets lines go up encrypted, so they must pass the last-level cache by: give machine '{}' \
-                 llc.inclusion = \"victim\"",
+        match self.llc.inclusion {
+            Inclusion::Neither => Err(format!(
+                "caches.counters_in_l2 lets lines go up encrypted, so they must pass the last-level cache by, or be in an L2 \
+                 that has them decrypted for as long as they are there: give machine '{}' llc.inclusion = \"victim\" or \
+                 \"inclusive\"",
                 self.name
-            ));
+            )),
+            Inclusion::Inclusive if self.node.l2.line.0 != LINE_BYTES as u64 => Err(format!(
+                "caches.counters_in_l2 under llc.inclusion = \"inclusive\" lets an L2 alone have a line decrypted, so it must \
+                 take in all of it, and node.l2.line is {}: give machine '{}' L2s with lines of {LINE_BYTES} B",
+                self.node.l2.line, self.name
+            )),
+            Inclusion::Inclusive | Inclusion::Victim => Ok(()),
         }
-        Ok(())
     }
 
     /// The units as a design has them: the controller's, and the AES units of each L2 if it uses any there.

@@ -32,7 +32,7 @@ pub struct LlcConfig {
     /// Who has to leave.
     #[serde(default)]
     pub replacement: Replacement,
-    /// How it stands to the private caches.
+    /// How it stands to the private caches. Designs with counters in L2s need `victim` or `inclusive`.
     #[serde(default)]
     pub inclusion: Inclusion,
     /// From L2's miss to the answer, in nanoseconds: the network both ways and the look-up, in the mean.

@@ -181,6 +181,10 @@ class Llc(Hits):
     """Lines found among those on their way out."""
     from_cores: int
     """Lines supplied by another core, which had them exclusively."""
+    from_cores_unverified: int
+    """Of these, lines that the last-level cache had encrypted and unverified, and could not supply itself."""
+    clean_writebacks: int
+    """Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified."""
     predicted: int
     """Lines that an L2 expected in memory, and told the controller of."""
     predicted_wrongly: int

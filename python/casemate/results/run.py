@@ -63,6 +63,8 @@ class Checks(Result):
     """The comparison of lines."""
     lines_lost: int
     """Lines whose latest content was at the end neither in memory nor in a cache."""
+    lines_stranded: int
+    """Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy."""
     false_alarm: dict[Literal["tag", "tree", "exhausted"], int] | None
     """Tampering that was reported, though nobody tampered: the line or slot."""
     pad_reused: bool | None
