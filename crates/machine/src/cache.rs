@@ -212,17 +212,17 @@ impl TagArray {
         pairs.filter(|(_, state)| **state == State::Modified).map(|(tag, _)| *tag)
     }
 
-    /// The places of all entries, in order.
-    pub fn places(&self) -> impl Iterator<Item = Slot> + '_ {
+    /// The places of all entries with their keys, in order.
+    pub fn entries(&self) -> impl Iterator<Item = (Slot, u64)> + '_ {
         let runs = self.tags.chunks(RUN).enumerate().filter(|(_, tags)| has_any(tags, |tag| tag != EMPTY));
         let tags =
             runs.flat_map(|(run, tags)| tags.iter().enumerate().map(move |(index, tag)| (run * RUN + index, tag)));
-        tags.filter(|(_, tag)| **tag != EMPTY).map(|(index, _)| Slot(index as u32))
+        tags.filter(|(_, tag)| **tag != EMPTY).map(|(index, tag)| (Slot(index as u32), *tag))
     }
 
     /// Drops every entry that is not dirty.
     pub fn drop_clean(&mut self) {
-        let clean = self.places().map(Slot::index).filter(|index| self.states[*index] != State::Modified);
+        let clean = self.entries().map(|(slot, _)| slot.index()).filter(|at| self.states[*at] != State::Modified);
         for index in clean.collect::<Vec<usize>>() {
             (self.tags[index], self.stamps[index], self.states[index]) = (EMPTY, 0, State::Exclusive);
         }

@@ -61,7 +61,7 @@ impl Domain {
     pub fn new(config: &NodeConfig, cores: usize, lines: u64) -> Domain {
         assert!((1..=CORES_MAX).contains(&cores), "{cores} cores: not between 1 and {CORES_MAX}");
         Domain {
-            nodes: (0..cores).map(|_| RefCell::new(Node::new(config))).collect(),
+            nodes: (0..cores).map(|_| RefCell::new(Node::new(config).beside_metadata(lines))).collect(),
             directory: (cores > 1).then(|| RefCell::new(Directory::new(lines))),
         }
     }

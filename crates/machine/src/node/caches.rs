@@ -68,6 +68,10 @@ pub(super) struct Caches {
     pub(super) sends_clean_victims: bool,
     /// Lines of L2 that are sent out even so: see [`Node::owe`](super::Node::owe).
     pub(super) owed: FxHashSet<LineAddr>,
+    /// Lines from here on are metadata, which L2 may hold and L1 does not.
+    pub(super) data_lines: LineAddr,
+    /// Those that had to leave L2, until somebody asks.
+    pub(super) displaced_metadata: Vec<LineAddr>,
     /// Whether any line ever came to be read only.
     pub(super) has_shared: bool,
     /// Stores to lines that were held, but not to be written.
@@ -111,6 +115,8 @@ impl Caches {
             latest_fill: 0,
             sends_clean_victims: false,
             owed: FxHashSet::default(),
+            data_lines: LineAddr(u64::MAX),
+            displaced_metadata: Vec::new(),
             has_shared: false,
             upgrades: 0,
             l1i_counters: CacheCounters::default(),

@@ -95,7 +95,9 @@ impl Caches {
         let Some(Evicted { key, dirty }) = evicted else { return };
         let victim = self.l2_lines.first(key).line();
         let owed = !self.owed.is_empty() && self.owed.remove(&victim);
-        if dirty {
+        if victim >= self.data_lines {
+            self.displaced_metadata.push(victim);
+        } else if dirty {
             self.l2_counters.writebacks += 1;
             self.send(victim, cycle, RequestKind::WriteBack, out);
         } else if owed || self.sends_clean_victims {

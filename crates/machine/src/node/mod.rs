@@ -19,6 +19,7 @@
 //! | `access.rs`, `lookups.rs` | who asks, and the way into L1D |
 //! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
 //! | `sharing.rs` | what other cores do to the lines in the private caches |
+//! | `metadata.rs` | lines of metadata, which take places of data in L2 |
 //! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
 //! | `warm.rs`, `caches/warm.rs` | the same tables without the time, between the windows of a sampled run |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
@@ -37,6 +38,7 @@ mod front;
 mod lines;
 mod loads;
 mod lookups;
+mod metadata;
 mod mshr;
 mod outstanding;
 mod prefetch;

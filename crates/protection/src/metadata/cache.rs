@@ -118,7 +118,7 @@ impl Clone for MetadataCache {
     /// What was held at places that are empty is never looked at, so it is left out.
     fn clone(&self) -> MetadataCache {
         let mut contents = blank(self.contents.len());
-        self.tags.places().for_each(|place| contents[place.index()] = self.contents[place.index()]);
+        self.tags.entries().for_each(|(place, _)| contents[place.index()] = self.contents[place.index()]);
         MetadataCache { tags: self.tags.clone(), roles: self.roles.clone(), unused: self.unused.clone(), contents }
     }
 }

@@ -3,6 +3,7 @@
 mod exact;
 mod latencies;
 mod lines;
+mod metadata;
 mod prefetch;
 mod random;
 mod reads;

@@ -1,0 +1,75 @@
+//! Lines of metadata in L2: they compete with data for its places, and have nothing else to do with it.
+
+use super::*;
+
+/// Lines from here on are metadata; L2 has sets of four, and they all fall into one.
+const METADATA: u64 = 1 << 20;
+const SETS: u64 = 4;
+
+/// A core that sends out all that its L2 evicts.
+fn node() -> Node {
+    Node::new(&small()).beside_metadata(METADATA).sending_clean_victims()
+}
+
+/// Data of one set of L2, loaded or stored, and what leaves for it.
+fn warm(node: &mut Node, lines: std::ops::Range<u64>, store: bool) -> Vec<Request> {
+    let mut out = Vec::new();
+    lines.for_each(|line| node.warm_data(&touch(line * SETS, 0, 8, store), &mut out));
+    out.retain(|request| !request.kind.is_answered());
+    out
+}
+
+/// Metadata of the same set, and which data leaves for it.
+fn enter(node: &mut Node, lines: std::ops::Range<u64>) -> Vec<(u64, RequestKind)> {
+    let mut out = Vec::new();
+    lines.for_each(|nth| node.enter_metadata(LineAddr(METADATA + nth * SETS), &mut out));
+    out.iter().map(|request| (request.line.0 / SETS, request.kind)).collect()
+}
+
+#[test]
+fn metadata_displaces_the_data_used_least_recently_which_leaves_as_it_would_for_data() {
+    let mut node = node();
+    warm(&mut node, 0..4, false);
+    assert_eq!(enter(&mut node, 0..2), [(0, RequestKind::CleanVictim), (1, RequestKind::CleanVictim)]);
+    assert_eq!(enter(&mut node, 0..2), [], "it is there");
+}
+
+#[test]
+fn metadata_that_displaces_what_was_written_has_it_written_back() {
+    let mut node = node();
+    // L1D has two ways here: it has written the first two back to L2.
+    warm(&mut node, 0..4, true);
+    assert_eq!(enter(&mut node, 0..2), [(2, RequestKind::CleanVictim), (0, RequestKind::WriteBack)]);
+    assert_eq!(node.counters().l2.writebacks, 1);
+}
+
+#[test]
+fn metadata_that_data_displaces_is_dropped_and_told_of_when_asked() {
+    let mut node = node();
+    enter(&mut node, 0..3);
+    assert!(node.use_metadata(LineAddr(METADATA)), "the second is now the one used least recently");
+    let sent = warm(&mut node, 0..3, false);
+    assert_eq!(sent, [], "nothing is written back, and nothing goes to the last-level cache");
+    assert_eq!(node.displaced_metadata(), [1, 2].map(|nth| LineAddr(METADATA + nth * SETS)));
+    assert_eq!(node.displaced_metadata(), [], "once");
+    assert_eq!([0, 1].map(|nth| node.use_metadata(LineAddr(METADATA + nth * SETS))), [true, false]);
+}
+
+#[test]
+fn what_gives_its_place_up_displaces_nothing_and_is_not_told_of() {
+    let mut node = node();
+    enter(&mut node, 0..4);
+    node.drop_metadata(LineAddr(METADATA));
+    assert!(!node.use_metadata(LineAddr(METADATA)));
+    assert_eq!((warm(&mut node, 0..1, false), node.displaced_metadata()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn metadata_counts_as_no_access_and_is_never_dirty() {
+    let mut node = node();
+    warm(&mut node, 0..2, false);
+    let before = node.counters().l2;
+    enter(&mut node, 0..2);
+    node.use_metadata(LineAddr(METADATA));
+    assert_eq!((node.counters().l2, node.dirty_lines()), (before, Vec::new()));
+}
