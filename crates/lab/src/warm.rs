@@ -36,8 +36,7 @@ impl Warmer {
     /// As those of the feed.
     pub fn warm<S: Supplier>(&self, program: &mut Program<S>, until: u64) -> Result<(), FeedError> {
         loop {
-            let skimmed =
-                program.skim(until, &mut self.chip.cores.nodes()[0].borrow_mut(), |requests| self.take_up(requests))?;
+            let skimmed = program.skim(until, &self.chip.cores.nodes()[0], |requests| self.take_up(requests))?;
             for line in program.take_foreign() {
                 let in_memory = !self.memory.media().borrow().is_blank(Slot(line.0));
                 self.chip.changed_from_outside(line, in_memory);

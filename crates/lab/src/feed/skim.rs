@@ -4,7 +4,7 @@ use super::{FeedCounters, FeedError, Program, Translation, pieces, take_effect, 
 use crate::shadow::Shadow;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::ops::ControlFlow;
 use units::{LineAddr, PhysAddr, VirtAddr};
 use workload::Supplier;
@@ -24,18 +24,19 @@ pub enum Skimmed {
 impl<S: Supplier> Program<S> {
     /// Executes up to `until` instructions, counted from the beginning, without their time: memory's content changes as it
     /// does when they are handed out, and the node's caches, TLBs and predictors are kept warm. What leaves its L2 is
-    /// handed to `beyond`, which empties the list.
+    /// handed to `beyond`, which empties the list and may look at the node.
     ///
     /// # Errors
     /// As those of the feed.
     pub fn skim(
         &mut self,
         until: u64,
-        node: &mut Node,
+        node: &RefCell<Node>,
         beyond: impl FnMut(&mut Vec<Request>),
     ) -> Result<Skimmed, FeedError> {
         let most = until.saturating_sub(self.counters.instructions).min(self.left.get());
-        let (prefetches, code_line_bytes) = (node.prefetches(), node.code_line_bytes());
+        let mut node = Borrowed { from: node, node: None };
+        let (prefetches, code_line_bytes) = (node.get().prefetches(), node.get().code_line_bytes());
         let mut sink = Sink {
             translation: &mut self.translation,
             shadow: &self.shadow,
@@ -54,7 +55,8 @@ impl<S: Supplier> Program<S> {
             trouble: None,
         };
         let instructions = self.walker.skim(most, &mut sink);
-        let trouble = sink.trouble;
+        let trouble = sink.trouble.take();
+        drop(sink);
         let instructions = instructions?;
         self.counters.instructions += instructions;
         self.left.set(self.left.get() - instructions);
@@ -77,13 +79,30 @@ struct Repeat {
     repeated: bool,
 }
 
+/// The node, borrowed for as long as nobody else wants it.
+struct Borrowed<'a> {
+    from: &'a RefCell<Node>,
+    node: Option<RefMut<'a, Node>>,
+}
+
+impl Borrowed<'_> {
+    #[inline]
+    fn get(&mut self) -> &mut Node {
+        self.node.get_or_insert_with(|| self.from.borrow_mut())
+    }
+
+    fn give_back(&mut self) {
+        self.node = None;
+    }
+}
+
 /// Where skimmed execution goes.
 struct Sink<'a, F> {
     translation: &'a mut Translation,
     shadow: &'a RefCell<Shadow>,
     counters: &'a mut FeedCounters,
     foreign: &'a mut Vec<LineAddr>,
-    node: &'a mut Node,
+    node: Borrowed<'a>,
     beyond: F,
     requests: Vec<Request>,
     /// The line of code that execution is in: it is looked up when that changes.
@@ -121,7 +140,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     fn learn(&mut self) {
         let mut tables = Vec::new();
         self.translation.take_tables(&mut tables);
-        tables.iter().for_each(|tables| self.node.learn(tables));
+        tables.iter().for_each(|tables| self.node.get().learn(tables));
     }
 
     #[inline]
@@ -135,7 +154,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         let stored = touch.store || before.is_some_and(|before| before.stored);
         self.data = Some(Repeat { half, stored, repeated: before.is_some() });
         self.look_up_page(touch.page);
-        self.node.warm_data(touch, &mut self.requests);
+        self.node.get().warm_data(touch, &mut self.requests);
     }
 
     /// The same where prefetchers look on, which see the first load and the first store of each instruction.
@@ -146,22 +165,23 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         }
         self.look_up_page(touch.page);
         if std::mem::replace(&mut self.seen[usize::from(touch.store)], true) {
-            self.node.warm_data(touch, &mut self.requests);
+            self.node.get().warm_data(touch, &mut self.requests);
         } else {
-            self.node.warm_data_ahead(pc, touch, &mut self.requests);
+            self.node.get().warm_data_ahead(pc, touch, &mut self.requests);
         }
     }
 
     #[inline]
     fn look_up_page(&mut self, page: PageKey) {
         if self.data_page.replace(page) != Some(page) {
-            self.node.warm_data_page(page, &mut self.requests);
+            self.node.get().warm_data_page(page, &mut self.requests);
         }
     }
 
     #[inline]
     fn send(&mut self) {
         if !self.requests.is_empty() {
+            self.node.give_back();
             (self.beyond)(&mut self.requests);
         }
     }
@@ -178,9 +198,9 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                 && let Some((page, physical)) = self.physical(strand, addr)
             {
                 if self.code_page.replace(page) != Some(page) {
-                    self.node.warm_code_page(page, &mut self.requests);
+                    self.node.get().warm_code_page(page, &mut self.requests);
                 }
-                self.node.warm_code(physical.line(), physical.line_offset() as u8, &mut self.requests);
+                self.node.get().warm_code(physical.line(), physical.line_offset() as u8, &mut self.requests);
                 self.send();
             }
             addr = VirtAddr(line.0 + self.code_line_bytes);
@@ -208,7 +228,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
 
     #[inline]
     fn branch(&mut self, _: Strand, branch: &Instruction, next: VirtAddr) {
-        self.node.warm_branch(branch, next);
+        self.node.get().warm_branch(branch, next);
     }
 
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
