@@ -269,6 +269,13 @@ impl Machine {
                 format!("memory.size is \"{}\": expected a multiple of 2 MB", self.memory.size),
             ),
             (
+                self.at_l2.is_some() && self.node.l2.line.0 != LINE_BYTES as u64,
+                format!(
+                    "node.l2.line is \"{}\": with [at_l2], whose copies are lines of memory, expected \"64 B\"",
+                    self.node.l2.line
+                ),
+            ),
+            (
                 self.memory.size.0 > channels.capacity(),
                 format!(
                     "memory.size is \"{}\", more than the {} that its channels have",

@@ -2,7 +2,9 @@
 //! the rule.
 
 use casemate_systems::{Machine, machine};
+use machine::node::NodeConfig;
 use toml::{Table, Value};
+use units::Bytes;
 
 /// A key, the value in its place as the file would say it, and what the refusal must say after the file's name.
 type Case<'a> = (&'static str, &'a str, &'static str);
@@ -298,8 +300,19 @@ fn an_l2_that_cannot_have_its_share_is_refused() {
     ]);
     let mut server = machine("emcc-4core").unwrap();
     server.llc.controller_latency_ns = Some(3.0);
-    let refusal = refusal(&toml::to_string(&server).unwrap());
-    assert!(refusal.contains("llc.controller_latency_ns is 3, less than noc.lookup_ns = 4"), "{refusal}");
+    let told = refusal(&toml::to_string(&server).unwrap());
+    assert!(told.contains("llc.controller_latency_ns is 3, less than noc.lookup_ns = 4"), "{told}");
+}
+
+#[test]
+fn an_l2_of_short_lines_has_no_room_for_copies_of_lines_of_memory() {
+    let mut server = machine("emcc-4core").unwrap();
+    let NodeConfig { l1i, l1d, l2, .. } = &mut server.node;
+    [l1i, l1d, l2].into_iter().for_each(|cache| cache.line = Bytes(32));
+    let told = refusal(&toml::to_string(&server).unwrap());
+    assert!(told.contains("node.l2.line is \"32 B\"") && told.contains("expected \"64 B\""), "{told}");
+    server.at_l2 = None;
+    assert!(Machine::parse("mine.toml", &toml::to_string(&server).unwrap()).is_ok());
 }
 
 #[test]
