@@ -4,6 +4,7 @@
 //! last-level cache concerns data only: cores never have counters.
 
 use crate::chip::Chip;
+use crate::second_level;
 use protection::metadata::LastLevel;
 use protection::scheme::Scheme;
 use protection::verbs::Slot;
@@ -27,19 +28,27 @@ impl LastLevel for Places {
     }
 
     fn enter(&self, slot: Slot) -> Option<Slot> {
-        let chip = self.0.upgrade()?;
         // The protection itself knows what memory lacks of it.
-        let displaced = chip.llc.borrow_mut().taken_back(LineAddr(slot.0), false)?;
-        if chip.is_metadata(displaced.line) {
+        self.0.upgrade()?.take_down(LineAddr(slot.0), false)
+    }
+}
+
+impl Chip {
+    /// A line comes down to the last-level cache while the protection is looked at, which therefore cannot be told now: the
+    /// line of counters that has to leave, if one has to.
+    pub(crate) fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
+        let displaced = self.llc.borrow_mut().taken_back(line, dirty)?;
+        if self.is_metadata(displaced.line) {
             return Some(Slot(displaced.line.0));
         }
-        chip.make_room(Some(displaced));
+        self.make_room(Some(displaced));
         None
     }
 }
 
-/// Lets a scheme keep lines of counters in a chip's last-level cache, if its design wants to.
+/// Lets a scheme keep lines of counters in a chip's last-level cache, and copies of them in its L2s, if its design wants to.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
     scheme.share_last_level(Box::new(Places(Rc::downgrade(chip))));
+    scheme.share_second_level(second_level::places(chip));
     chip.serve(scheme);
 }

@@ -18,6 +18,7 @@ pub mod record;
 mod recording;
 mod run;
 pub mod sampling;
+mod second_level;
 mod session;
 mod shadow;
 mod uncore;

@@ -5,6 +5,7 @@ use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use machine::llc::Inclusion;
 use std::collections::BTreeMap;
 use systems::Machine;
+use units::Bytes;
 use workload::kernels;
 
 const SAMPLING: SamplingOptions =
@@ -84,6 +85,26 @@ fn every_machine_of_one_core_can_be_sampled() {
         assert!(record.checks.passed, "{name}: {:?}", record.checks);
         assert_eq!(record.sampling.unwrap().units, 10, "{name}");
     }
+}
+
+#[test]
+fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
+    let mut machine = systems::machine("emcc-4core").unwrap();
+    machine.cores = 1;
+    machine.noc.as_mut().unwrap().core_tiles.truncate(1);
+    (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
+    let run = |detail| {
+        let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
+        let record = run(&options(machine.clone(), "emcc", 100_000, detail), source, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record
+    };
+    let [full, sampled] = [Detail::All, Detail::Sampled(SAMPLING)].map(run);
+    let found = |record: &Record| {
+        let copies = record.counters_in_l2.unwrap();
+        copies.hits as f64 / (copies.hits + copies.misses) as f64
+    };
+    assert!((found(&full) - found(&sampled)).abs() < 0.05, "{} {}", found(&full), found(&sampled));
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod last_level;
 mod twin;
 
 pub use cache::Geometry;
-pub use copies::{Copies, CopyCounters};
+pub use copies::{Copies, CopyCounters, SecondLevel};
 pub use last_level::LastLevel;
 
 use crate::planted::{Bug, Planted};

@@ -3,12 +3,13 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
 };
-use casemate_protection::metadata::{Copies, Geometry};
+use casemate_protection::metadata::{Copies, Geometry, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{TreeDesign, TreeKind};
 use casemate_protection::verbs::{Fault, Leg, Slot, Untrusted};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
+use std::cell::Cell;
 use std::future::{Ready, ready};
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
@@ -233,7 +234,9 @@ fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
 fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
     // 32 KB: 512 lines.
     let mut copies = Copies::new(Geometry { sets: 64, ways: 8 });
-    (0..5_000).for_each(|slot| copies.enter(1, Slot(slot), &content(1), true));
+    for slot in 0..5_000 {
+        copies.enter(1, Slot(slot), &content(1), true);
+    }
     let held = (0..5_000).filter(|slot| copies.look_up(1, Slot(*slot)).is_some()).count();
     assert_eq!(held, 512);
     assert!(copies.look_up(0, Slot(4_999)).is_none(), "another core's L2 has none of them");
@@ -248,6 +251,48 @@ fn a_read_that_was_begun_with_counters_of_before_is_told_of_the_change() {
     copies.end(&other);
     copies.drop_all(Slot(8));
     assert!(!other.get(), "what is over is not told");
+}
+
+/// L2s of a machine in which the next copy makes data leave, which takes the place of that slot in the last-level cache.
+struct Crowded(Cell<Option<Slot>>);
+
+impl SecondLevel for Crowded {
+    fn enter(&self, _: usize, _: Slot) -> Option<Slot> {
+        self.0.take()
+    }
+
+    fn touch(&self, _: usize, _: Slot) {}
+
+    fn leave(&self, _: usize, _: Slot) {}
+
+    fn displaced(&self, _: usize) -> Vec<Slot> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
+    let bench = Bench::new();
+    let other = bench.scheme.lines_per_counter_line().unwrap();
+    [5, other].into_iter().for_each(|line| bench.write(line, 1));
+    bench.scheme.hand_on_counters(LineAddr(5));
+    let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
+    bench.scheme.share_second_level(Box::new(Crowded(Cell::new(Some(counters)))));
+    let (bytes, operations) = bench.read(0, other);
+    assert_eq!(bytes, Ok(content(1)));
+    let stored = |operation: &Operation| matches!(operation, Operation::Store(_, slot, _) if *slot == counters);
+    assert!(operations.iter().any(stored), "{operations:?}");
+    assert_eq!(bench.scheme.last_level_counters().unwrap().writebacks, 1);
+    assert_eq!(bench.read(0, 5).0, Ok(content(1)));
+}
+
+#[test]
+#[should_panic = "a machine's L2s are not copied"]
+fn copies_in_the_l2s_of_a_machine_are_not_twinned() {
+    let bench = Bench::new();
+    drop(bench.scheme.twin());
+    bench.scheme.share_second_level(Box::new(Crowded(Cell::new(None))));
+    bench.scheme.twin();
 }
 
 #[test]

@@ -111,6 +111,8 @@ class CounterCopies(Result):
     """Copies that entered."""
     invalidated: int
     """Copies dropped because the line of counters changed."""
+    displaced: int
+    """Copies that lost their place in an L2, to data or to another copy of its set."""
     useless: int
     """Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was
     used for no read from memory before it left the L2. Copies still there are not counted."""

@@ -103,6 +103,11 @@ impl MetadataCache {
         }
     }
 
+    /// All lines.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.tags.entries().map(|(_, key)| Slot(key))
+    }
+
     /// All dirty lines.
     pub fn dirty(&self) -> Vec<Slot> {
         self.tags.dirty_keys().map(Slot).collect()

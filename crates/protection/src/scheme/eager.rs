@@ -222,7 +222,7 @@ impl Scheme {
     fn enter_copy(&self, begun: &Begun, counters: &Line) {
         begun.asked_in_vain.set(begun.is_void());
         if !begun.is_void() {
-            self.on_copies(|copies| copies.enter(begun.core, begun.slot, counters, begun.is_from_memory()));
+            self.on_chip(|chip| chip.enter_copy(begun.core, begun.slot, counters, begun.is_from_memory()));
         }
     }
 

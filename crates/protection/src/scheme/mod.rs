@@ -40,7 +40,7 @@ use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::metadata::{CacheCounters, CopyCounters, LastLevel, OnChip};
+use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
 use crate::ownership::Asker;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
@@ -133,7 +133,7 @@ impl Scheme {
 
     /// What L2s have seen of copies of counters; nothing if they have none.
     pub fn copy_counters(&self) -> Option<CopyCounters> {
-        self.chip.borrow().copies.as_ref().map(|copies| copies.seen)
+        self.on_chip(|chip| chip.copies.as_mut().map(Copies::counters))
     }
 
     /// What the text has counted.
@@ -145,6 +145,13 @@ impl Scheme {
     /// two verbs.
     pub fn share_last_level(&self, last_level: Box<dyn LastLevel>) {
         self.on_chip(|chip| chip.share(last_level));
+    }
+
+    /// Names the machine's L2s, before the first access.
+    pub fn share_second_level(&self, second_level: Box<dyn SecondLevel>) {
+        if let Some(copies) = &mut self.chip.borrow_mut().copies {
+            copies.lie_in(second_level);
+        }
     }
 
     /// Data has displaced a line of counters from the last-level cache.

@@ -16,7 +16,7 @@ CONDITIONS = (
     "warms counters for 25 G instructions and counts 20 ms, so overflows are rarer here.",
     "L2s predict misses (XPT), which the paper expects in the common case; its methodology does not say whether they "
     "do. The gain without it is in figure 16b.",
-    f"{NO_NODES_IN_LLC} Copies of counters in L2 take no place of data.",
+    NO_NODES_IN_LLC,
 )
 
 STUDY = Study(

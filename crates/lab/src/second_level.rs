@@ -1,0 +1,51 @@
+//! Copies of counters in the L2s of a chip: they share its places with data, and whoever has to leave is seen to.
+//!
+//! A copy has the number of the slot whose content it is, which lies above all data, so the two never meet. The directory knows
+//! nothing of copies: whoever changes counters tells all L2s.
+
+use crate::chip::Chip;
+use machine::node::{Node, Request, RequestKind};
+use protection::metadata::SecondLevel;
+use protection::verbs::Slot;
+use std::rc::{Rc, Weak};
+use units::LineAddr;
+
+/// The places of copies on a chip.
+struct Places(Weak<Chip>);
+
+impl Places {
+    fn on<R: Default>(&self, core: usize, access: impl FnOnce(&mut Node) -> R) -> R {
+        self.0.upgrade().map_or_else(R::default, |chip| access(&mut chip.cores.nodes()[core].borrow_mut()))
+    }
+}
+
+impl SecondLevel for Places {
+    fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
+        let mut left = Vec::new();
+        self.on(core, |node| node.enter_metadata(LineAddr(slot.0), &mut left));
+        // A line of L2 is one of memory: no more than one has to leave.
+        let Request { line, kind, .. } = left.pop()?;
+        self.0.upgrade()?.take_down(line, kind == RequestKind::WriteBack)
+    }
+
+    fn touch(&self, core: usize, slot: Slot) {
+        let was_there = self.on(core, |node| node.use_metadata(LineAddr(slot.0)));
+        debug_assert!(was_there, "content and tags agree");
+    }
+
+    fn leave(&self, core: usize, slot: Slot) {
+        self.on(core, |node| node.drop_metadata(LineAddr(slot.0)));
+    }
+
+    fn displaced(&self, core: usize) -> Vec<Slot> {
+        self.on(core, Node::displaced_metadata).into_iter().map(|line| Slot(line.0)).collect()
+    }
+}
+
+/// The L2s of a chip.
+pub fn places(chip: &Rc<Chip>) -> Box<dyn SecondLevel> {
+    Box::new(Places(Rc::downgrade(chip)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Copies and data in one set of an L2, against a plain list of both.
+
+use super::*;
+use crate::shadow::Shadow;
+use machine::node::{PageKey, Touch};
+use proptest::prelude::*;
+use protection::metadata::{Copies, CopyCounters, Geometry};
+use sim::Executor;
+use std::cell::RefCell;
+use units::{Bytes, LINE_BYTES, ZERO_LINE};
+
+/// Places of the L2.
+const WAYS: usize = 8;
+/// Copies that it may have.
+const QUOTA: usize = 3;
+
+/// A chip whose L2s have one set behind an L1D of one line, and copies in them.
+struct Bench {
+    chip: Rc<Chip>,
+    copies: Copies,
+    /// The first slot that is no data.
+    first: u64,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let mut machine = systems::machine("emcc-4core").unwrap();
+        let size = |lines: usize| Bytes((lines * LINE_BYTES) as u64);
+        (machine.node.l1d.size, machine.node.l1d.ways) = (size(1), 1);
+        (machine.node.l2.size, machine.node.l2.ways) = (size(WAYS), WAYS);
+        (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
+        let first = machine.memory.size.0 / LINE_BYTES as u64;
+        let chip = Chip::new(Executor::new().clock(), &machine, Rc::new(RefCell::new(Shadow::new(first))));
+        let mut copies = Copies::new(Geometry { sets: 1, ways: QUOTA });
+        copies.lie_in(places(&chip));
+        Bench { chip, copies, first }
+    }
+
+    fn touch(&self, line: u64, store: bool) {
+        let touch = Touch { page: PageKey(0), line: LineAddr(line), offset: 0, bytes: 8, store };
+        self.chip.cores.nodes()[0].borrow_mut().warm_data(&touch, &mut Vec::new());
+    }
+
+    fn enter(&mut self, copy: u64) {
+        self.copies.enter(0, Slot(self.first + copy), &ZERO_LINE, false);
+    }
+
+    fn finds(&mut self, copy: u64) -> bool {
+        self.copies.look_up(0, Slot(self.first + copy)).is_some()
+    }
+
+    /// Which of these lines of data are in the private caches.
+    fn data(&self, lines: std::ops::Range<u64>) -> Vec<u64> {
+        lines.filter(|line| self.chip.cores.nodes()[0].borrow().holds(LineAddr(*line))).collect()
+    }
+}
+
+#[test]
+fn a_copy_takes_the_place_of_data_in_its_l2() {
+    let mut bench = Bench::new();
+    (0..8).for_each(|line| bench.touch(line, false));
+    assert_eq!(bench.data(0..8).len(), 8);
+    bench.enter(0);
+    assert_eq!(bench.data(0..8), (1..8).collect::<Vec<_>>());
+    assert!(bench.chip.llc.borrow().holds(LineAddr(0)), "it goes where data goes that data displaces");
+    bench.copies.drop_all(Slot(bench.first));
+    bench.touch(8, false);
+    assert_eq!(bench.data(0..9), (1..9).collect::<Vec<_>>(), "a copy that goes leaves its place");
+}
+
+#[test]
+fn what_was_written_and_makes_room_for_a_copy_is_dirty_in_the_last_level_cache() {
+    let mut bench = Bench::new();
+    (0..7).for_each(|line| bench.touch(line, true));
+    (0..3).for_each(|copy| bench.enter(copy));
+    let dirty: Vec<LineAddr> = bench.chip.llc.borrow().dirty_lines().collect();
+    assert_eq!(dirty, [LineAddr(0), LineAddr(1)], "one place was free");
+}
+
+#[test]
+fn data_may_displace_a_copy_which_is_then_asked_for_again() {
+    let mut bench = Bench::new();
+    bench.enter(0);
+    assert!(bench.finds(0));
+    (0..8).for_each(|line| bench.touch(line, false));
+    let CopyCounters { displaced, useless, .. } = bench.copies.counters();
+    assert_eq!((displaced, useless), (1, 1), "it served no read from memory");
+    assert!(!bench.finds(0) && bench.chip.llc.borrow().dirty_lines().next().is_none());
+    bench.enter(0);
+    assert!(bench.finds(0));
+}
+
+#[test]
+fn no_more_copies_than_the_quota() {
+    let mut bench = Bench::new();
+    (0..8).for_each(|line| bench.touch(line, false));
+    (0..8).for_each(|copy| bench.enter(copy));
+    assert_eq!(bench.data(0..8), (3..8).collect::<Vec<_>>(), "copies displace copies then");
+    assert_eq!((0..8).filter(|copy| bench.finds(*copy)).collect::<Vec<_>>(), [5, 6, 7]);
+    assert_eq!(bench.copies.counters().displaced, 0);
+}
+
+#[test]
+fn an_l2_that_begins_no_reads_gives_all_its_places_back_to_data() {
+    let mut bench = Bench::new();
+    (0..3).for_each(|copy| bench.enter(copy));
+    bench.copies.let_begin(0, false);
+    (0..8).for_each(|line| bench.touch(line, false));
+    assert_eq!((bench.data(0..8).len(), bench.copies.counters().displaced), (8, 0));
+    bench.copies.let_begin(0, true);
+    (0..3).for_each(|copy| bench.enter(copy));
+    bench.copies.forget();
+    (0..8).for_each(|line| bench.touch(line, false));
+    assert_eq!((bench.data(0..8).len(), bench.copies.counters().displaced), (8, 0));
+}
+
+/// The obvious thing: L2 a list of what it holds, most recent first.
+#[derive(Default)]
+struct Naive {
+    l1: Option<(u64, bool)>,
+    l2: Vec<Held>,
+    /// Copies, most recent first.
+    copies: Vec<u64>,
+    seen: CopyCounters,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
+    Data { line: u64, dirty: bool },
+    Copy { copy: u64, unused: u64 },
+}
+
+impl Naive {
+    fn place(&mut self, which: impl Fn(&Held) -> bool) -> Option<Held> {
+        let at = self.l2.iter().position(which)?;
+        Some(self.l2.remove(at))
+    }
+
+    fn copy(&mut self, copy: u64) -> Option<u64> {
+        let held = self.place(|held| matches!(held, Held::Copy { copy: other, .. } if *other == copy))?;
+        let Held::Copy { unused, .. } = held else { return None };
+        self.copies.retain(|other| *other != copy);
+        Some(unused)
+    }
+
+    fn put(&mut self, held: Held) {
+        self.l2.insert(0, held);
+        if self.l2.len() > WAYS
+            && let Some(Held::Copy { copy, unused }) = self.l2.pop()
+        {
+            self.copies.retain(|other| *other != copy);
+            self.seen.displaced += 1;
+            self.seen.useless += unused;
+        }
+    }
+
+    fn data(&mut self, line: u64, dirty: bool) {
+        let was = self.place(|held| matches!(held, Held::Data { line: other, .. } if *other == line));
+        let was_dirty = was.is_some_and(|held| matches!(held, Held::Data { dirty: true, .. }));
+        self.put(Held::Data { line, dirty: dirty || was_dirty });
+    }
+
+    fn touch(&mut self, line: u64, store: bool) {
+        if let Some((_, dirty)) = self.l1.as_mut().filter(|(held, _)| *held == line) {
+            *dirty |= store;
+            return;
+        }
+        self.data(line, false);
+        if let Some((line, true)) = self.l1.replace((line, store)) {
+            self.data(line, true);
+        }
+    }
+
+    fn enter(&mut self, copy: u64) {
+        let there = self.copy(copy);
+        self.seen.entered += u64::from(there.is_none());
+        if there.is_none() && self.copies.len() == QUOTA {
+            let oldest = self.copies[QUOTA - 1];
+            self.seen.useless += self.copy(oldest).unwrap();
+        }
+        self.copies.insert(0, copy);
+        self.put(Held::Copy { copy, unused: there.unwrap_or(0) + 1 });
+    }
+
+    fn finds(&mut self, copy: u64) -> bool {
+        let found = self.copy(copy);
+        self.seen.hits += u64::from(found.is_some());
+        self.seen.misses += u64::from(found.is_none());
+        if let Some(unused) = found {
+            self.copies.insert(0, copy);
+            self.l2.insert(0, Held::Copy { copy, unused });
+        }
+        found.is_some()
+    }
+
+    fn drop_all(&mut self, copy: u64) {
+        if let Some(unused) = self.copy(copy) {
+            self.seen.invalidated += 1;
+            self.seen.useless += unused;
+        }
+    }
+
+    fn holds(&self) -> Vec<u64> {
+        let in_l2 = self.l2.iter().filter_map(|held| match held {
+            Held::Data { line, .. } => Some(*line),
+            Held::Copy { .. } => None,
+        });
+        let mut lines: Vec<u64> = in_l2.chain(self.l1.map(|(line, _)| line)).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Touch { store: bool },
+    Enter,
+    LookUp,
+    Change,
+}
+
+fn some_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => any::<bool>().prop_map(|store| Event::Touch { store }),
+        3 => Just(Event::Enter),
+        2 => Just(Event::LookUp),
+        1 => Just(Event::Change),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn copies_and_data_displace_each_other_as_in_a_plain_list(
+        script in prop::collection::vec((some_event(), 0..14u64), 1..200),
+    ) {
+        let (mut bench, mut naive) = (Bench::new(), Naive::default());
+        for (event, which) in script {
+            match event {
+                Event::Touch { store } => {
+                    bench.touch(which, store);
+                    naive.touch(which, store);
+                }
+                Event::Enter => {
+                    bench.enter(which % 6);
+                    naive.enter(which % 6);
+                }
+                Event::LookUp => prop_assert_eq!(bench.finds(which % 6), naive.finds(which % 6)),
+                Event::Change => {
+                    bench.copies.drop_all(Slot(bench.first + which % 6));
+                    naive.drop_all(which % 6);
+                }
+            }
+            prop_assert_eq!(bench.copies.counters(), naive.seen);
+            prop_assert_eq!(bench.data(0..14), naive.holds());
+        }
+    }
+}
