@@ -15,7 +15,6 @@ use machine::llc::Inclusion;
 use protection::design::Parts;
 use protection::ways::{Engine, Engines};
 use serde::{Deserialize, Serialize};
-use units::LINE_BYTES;
 
 /// What can be in L2s.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -139,11 +138,6 @@ impl Machine {
                  that has them decrypted for as long as they are there: give machine '{}' llc.inclusion = \"victim\" or \
                  \"inclusive\"",
                 self.name
-            )),
-            Inclusion::Inclusive if self.node.l2.line.0 != LINE_BYTES as u64 => Err(format!(
-                "caches.counters_in_l2 under llc.inclusion = \"inclusive\" lets an L2 alone have a line decrypted, so it must \
-                 take in all of it, and node.l2.line is {}: give machine '{}' L2s with lines of {LINE_BYTES} B",
-                self.node.l2.line, self.name
             )),
             Inclusion::Inclusive | Inclusion::Victim => Ok(()),
         }
