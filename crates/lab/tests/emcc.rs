@@ -5,9 +5,7 @@
 
 use casemate_lab::explain::{OnChip, Row, Scenario, Start, explain};
 use machine::llc::Inclusion;
-use machine::node::NodeConfig;
 use systems::Machine;
-use units::Bytes;
 
 /// One clock of DDR4-3200.
 const CLOCK_NS: f64 = 0.625;
@@ -186,17 +184,9 @@ fn what_the_machine_lacks_for_a_design_is_said() {
         explain(machine, &systems::design(design).unwrap(), scenario).unwrap_err()
     };
     assert!(refused(&systems::machine("modern").unwrap(), "emcc", FROM_L2).contains("a table [at_l2]"));
-    let of_inclusion = |inclusion, line| {
-        let mut machine = machine();
-        machine.llc.inclusion = inclusion;
-        let NodeConfig { l1i, l1d, l2, .. } = &mut machine.node;
-        [l1i, l1d, l2].into_iter().for_each(|cache| cache.line = Bytes(line));
-        machine
-    };
-    let neither = of_inclusion(Inclusion::Neither, 64);
+    let mut neither = machine();
+    neither.llc.inclusion = Inclusion::Neither;
     assert!(refused(&neither, "emcc", FROM_L2).contains("llc.inclusion = \"victim\" or \"inclusive\""));
-    let halves = of_inclusion(Inclusion::Inclusive, 32);
-    assert!(refused(&halves, "emcc", FROM_L2).contains("node.l2.line is 32 B"));
     let predicted = Scenario { predicted: true, ..AT_CONTROLLER };
     assert!(refused(&machine(), "emcc", predicted).contains("it is an L2 that predicts"));
 }
