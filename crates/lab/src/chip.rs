@@ -4,6 +4,7 @@
 //! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
 //! last-level cache and goes up to its core, which is seen to in `upward.rs`.
 
+mod room;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,7 @@ use crate::shadow::Shadow;
 use crate::upward::{Miss, Port, UnderWay};
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
-use machine::llc::{Displaced, Inclusion, Llc};
+use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
 use machine::node::RequestKind;
@@ -128,7 +129,7 @@ impl Chip {
     }
 
     /// Whether a line in the last-level cache is one of metadata.
-    pub(crate) fn is_metadata(&self, line: LineAddr) -> bool {
+    fn is_metadata(&self, line: LineAddr) -> bool {
         line.0 >= self.data_lines
     }
 
@@ -187,11 +188,8 @@ impl Chip {
 
     /// A line comes down from the private caches.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
-        if !dirty && self.llc.borrow().is_unverified(line) {
-            self.count(|counters| counters.clean_writebacks += 1);
-        }
-        let displaced = self.llc.borrow_mut().taken_back(line, dirty);
-        self.make_room(displaced);
+        let counters = self.take_down(line, dirty);
+        self.tell_of(counters);
     }
 
     /// A line comes by on its way up.
@@ -224,28 +222,10 @@ impl Chip {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
     }
 
-    /// A line was read from memory, in time or without: it goes through the shadow and by the last-level cache.
+    /// A line was read from memory without time: it goes through the shadow and by the last-level cache.
     pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         self.pass_by(line);
-    }
-
-    /// Sees to a line that had to leave the last-level cache: what is dirty goes to the writers.
-    pub(crate) fn make_room(&self, displaced: Option<Displaced>) {
-        let Some(Displaced { line, mut dirty }) = displaced else { return };
-        if self.is_metadata(line) {
-            if let Some(scheme) = self.scheme.borrow().upgrade() {
-                scheme.displaced(Slot(line.0));
-            }
-            return;
-        }
-        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
-            dirty |= self.cores.recall(line).is_some();
-        }
-        if dirty {
-            self.count(|counters| counters.writebacks += 1);
-            self.send_out(line);
-        }
     }
 
     fn send_out(&self, line: LineAddr) {

@@ -33,19 +33,6 @@ impl LastLevel for Places {
     }
 }
 
-impl Chip {
-    /// A line comes down to the last-level cache while the protection is looked at, which therefore cannot be told now: the
-    /// line of counters that has to leave, if one has to.
-    pub(crate) fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
-        let displaced = self.llc.borrow_mut().taken_back(line, dirty)?;
-        if self.is_metadata(displaced.line) {
-            return Some(Slot(displaced.line.0));
-        }
-        self.make_room(Some(displaced));
-        None
-    }
-}
-
 /// Lets a scheme keep lines of counters in a chip's last-level cache, and copies of them in its L2s, if its design wants to.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
     scheme.share_last_level(Box::new(Places(Rc::downgrade(chip))));

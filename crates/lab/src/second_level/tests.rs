@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::shadow::Shadow;
+use machine::llc::Inclusion;
 use machine::node::{PageKey, Touch};
 use proptest::prelude::*;
 use protection::metadata::{Copies, CopyCounters, Geometry};
@@ -24,7 +25,13 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
+        Bench::over(Inclusion::Victim)
+    }
+
+    /// In front of such a last-level cache.
+    fn over(inclusion: Inclusion) -> Bench {
         let mut machine = systems::machine("emcc-4core").unwrap();
+        machine.llc.inclusion = inclusion;
         let size = |lines: usize| Bytes((lines * LINE_BYTES) as u64);
         (machine.node.l1d.size, machine.node.l1d.ways) = (size(1), 1);
         (machine.node.l2.size, machine.node.l2.ways) = (size(WAYS), WAYS);
@@ -75,6 +82,18 @@ fn what_was_written_and_makes_room_for_a_copy_is_dirty_in_the_last_level_cache()
     (0..3).for_each(|copy| bench.enter(copy));
     let dirty: Vec<LineAddr> = bench.chip.llc.borrow().dirty_lines().collect();
     assert_eq!(dirty, [LineAddr(0), LineAddr(1)], "one place was free");
+}
+
+#[test]
+fn a_clean_line_that_makes_room_for_a_copy_is_written_back_where_it_is_unverified_below() {
+    let mut bench = Bench::over(Inclusion::Inclusive);
+    let line = LineAddr(0);
+    bench.chip.llc.borrow_mut().fetched_unverified(line);
+    bench.chip.cores.nodes()[0].borrow_mut().owe(line);
+    (0..8).for_each(|line| bench.touch(line, false));
+    bench.enter(0);
+    assert!(!bench.chip.llc.borrow().is_unverified(line));
+    assert_eq!(bench.chip.counters().clean_writebacks, 1);
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl Scheme {
     }
 
     /// Looks at or changes the copies in L2s, if those begin reads.
-    fn on_copies<R>(&self, access: impl FnOnce(&mut Copies) -> R) -> Option<R> {
+    pub(super) fn on_copies<R>(&self, access: impl FnOnce(&mut Copies) -> R) -> Option<R> {
         self.on_chip(|chip| chip.copies.as_mut().map(access))
     }
 

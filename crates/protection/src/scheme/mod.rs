@@ -133,7 +133,7 @@ impl Scheme {
 
     /// What L2s have seen of copies of counters; nothing if they have none.
     pub fn copy_counters(&self) -> Option<CopyCounters> {
-        self.on_chip(|chip| chip.copies.as_mut().map(Copies::counters))
+        self.on_copies(Copies::counters)
     }
 
     /// What the text has counted.
@@ -149,9 +149,7 @@ impl Scheme {
 
     /// Names the machine's L2s, before the first access.
     pub fn share_second_level(&self, second_level: Box<dyn SecondLevel>) {
-        if let Some(copies) = &mut self.chip.borrow_mut().copies {
-            copies.lie_in(second_level);
-        }
+        self.on_copies(|copies| copies.lie_in(second_level));
     }
 
     /// Data has displaced a line of counters from the last-level cache.
