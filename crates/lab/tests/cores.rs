@@ -1,14 +1,15 @@
 //! Several cores: do they share memory as they should, repeat exactly, and get what their network can carry?
 
+mod common;
+mod threads;
+
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunError, RunOptions, run, run_together};
+use common::kernel;
 use machine::llc::Inclusion;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use systems::Machine;
+use threads::Threads;
 use units::Bytes;
-use workload::stream::Chunk;
-use workload::{Origin, Source, WorkloadError, kernels};
 
 fn machine() -> Machine {
     systems::machine("emcc-4core").unwrap()
@@ -26,48 +27,11 @@ fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
     }
 }
 
-fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Source> {
-    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    kernels::open(name, &settings, seed).unwrap()
-}
-
 const PROGRAMS: [(&str, &[(&str, &str)]); 3] = [
     ("gups", &[("footprint", "16 MB")]),
     ("bfs", &[("scale", "14")]),
     ("hashjoin", &[("build", "1 MB"), ("probe", "4 MB")]),
 ];
-
-/// Copies of a kernel as the threads of one process: they read and write the same memory, almost at the same time.
-struct Threads {
-    kernels: Vec<Box<dyn Source>>,
-    turn: usize,
-}
-
-impl Threads {
-    fn of(name: &str, settings: &[(&str, &str)], threads: u64) -> Box<dyn Source> {
-        let kernels = (0..threads).map(|_| kernel(name, settings, 1)).collect();
-        Box::new(Threads { kernels, turn: 0 })
-    }
-}
-
-impl Source for Threads {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        for _ in 0..self.kernels.len() {
-            let thread = self.turn;
-            self.turn = (thread + 1) % self.kernels.len();
-            if let Some(chunk) = self.kernels[thread].next_chunk()? {
-                let mut chunk = Arc::unwrap_or_clone(chunk);
-                chunk.strand.thread = thread as u32;
-                return Ok(Some(Arc::new(chunk)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn origin(&self) -> &Origin {
-        self.kernels[0].origin()
-    }
-}
 
 fn threads(machine: Machine, design: &str) -> Record {
     let (name, settings) = ("gups", [("footprint", "1 MB")]);

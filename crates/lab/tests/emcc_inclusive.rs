@@ -1,15 +1,16 @@
 //! Reads that L2s begin over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy"): it
 //! has such lines encrypted until an L2 gives it a copy.
 
+mod common;
+mod threads;
+
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run, run_together};
+use common::kernel;
 use machine::llc::Inclusion;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use systems::Machine;
+use threads::Threads;
 use units::{Bytes, LINE_BYTES};
-use workload::stream::Chunk;
-use workload::{Origin, Source, WorkloadError, kernels};
 
 /// EMCC's machine, or as much of it as so many cores need, over an inclusive last-level cache. L2s are so small that little
 /// work fills them.
@@ -32,45 +33,16 @@ fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
     RunOptions { machine, design, seed: 7, budget, warm_up: 0, ledger: true, detail: Detail::All }
 }
 
-fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Source> {
-    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    kernels::open(name, &settings, seed).unwrap()
-}
-
 /// Copies of a kernel that reads and writes all over a memory, each on a core of its own.
 fn copies(machine: Machine, design: &str) -> Record {
     let copies = (0..machine.cores as u64).map(|copy| kernel("gups", &[("footprint", "8 MB")], copy)).collect();
     run_together(&options(machine, design, 30_000), copies, |_| Control::GoOn).unwrap()
 }
 
-/// The same as the threads of one process: they read and write the same lines, almost at the same time.
-struct Threads {
-    kernels: Vec<Box<dyn Source>>,
-    turn: usize,
-}
-
-impl Source for Threads {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        for _ in 0..self.kernels.len() {
-            let thread = self.turn;
-            self.turn = (thread + 1) % self.kernels.len();
-            if let Some(chunk) = self.kernels[thread].next_chunk()? {
-                let mut chunk = Arc::unwrap_or_clone(chunk);
-                chunk.strand.thread = thread as u32;
-                return Ok(Some(Arc::new(chunk)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn origin(&self) -> &Origin {
-        self.kernels[0].origin()
-    }
-}
-
+/// The same as the threads of one process.
 fn threads(machine: Machine, design: &str) -> Record {
-    let kernels = (0..machine.cores).map(|_| kernel("gups", &[("footprint", "1 MB")], 1)).collect();
-    run(&options(machine, design, 200_000), Threads { kernels, turn: 0 }, |_| Control::GoOn).unwrap()
+    let threads = Threads::of("gups", &[("footprint", "1 MB")], machine.cores);
+    run(&options(machine, design, 200_000), threads, |_| Control::GoOn).unwrap()
 }
 
 /// What is decrypted in an L2 gets down at most once, by whichever way.

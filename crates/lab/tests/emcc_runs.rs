@@ -1,23 +1,19 @@
 //! Reads that L2s begin, in runs of four cores: the same bytes, each verified once, where the design says.
 
+mod common;
+
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run_together};
+use common::kernel;
 use machine::miss_prediction::MissPrediction;
-use std::collections::BTreeMap;
 use systems::{Machine, OffBelow};
 use units::Bytes;
-use workload::{Source, kernels};
 
 /// EMCC's machine with caches so small that little work fills them.
 fn machine() -> Machine {
     let mut machine = systems::machine("emcc-4core").unwrap();
     (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
     machine
-}
-
-fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Source> {
-    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    kernels::open(name, &settings, seed).unwrap()
 }
 
 /// Four copies of a kernel that reads and writes all over a memory, each on a core of its own.

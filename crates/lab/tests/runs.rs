@@ -1,10 +1,11 @@
 //! Does a whole run cost what it should, repeat exactly, and check itself?
 
+mod common;
+
 use casemate_lab::explain::{OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
-use std::collections::BTreeMap;
-use workload::kernels;
+use common::kernel;
 
 fn options(design: &str, budget: u64) -> RunOptions {
     let design = systems::design(design).unwrap();
@@ -15,13 +16,8 @@ fn options(design: &str, budget: u64) -> RunOptions {
     RunOptions { machine, design, seed: 7, budget, warm_up: 0, ledger: true, detail: Detail::All }
 }
 
-fn kernel(name: &str, settings: &[(&str, &str)]) -> Box<dyn workload::Source> {
-    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    kernels::open(name, &settings, 1).unwrap()
-}
-
 fn gups(design: &str) -> Record {
-    let source = kernel("gups", &[("footprint", "32MB"), ("load_values", "yes")]);
+    let source = kernel("gups", &[("footprint", "32MB"), ("load_values", "yes")], 1);
     run(&options(design, 150_000), source, |_| Control::GoOn).unwrap()
 }
 
@@ -46,7 +42,7 @@ fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
 fn a_program_is_held_once_and_not_twice() {
     for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
         let options = RunOptions { ledger: false, ..options(design, 400_000) };
-        let record = run(&options, kernel("gups", &[("footprint", "64MB")]), |_| Control::GoOn).unwrap();
+        let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| Control::GoOn).unwrap();
         // Beside the content: an eighth of fingerprints and places, and the lines on the chip.
         let limit = record.footprint.program_bytes as f64 * (metadata + 0.125) + (32 << 20) as f64;
         let taken = record.host.simulated_memory_bytes as f64;
@@ -64,7 +60,7 @@ fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
 
 #[test]
 fn a_run_that_is_told_to_stop_has_no_result() {
-    let stopped = run(&options("none", 10_000_000), kernel("gups", &[]), |_| Control::Stop);
+    let stopped = run(&options("none", 10_000_000), kernel("gups", &[], 1), |_| Control::Stop);
     assert!(matches!(stopped, Err(RunError::Stopped)));
 }
 
@@ -72,7 +68,7 @@ fn a_run_that_is_told_to_stop_has_no_result() {
 fn a_program_larger_than_memory_is_refused_in_words() {
     let mut options = options("none", 10_000_000);
     options.machine.memory.size = units::Bytes(2 << 20);
-    let error = run(&options, kernel("gups", &[("footprint", "32MB")]), |_| Control::GoOn).unwrap_err().to_string();
+    let error = run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap_err().to_string();
     assert!(error.contains("more memory than the machine's 2 MB"), "{error}");
 }
 

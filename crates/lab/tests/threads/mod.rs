@@ -1,0 +1,39 @@
+//! Programs of several threads.
+
+use crate::common::kernel;
+use std::sync::Arc;
+use workload::stream::Chunk;
+use workload::{Origin, Source, WorkloadError};
+
+/// Copies of a kernel as the threads of one process: they read and write the same memory, almost at the same time.
+pub struct Threads {
+    kernels: Vec<Box<dyn Source>>,
+    turn: usize,
+}
+
+impl Threads {
+    /// So many threads of a kernel with these parameters.
+    pub fn of(name: &str, settings: &[(&str, &str)], threads: usize) -> Box<dyn Source> {
+        let kernels = (0..threads).map(|_| kernel(name, settings, 1)).collect();
+        Box::new(Threads { kernels, turn: 0 })
+    }
+}
+
+impl Source for Threads {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        for _ in 0..self.kernels.len() {
+            let thread = self.turn;
+            self.turn = (thread + 1) % self.kernels.len();
+            if let Some(chunk) = self.kernels[thread].next_chunk()? {
+                let mut chunk = Arc::unwrap_or_clone(chunk);
+                chunk.strand.thread = thread as u32;
+                return Ok(Some(Arc::new(chunk)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn origin(&self) -> &Origin {
+        self.kernels[0].origin()
+    }
+}
