@@ -6,6 +6,7 @@ mod gmac;
 mod hmac;
 mod message;
 mod multilinear;
+mod sha2;
 mod sha3;
 
 pub use cbc_mac::CbcMac;
@@ -14,6 +15,7 @@ pub use gmac::Gmac;
 pub use hmac::{HmacSha1, HmacSha256, HmacSha512};
 pub use message::MessageMac;
 pub use multilinear::Multilinear;
+pub use sha2::Sha256Prefix;
 pub use sha3::Sha3Prefix;
 
 use crate::Nonce;

@@ -1,15 +1,19 @@
-//! Nodes of tags: 2, 4 or 8 children, whose tags fill the node.
+//! Nodes of tags of 2, 4 or 8 children.
 //!
 //! ```text
 //! arity 8   | tag 0 | tag 1 | ... | tag 7 |    64 bits each, AES-CMAC
 //! arity 4   | tag 0   | ...     | tag 3   |   128 bits each, AES-CMAC
-//! arity 2   | tag 0       | tag 1         |   256 bits each, HMAC-SHA-256
+//! arity 2   | tag 0     | tag 1     | 0   |   192 bits each, SHA-256/192
 //! ```
+//! With two children a quarter of the node is left, which stays zero. A line that ends so is hashed without that quarter,
+//! any other line whole; the hash takes in how long its text is. So a bit that is changed there is noticed as well, while a
+//! node and its place fit one step of SHA-256, of which an eager update takes as many as the tree has levels.
+//!
 //! A child that is all zeros has the tag zero. Counters only grow and tags are never zero, so a line that was once written
 //! is never all zeros again, and the tag of any other line is never zero.
 
 use crate::verbs::Slot;
-use crypto::{Cmac, HmacSha256, Key, Nonce};
+use crypto::{Cmac, Key, Nonce, Sha256Prefix};
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// The longest tag of a child; shorter ones are followed by zeros.
@@ -18,7 +22,7 @@ pub type Tag = [u8; LINE_BYTES / 2];
 #[derive(Clone)]
 enum Code {
     Cmac(Box<Cmac>),
-    Hmac(Box<HmacSha256>),
+    Sha256(Box<Sha256Prefix>),
 }
 
 /// How the nodes of a hash tree are made.
@@ -32,7 +36,7 @@ impl Hashes {
     /// Nodes of `arity` children, 2, 4 or 8.
     pub fn new(key: &Key, arity: usize) -> Hashes {
         let code = match arity {
-            2 => Code::Hmac(Box::new(HmacSha256::new(key))),
+            2 => Code::Sha256(Box::new(Sha256Prefix::new(key))),
             _ => Code::Cmac(Box::new(Cmac::new(key))),
         };
         Hashes { code, arity }
@@ -48,11 +52,10 @@ impl Hashes {
         if *content == ZERO_LINE {
             return tag;
         }
-        let nonce = Nonce::new(LineAddr(slot.0), 0);
         let width = self.width();
         match &self.code {
-            Code::Cmac(cmac) => cmac.beginning(&nonce, content, &mut tag[..width]),
-            Code::Hmac(hmac) => hmac.beginning(&nonce, content, &mut tag[..width]),
+            Code::Cmac(cmac) => cmac.beginning(&Nonce::new(LineAddr(slot.0), 0), content, &mut tag[..width]),
+            Code::Sha256(sha256) => tag[..width].copy_from_slice(&sha256.hash(slot.0, self.hashed(content))),
         }
         if tag == [0; LINE_BYTES / 2] {
             tag[0] = 1;
@@ -74,9 +77,18 @@ impl Hashes {
         node[position * width..(position + 1) * width].copy_from_slice(&tag[..width]);
     }
 
+    /// The part of a line that is hashed: all but an end of zeros where nodes have nothing.
+    fn hashed<'a>(&self, content: &'a Line) -> &'a [u8] {
+        let (tags, rest) = content.split_at(self.arity * self.width());
+        if rest.iter().all(|byte| *byte == 0) { tags } else { content }
+    }
+
     /// Bytes of a tag.
     fn width(&self) -> usize {
-        LINE_BYTES / self.arity
+        match &self.code {
+            Code::Cmac(_) => LINE_BYTES / self.arity,
+            Code::Sha256(_) => Sha256Prefix::BYTES,
+        }
     }
 }
 
@@ -85,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tags_of_all_children_fill_the_node_and_depend_on_content_and_place() {
+    fn tags_of_all_children_lie_in_the_node_and_depend_on_content_and_place() {
         for arity in [2, 4, 8] {
             let hashes = Hashes::new(&Key([7; 16]), arity);
             let mut node = ZERO_LINE;
@@ -93,13 +105,29 @@ mod tests {
             for (position, tag) in tags.iter().enumerate() {
                 hashes.set_entry(&mut node, position, *tag);
             }
-            assert!(node.chunks(8).all(|part| part != [0; 8]), "{arity}: {node:02x?}");
+            let used = arity * hashes.width();
+            assert!(
+                node.chunks(8).enumerate().all(|(part, bytes)| (bytes != [0; 8]) == (8 * part < used)),
+                "{node:02x?}"
+            );
             for (position, tag) in tags.iter().enumerate() {
                 assert_eq!(hashes.entry(&node, position), *tag);
                 assert!(!tags[..position].contains(tag), "the same content has other tags elsewhere");
             }
             assert_ne!(hashes.tag(Slot(0), &[8; 64]), tags[0]);
             assert_eq!(hashes.tag(Slot(0), &ZERO_LINE), [0; 32]);
+        }
+    }
+    #[test]
+    fn a_bit_behind_the_tags_of_a_node_of_two_changes_its_tag() {
+        let hashes = Hashes::new(&Key([7; 16]), 2);
+        let mut node = ZERO_LINE;
+        (0..2).for_each(|child| hashes.set_entry(&mut node, child, hashes.tag(Slot(child as u64), &[9; 64])));
+        let tag = hashes.tag(Slot(4), &node);
+        for bit in 2 * hashes.width() * 8..LINE_BYTES * 8 {
+            let mut changed = node;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(hashes.tag(Slot(4), &changed), tag, "bit {bit}");
         }
     }
 }
