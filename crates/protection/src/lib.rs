@@ -15,6 +15,7 @@ mod conformance;
 pub mod counter;
 pub mod design;
 pub mod domain;
+mod lately;
 pub mod layout;
 pub mod ledger;
 pub mod mac;

@@ -5,13 +5,11 @@
 //! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
 //! each with its line.
 
-mod lately;
-
 use crate::counter::Counter;
+use crate::lately::Lately;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
-use lately::Lately;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use units::{Line, LineAddr};
@@ -50,7 +48,7 @@ pub struct Coverage {
     pub plaintext: bool,
 }
 
-/// The authentication part of a scheme. Copies share the code with its expanded keys.
+/// The authentication part of a scheme. Copies share the code with its expanded keys, and what it gave last.
 #[derive(Clone)]
 pub struct Mac {
     code: Rc<dyn LineMac>,
@@ -59,13 +57,13 @@ pub struct Mac {
     place: Place,
     group: u64,
     planted: Planted,
-    lately: Lately,
+    lately: Rc<Lately<u64>>,
 }
 
 impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code: code.into(), bits, coverage, place: Place::Region, group: 1, planted, lately: Lately::default() }
+        Mac { code: code.into(), bits, coverage, place: Place::Region, group: 1, planted, lately: Rc::default() }
     }
 
     /// The same, with tags lying there, each over so many lines.
@@ -105,7 +103,7 @@ impl Mac {
         crate::performed::mac();
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
-        self.lately.tag(line, counter, text, || self.code.tag(&self.nonce(line, counter), text, bits))
+        self.lately.of(line.0, counter.0, text, || self.code.tag(&self.nonce(line, counter), text, bits))
     }
 
     /// The tag of a group of lines, each with its version and with what of it the tag is over.

@@ -14,6 +14,7 @@ use super::version::Versions;
 use super::{Nodes, Tree};
 use crate::counter::Counters;
 use crate::design::{CounterChoice, MacChoice, Parts};
+use crate::lately::Lately;
 use crate::layout::{Layout, TreeNeeds};
 use crate::planted::Planted;
 use crate::verbs::Role;
@@ -152,16 +153,17 @@ impl TreeDesign {
 
     /// Builds the tree, if there is to be one.
     pub(crate) fn build(&self, key: &Key, leaves: Counters, planted: Planted) -> Option<Tree> {
+        let hashes = || Nodes::Hashes(Hashes::new(key, self.arity as usize), Lately::default());
         let (nodes, leaves) = match self.kind {
             TreeKind::None => return None,
-            TreeKind::Bonsai => (Nodes::Hashes(Hashes::new(key, self.arity as usize)), Role::Counter),
-            TreeKind::Merkle => (Nodes::Hashes(Hashes::new(key, self.arity as usize)), Role::Tag),
+            TreeKind::Bonsai => (hashes(), Role::Counter),
+            TreeKind::Merkle => (hashes(), Role::Tag),
             TreeKind::Counters => {
                 let levels = self.levels.iter().map(|choice| Counters::new(choice.organisation(), planted)).collect();
-                (Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted))), Role::Counter)
+                (Nodes::Versions(Versions::new(key, leaves, levels, planted)), Role::Counter)
             }
         };
-        Some(Tree { nodes, leaves, update: self.update, planted })
+        Some(Tree { nodes: nodes.into(), leaves, update: self.update, planted })
     }
 
     /// What the tree asks of the layout.

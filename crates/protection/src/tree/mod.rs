@@ -27,11 +27,13 @@ pub use design::{TreeDesign, TreeKind, Update};
 pub use forest::{Forest, ForestDesign};
 
 use crate::counter::{Counter, Overflow};
+use crate::lately::Lately;
 use crate::layout::Layout;
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
-use hash::Hashes;
+use hash::{Hashes, Tag};
 use std::ops::Range;
+use std::rc::Rc;
 use units::{Line, ZERO_LINE};
 use version::Versions;
 
@@ -61,21 +63,20 @@ pub enum Voucher {
     /// Nothing: the line is not covered.
     Nothing,
     /// The child's tag; zeros if the child was never written.
-    Tag(hash::Tag),
+    Tag(Tag),
     /// How often the child went to memory.
     Version(Counter),
 }
 
-#[derive(Clone)]
 enum Nodes {
-    Hashes(Hashes),
-    Versions(Box<Versions>),
+    Hashes(Hashes, Lately<Tag>),
+    Versions(Versions),
 }
 
-/// The integrity tree of a scheme.
+/// The integrity tree of a scheme. Copies share the code with its expanded keys, and what it gave last.
 #[derive(Clone)]
 pub struct Tree {
-    nodes: Nodes,
+    nodes: Rc<Nodes>,
     leaves: Role,
     update: Update,
     planted: Planted,
@@ -94,13 +95,13 @@ impl Tree {
 
     /// Whether a child's tag is computed before its parent is told; a MAC under its version can only follow.
     pub fn hashes_before_telling(&self) -> bool {
-        matches!(self.nodes, Nodes::Hashes(_))
+        matches!(*self.nodes, Nodes::Hashes(..))
     }
 
     /// Children of a node at this level.
     pub fn arity(&self, level: usize) -> u64 {
-        match &self.nodes {
-            Nodes::Hashes(hashes) => hashes.arity(),
+        match &*self.nodes {
+            Nodes::Hashes(hashes, _) => hashes.arity(),
             Nodes::Versions(versions) => versions.at(level).lines_per_group(),
         }
     }
@@ -142,16 +143,16 @@ impl Tree {
 
     /// What a node at a parent's place holds about the child there.
     pub fn voucher(&self, parent: Parent, node: &Line) -> Voucher {
-        match &self.nodes {
-            Nodes::Hashes(hashes) => Voucher::Tag(hashes.entry(node, parent.position)),
+        match &*self.nodes {
+            Nodes::Hashes(hashes, _) => Voucher::Tag(hashes.entry(node, parent.position)),
             Nodes::Versions(versions) => Voucher::Version(versions.at(parent.level).read(node, parent.position)),
         }
     }
 
     /// What a node might hold about a child that was written.
     pub fn some_voucher(&self) -> Voucher {
-        match &self.nodes {
-            Nodes::Hashes(_) => Voucher::Tag([1; units::LINE_BYTES / 2]),
+        match &*self.nodes {
+            Nodes::Hashes(..) => Voucher::Tag([1; units::LINE_BYTES / 2]),
             Nodes::Versions(_) => Voucher::Version(Counter(1)),
         }
     }
@@ -162,13 +163,13 @@ impl Tree {
         if voucher != Voucher::Nothing {
             crate::performed::hash();
         }
-        match (&self.nodes, voucher) {
+        match (&*self.nodes, voucher) {
             (_, Voucher::Nothing) => true,
             _ if self.planted.has(Bug::BlankFits) && *content == ZERO_LINE => true,
-            (Nodes::Hashes(hashes), Voucher::Tag(tag)) if self.planted.has(Bug::ShortHashComparison) => {
-                hashes.tag(self.named(slot), content)[0] == tag[0]
+            (Nodes::Hashes(hashes, lately), Voucher::Tag(tag)) => {
+                let computed = self.tag(hashes, lately, slot, content);
+                if self.planted.has(Bug::ShortHashComparison) { computed[0] == tag[0] } else { computed == tag }
             }
-            (Nodes::Hashes(hashes), Voucher::Tag(tag)) => hashes.tag(self.named(slot), content) == tag,
             (Nodes::Versions(versions), Voucher::Version(version)) => {
                 versions.fits(self.named(slot), role, content, version)
             }
@@ -187,11 +188,11 @@ impl Tree {
         };
         let mut unheard = *node;
         let node = if deaf { &mut unheard } else { node };
-        match &self.nodes {
-            Nodes::Hashes(hashes) => {
+        match &*self.nodes {
+            Nodes::Hashes(hashes, lately) => {
                 #[cfg(test)]
                 crate::performed::hash();
-                let tag = hashes.tag(self.named(slot), content);
+                let tag = self.tag(hashes, lately, slot, content);
                 hashes.set_entry(node, parent.position, tag);
                 Ok(Voucher::Tag(tag))
             }
@@ -201,7 +202,7 @@ impl Tree {
 
     /// Renews the versions of a node's children after an overflow. Nothing if meanwhile there is none any more.
     pub fn renew(&self, parent: Parent, node: &mut Line, positions: &Range<usize>) -> Option<()> {
-        let Nodes::Versions(versions) = &self.nodes else { return None };
+        let Nodes::Versions(versions) = &*self.nodes else { return None };
         let counters = versions.at(parent.level);
         match counters.advance(&mut node.clone(), parent.position) {
             Err(overflow) if overflow == (Overflow::Renew { positions: positions.clone() }) => {
@@ -215,7 +216,7 @@ impl Tree {
 
     /// A child as it goes to memory under a version that its parent has already.
     pub fn seal_under(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> Line {
-        match (&self.nodes, voucher) {
+        match (&*self.nodes, voucher) {
             (Nodes::Versions(versions), Voucher::Version(version)) => {
                 #[cfg(test)]
                 crate::performed::hash();
@@ -225,6 +226,12 @@ impl Tree {
             }
             _ => *content,
         }
+    }
+
+    /// The tag of a child in its place.
+    fn tag(&self, hashes: &Hashes, lately: &Lately<Tag>, slot: Slot, content: &Line) -> Tag {
+        let named = self.named(slot);
+        lately.of(named.0, 0, content, || hashes.tag(named, content))
     }
 
     /// The place that tags and MACs name.

@@ -5,15 +5,16 @@
 //! all zeros; no other line fits version zero.
 
 use crate::counter::{Counter, Counters};
+use crate::lately::Lately;
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
 use crypto::{Cmac, Key, LineMac, Nonce};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// How the nodes of a counter tree are made.
-#[derive(Clone)]
 pub(super) struct Versions {
     mac: Cmac,
+    lately: Lately<u64>,
     leaves: Counters,
     /// By level, from the one above the leaves; the last stands for all above it, the root included.
     levels: Vec<Counters>,
@@ -22,7 +23,7 @@ pub(super) struct Versions {
 
 impl Versions {
     pub fn new(key: &Key, leaves: Counters, levels: Vec<Counters>, planted: Planted) -> Versions {
-        Versions { mac: Cmac::new(key), leaves, levels, planted }
+        Versions { mac: Cmac::new(key), lately: Lately::default(), leaves, levels, planted }
     }
 
     /// The counters of the nodes at a level.
@@ -45,7 +46,8 @@ impl Versions {
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(LineAddr(slot.0), version.0);
-        let mac = self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits());
+        let tag = || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits());
+        let mac = self.lately.of(slot.0, version.0, &sealed, tag);
         counters.set_embedded_mac(&mut sealed, mac);
         sealed
     }

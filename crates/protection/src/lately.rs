@@ -1,0 +1,68 @@
+//! What codes gave last, so that nothing is computed twice in a row.
+//!
+//! A line that the machine started with is put into memory when it is first read, and so its tag is computed twice at once:
+//! for the store, and for the check of what came back. A node that has just left the chip is hashed again when it comes
+//! back, which in the smallest caches is nearly all that there is to hash. A code is a function: for the same place, the
+//! same version and the same bytes there is nothing to compute again. Whatever differs in a single bit is computed.
+
+use std::cell::RefCell;
+use units::Line;
+
+/// How many results are kept, as a power of two: as many as small programs have lines of metadata in use.
+const KEPT_LOG2: u32 = 8;
+
+/// All that a code is a function of, but the key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Message {
+    place: u64,
+    version: u128,
+    text: Line,
+}
+
+/// Results of a code, by place.
+pub(crate) struct Lately<T> {
+    kept: RefCell<Vec<Option<(Message, T)>>>,
+}
+
+impl<T> Default for Lately<T> {
+    fn default() -> Lately<T> {
+        Lately { kept: RefCell::new(Vec::new()) }
+    }
+}
+
+impl<T: Copy> Lately<T> {
+    /// What a code gives for a text in its place, in this version: as computed before, or by `compute`.
+    pub fn of(&self, place: u64, version: u128, text: &Line, compute: impl FnOnce() -> T) -> T {
+        let message = Message { place, version, text: *text };
+        let mut kept = self.kept.borrow_mut();
+        if kept.is_empty() {
+            kept.resize(1 << KEPT_LOG2, None);
+        }
+        match &mut kept[index(place)] {
+            Some((known, result)) if *known == message => *result,
+            other => other.insert((message, compute())).1,
+        }
+    }
+}
+
+/// Where the result for a place is kept. Lines in use lie at regular distances, so the highest bits of a product with 2^64
+/// over the golden ratio decide, as in Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
+fn index(place: u64) -> usize {
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - KEPT_LOG2)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_computed_once_for_the_same_message_and_anew_for_any_other() {
+        let lately = Lately::default();
+        let of = |place, version, text: u8, result| lately.of(place, version, &[text; 64], || result);
+        assert_eq!([of(7, 0, 1, 10), of(7, 0, 1, 11)], [10, 10]);
+        assert_eq!([of(7, 0, 2, 12), of(7, 9, 2, 13)], [12, 13]);
+        // It has the same index, and takes it.
+        let other = (8..).find(|other| index(*other) == index(7)).unwrap_or_default();
+        assert_eq!([of(other, 9, 2, 14), of(7, 9, 2, 15)], [14, 15]);
+    }
+}
