@@ -14,13 +14,8 @@ use serde::{Deserialize, Serialize};
 /// A key that is never stored: marks an empty way.
 const EMPTY: u64 = u64::MAX;
 
-/// Entries of a large array that are looked at in one go.
-const RUN: usize = 64;
-
-/// Whether there is such a thing among all these. Looks at all of them, without a branch for each.
-fn has_any<T: Copy>(run: &[T], is_such: impl Fn(T) -> bool) -> bool {
-    run.iter().fold(false, |any, item| any | is_such(*item))
-}
+/// Neighbouring entries that have one mark together.
+const RUN: usize = 8;
 
 /// The place of one entry, stable for as long as the entry is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +84,8 @@ pub struct TagArray {
     stamps: Box<[u64]>,
     states: Box<[State]>,
     last_used: Box<[u16]>,
+    /// A bit for each run of entries, set where one was entered: whoever goes through all entries passes over the others.
+    marks: Box<[u64]>,
     uses: u64,
     replacement: Replacement,
 }
@@ -117,6 +114,7 @@ impl TagArray {
             stamps: vec![0; slots].into(),
             states: vec![State::Exclusive; slots].into(),
             last_used: vec![0; sets].into(),
+            marks: vec![0; slots.div_ceil(RUN).div_ceil(u64::BITS as usize)].into(),
             uses: 0,
             replacement,
         }
@@ -165,6 +163,7 @@ impl TagArray {
         let evicted = Evicted { key: self.tags[index], dirty: self.states[index] == State::Modified };
         self.tags[index] = key;
         self.states[index] = state;
+        self.mark(index);
         match self.replacement {
             Replacement::Lru => self.touch(set, index),
             Replacement::Srrip => self.stamps[index] = interval::LONG,
@@ -205,32 +204,43 @@ impl TagArray {
 
     /// The keys of all dirty entries, in the order of their places.
     pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        // Most of a large array is clean.
-        let runs = self.tags.chunks(RUN).zip(self.states.chunks(RUN));
-        let some = runs.filter(|(_, states)| has_any(states, |state| state == State::Modified));
-        let pairs = some.flat_map(|(tags, states)| tags.iter().zip(states));
-        pairs.filter(|(_, state)| **state == State::Modified).map(|(tag, _)| *tag)
+        self.entries().filter(|(slot, _)| self.state(*slot) == State::Modified).map(|(_, key)| key)
     }
 
     /// The places of all entries with their keys, in order.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, u64)> + '_ {
-        let runs = self.tags.chunks(RUN).enumerate().filter(|(_, tags)| has_any(tags, |tag| tag != EMPTY));
-        let tags =
-            runs.flat_map(|(run, tags)| tags.iter().enumerate().map(move |(index, tag)| (run * RUN + index, tag)));
-        tags.filter(|(_, tag)| **tag != EMPTY).map(|(index, tag)| (Slot(index as u32), *tag))
+        let indexes = self.marked_runs().flat_map(|run| run * RUN..(run * RUN + RUN).min(self.slots()));
+        indexes.map(|index| (Slot(index as u32), self.tags[index])).filter(|(_, tag)| *tag != EMPTY)
+    }
+
+    fn marked_runs(&self) -> impl Iterator<Item = usize> + '_ {
+        let without_lowest = |marks: &u64| Some(marks & (marks - 1)).filter(|rest| *rest != 0);
+        let words = self.marks.iter().enumerate().filter(|(_, marks)| **marks != 0);
+        words.flat_map(move |(word, marks)| {
+            let marks = std::iter::successors(Some(*marks), without_lowest);
+            marks.map(move |marks| word * u64::BITS as usize + marks.trailing_zeros() as usize)
+        })
     }
 
     /// Drops every entry that is not dirty.
     pub fn drop_clean(&mut self) {
-        let clean = self.entries().map(|(slot, _)| slot.index()).filter(|at| self.states[*at] != State::Modified);
-        for index in clean.collect::<Vec<usize>>() {
+        let (dirty, clean): (Vec<Slot>, Vec<Slot>) =
+            self.entries().map(|(slot, _)| slot).partition(|slot| self.state(*slot) == State::Modified);
+        for index in clean.into_iter().map(Slot::index) {
             (self.tags[index], self.stamps[index], self.states[index]) = (EMPTY, 0, State::Exclusive);
         }
+        self.marks.fill(0);
+        dirty.into_iter().for_each(|slot| self.mark(slot.index()));
     }
 
     #[inline]
     fn set(&self, key: u64) -> usize {
         (key & self.set_mask) as usize
+    }
+
+    fn mark(&mut self, index: usize) {
+        let run = index / RUN;
+        self.marks[run / u64::BITS as usize] |= 1 << (run % u64::BITS as usize);
     }
 
     /// The way of a set that has to leave: the first with the lowest stamp. Under SRRIP, if none is expected in the
@@ -257,140 +267,4 @@ impl TagArray {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// The obvious thing: each set a list, most recent first.
-    struct Naive {
-        ways: usize,
-        sets: Vec<Vec<(u64, bool)>>,
-    }
-
-    impl Naive {
-        fn set(&mut self, key: u64) -> &mut Vec<(u64, bool)> {
-            let sets = self.sets.len() as u64;
-            &mut self.sets[(key % sets) as usize]
-        }
-
-        fn access(&mut self, key: u64, write: bool) -> (bool, Option<Evicted>) {
-            let ways = self.ways;
-            let set = self.set(key);
-            if let Some(at) = set.iter().position(|entry| entry.0 == key) {
-                let (key, dirty) = set.remove(at);
-                set.insert(0, (key, dirty || write));
-                return (true, None);
-            }
-            set.insert(0, (key, write));
-            let victim = (set.len() > ways).then(|| set.pop().unwrap());
-            (false, victim.map(|(key, dirty)| Evicted { key, dirty }))
-        }
-
-        fn invalidate(&mut self, key: u64) -> Option<bool> {
-            let set = self.set(key);
-            let at = set.iter().position(|entry| entry.0 == key)?;
-            Some(set.remove(at).1)
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn replacement_is_least_recently_used(
-            sets in 0..3u32, ways in 1..5usize,
-            script in proptest::collection::vec((0..40u64, 0..8u8), 1..400),
-        ) {
-            let sets = 1usize << sets;
-            let mut array = TagArray::new(sets, ways);
-            let mut naive = Naive { ways, sets: vec![Vec::new(); sets] };
-            for (key, action) in script {
-                if action == 0 {
-                    prop_assert_eq!(array.invalidate(key), naive.invalidate(key));
-                    continue;
-                }
-                if action == 2 && key == 0 {
-                    array.drop_clean();
-                    naive.sets.iter_mut().for_each(|set| set.retain(|(_, dirty)| *dirty));
-                    continue;
-                }
-                let write = action == 1;
-                let found = array.lookup(key);
-                let evicted = match found {
-                    Some(slot) => {
-                        if write {
-                            array.mark_dirty(slot);
-                        }
-                        None
-                    }
-                    None => array.insert(key, write).1,
-                };
-                prop_assert_eq!((found.is_some(), evicted), naive.access(key, write));
-            }
-            let mut dirty: Vec<u64> = array.dirty_keys().collect();
-            let mut expected: Vec<u64> = naive.sets.iter().flatten().filter(|e| e.1).map(|e| e.0).collect();
-            dirty.sort_unstable();
-            expected.sort_unstable();
-            prop_assert_eq!(dirty, expected);
-        }
-    }
-
-    #[test]
-    fn a_probe_does_not_count_as_a_use() {
-        let mut array = TagArray::new(1, 2);
-        array.insert(1, false);
-        array.insert(2, false);
-        assert!(array.probe(1).is_some());
-        assert_eq!(array.insert(3, false).1, Some(Evicted { key: 1, dirty: false }));
-    }
-
-    /// SRRIP as its paper tells it: a list of ways with predictions from 0 (at once) to 3 (in the distant future).
-    fn naive_srrip(ways: usize, keys: &[u64]) -> Vec<bool> {
-        let mut set: Vec<Option<(u64, u8)>> = vec![None; ways];
-        let mut access = |key: u64| {
-            if let Some(entry) = set.iter_mut().flatten().find(|entry| entry.0 == key) {
-                entry.1 = 0;
-                return true;
-            }
-            let way = loop {
-                if let Some(way) = set.iter().position(|entry| entry.is_none_or(|entry| entry.1 == 3)) {
-                    break way;
-                }
-                set.iter_mut().flatten().for_each(|entry| entry.1 += 1);
-            };
-            set[way] = Some((key, 2));
-            false
-        };
-        keys.iter().map(|key| access(*key)).collect()
-    }
-
-    fn hits(array: &mut TagArray, keys: &[u64]) -> Vec<bool> {
-        let mut access = |key: u64| {
-            let hit = array.lookup(key).is_some();
-            if !hit {
-                array.insert(key, false);
-            }
-            hit
-        };
-        keys.iter().map(|key| access(*key)).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn srrip_is_what_its_paper_says(ways in 1..6usize, keys in proptest::collection::vec(0..12u64, 1..300)) {
-            let mut array = TagArray::with_replacement(1, ways, Replacement::Srrip);
-            prop_assert_eq!(hits(&mut array, &keys), naive_srrip(ways, &keys));
-        }
-    }
-
-    #[test]
-    fn a_short_scan_flushes_lru_and_not_srrip() {
-        let working_set: Vec<u64> = (0..4).chain(0..4).collect();
-        let scan: Vec<u64> = (100..110).collect();
-        let survivors = |replacement| {
-            let mut array = TagArray::with_replacement(1, 8, replacement);
-            hits(&mut array, &working_set);
-            hits(&mut array, &scan);
-            hits(&mut array, &[0, 1, 2, 3]).into_iter().filter(|hit| *hit).count()
-        };
-        assert_eq!((survivors(Replacement::Lru), survivors(Replacement::Srrip)), (0, 4));
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! One cache of metadata with its content: what it is asked, and who has to leave it.
 
 use crate::verbs::{Role, Slot};
-use machine::cache::TagArray;
+use machine::cache::{Slot as Place, TagArray};
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// The size of one metadata cache.
@@ -44,46 +44,53 @@ pub struct Evicted {
 /// One cache of metadata lines, with their content.
 pub struct MetadataCache {
     tags: TagArray,
-    roles: Box<[Role]>,
-    unused: Box<[u64]>,
-    contents: Box<[Line]>,
+    blocks: Box<[Option<Box<Block>>]>,
 }
+
+/// What neighbouring places hold. There from when something first enters one of them, so that a large cache costs nothing
+/// until it is used.
+type Block = [Held; BLOCK_LINES];
+const BLOCK_LINES: usize = 8;
+/// What is left at a place that nothing has entered; never looked at.
+const NOTHING: Held = Held { role: Role::Data, content: ZERO_LINE, unused: 0 };
 
 impl MetadataCache {
     /// An empty one.
     pub fn new(geometry: Geometry) -> MetadataCache {
         let tags = TagArray::new(geometry.sets, geometry.ways);
-        let slots = tags.slots();
-        let (roles, unused) = (vec![Role::Data; slots].into(), vec![0; slots].into());
-        MetadataCache { tags, roles, unused, contents: blank(slots) }
+        let blocks = vec![None; tags.slots().div_ceil(BLOCK_LINES)].into();
+        MetadataCache { tags, blocks }
+    }
+
+    /// What a place holds, for changing.
+    fn held(&mut self, place: Place) -> &mut Held {
+        let block = self.blocks[place.index() / BLOCK_LINES].get_or_insert_with(|| Box::new([NOTHING; BLOCK_LINES]));
+        &mut block[place.index() % BLOCK_LINES]
     }
 
     /// The content of a line.
     pub fn get(&mut self, slot: Slot) -> Option<&Line> {
-        self.tags.lookup(slot.0).map(|place| &self.contents[place.index()])
+        let place = self.tags.lookup(slot.0)?;
+        Some(&self.held(place).content)
     }
 
     /// The content of a line for changing; it is dirty from now on.
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.lookup(slot.0)?;
         self.tags.mark_dirty(place);
-        Some(&mut self.contents[place.index()])
+        Some(&mut self.held(place).content)
     }
 
     /// Requests for a line that have served nobody yet, if it is there; looking is no use of it.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
         let place = self.tags.probe(slot.0)?;
-        Some(&mut self.unused[place.index()])
+        Some(&mut self.held(place).unused)
     }
 
     /// Enters a line; returns the one that had to leave for it.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
         let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let held = Held {
-            role: std::mem::replace(&mut self.roles[place.index()], role),
-            content: std::mem::replace(&mut self.contents[place.index()], *content),
-            unused: std::mem::replace(&mut self.unused[place.index()], 0),
-        };
+        let held = std::mem::replace(self.held(place), Held { role, content: *content, unused: 0 });
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 
@@ -91,13 +98,13 @@ impl MetadataCache {
     pub fn take(&mut self, slot: Slot) -> Option<Line> {
         let place = self.tags.probe(slot.0)?;
         self.tags.invalidate(slot.0);
-        Some(self.contents[place.index()])
+        Some(self.held(place).content)
     }
 
     /// Memory has this content: a line that holds it needs not be written back.
     pub fn written_through(&mut self, slot: Slot, content: &Line) {
         if let Some(place) = self.tags.probe(slot.0)
-            && self.contents[place.index()] == *content
+            && self.held(place).content == *content
         {
             self.tags.share(place);
         }
@@ -122,15 +129,12 @@ impl MetadataCache {
 impl Clone for MetadataCache {
     /// What was held at places that are empty is never looked at, so it is left out.
     fn clone(&self) -> MetadataCache {
-        let mut contents = blank(self.contents.len());
-        self.tags.entries().for_each(|(place, _)| contents[place.index()] = self.contents[place.index()]);
-        MetadataCache { tags: self.tags.clone(), roles: self.roles.clone(), unused: self.unused.clone(), contents }
+        let mut blocks: Box<[Option<Box<Block>>]> = vec![None; self.blocks.len()].into();
+        for block in self.tags.entries().map(|(place, _)| place.index() / BLOCK_LINES) {
+            blocks[block].clone_from(&self.blocks[block]);
+        }
+        MetadataCache { tags: self.tags.clone(), blocks }
     }
-}
-
-/// So many lines of zeros, which cost next to nothing until they are used.
-fn blank(lines: usize) -> Box<[Line]> {
-    vec![ZERO_LINE; lines].into()
 }
 
 #[cfg(test)]
