@@ -6,7 +6,7 @@
 use protection::layout::{Layout, Region};
 use protection::media::Media;
 use protection::verbs::{Slot, Untrusted};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
@@ -14,9 +14,9 @@ use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
 /// A line and what lies beside it, as bytes.
 pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u64>();
 
-/// Everything that was in memory at one moment.
+/// Everything that was in memory at one moment, in the order of slots.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Recording(BTreeMap<Slot, Untrusted>);
+pub struct Recording(Vec<(Slot, Untrusted)>);
 
 impl Recording {
     /// Records all slots that were ever written to.
@@ -33,12 +33,13 @@ impl Recording {
 
     /// What a slot held, if anything had been written to it.
     pub fn get(&self, slot: Slot) -> Option<Untrusted> {
-        self.0.get(&slot).copied()
+        let index = self.0.binary_search_by_key(&slot, |(recorded, _)| *recorded).ok()?;
+        Some(self.0[index].1)
     }
 
     /// All slots and what they held, in order.
     pub fn slots(&self) -> impl Iterator<Item = (Slot, Untrusted)> {
-        self.0.iter().map(|(slot, content)| (*slot, *content))
+        self.0.iter().copied()
     }
 }
 

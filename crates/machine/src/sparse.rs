@@ -1,11 +1,12 @@
 //! Something for every line of a memory, kept only where there is something.
 //!
 //! Two levels of directories over pages of 64 lines, so that a look-up is two indexings, a page costs its content and
-//! little more, and a memory of many gigabytes costs nothing until it is used.
+//! little more, and a memory of many gigabytes costs nothing until it is used. Copies share what neither has changed since.
 
+use std::rc::Rc;
 use units::{LINES_PER_PAGE, Line, ZERO_LINE};
 
-const PAGES_PER_DIRECTORY: usize = 1024;
+const PAGES_PER_DIRECTORY: usize = 128;
 
 type Page<T> = [T; LINES_PER_PAGE];
 
@@ -14,7 +15,7 @@ struct Directory<T> {
     /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
     /// holds anything does not touch its page.
     held: [u64; PAGES_PER_DIRECTORY],
-    pages: [Option<Box<Page<T>>>; PAGES_PER_DIRECTORY],
+    pages: [Option<Rc<Page<T>>>; PAGES_PER_DIRECTORY],
 }
 
 /// The bytes of one line; zeros to begin with.
@@ -30,7 +31,7 @@ impl Default for Cells {
 /// A sparse array indexed by line.
 #[derive(Clone)]
 pub struct Sparse<T> {
-    directories: Vec<Option<Box<Directory<T>>>>,
+    directories: Vec<Option<Rc<Directory<T>>>>,
     pages: u64,
 }
 
@@ -59,14 +60,15 @@ impl<T: Copy + Default> Sparse<T> {
     pub fn entry(&mut self, line: u64) -> &mut T {
         let (directory, page, index) = split(line);
         let directory = self.directories[directory].get_or_insert_with(|| {
-            Box::new(Directory { held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] })
+            Rc::new(Directory { held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] })
         });
+        let directory = Rc::make_mut(directory);
         directory.held[page] |= 1 << index;
         let page = directory.pages[page].get_or_insert_with(|| {
             self.pages += 1;
-            Box::new([T::default(); LINES_PER_PAGE])
+            Rc::new([T::default(); LINES_PER_PAGE])
         });
-        &mut page[index]
+        &mut Rc::make_mut(page)[index]
     }
 
     /// Every line that holds something, in order, with what it holds.

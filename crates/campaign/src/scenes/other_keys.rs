@@ -40,8 +40,10 @@ fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) 
 /// on takes a blank tree for a new one.
 pub fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
-    let images: Vec<_> = stage.victim.attacked(|bus| bus.recordings().to_vec());
-    let image = images.get(stage.random.below(images.len() as u64) as usize)?;
+    let image = stage.victim.attacked(|bus| {
+        let recordings = bus.recordings();
+        recordings.get(stage.random.below(recordings.len() as u64) as usize).cloned()
+    })?;
     let blanked = stage.random.below(2) == 1;
     let map = stage.victim.map();
     let is_kept = |slot| !blanked || matches!(map.structure(slot), Structure::Data | Structure::Tag);
