@@ -80,28 +80,26 @@ impl Tap {
         }
     }
 
-    /// What arrives at the cells, in order, when this write is sent: up to two writes.
-    fn arriving(&self, slot: Slot, content: Untrusted) -> [Option<(Slot, Untrusted)>; 2] {
+    /// Hands on what arrives at the cells, in order, when this write is sent.
+    fn hand_on(&self, slot: Slot, content: Untrusted, arrive: impl Fn(Slot, Untrusted)) {
         let concerned = self.only.get().is_none_or(|only| only == slot);
         let mut held = self.held.borrow_mut();
         match self.meddling.get() {
-            Meddling::Drop if concerned => [None; 2],
-            Meddling::Delay if concerned => {
-                held.push((slot, content));
-                [None; 2]
-            }
+            Meddling::Drop if concerned => {}
+            Meddling::Delay if concerned => held.push((slot, content)),
             Meddling::Duplicate if concerned => {
                 held.push((slot, content));
-                [Some((slot, content)), None]
+                arrive(slot, content);
             }
             Meddling::Reorder if concerned => match held.iter().position(|(waiting, _)| *waiting == slot) {
-                Some(index) => [Some((slot, content)), Some(held.swap_remove(index))],
-                None => {
-                    held.push((slot, content));
-                    [None; 2]
+                Some(index) => {
+                    arrive(slot, content);
+                    let (_, earlier) = held.swap_remove(index);
+                    arrive(slot, earlier);
                 }
+                None => held.push((slot, content)),
             },
-            _ => [Some((slot, content)), None],
+            _ => arrive(slot, content),
         }
     }
 }
@@ -163,9 +161,7 @@ impl Verbs for Tapped {
     }
 
     fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
-        for (slot, content) in self.tap.arriving(slot, content).into_iter().flatten() {
-            self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
-        }
+        self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));
         ready(())
     }
 

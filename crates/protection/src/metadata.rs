@@ -41,7 +41,7 @@ pub struct CacheCounters {
 }
 
 /// One departure of a line: the same line may be called back and leave again with the same content.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Departure {
     /// What goes to memory.
     pub content: Line,
@@ -290,6 +290,11 @@ impl OnChip {
         let leaving = self.leaving.iter_mut().find(|leaving| !leaving.claimed)?;
         leaving.claimed = true;
         Some(leaving.slot)
+    }
+
+    /// Whether a line is still leaving by this departure.
+    pub fn is_leaving_by(&self, departure: &Departure) -> bool {
+        self.leaving.iter().any(|leaving| leaving.departure.number == departure.number)
     }
 
     /// The departure of a line, if it is leaving.

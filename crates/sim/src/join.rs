@@ -63,23 +63,26 @@ pub async fn join_all<F: Future>(parts: impl IntoIterator<Item = F>) -> Vec<F::O
     going.all().await
 }
 
+/// What goes on, and what has come of it.
+type Part<F> = (Pin<Box<F>>, Option<<F as Future>::Output>);
+
 /// A list that grows while what is on it already goes on.
 pub struct Going<F: Future> {
-    parts: Vec<Pin<Box<F>>>,
-    outputs: Vec<Option<F::Output>>,
+    parts: Vec<Part<F>>,
+    /// So many of the first parts are done.
+    done: usize,
 }
 
 impl<F: Future> Default for Going<F> {
     fn default() -> Going<F> {
-        Going { parts: Vec::new(), outputs: Vec::new() }
+        Going { parts: Vec::new(), done: 0 }
     }
 }
 
 impl<F: Future> Going<F> {
     /// Puts a part on the list. It begins when something is next awaited here.
     pub fn begin(&mut self, part: F) {
-        self.parts.push(Box::pin(part));
-        self.outputs.push(None);
+        self.parts.push((Box::pin(part), None));
     }
 
     /// Waits for something else, while the parts go on.
@@ -95,13 +98,17 @@ impl<F: Future> Going<F> {
     /// Waits for all parts; the outputs keep the order in which they began.
     pub async fn all(mut self) -> Vec<F::Output> {
         poll_fn(|context| if self.advance(context) { Poll::Ready(()) } else { Poll::Pending }).await;
-        self.outputs.iter_mut().filter_map(Option::take).collect()
+        self.parts.into_iter().filter_map(|(_, output)| output).collect()
     }
 
     /// Polls what is not yet done; says whether all is.
     fn advance(&mut self, context: &mut Context<'_>) -> bool {
-        let parts = self.parts.iter_mut().zip(&mut self.outputs);
-        parts.fold(true, |all, (part, output)| advance(part.as_mut(), output, context) && all)
+        let mut all = true;
+        for (part, output) in &mut self.parts[self.done..] {
+            all &= advance(part.as_mut(), output, context);
+            self.done += usize::from(all);
+        }
+        all
     }
 }
 

@@ -59,15 +59,15 @@ impl Scheme {
         loop {
             let Some(departure) = self.settled(verbs, slot).await else { return Ok(()) };
             let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-            if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
+            if !self.on_chip(|chip| chip.is_leaving_by(&departure)) {
                 continue;
             }
             if self.planted.has(Bug::EvictionForgetsDirty) {
                 self.on_chip(|chip| chip.left(slot));
                 return Ok(());
             }
-            match self.tell_parent(verbs, slot, departure).await? {
-                Told::Vouches(voucher) => self.store_metadata(verbs, (slot, role), departure, voucher).await,
+            match self.tell_parent(verbs, slot, &departure).await? {
+                Told::Vouches(voucher) => self.store_metadata(verbs, (slot, role), &departure, voucher).await,
                 Told::Nothing => {}
                 Told::Exhausted => return Err(Fault::Exhausted(LineAddr(slot.0))),
                 Told::Overflow(parent, positions) => {
@@ -84,14 +84,14 @@ impl Scheme {
         &self,
         verbs: &V,
         (slot, role): (Slot, Role),
-        departure: Departure,
+        departure: &Departure,
         voucher: Voucher,
     ) {
         let sealed = |tree: &Tree| tree.seal_under(slot, role, &departure.content, voucher);
         let sealed = self.tree.as_ref().map_or(departure.content, sealed);
         if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_telling()) && self.parent(slot).is_some() {
             verbs.hash().await;
-            if self.on_chip(|chip| chip.leaving(slot) != Some(departure)) {
+            if !self.on_chip(|chip| chip.is_leaving_by(departure)) {
                 return;
             }
         }
@@ -107,11 +107,10 @@ impl Scheme {
     }
 
     /// Tells the parent of a leaving line what goes to memory.
-    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, departure: Departure) -> Result<Told, Fault> {
-        let unchanged = |chip: &OnChip| chip.leaving(slot) == Some(departure);
+    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, departure: &Departure) -> Result<Told, Fault> {
         let (Some(tree), Some(parent)) = (&self.tree, self.parent(slot)) else {
             let nothing = Told::Vouches(Voucher::Nothing);
-            return Ok(if self.on_chip(|chip| unchanged(chip)) { nothing } else { Told::Nothing });
+            return Ok(if self.on_chip(|chip| chip.is_leaving_by(departure)) { nothing } else { Told::Nothing });
         };
         if tree.hashes_before_telling() {
             verbs.hash().await;
@@ -119,7 +118,7 @@ impl Scheme {
         loop {
             self.bring_parent(verbs, parent).await?;
             let told = self.on_chip(|chip| {
-                if !unchanged(chip) {
+                if !chip.is_leaving_by(departure) {
                     return Some(Told::Nothing);
                 }
                 self.told(chip, parent, slot, &departure.content)

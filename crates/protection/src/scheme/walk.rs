@@ -136,10 +136,11 @@ impl Scheme {
         }
         let fetched = fetches.all().await;
         let mut expected = anchor;
-        for (step, content) in path.iter().zip(&fetched).rev() {
+        for (index, (step, content)) in path.iter().zip(&fetched).enumerate().rev() {
             self.compare(step, content, expected)?;
             self.on_chip(|chip| chip.admit(step.role, step.slot, content, false));
-            expected = self.voucher_below(&path, step.slot, content);
+            let below = index.checked_sub(1).and_then(|below| path[below].parent);
+            expected = self.voucher_in(below, content);
         }
         Ok(())
     }
@@ -201,12 +202,7 @@ impl Scheme {
         }
     }
 
-    /// What a node just verified holds about the line below it on the path.
-    fn voucher_below<G>(&self, path: &[Missing<G>], node: Slot, content: &Line) -> Voucher {
-        let is_above = |parent: &Parent| parent.node == Node::Stored(node);
-        self.voucher_in(path.iter().filter_map(|step| step.parent).find(is_above), content)
-    }
-
+    /// What a node holds about the line below it, which has it for a parent.
     fn voucher_in(&self, parent: Option<Parent>, content: &Line) -> Voucher {
         match (parent, &self.tree) {
             (Some(parent), Some(tree)) => tree.voucher(parent, content),
