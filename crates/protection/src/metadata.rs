@@ -142,22 +142,23 @@ impl OnChip {
         &mut self.caches[kind.min(last)]
     }
 
-    /// Whether a line is in its cache; if it was leaving, it stays after all. Counts a hit or a miss.
-    pub fn present(&mut self, role: Role, slot: Slot) -> bool {
+    /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit or a miss.
+    pub fn look_up(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.call_back_leaving(role, slot);
-        let found = self.keeps(role, slot) || self.cache(role).get(slot).is_some();
+        let kept = self.keeps(role, slot);
+        let found = if kept { self.forest.node(slot) } else { self.cache(role).get(slot) }.copied();
         let seen = &mut self.seen[kind(role)];
-        seen.hits += u64::from(found);
-        seen.misses += u64::from(!found);
+        seen.hits += u64::from(found.is_some());
+        seen.misses += u64::from(found.is_none());
         found
     }
 
     /// Moves a line of counters from the last-level cache back to its own, if it is there. Counts a hit or a miss.
-    pub fn recall(&mut self, slot: Slot) -> bool {
+    pub fn recall(&mut self, slot: Slot) -> Option<Line> {
         let found = self.call_back_shared(slot);
         if let Some(shared) = &mut self.shared {
-            shared.seen.hits += u64::from(found);
-            shared.seen.misses += u64::from(!found);
+            shared.seen.hits += u64::from(found.is_some());
+            shared.seen.misses += u64::from(found.is_none());
         }
         found
     }
@@ -271,12 +272,10 @@ impl OnChip {
         }
     }
 
-    fn call_back_shared(&mut self, slot: Slot) -> bool {
-        let taken = self.shared.as_mut().and_then(|shared| shared.take(slot));
-        if let Some((content, dirty)) = taken {
-            self.admit(Role::Counter, slot, &content, dirty);
-        }
-        taken.is_some()
+    fn call_back_shared(&mut self, slot: Slot) -> Option<Line> {
+        let (content, dirty) = self.shared.as_mut()?.take(slot)?;
+        self.admit(Role::Counter, slot, &content, dirty);
+        Some(content)
     }
 
     fn depart(&mut self, slot: Slot, content: Line) {
@@ -367,7 +366,8 @@ mod tests {
     #[test]
     fn a_look_up_counts_for_its_kind_as_a_hit_or_as_a_miss() {
         let mut chip = crowded();
-        assert_eq!([3, 1, 2, 9].map(|slot| chip.present(Role::Counter, Slot(slot))), [true, true, true, false]);
+        let found = [3, 1, 2, 9].map(|slot| chip.look_up(Role::Counter, Slot(slot)));
+        assert_eq!(found, [Some([3; 64]), Some([1; 64]), Some([2; 64]), None]);
         let [counters, tags, nodes] = chip.counters();
         assert_eq!(
             (counters.hits, counters.misses, tags, nodes),

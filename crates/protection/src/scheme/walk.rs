@@ -97,23 +97,17 @@ impl Scheme {
         if sought == Sought::Nowhere {
             verbs.look_up(role).await;
         }
-        let mut found = self.on_chip(|chip| chip.present(role, slot)).then_some(Place::Controller);
+        let mut found = self.on_chip(|chip| chip.look_up(role, slot)).map(|content| (content, Place::Controller));
         if found.is_none() && role == Role::Counter && self.counters_in_llc && sought != Sought::Everywhere {
             verbs.look_up_last_level(slot).await;
-            found = self.on_chip(|chip| chip.recall(slot)).then_some(Place::LastLevel);
+            found = self.on_chip(|chip| chip.recall(slot)).map(|content| (content, Place::LastLevel));
         }
-        if let Some(place) = found {
-            self.start_on_chip(slot, role, start);
+        if let Some((content, place)) = found {
+            start(&content);
             return Ok(place);
         }
         // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
         Box::pin(self.walk(verbs, (slot, role), start)).await.map(|()| Place::Memory)
-    }
-
-    /// Calls `start` if a line is on the chip.
-    fn start_on_chip(&self, slot: Slot, role: Role, start: impl Fn(&Line)) {
-        let content = self.on_chip(|chip| chip.get(role, slot).copied());
-        content.iter().for_each(start);
     }
 
     /// Brings a line of metadata that is not on the chip, and what is missing above it.
@@ -132,7 +126,8 @@ impl Scheme {
         let (path, anchor) = self.walk_up(verbs, leaf, &mut fetches, fetch).await;
         if path.is_empty() {
             // Somebody else has brought it meanwhile.
-            self.start_on_chip(leaf.0, leaf.1, &start);
+            let content = self.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
+            content.iter().for_each(&start);
         }
         let fetched = fetches.all().await;
         let mut expected = anchor;
@@ -164,8 +159,8 @@ impl Scheme {
             let guard = fetches.meanwhile(verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
             let looked_up_above = !path.is_empty();
             let found = self.on_chip(|chip| match looked_up_above {
-                true if !chip.present(role, slot) => None,
-                _ => chip.get(role, slot).copied(),
+                true => chip.look_up(role, slot),
+                false => chip.get(role, slot).copied(),
             });
             if let Some(content) = found {
                 let below = path.last().and_then(|step| step.parent);
