@@ -160,7 +160,7 @@ impl TreeDesign {
             TreeKind::Merkle => (hashes(), Role::Tag),
             TreeKind::Counters => {
                 let levels = self.levels.iter().map(|choice| Counters::new(choice.organisation(), planted)).collect();
-                (Nodes::Versions(Versions::new(key, leaves, levels, planted)), Role::Counter)
+                (Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted))), Role::Counter)
             }
         };
         Some(Tree { nodes: nodes.into(), leaves, update: self.update, planted })

@@ -70,7 +70,7 @@ pub enum Voucher {
 
 enum Nodes {
     Hashes(Hashes, Lately<Tag>),
-    Versions(Versions),
+    Versions(Box<Versions>),
 }
 
 /// The integrity tree of a scheme. Copies share the code with its expanded keys, and what it gave last.
