@@ -257,6 +257,7 @@ proptest! {
             let mut parts = systems::design(design).unwrap().parts;
             parts.caches.unified = Some(Bytes(64 << 10));
             parts.caches.counters_in_llc = parts.counters != CounterChoice::None && seed % 2 == 0;
+            parts.caches.nodes_in_llc = parts.caches.counters_in_llc && seed % 4 == 0;
             crowd(&with_caches(&parts, seed), seed, None)?;
         }
     }

@@ -29,7 +29,9 @@ pub struct Counts {
     /// The cache of tree nodes.
     pub node_cache: CacheCounters,
     /// Counters in the last-level cache.
-    pub last_level: CacheCounters,
+    pub last_level_counters: CacheCounters,
+    /// Nodes of the tree there.
+    pub last_level_nodes: CacheCounters,
     /// Copies of counters in L2s.
     pub copies: CopyCounters,
     /// All memory channels together.
@@ -70,6 +72,7 @@ impl Meters {
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
         let [counter_cache, tag_cache, node_cache] = self.scheme.cache_counters();
+        let [last_level_counters, _, last_level_nodes] = self.scheme.last_level_counters().unwrap_or_default();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
@@ -78,7 +81,8 @@ impl Meters {
             counter_cache,
             tag_cache,
             node_cache,
-            last_level: self.scheme.last_level_counters().unwrap_or_default(),
+            last_level_counters,
+            last_level_nodes,
             copies: self.scheme.copy_counters().unwrap_or_default(),
             dram: self.channels.counters(),
         }

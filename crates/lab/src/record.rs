@@ -7,7 +7,7 @@ use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::metadata::{CacheCounters, CopyCounters};
-use protection::scheme::{CountersFound, Renewals};
+use protection::scheme::{CountersFound, Release, Renewals};
 use protection::verbs::Fault;
 use protection::ways::{TimedCounters, WindowCounters};
 use serde::Serialize;
@@ -82,16 +82,16 @@ pub struct UnverifiedWindow {
 }
 
 impl UnverifiedWindow {
-    /// From what was counted.
-    pub fn of(counted: &WindowCounters, longest: Duration) -> UnverifiedWindow {
+    /// From what was counted; nothing if lines are released when they are verified.
+    pub fn of(release: Release, counted: &WindowCounters, longest: Duration) -> Option<UnverifiedWindow> {
         let mean_ns = |sum_fs: u64, number: u64| sum_fs as f64 / 1e6 / number.max(1) as f64;
-        UnverifiedWindow {
+        (release == Release::Speculative).then(|| UnverifiedWindow {
             lines: counted.windows,
             mean_ns: mean_ns(counted.open_fs, counted.windows),
             longest_ns: longest.as_fs() as f64 / 1e6,
             writes_held: counted.writes_held,
             mean_hold_ns: mean_ns(counted.held_fs, counted.writes_held),
-        }
+        })
     }
 }
 
@@ -165,6 +165,8 @@ pub struct Record {
     pub renewals: Renewals,
     /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
     pub counters_in_llc: Option<CacheCounters>,
+    /// Nodes of the tree looked for there, where they go on as well.
+    pub nodes_in_llc: Option<CacheCounters>,
     /// Copies of counters in L2s, where those begin reads.
     pub counters_in_l2: Option<CopyCounters>,
     /// How long lines were used before their verdicts, where the design lets them be.

@@ -19,7 +19,6 @@ use crate::uncore::Uncore;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::paging::PageTable;
-use protection::scheme::Release;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -246,6 +245,7 @@ impl<S: Source + 'static> Bench<S> {
             beside,
         };
         let seconds = started.elapsed().as_secs_f64();
+        let parts = &options.design.parts;
         Ok(Record {
             schema: SCHEMA,
             configuration_hash: configuration.hash(),
@@ -262,10 +262,10 @@ impl<S: Source + 'static> Bench<S> {
             protection: counts.protection,
             counters_found: scheme.has_counters().then_some(counts.scheme.counters_found),
             renewals: counts.scheme.renewals,
-            counters_in_llc: options.design.parts.caches.counters_in_llc.then_some(counts.last_level),
-            unverified_window: (options.design.parts.release == Release::Speculative)
-                .then(|| UnverifiedWindow::of(&counts.protection.ahead, memory.longest_window())),
-            counters_in_l2: options.design.parts.caches.counters_in_l2.map(|_| counts.copies),
+            counters_in_llc: parts.caches.counters_in_llc.then_some(counts.last_level_counters),
+            nodes_in_llc: parts.caches.nodes_in_llc.then_some(counts.last_level_nodes),
+            unverified_window: UnverifiedWindow::of(parts.release, &counts.protection.ahead, memory.longest_window()),
+            counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
@@ -273,7 +273,7 @@ impl<S: Source + 'static> Bench<S> {
             sampling,
             events: self.executor.clock().event_count(),
             event_hash: format!("{:016x}", self.executor.clock().event_hash()),
-            weaknesses: options.design.parts.weaknesses(),
+            weaknesses: parts.weaknesses(),
             host: Host {
                 seconds,
                 instructions_per_second: feed.instructions as f64 / seconds,

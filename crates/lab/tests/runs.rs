@@ -140,3 +140,19 @@ fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes()
     let [counters, ..] = llc.metadata_caches;
     assert_eq!(found.hits + found.misses, counters.misses, "what one cache does not have, the other is asked for");
 }
+
+#[test]
+fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_so() {
+    let with = |nodes_in_llc| {
+        let mut options = options("sc64-bmt-llc", 150_000);
+        let caches = &mut options.design.parts.caches;
+        (caches.nodes, caches.nodes_in_llc) = (Some(units::Bytes(1 << 10)), nodes_in_llc);
+        run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap()
+    };
+    let (without, with) = (with(false), with(true));
+    assert!(without.nodes_in_llc.is_none() && without.checks.passed && with.checks.passed);
+    // The lowest level has 1024 nodes, of which the controller keeps 16.
+    let (found, [_, _, nodes]) = (with.nodes_in_llc.unwrap(), with.metadata_caches);
+    assert!(found.hits > 0 && with.protection.fetched.nodes < without.protection.fetched.nodes / 2, "{found:?}");
+    assert_eq!(found.hits + found.misses, nodes.misses, "what one cache does not have, the other is asked for");
+}

@@ -156,6 +156,11 @@ impl Parts {
                 .to_owned(),
             );
         }
+        if self.caches.nodes_in_llc && !(self.caches.counters_in_llc && self.tree.kind != TreeKind::None) {
+            return Err("caches.nodes_in_llc lets the tree above counters follow them to the last-level cache: set \
+                        caches.counters_in_llc = true and tree = \"bonsai\", or leave it out"
+                .to_owned());
+        }
         self.check_eager()?;
         self.caches.copies()?;
         self.caches.geometries().map(drop)
@@ -220,7 +225,7 @@ impl Parts {
         let layout = if self.ownership == Ownership::Pages { layout.with_owners() } else { layout };
         let forest = self.tree.forest(&layout);
         let mut chip =
-            OnChip::new(caches.geometries()?, caches.counters_in_llc, self.tree.root_lines as usize, forest, planted);
+            OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
         Ok(Scheme {
             cipher: self.cipher.build(keys, planted),
@@ -230,7 +235,7 @@ impl Parts {
             layout,
             chip: RefCell::new(chip),
             counted: Cell::default(),
-            counters_in_llc: caches.counters_in_llc,
+            goes_on: caches.goes_on(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
             release: self.release,

@@ -5,8 +5,8 @@
 //! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
 //! memory has it.
 //!
-//! Counters, tags and nodes have a cache each, or one for all. Lines of counters may have a second place on the chip,
-//! the machine's last-level cache ([`last_level`]), and L2s may have copies of them ([`copies`]).
+//! Counters, tags and nodes have a cache each, or one for all. Lines of counters, and nodes, may have a second place on the
+//! chip, the machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
 
 mod cache;
 mod copies;
@@ -15,7 +15,7 @@ mod twin;
 
 pub use cache::Geometry;
 pub use copies::{Copies, CopyCounters, SecondLevel};
-pub use last_level::LastLevel;
+pub use last_level::{GoesOn, LastLevel};
 
 use crate::planted::{Bug, Planted};
 use crate::tree::{Forest, Node};
@@ -108,9 +108,15 @@ fn kind(role: Role) -> usize {
 }
 
 impl OnChip {
-    /// Empty caches of these sizes, a blank root of so many lines, and the other roots of a blank forest. With `shared`, lines
-    /// of counters go on to a last-level cache: until a machine's is named, to a plain one twice as large as the counters' own.
-    pub fn new(geometries: Geometries, shared: bool, root_lines: usize, forest: Forest, planted: Planted) -> OnChip {
+    /// Empty caches of these sizes, a blank root of so many lines, and the other roots of a blank forest. What `goes_on`
+    /// says goes on to a last-level cache: until a machine's is named, to a plain one twice as large as the counters' own.
+    pub fn new(
+        geometries: Geometries,
+        goes_on: Option<GoesOn>,
+        root_lines: usize,
+        forest: Forest,
+        planted: Planted,
+    ) -> OnChip {
         let (geometries, of_counters) = match geometries {
             Geometries::Unified(geometry) => (vec![geometry], geometry),
             Geometries::Separate(each) => (each.to_vec(), each[0]),
@@ -118,7 +124,7 @@ impl OnChip {
         OnChip {
             caches: geometries.into_iter().map(MetadataCache::new).collect(),
             seen: Default::default(),
-            shared: shared.then(|| Shared::new(plain(2 * of_counters.sets, of_counters.ways))),
+            shared: goes_on.map(|goes_on| Shared::new(plain(2 * of_counters.sets, of_counters.ways), goes_on)),
             copies: None,
             leaving: Vec::new(),
             departures: 0,
@@ -126,13 +132,6 @@ impl OnChip {
             gathering: VecDeque::new(),
             root: vec![ZERO_LINE; root_lines].into(),
             forest,
-        }
-    }
-
-    /// Lines of counters go on to this last-level cache from now on, if they go on to one at all.
-    pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
-        if let Some(shared) = &mut self.shared {
-            *shared = Shared::new(last_level);
         }
     }
 
@@ -150,16 +149,6 @@ impl OnChip {
         let seen = &mut self.seen[kind(role)];
         seen.hits += u64::from(found.is_some());
         seen.misses += u64::from(found.is_none());
-        found
-    }
-
-    /// Moves a line of counters from the last-level cache back to its own, if it is there. Counts a hit or a miss.
-    pub fn recall(&mut self, slot: Slot) -> Option<Line> {
-        let found = self.call_back_shared(slot);
-        if let Some(shared) = &mut self.shared {
-            shared.seen.hits += u64::from(found.is_some());
-            shared.seen.misses += u64::from(found.is_none());
-        }
         found
     }
 
@@ -232,26 +221,17 @@ impl OnChip {
         given_up
     }
 
-    /// Enters a verified line. A dirty line that must make room starts leaving; a line of counters may have a second place.
+    /// Enters a verified line. A dirty line that must make room starts leaving, or goes on to its second place.
     pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
         let Some(Evicted { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else { return };
         let forgetful = self.planted.has(Bug::DisplacedCountersDropped);
-        let shared = self.shared.as_mut().filter(|_| held.role == Role::Counter);
+        let shared = self.shared.as_mut().filter(|shared| shared.is_for(held.role));
         let leaving = match shared {
-            Some(shared) => shared.enter(slot, held.content, dirty).filter(|_| !forgetful),
-            None => dirty.then_some((slot, held.content)),
+            Some(shared) => shared.enter(held.role, slot, held.content, dirty).filter(|_| !forgetful),
+            None => dirty.then_some((held.role, slot, held.content)),
         };
-        if let Some((slot, content)) = leaving {
-            self.seen[kind(held.role)].writebacks += 1;
-            self.depart(slot, content);
-        }
-    }
-
-    /// The last-level cache needs a line's place for something else.
-    pub fn displaced(&mut self, slot: Slot) {
-        let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
-        if let Some((slot, content)) = displaced {
-            self.seen[kind(Role::Counter)].writebacks += 1;
+        if let Some((role, slot, content)) = leaving {
+            self.seen[kind(role)].writebacks += 1;
             self.depart(slot, content);
         }
     }
@@ -260,9 +240,7 @@ impl OnChip {
     /// not depend on what of another kind leaves at the same time.
     fn call_back(&mut self, role: Role, slot: Slot) {
         self.call_back_leaving(role, slot);
-        if role == Role::Counter {
-            self.call_back_shared(slot);
-        }
+        self.call_back_shared(role, slot);
     }
 
     fn call_back_leaving(&mut self, role: Role, slot: Slot) {
@@ -270,12 +248,6 @@ impl OnChip {
             let leaving = self.leaving.remove(index);
             self.admit(role, slot, &leaving.departure.content, true);
         }
-    }
-
-    fn call_back_shared(&mut self, slot: Slot) -> Option<Line> {
-        let (content, dirty) = self.shared.as_mut()?.take(slot)?;
-        self.admit(Role::Counter, slot, &content, dirty);
-        Some(content)
     }
 
     fn depart(&mut self, slot: Slot, content: Line) {
@@ -308,10 +280,8 @@ impl OnChip {
 
     /// Makes every dirty line for which `which` holds start leaving.
     pub fn dismiss_dirty(&mut self, role: Role, which: impl Fn(Slot) -> bool) {
-        if let Some(shared) = self.shared.as_mut().filter(|_| role == Role::Counter) {
-            for slot in shared.dirty() {
-                self.displaced(slot);
-            }
+        for slot in self.shared.as_ref().map_or(Vec::new(), |shared| shared.dirty(&which)) {
+            self.displaced(slot);
         }
         for slot in self.cache(role).dirty().into_iter().filter(|slot| which(*slot)) {
             if let Some(content) = self.cache(role).take(slot) {
@@ -342,11 +312,6 @@ impl OnChip {
     pub fn counters(&self) -> [CacheCounters; 3] {
         self.seen
     }
-
-    /// Hits and misses of counters in the last-level cache; nothing if they do not go there.
-    pub fn shared_counters(&self) -> Option<CacheCounters> {
-        self.shared.as_ref().map(|shared| shared.seen)
-    }
 }
 
 #[cfg(test)]
@@ -358,7 +323,7 @@ mod tests {
     /// Caches of one line each, into which three dirty lines of counters came: two of them are leaving.
     fn crowded() -> OnChip {
         let one = Geometry { sets: 1, ways: 1 };
-        let mut chip = OnChip::new(Geometries::Separate([one; 3]), false, 1, Forest::default(), Planted::NONE);
+        let mut chip = OnChip::new(Geometries::Separate([one; 3]), None, 1, Forest::default(), Planted::NONE);
         LINES.iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, true));
         chip
     }
@@ -379,7 +344,7 @@ mod tests {
     fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
         let one = Geometry { sets: 1, ways: 1 };
         let of_each = |geometries| {
-            let mut chip = OnChip::new(geometries, false, 1, Forest::default(), Planted::NONE);
+            let mut chip = OnChip::new(geometries, None, 1, Forest::default(), Planted::NONE);
             let lines = [(Role::Counter, Slot(1)), (Role::Tag, Slot(2)), (Role::Node(0), Slot(3))];
             lines.iter().for_each(|(role, slot)| chip.admit(*role, *slot, &[7; 64], true));
             lines.map(|(_, slot)| chip.leaving(slot).is_none())

@@ -282,7 +282,7 @@ fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
     assert_eq!(bytes, Ok(content(1)));
     let stored = |operation: &Operation| matches!(operation, Operation::Store(_, slot, _) if *slot == counters);
     assert!(operations.iter().any(stored), "{operations:?}");
-    assert_eq!(bench.scheme.last_level_counters().unwrap().writebacks, 1);
+    assert_eq!(bench.scheme.last_level_counters().unwrap()[0].writebacks, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
 }
 

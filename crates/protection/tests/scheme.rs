@@ -81,6 +81,13 @@ fn in_llc(mut parts: Parts) -> Parts {
     parts
 }
 
+/// With nodes of the tree going there as well.
+fn nodes_in_llc(parts: Parts) -> Parts {
+    let mut parts = in_llc(parts);
+    parts.caches.nodes_in_llc = true;
+    parts
+}
+
 /// A tree of counters, eager or not, below a root of some lines.
 fn counters(levels: &[CounterChoice], root_lines: u64, update: Update) -> TreeDesign {
     TreeDesign { levels: levels.to_vec(), root_lines, update, ..TreeKind::Counters.into() }
@@ -146,6 +153,9 @@ fn compositions() -> Vec<Parts> {
         in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
         in_llc(parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Eager))),
         in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
+        nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
+        nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, hashes(T::Bonsai, 2, Eager))),
+        nodes_in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
     ]
 }
 
@@ -276,6 +286,11 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     assert!(unchecked.check().unwrap_err().contains("leave release out"));
     let without = in_llc(parts(C::Aes128Xts, N::None, M::None, T::None));
     assert!(without.check().unwrap_err().contains("counters = \"sc64\""));
+    let treeless = nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::None));
+    assert!(treeless.check().unwrap_err().contains("tree = \"bonsai\""));
+    let mut alone = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
+    alone.caches.nodes_in_llc = true;
+    assert!(alone.check().unwrap_err().contains("caches.counters_in_llc = true"));
 }
 
 #[test]

@@ -85,6 +85,8 @@ class CacheDesign(Result):
     """Lines in a set, in each."""
     counters_in_llc: bool
     """Whether lines of counters that lose their place go on to the machine's last-level cache."""
+    nodes_in_llc: bool
+    """Whether nodes of the tree go on there as well."""
     counters_in_l2: str | None
     """Copies of counters that each L2 may keep, to begin reads with."""
 

@@ -126,6 +126,8 @@ class Record(Result):
     """What followed overflows of counters, of data and in the tree."""
     counters_in_llc: MetadataCache | None
     """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
+    nodes_in_llc: MetadataCache | None
+    """Nodes of the tree looked for there, where they go on as well."""
     counters_in_l2: CounterCopies | None
     """Copies of counters in L2s, where those begin reads."""
     unverified_window: UnverifiedWindow | None

@@ -104,12 +104,13 @@ fn compositions() -> Vec<Parts> {
     compositions
 }
 
-/// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, ahead of
-/// verdicts.
-const HANDLINGS: [fn(&mut Parts); 4] = [
+/// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with nodes there
+/// as well, ahead of verdicts.
+const HANDLINGS: [fn(&mut Parts); 5] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
     |parts| parts.caches.counters_in_llc = true,
+    |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| parts.release = Release::Speculative,
 ];
 

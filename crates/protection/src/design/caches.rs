@@ -4,11 +4,12 @@
 //! caches = { counters = "64 KB", tags = "64 KB", nodes = "64 KB", ways = 8 }     # as if nothing were said
 //! caches = { unified = "128 KB", ways = 8 }                                      # one cache of everything
 //! caches = { counters = "32 KB", counters_in_llc = true }                        # what it loses goes to the last level
+//! caches = { counters_in_llc = true, nodes_in_llc = true }                       # and what the tree's loses as well
 //! caches = { counters_in_llc = true, counters_in_l2 = "32 KB" }                  # and L2s have copies, to begin reads with
 //! ```
 
 use crate::layout::Layout;
-use crate::metadata::{Copies, Geometries, Geometry};
+use crate::metadata::{Copies, Geometries, Geometry, GoesOn};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -37,6 +38,9 @@ pub struct CacheDesign {
     /// Whether lines of counters that lose their place go on to the machine's last-level cache.
     #[serde(default)]
     pub counters_in_llc: bool,
+    /// Whether nodes of the tree go on there as well.
+    #[serde(default)]
+    pub nodes_in_llc: bool,
     /// Copies of counters that each L2 may keep. It then begins reads itself, as in EMCC (MICRO 2022).
     #[serde(default)]
     pub counters_in_l2: Option<Bytes>,
@@ -55,6 +59,7 @@ impl Default for CacheDesign {
             nodes: None,
             ways: eight(),
             counters_in_llc: false,
+            nodes_in_llc: false,
             counters_in_l2: None,
         }
     }
@@ -99,6 +104,12 @@ impl CacheDesign {
         }
         let [counters, tags, nodes] = separate.map(|(name, size)| self.geometry(name, size.unwrap_or(USUAL)));
         Ok(Geometries::Separate([counters?, tags?, nodes?]))
+    }
+
+    /// What goes on to the last-level cache, if anything does.
+    pub(super) fn goes_on(&self) -> Option<GoesOn> {
+        let goes_on = if self.nodes_in_llc { GoesOn::CountersAndNodes } else { GoesOn::Counters };
+        self.counters_in_llc.then_some(goes_on)
     }
 
     /// The copies in L2s, if there are any.

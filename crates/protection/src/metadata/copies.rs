@@ -246,9 +246,10 @@ impl OnChip {
     pub fn hand_on(&mut self, slot: Slot) {
         let dirty = self.cache(Role::Counter).dirty().contains(&slot);
         let content = self.cache(Role::Counter).take(slot);
-        let entered =
-            content.zip(self.shared.as_mut()).and_then(|(content, shared)| shared.enter(slot, content, dirty));
-        if let Some((slot, content)) = entered {
+        let entered = content
+            .zip(self.shared.as_mut())
+            .and_then(|(content, shared)| shared.enter(Role::Counter, slot, content, dirty));
+        if let Some((_, slot, content)) = entered {
             self.depart(slot, content);
         }
     }

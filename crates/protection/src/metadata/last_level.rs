@@ -1,9 +1,9 @@
-//! Lines of counters in the machine's last-level cache, which they share with data (as in VAULT, Morphable Counters and
-//! EMCC, MICRO 2022, whose controllers look there before they ask memory).
+//! Lines of counters, and nodes of the tree if the design says so, in the machine's last-level cache, which they share with
+//! data (as in VAULT, Morphable Counters and EMCC, MICRO 2022, whose controllers look there before they ask memory).
 //!
 //! # Inclusion and eviction
-//! * A line of counters is in the controller's cache or in the last-level cache, never in both: it goes to the last-level
-//!   cache when it loses its place in the controller's, clean or dirty, and moves back when it is found there.
+//! * Such a line is in the controller's cache or in the last-level cache, never in both: it goes to the last-level cache when
+//!   it loses its place in the controller's, clean or dirty, and moves back when it is found there.
 //! * In the last-level cache it is a line like any other and is replaced by the same rule. Data may displace it, and it data.
 //! * A displaced clean line is dropped: memory has it. A dirty one leaves for memory, which its parent is told, as if it had
 //!   come from the controller's cache. If it was data that displaced it, the next access to end takes it along; until then
@@ -12,20 +12,40 @@
 //!
 //! Who is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
 
-use super::CacheCounters;
-use crate::verbs::Slot;
+use super::{CacheCounters, OnChip, kind};
+use crate::verbs::{Role, Slot};
 use machine::cache::TagArray;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use units::Line;
 
-/// Who decides which lines of counters a last-level cache keeps.
+/// What goes on to a last-level cache when it loses its place in the controller's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GoesOn {
+    /// Lines of counters.
+    Counters,
+    /// Nodes of the tree as well.
+    CountersAndNodes,
+}
+
+impl GoesOn {
+    /// Whether lines of this kind do.
+    pub fn includes(self, role: Role) -> bool {
+        match role {
+            Role::Counter => true,
+            Role::Node(_) => self == GoesOn::CountersAndNodes,
+            Role::Data | Role::Tag | Role::Owner => false,
+        }
+    }
+}
+
+/// Who decides which lines of metadata a last-level cache keeps.
 pub trait LastLevel {
     /// Takes a line out; whether it was there.
     fn take(&self, slot: Slot) -> bool;
     /// Whether a line is there, for somebody who reads it; that is a use of it.
     fn look_up(&self, slot: Slot) -> bool;
-    /// Puts a line in; the line of counters that had to leave for it, if one had to. Where data had to leave, that is seen to.
+    /// Puts a line in; the line of metadata that had to leave for it, if one had to. Where data had to leave, that is seen to.
     fn enter(&self, slot: Slot) -> Option<Slot>;
     /// The same cache once more; nothing if it belongs to a machine, which is not copied.
     fn twin(&self) -> Option<Box<dyn LastLevel>> {
@@ -33,7 +53,7 @@ pub trait LastLevel {
     }
 }
 
-/// A plain cache of lines of counters alone.
+/// A plain cache of lines of metadata alone.
 struct Plain(RefCell<TagArray>);
 
 /// A plain last-level cache of so many sets and ways.
@@ -63,16 +83,27 @@ impl LastLevel for Plain {
     }
 }
 
-/// The lines of counters in a last-level cache: their content, and whether memory lacks it.
+/// A line in a last-level cache.
+#[derive(Clone, Copy)]
+struct Resident {
+    role: Role,
+    content: Line,
+    /// Whether memory lacks it.
+    dirty: bool,
+}
+
+/// The lines of metadata in a last-level cache.
 pub(super) struct Shared {
     cache: Box<dyn LastLevel>,
-    content: FxHashMap<Slot, (Line, bool)>,
-    pub seen: CacheCounters,
+    goes_on: GoesOn,
+    content: FxHashMap<Slot, Resident>,
+    /// Of counters, tags, nodes.
+    seen: [CacheCounters; 3],
 }
 
 impl Shared {
-    pub fn new(cache: Box<dyn LastLevel>) -> Shared {
-        Shared { cache, content: FxHashMap::default(), seen: CacheCounters::default() }
+    pub fn new(cache: Box<dyn LastLevel>, goes_on: GoesOn) -> Shared {
+        Shared { cache, goes_on, content: FxHashMap::default(), seen: Default::default() }
     }
 
     /// The same lines once more.
@@ -81,27 +112,32 @@ impl Shared {
     /// If they are in a machine's cache.
     pub fn twin(&self) -> Shared {
         let cache = self.cache.twin().unwrap_or_else(|| panic!("a machine's last-level cache is not copied"));
-        Shared { cache, content: self.content.clone(), seen: self.seen }
+        Shared { cache, goes_on: self.goes_on, content: self.content.clone(), seen: self.seen }
+    }
+
+    /// Whether lines of this kind come here.
+    pub fn is_for(&self, role: Role) -> bool {
+        self.goes_on.includes(role)
     }
 
     /// Enters a line; the dirty one that leaves for memory, if one does.
-    pub fn enter(&mut self, slot: Slot, content: Line, dirty: bool) -> Option<(Slot, Line)> {
-        self.content.insert(slot, (content, dirty));
+    pub fn enter(&mut self, role: Role, slot: Slot, content: Line, dirty: bool) -> Option<(Role, Slot, Line)> {
+        self.content.insert(slot, Resident { role, content, dirty });
         let displaced = self.cache.enter(slot)?;
         self.displaced(displaced)
     }
 
     /// A line has lost its place; if it is dirty, it leaves for memory.
-    pub fn displaced(&mut self, slot: Slot) -> Option<(Slot, Line)> {
+    fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
-        let (content, dirty) = self.content.remove(&slot)?;
-        self.seen.writebacks += u64::from(dirty);
-        dirty.then_some((slot, content))
+        let Resident { role, content, dirty } = self.content.remove(&slot)?;
+        self.seen[kind(role)].writebacks += u64::from(dirty);
+        dirty.then_some((role, slot, content))
     }
 
     /// The content of a line, which stays there.
     pub fn peek(&self, slot: Slot) -> Option<Line> {
-        self.content.get(&slot).map(|(content, _)| *content)
+        self.content.get(&slot).map(|resident| resident.content)
     }
 
     /// The content of a line for somebody who reads it, which stays there.
@@ -109,17 +145,17 @@ impl Shared {
         self.cache.look_up(slot).then(|| self.peek(slot)).flatten()
     }
 
-    /// Takes a line out, with whether it is dirty.
-    pub fn take(&mut self, slot: Slot) -> Option<(Line, bool)> {
+    /// Takes a line out.
+    fn take(&mut self, slot: Slot) -> Option<Resident> {
         let line = self.content.remove(&slot)?;
         let was_there = self.cache.take(slot);
         debug_assert!(was_there, "content and tags agree");
         Some(line)
     }
 
-    /// All dirty lines, in order.
-    pub fn dirty(&self) -> Vec<Slot> {
-        let dirty = self.content.iter().filter(|(_, (_, dirty))| *dirty);
+    /// All dirty lines for which `which` holds, in order.
+    pub fn dirty(&self, which: impl Fn(Slot) -> bool) -> Vec<Slot> {
+        let dirty = self.content.iter().filter(|(slot, resident)| resident.dirty && which(**slot));
         let mut slots: Vec<Slot> = dirty.map(|(slot, _)| *slot).collect();
         slots.sort_unstable();
         slots
@@ -128,6 +164,47 @@ impl Shared {
     /// Drops every clean line.
     pub fn forget_clean(&mut self) {
         let cache = &self.cache;
-        self.content.retain(|slot, (_, dirty)| *dirty || !cache.take(*slot));
+        self.content.retain(|slot, resident| resident.dirty || !cache.take(*slot));
+    }
+}
+
+impl OnChip {
+    /// Lines go on to this last-level cache from now on, if they go on to one at all.
+    pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
+        if let Some(shared) = &mut self.shared {
+            *shared = Shared::new(last_level, shared.goes_on);
+        }
+    }
+
+    /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit or a miss.
+    pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let found = self.call_back_shared(role, slot);
+        if let Some(shared) = &mut self.shared {
+            let seen = &mut shared.seen[kind(role)];
+            seen.hits += u64::from(found.is_some());
+            seen.misses += u64::from(found.is_none());
+        }
+        found
+    }
+
+    /// The last-level cache needs a line's place for something else.
+    pub fn displaced(&mut self, slot: Slot) {
+        let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
+        if let Some((role, slot, content)) = displaced {
+            self.seen[kind(role)].writebacks += 1;
+            self.depart(slot, content);
+        }
+    }
+
+    pub(super) fn call_back_shared(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let shared = self.shared.as_mut().filter(|shared| shared.is_for(role))?;
+        let Resident { content, dirty, .. } = shared.take(slot)?;
+        self.admit(role, slot, &content, dirty);
+        Some(content)
+    }
+
+    /// Hits and misses of counters, tags and nodes in the last-level cache; nothing if none of them go there.
+    pub fn shared_counters(&self) -> Option<[CacheCounters; 3]> {
+        self.shared.as_ref().map(|shared| shared.seen)
     }
 }

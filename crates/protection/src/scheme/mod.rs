@@ -40,7 +40,7 @@ use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
+use crate::metadata::{CacheCounters, Copies, CopyCounters, GoesOn, LastLevel, OnChip, SecondLevel};
 use crate::ownership::Asker;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
@@ -80,8 +80,8 @@ pub struct Scheme {
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
     pub(crate) counted: Cell<SchemeCounters>,
-    /// Whether lines of counters go on to the last-level cache.
-    pub(crate) counters_in_llc: bool,
+    /// What goes on to the last-level cache, if anything does.
+    pub(crate) goes_on: Option<GoesOn>,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
@@ -114,7 +114,7 @@ impl Scheme {
             persistence: self.persistence,
             chip: RefCell::new(self.chip.borrow().twin()),
             counted: self.counted.clone(),
-            counters_in_llc: self.counters_in_llc,
+            goes_on: self.goes_on,
             draws: self.draws.clone(),
             release: self.release,
             planted: self.planted,
@@ -126,9 +126,14 @@ impl Scheme {
         self.chip.borrow().counters()
     }
 
-    /// Hits and misses of counters in the last-level cache; nothing if they do not go there.
-    pub fn last_level_counters(&self) -> Option<CacheCounters> {
+    /// Hits and misses of counters, tags and nodes in the last-level cache; nothing if none of them go there.
+    pub fn last_level_counters(&self) -> Option<[CacheCounters; 3]> {
         self.chip.borrow().shared_counters()
+    }
+
+    /// Whether lines of this kind may be in the last-level cache.
+    pub(crate) fn in_last_level(&self, role: Role) -> bool {
+        self.goes_on.is_some_and(|goes_on| goes_on.includes(role))
     }
 
     /// What L2s have seen of copies of counters; nothing if they have none.
@@ -152,7 +157,7 @@ impl Scheme {
         self.on_copies(|copies| copies.lie_in(second_level));
     }
 
-    /// Data has displaced a line of counters from the last-level cache.
+    /// Data has displaced a line of metadata from the last-level cache.
     pub fn displaced(&self, slot: Slot) {
         self.on_chip(|chip| chip.displaced(slot));
     }

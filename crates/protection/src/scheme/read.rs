@@ -187,7 +187,8 @@ impl Scheme {
         start: impl Fn(&Line),
     ) -> Result<(Line, Place), Fault> {
         let found = self.metadata_for(verbs, slot, Role::Counter, sought, start).await?;
-        let looked_up = self.counters_in_llc && found.1 != Place::Controller && sought != Sought::Everywhere;
+        let looked_up =
+            self.in_last_level(Role::Counter) && found.1 != Place::Controller && sought != Sought::Everywhere;
         self.count(|counted| counted.counters_found.looked_up_in_last_level += u64::from(looked_up));
         Ok(found)
     }

@@ -98,9 +98,9 @@ impl Scheme {
             verbs.look_up(role).await;
         }
         let mut found = self.on_chip(|chip| chip.look_up(role, slot)).map(|content| (content, Place::Controller));
-        if found.is_none() && role == Role::Counter && self.counters_in_llc && sought != Sought::Everywhere {
+        if found.is_none() && self.in_last_level(role) && sought != Sought::Everywhere {
             verbs.look_up_last_level(slot).await;
-            found = self.on_chip(|chip| chip.recall(slot)).map(|content| (content, Place::LastLevel));
+            found = self.on_chip(|chip| chip.recall(role, slot)).map(|content| (content, Place::LastLevel));
         }
         if let Some((content, place)) = found {
             start(&content);
@@ -157,11 +157,17 @@ impl Scheme {
         let (mut slot, mut role) = (slot, role);
         loop {
             let guard = fetches.meanwhile(verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
+            // The leaf was looked for before.
             let looked_up_above = !path.is_empty();
-            let found = self.on_chip(|chip| match looked_up_above {
+            let mut found = self.on_chip(|chip| match looked_up_above {
                 true => chip.look_up(role, slot),
                 false => chip.get(role, slot).copied(),
             });
+            if found.is_none() && looked_up_above && self.in_last_level(role) {
+                fetches.meanwhile(verbs.look_up_last_level(slot)).await;
+                // Unless somebody else has taken it from there meanwhile.
+                found = self.on_chip(|chip| chip.recall(role, slot).or_else(|| chip.get(role, slot).copied()));
+            }
             if let Some(content) = found {
                 let below = path.last().and_then(|step| step.parent);
                 return (path, self.voucher_in(below, &content));
