@@ -5,7 +5,7 @@ them.
 """
 
 from casemate.reproduce.emcc.cases import CASES, SETTINGS
-from casemate.reproduce.emcc.figures import FIGURES, NO_NODES_IN_LLC
+from casemate.reproduce.emcc.figures import FIGURES
 from casemate.reproduce.emcc.trends import TRENDS
 from casemate.reproduce.study import Study
 
@@ -16,7 +16,6 @@ CONDITIONS = (
     "warms counters for 25 G instructions and counts 20 ms, so overflows are rarer here.",
     "L2s predict misses (XPT), which the paper expects in the common case; its methodology does not say whether they "
     "do. The gain without it is in figure 16b.",
-    NO_NODES_IN_LLC,
 )
 
 STUDY = Study(

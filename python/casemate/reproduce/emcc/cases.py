@@ -49,7 +49,11 @@ _LIKE_MORPHABLE: Changes = {
     "design.parts.caches.nodes": "64 KB",
     "design.parts.caches.ways": 32,
 }
-_IN_LLC: Changes = {**_LIKE_MORPHABLE, "design.parts.caches.counters_in_llc": "true"}
+_IN_LLC: Changes = {
+    **_LIKE_MORPHABLE,
+    "design.parts.caches.counters_in_llc": "true",
+    "design.parts.caches.nodes_in_llc": "true",
+}
 
 
 def _counter_cache(kilobytes: int) -> Changes:

@@ -145,8 +145,6 @@ def _gain(name: str, paper: float | None = None, suffix: str = "") -> Series:
     return Series(name, of, paper)
 
 
-NO_NODES_IN_LLC = "The paper's LLC caches tree nodes as well; ours caches lines of counters."
-
 _PINTOOL = (
     "The paper's is of a model without time in Pintool, so no L2 leaves a line to the controller. In a timed run it "
     "does, and both ask for that line's counters."
@@ -159,7 +157,7 @@ FIGURES = (
             _of("not in the LLC", _overhead, "morphable-not-in-llc", 105.0),
             _of("also in the LLC", _overhead, "morphable", 59.0),
         ), ("morphable-not-in-llc", "morphable"),
-        note=f"The paper's is of whole runs with counters warmed for 25 G instructions. {NO_NODES_IN_LLC}",
+        note="The paper's is of whole runs with counters warmed for 25 G instructions.",
     ),
     Figure(
         "6", "Where reads find their counters, LLC of 2 MB a core", "% of reads", _where("morphable", 19.0),
