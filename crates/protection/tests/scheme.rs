@@ -82,9 +82,8 @@ fn in_llc(mut parts: Parts) -> Parts {
 }
 
 /// With nodes of the tree going there as well.
-fn nodes_in_llc(parts: Parts) -> Parts {
-    let mut parts = in_llc(parts);
-    parts.caches.nodes_in_llc = true;
+fn nodes_in_llc(mut parts: Parts) -> Parts {
+    (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true);
     parts
 }
 
@@ -152,7 +151,6 @@ fn compositions() -> Vec<Parts> {
         ahead(tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), MacPlace::Region, 4)),
         in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
         in_llc(parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Eager))),
-        in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
         nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
         nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, hashes(T::Bonsai, 2, Eager))),
         nodes_in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
@@ -286,11 +284,10 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     assert!(unchecked.check().unwrap_err().contains("leave release out"));
     let without = in_llc(parts(C::Aes128Xts, N::None, M::None, T::None));
     assert!(without.check().unwrap_err().contains("counters = \"sc64\""));
-    let treeless = nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::None));
+    let mut treeless = nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::None));
     assert!(treeless.check().unwrap_err().contains("tree = \"bonsai\""));
-    let mut alone = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
-    alone.caches.nodes_in_llc = true;
-    assert!(alone.check().unwrap_err().contains("caches.counters_in_llc = true"));
+    (treeless.tree, treeless.caches.counters_in_llc) = (T::Bonsai.into(), false);
+    assert!(treeless.check().unwrap_err().contains("caches.counters_in_llc = true"));
 }
 
 #[test]
