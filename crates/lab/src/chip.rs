@@ -188,8 +188,8 @@ impl Chip {
 
     /// A line comes down from the private caches.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
-        let counters = self.take_down(line, dirty);
-        self.tell_of(counters);
+        let metadata = self.take_down(line, dirty);
+        self.tell_of(metadata);
     }
 
     /// A line comes by on its way up.

@@ -1,7 +1,7 @@
-//! Lines of counters in the chip's last-level cache: they share its places with data, and whoever has to leave is seen to.
+//! Metadata in the chip's last-level cache: it shares places with data, and whoever has to leave is seen to.
 //!
-//! A line of counters has the number of its slot, which lies above all data, so the two never meet. What is inclusive about a
-//! last-level cache concerns data only: cores never have counters.
+//! A line of metadata has the number of its slot, which lies above all data, so the two never meet. What is inclusive about a
+//! last-level cache concerns data only: cores never have metadata.
 
 use crate::chip::Chip;
 use crate::second_level;
@@ -11,7 +11,7 @@ use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 use units::LineAddr;
 
-/// The places of counters on a chip.
+/// The places of metadata on a chip.
 struct Places(Weak<Chip>);
 
 impl LastLevel for Places {
@@ -33,7 +33,7 @@ impl LastLevel for Places {
     }
 }
 
-/// Lets a scheme keep lines of counters in a chip's last-level cache, and copies of them in its L2s, if its design wants to.
+/// Lets a scheme keep metadata in a chip's last-level cache, and copies of counters in its L2s, if its design wants to.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
     scheme.share_last_level(Box::new(Places(Rc::downgrade(chip))));
     scheme.share_second_level(second_level::places(chip));

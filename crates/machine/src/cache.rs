@@ -9,6 +9,7 @@
 //! makes it stay. Each set remembers the way used last and tries it first: most accesses repeat, and such a hit reads one
 //! tag and writes nothing.
 
+use crate::bits::BitSet;
 use serde::{Deserialize, Serialize};
 
 /// A key that is never stored: marks an empty way.
@@ -84,8 +85,8 @@ pub struct TagArray {
     stamps: Box<[u64]>,
     states: Box<[State]>,
     last_used: Box<[u16]>,
-    /// A bit for each run of entries, set where one was entered: whoever goes through all entries passes over the others.
-    marks: Box<[u64]>,
+    /// The runs of entries in which one was entered: whoever goes through all entries passes over the others.
+    marked: BitSet,
     uses: u64,
     replacement: Replacement,
 }
@@ -114,7 +115,7 @@ impl TagArray {
             stamps: vec![0; slots].into(),
             states: vec![State::Exclusive; slots].into(),
             last_used: vec![0; sets].into(),
-            marks: vec![0; slots.div_ceil(RUN).div_ceil(u64::BITS as usize)].into(),
+            marked: BitSet::new(slots.div_ceil(RUN)),
             uses: 0,
             replacement,
         }
@@ -163,7 +164,7 @@ impl TagArray {
         let evicted = Evicted { key: self.tags[index], dirty: self.states[index] == State::Modified };
         self.tags[index] = key;
         self.states[index] = state;
-        self.mark(index);
+        self.marked.insert(index / RUN);
         match self.replacement {
             Replacement::Lru => self.touch(set, index),
             Replacement::Srrip => self.stamps[index] = interval::LONG,
@@ -209,17 +210,8 @@ impl TagArray {
 
     /// The places of all entries with their keys, in order.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, u64)> + '_ {
-        let indexes = self.marked_runs().flat_map(|run| run * RUN..(run * RUN + RUN).min(self.slots()));
+        let indexes = self.marked.iter().flat_map(|run| run * RUN..(run * RUN + RUN).min(self.slots()));
         indexes.map(|index| (Slot(index as u32), self.tags[index])).filter(|(_, tag)| *tag != EMPTY)
-    }
-
-    fn marked_runs(&self) -> impl Iterator<Item = usize> + '_ {
-        let without_lowest = |marks: &u64| Some(marks & (marks - 1)).filter(|rest| *rest != 0);
-        let words = self.marks.iter().enumerate().filter(|(_, marks)| **marks != 0);
-        words.flat_map(move |(word, marks)| {
-            let marks = std::iter::successors(Some(*marks), without_lowest);
-            marks.map(move |marks| word * u64::BITS as usize + marks.trailing_zeros() as usize)
-        })
     }
 
     /// Drops every entry that is not dirty.
@@ -229,18 +221,13 @@ impl TagArray {
         for index in clean.into_iter().map(Slot::index) {
             (self.tags[index], self.stamps[index], self.states[index]) = (EMPTY, 0, State::Exclusive);
         }
-        self.marks.fill(0);
-        dirty.into_iter().for_each(|slot| self.mark(slot.index()));
+        self.marked.clear();
+        dirty.into_iter().for_each(|slot| self.marked.insert(slot.index() / RUN));
     }
 
     #[inline]
     fn set(&self, key: u64) -> usize {
         (key & self.set_mask) as usize
-    }
-
-    fn mark(&mut self, index: usize) {
-        let run = index / RUN;
-        self.marks[run / u64::BITS as usize] |= 1 << (run % u64::BITS as usize);
     }
 
     /// The way of a set that has to leave: the first with the lowest stamp. Under SRRIP, if none is expected in the

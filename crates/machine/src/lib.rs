@@ -3,6 +3,7 @@
 //! Nothing here knows that memory can be protected. What leaves the private caches is a request for a line; whoever
 //! assembles the machine decides what stands between it and the memory channel.
 
+mod bits;
 pub mod cache;
 pub mod channel;
 pub mod coherence;

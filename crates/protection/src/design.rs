@@ -235,7 +235,6 @@ impl Parts {
             layout,
             chip: RefCell::new(chip),
             counted: Cell::default(),
-            goes_on: caches.goes_on(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
             release: self.release,

@@ -40,6 +40,13 @@ pub struct CacheCounters {
     pub writebacks: u64,
 }
 
+impl CacheCounters {
+    fn looked_up(&mut self, found: bool) {
+        self.hits += u64::from(found);
+        self.misses += u64::from(!found);
+    }
+}
+
 /// One departure of a line: the same line may be called back and leave again with the same content.
 #[derive(Clone, Copy)]
 pub struct Departure {
@@ -146,9 +153,7 @@ impl OnChip {
         self.call_back_leaving(role, slot);
         let kept = self.keeps(role, slot);
         let found = if kept { self.forest.node(slot) } else { self.cache(role).get(slot) }.copied();
-        let seen = &mut self.seen[kind(role)];
-        seen.hits += u64::from(found.is_some());
-        seen.misses += u64::from(found.is_none());
+        self.seen[kind(role)].looked_up(found.is_some());
         found
     }
 

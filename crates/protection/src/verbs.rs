@@ -236,7 +236,7 @@ pub trait Verbs {
     fn look_up(&self, _role: Role) -> impl Future<Output = ()> {
         ready(())
     }
-    /// Looks into the machine's last-level cache for a line of counters; takes no time unless a way of running says so.
+    /// Looks into the machine's last-level cache for a line of metadata; takes no time unless a way of running says so.
     fn look_up_last_level(&self, _slot: Slot) -> impl Future<Output = ()> {
         ready(())
     }

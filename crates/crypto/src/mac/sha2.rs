@@ -8,22 +8,19 @@
 use crate::{Key, LINE_NUMBER_BITS};
 use sha2::{Digest, Sha256};
 
-/// Bytes of a hash.
-const HASH_BYTES: usize = 24;
 /// Bytes that one step of SHA-256 takes.
 const COMPRESSED_BYTES: usize = 64;
 /// Bytes that a place takes.
 const PLACE_BYTES: usize = LINE_NUMBER_BITS as usize / 8;
 
 /// SHA-256/192 over key, place and text.
-#[derive(Clone)]
 pub struct Sha256Prefix {
     keyed: Sha256,
 }
 
 impl Sha256Prefix {
     /// Bytes of a hash.
-    pub const BYTES: usize = HASH_BYTES;
+    pub const BYTES: usize = 24;
 
     /// Compresses the key once for all texts.
     pub fn new(key: &Key) -> Sha256Prefix {
@@ -40,15 +37,15 @@ impl Sha256Prefix {
     ///
     /// # Panics
     /// If the place needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before.
-    pub fn hash(&self, place: u64, text: &[u8]) -> [u8; HASH_BYTES] {
+    pub fn hash(&self, place: u64, text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
         assert!(place >> LINE_NUMBER_BITS == 0, "line {place} does not fit a hash");
         self.code(&place.to_le_bytes()[..PLACE_BYTES], text)
     }
 
-    fn code(&self, place: &[u8], text: &[u8]) -> [u8; HASH_BYTES] {
+    fn code(&self, place: &[u8], text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
         let whole = self.keyed.clone().chain_update(place).chain_update(text).finalize();
-        let mut first = [0; HASH_BYTES];
-        first.copy_from_slice(&whole[..HASH_BYTES]);
+        let mut first = [0; Sha256Prefix::BYTES];
+        first.copy_from_slice(&whole[..Sha256Prefix::BYTES]);
         first
     }
 }

@@ -1,7 +1,7 @@
 //! Who enters the last-level cache, and how whoever had to leave for it is seen to.
 //!
-//! Data that leaves dirty goes to the writers. Counters are the protection's, which is told, unless it is just being looked at:
-//! then it gets them as what its own call returns.
+//! Data that leaves dirty goes to the writers. Metadata is the protection's, which is told, unless it is just being looked at:
+//! then it gets it as what its own call returns.
 
 use super::Chip;
 use machine::llc::{Displaced, Inclusion};
@@ -11,18 +11,18 @@ use units::LineAddr;
 impl Chip {
     /// Sees to a line that had to leave the last-level cache, and tells the protection of its own.
     pub(super) fn make_room(&self, displaced: Option<Displaced>) {
-        let counters = self.see_out(displaced);
-        self.tell_of(counters);
+        let metadata = self.see_out(displaced);
+        self.tell_of(metadata);
     }
 
-    /// Tells the protection of a line of counters that had to leave the last-level cache, if one had to.
-    pub(super) fn tell_of(&self, counters: Option<Slot>) {
-        if let Some((slot, scheme)) = counters.zip(self.scheme.borrow().upgrade()) {
+    /// Tells the protection of a line of metadata that had to leave the last-level cache, if one had to.
+    pub(super) fn tell_of(&self, metadata: Option<Slot>) {
+        if let Some((slot, scheme)) = metadata.zip(self.scheme.borrow().upgrade()) {
             scheme.displaced(slot);
         }
     }
 
-    /// Sees to a line of data that had to leave the last-level cache: what is dirty goes to the writers. A line of counters
+    /// Sees to a line of data that had to leave the last-level cache: what is dirty goes to the writers. A line of metadata
     /// is the protection's to see to.
     fn see_out(&self, displaced: Option<Displaced>) -> Option<Slot> {
         let Displaced { line, mut dirty } = displaced?;
@@ -39,7 +39,7 @@ impl Chip {
         None
     }
 
-    /// A line comes down to the last-level cache. The line of counters that has to leave, if one has to: of that the
+    /// A line comes down to the last-level cache. The line of metadata that has to leave, if one has to: of that the
     /// protection cannot be told while it is looked at.
     pub(crate) fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
         if !dirty && self.llc.borrow().is_unverified(line) {

@@ -14,6 +14,7 @@ use super::config::Scheduler;
 use super::device::{CLOSED, Device, Gate};
 use super::queue::Queue;
 use super::refresh::Refresh;
+use crate::bits::BitSet;
 
 /// What the controller remembers of a bank.
 #[derive(Clone, Debug, Default)]
@@ -61,14 +62,14 @@ impl Candidate {
 #[derive(Clone, Debug)]
 pub(super) struct Candidates {
     of_bank: Vec<Candidate>,
-    /// A bit for each bank that has one: of many banks few are wanted at a time.
-    there: Vec<u64>,
+    /// The banks that have one: of many, few are wanted at a time.
+    there: BitSet,
 }
 
 impl Candidates {
     /// None yet, for so many banks.
     pub fn new(banks: usize) -> Candidates {
-        Candidates { of_bank: vec![Candidate::NONE; banks], there: vec![0; banks.div_ceil(64)] }
+        Candidates { of_bank: vec![Candidate::NONE; banks], there: BitSet::new(banks) }
     }
 
     /// The candidate of a bank.
@@ -78,21 +79,16 @@ impl Candidates {
 
     /// Changes the candidate of a bank, and says whether it is another one now.
     pub fn set(&mut self, bank: usize, candidate: Candidate) -> bool {
-        let bit = 1 << (bank % 64);
-        let there = &mut self.there[bank / 64];
-        *there = if candidate == Candidate::NONE { *there & !bit } else { *there | bit };
+        match candidate == Candidate::NONE {
+            true => self.there.remove(bank),
+            false => self.there.insert(bank),
+        }
         std::mem::replace(&mut self.of_bank[bank], candidate) != candidate
     }
 
     /// The banks that have one, in order, with it.
     fn iter(&self) -> impl Iterator<Item = (usize, &Candidate)> {
-        let bits = |word: u64| {
-            std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1))).take_while(|word| *word != 0)
-        };
-        let banks = self.there.iter().enumerate();
-        let banks = banks
-            .flat_map(move |(place, word)| bits(*word).map(move |word| 64 * place + word.trailing_zeros() as usize));
-        banks.map(|bank| (bank, &self.of_bank[bank]))
+        self.there.iter().map(|bank| (bank, &self.of_bank[bank]))
     }
 }
 

@@ -176,13 +176,16 @@ impl OnChip {
         }
     }
 
+    /// Whether lines of this kind go on to a last-level cache.
+    pub fn goes_on(&self, role: Role) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.is_for(role))
+    }
+
     /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit or a miss.
     pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.call_back_shared(role, slot);
         if let Some(shared) = &mut self.shared {
-            let seen = &mut shared.seen[kind(role)];
-            seen.hits += u64::from(found.is_some());
-            seen.misses += u64::from(found.is_none());
+            shared.seen[kind(role)].looked_up(found.is_some());
         }
         found
     }

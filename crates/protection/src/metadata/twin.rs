@@ -7,7 +7,7 @@ impl OnChip {
     /// The same state once more; what becomes of one from now on does not show in the other.
     ///
     /// # Panics
-    /// If accesses wait for each other, whose tasks are not copied; or if lines of counters go on to a machine's last-level cache,
+    /// If accesses wait for each other, whose tasks are not copied; or if lines go on to a machine's last-level cache,
     /// which belongs to the machine.
     pub fn twin(&self) -> OnChip {
         assert!(self.gathering.is_empty(), "a chip is copied between two accesses");

@@ -40,7 +40,7 @@ use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::metadata::{CacheCounters, Copies, CopyCounters, GoesOn, LastLevel, OnChip, SecondLevel};
+use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
 use crate::ownership::Asker;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
@@ -80,8 +80,6 @@ pub struct Scheme {
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
     pub(crate) counted: Cell<SchemeCounters>,
-    /// What goes on to the last-level cache, if anything does.
-    pub(crate) goes_on: Option<GoesOn>,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
@@ -114,7 +112,6 @@ impl Scheme {
             persistence: self.persistence,
             chip: RefCell::new(self.chip.borrow().twin()),
             counted: self.counted.clone(),
-            goes_on: self.goes_on,
             draws: self.draws.clone(),
             release: self.release,
             planted: self.planted,
@@ -133,7 +130,7 @@ impl Scheme {
 
     /// Whether lines of this kind may be in the last-level cache.
     pub(crate) fn in_last_level(&self, role: Role) -> bool {
-        self.goes_on.is_some_and(|goes_on| goes_on.includes(role))
+        self.chip.borrow().goes_on(role)
     }
 
     /// What L2s have seen of copies of counters; nothing if they have none.

@@ -19,14 +19,12 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 /// The longest tag of a child; shorter ones are followed by zeros.
 pub type Tag = [u8; LINE_BYTES / 2];
 
-#[derive(Clone)]
 enum Code {
     Cmac(Box<Cmac>),
     Sha256(Box<Sha256Prefix>),
 }
 
 /// How the nodes of a hash tree are made.
-#[derive(Clone)]
 pub(super) struct Hashes {
     code: Code,
     arity: usize,
@@ -118,6 +116,7 @@ mod tests {
             assert_eq!(hashes.tag(Slot(0), &ZERO_LINE), [0; 32]);
         }
     }
+
     #[test]
     fn a_bit_behind_the_tags_of_a_node_of_two_changes_its_tag() {
         let hashes = Hashes::new(&Key([7; 16]), 2);

@@ -10,7 +10,7 @@ pub trait Receiver {
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering was reported.
     fn fault(&self, fault: Fault);
-    /// How long it takes to look for a line of counters in the last-level cache, from the controller and back.
+    /// How long it takes to look for a line of metadata in the last-level cache, from the controller and back.
     fn last_level_look_up(&self, _slot: Slot) -> Duration {
         Duration::ZERO
     }

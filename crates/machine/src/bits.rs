@@ -1,0 +1,61 @@
+//! A set of small numbers, a bit for each: going through few of many costs little more than going through those few.
+
+/// Numbers below a limit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct BitSet(Box<[u64]>);
+
+const WORD_BITS: usize = u64::BITS as usize;
+
+impl BitSet {
+    /// None of the numbers below `limit`.
+    pub fn new(limit: usize) -> BitSet {
+        BitSet(vec![0; limit.div_ceil(WORD_BITS)].into())
+    }
+
+    pub fn insert(&mut self, number: usize) {
+        self.0[number / WORD_BITS] |= 1 << (number % WORD_BITS);
+    }
+
+    pub fn remove(&mut self, number: usize) {
+        self.0[number / WORD_BITS] &= !(1 << (number % WORD_BITS));
+    }
+
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// All that are in it, in order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let without_lowest = |word: &u64| Some(word & word.wrapping_sub(1));
+        self.0.iter().enumerate().flat_map(move |(place, word)| {
+            let rests = std::iter::successors(Some(*word), without_lowest).take_while(|rest| *rest != 0);
+            rests.map(move |rest| place * WORD_BITS + rest.trailing_zeros() as usize)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_holds_what_an_ordered_set_holds(changes in prop::collection::vec((0_usize..200, any::<bool>()), 0..100)) {
+            let (mut bits, mut naive) = (BitSet::new(200), BTreeSet::new());
+            for (number, enters) in changes {
+                if enters {
+                    bits.insert(number);
+                    naive.insert(number);
+                } else {
+                    bits.remove(number);
+                    naive.remove(&number);
+                }
+                prop_assert!(bits.iter().eq(naive.iter().copied()));
+            }
+            bits.clear();
+            prop_assert_eq!(bits, BitSet::new(200));
+        }
+    }
+}
