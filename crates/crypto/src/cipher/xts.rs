@@ -3,18 +3,24 @@
 //! Deterministic as long as the nonce holds no counter: the same plaintext at the same place always gives the same
 //! ciphertext, and whatever was once valid stays valid. That is its price for needing no metadata. The tweak is the nonce
 //! as it stands, which without a counter is the line's number.
+//!
+//! The blocks of a line go through the cipher side by side, each between two applications of its mask: the encrypted tweak,
+//! times alpha for every block before it.
 
-use crate::blocks::blocks_per_line;
+use crate::blocks::{blocks_of, blocks_per_line};
 use crate::{Domain, Key, LineCipher, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 use units::Line;
-use xts_mode::Xts128;
+
+/// Alpha to the power of 128 in the field of XTS, whose elements are little-endian: `x^7 + x^2 + x + 1`.
+const REDUCED: u128 = 0x87;
 
 /// A block cipher in XTS over lines.
 pub struct Xts<C> {
-    pub(crate) mode: Xts128<C>,
+    data: C,
+    tweak: C,
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> Xts<C> {
@@ -27,21 +33,51 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
     }
 
     pub(crate) fn over(data: C, tweak: C) -> Xts<C> {
-        Xts { mode: Xts128::new(data, tweak) }
+        Xts { data, tweak }
     }
+
+    /// Encrypts whole blocks.
+    pub(crate) fn encrypt(&self, tweak: aes::Block, text: &mut [aes::Block]) {
+        self.between_masks(tweak, text, |blocks| self.data.encrypt_blocks(blocks));
+    }
+
+    /// Decrypts whole blocks.
+    pub(crate) fn decrypt(&self, tweak: aes::Block, text: &mut [aes::Block]) {
+        self.between_masks(tweak, text, |blocks| self.data.decrypt_blocks(blocks));
+    }
+
+    fn between_masks(&self, mut tweak: aes::Block, text: &mut [aes::Block], through: impl FnOnce(&mut [aes::Block])) {
+        self.tweak.encrypt_block(&mut tweak);
+        let first = u128::from_le_bytes(tweak.0);
+        mask(text, first);
+        through(text);
+        mask(text, first);
+    }
+}
+
+/// Puts a mask on each block, of which each is alpha times the one before.
+fn mask(text: &mut [aes::Block], first: u128) {
+    let masks = std::iter::successors(Some(first), |mask| Some(times_alpha(*mask)));
+    for (block, mask) in text.iter_mut().zip(masks) {
+        block.0 = (u128::from_le_bytes(block.0) ^ mask).to_le_bytes();
+    }
+}
+
+fn times_alpha(mask: u128) -> u128 {
+    (mask << 1) ^ if mask >> 127 == 1 { REDUCED } else { 0 }
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> LineCipher for Xts<C> {
     fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line {
-        let mut bytes = *plaintext;
-        self.mode.encrypt_sector(&mut bytes, tweak(nonce));
-        bytes
+        let mut line = *plaintext;
+        self.encrypt(tweak(nonce), blocks_of::<C>(&mut line));
+        line
     }
 
     fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
-        let mut bytes = *ciphertext;
-        self.mode.decrypt_sector(&mut bytes, tweak(nonce));
-        bytes
+        let mut line = *ciphertext;
+        self.decrypt(tweak(nonce), blocks_of::<C>(&mut line));
+        line
     }
 
     fn blocks(&self) -> u32 {
@@ -57,8 +93,10 @@ fn tweak(nonce: &Nonce) -> aes::Block {
 mod tests {
     use super::*;
     use crate::tests::nonce;
-    use aes::Aes128;
+    use aes::{Aes128, Aes256};
     use hex_literal::hex;
+    use proptest::prelude::*;
+    use xts_mode::Xts128;
 
     #[test]
     fn the_first_two_blocks_are_vector_2_of_ieee_1619() {
@@ -67,5 +105,20 @@ mod tests {
         let ciphertext = xts.seal(&place, &[0x44; 64]);
         assert_eq!(ciphertext[..32], hex!("c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0"));
         assert_eq!(xts.open(&place, &ciphertext), [0x44; 64]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_what_the_library_s_xts_makes_of_it(
+            keys in any::<[[u8; 32]; 2]>(), line in 0u64..1 << 40, text in any::<[u8; 64]>(),
+        ) {
+            let place = nonce(line, 0);
+            let ours = Xts::<Aes256>::new(&Key(keys[0]), &Key(keys[1]));
+            let theirs = Xts128::new(Aes256::new(&Array(keys[0])), Aes256::new(&Array(keys[1])));
+            let mut sealed = text;
+            theirs.encrypt_sector(&mut sealed, tweak(&place));
+            prop_assert_eq!(ours.seal(&place, &text), sealed);
+            prop_assert_eq!(ours.open(&place, &sealed), text);
+        }
     }
 }
