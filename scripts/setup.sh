@@ -11,7 +11,7 @@ fail() {
     exit 2
 }
 
-command -v cargo >/dev/null || fail "Rust is missing: install it from https://rustup.rs (1.89 or newer)"
+command -v cargo >/dev/null || fail "Rust is missing: install it from https://rustup.rs (1.91 or newer)"
 command -v cc >/dev/null || fail "a C compiler is missing: install the package 'gcc' (Debian, Ubuntu) or another that provides 'cc'"
 python=$(command -v python3) || fail "Python is missing: install the package 'python3' (3.10 or newer)"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "$("$python" --version) is too old: Python 3.10 or newer is needed"

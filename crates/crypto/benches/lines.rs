@@ -40,6 +40,11 @@ fn lines(criterion: &mut Criterion) {
     for (name, code) in &codes {
         group.bench_function(*name, |bench| bench.iter(|| code.tag(&nonce(), black_box(&ZERO_LINE), 56)));
     }
+    let sha3 = Sha3Prefix::new(&key);
+    group.bench_function("SHA-3 prefix of two lines", |bench| {
+        let nonces = [nonce(), nonce()];
+        bench.iter(|| sha3.tags(nonces.each_ref().map(|nonce| (nonce, black_box(&ZERO_LINE))), 28));
+    });
     let hash = Sha256Prefix::new(&key);
     group.bench_function("SHA-256/192 of a node of two", |bench| bench.iter(|| hash.hash(1, black_box(&[0; 48]))));
     group.finish();

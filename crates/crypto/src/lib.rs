@@ -21,7 +21,7 @@ pub use cipher::{Cbc, CounterMode, Ecb, Gcm, LineCipher, Ocb3, OcbChunks, Xts};
 pub use des::TdesEde3;
 pub use key::Key;
 pub use mac::{
-    CbcMac, Cmac, Gmac, Halves, HmacSha1, HmacSha256, HmacSha512, LineMac, MessageMac, Multilinear, Sha3Prefix,
+    CbcMac, Cmac, Gmac, Halves, HmacSha1, HmacSha256, HmacSha512, LineMac, MessageMac, Multilinear, Pairs, Sha3Prefix,
     Sha256Prefix,
 };
 pub use nonce::{COUNTER_BITS, Domain, LINE_NUMBER_BITS, Nonce};

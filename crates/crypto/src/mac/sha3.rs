@@ -3,22 +3,33 @@
 //! `SHA3-256(key || nonce || line)`. A sponge does not go on from its output, so a key in front is enough, which it is not
 //! with SHA-2. It is not KMAC (NIST SP 800-185), which pads the key to a block and separates domains; Intel names SHA-3, the
 //! key and the length, but not how they are put together.
+//!
+//! A line is one permutation, which general registers are too few for: 300 ns, when all of XTS takes 45. Vector registers of
+//! AVX-512 hold the states of two lines in less time than the others hold one. RustCrypto has no such permutation for today's
+//! compiler; that of `rscrypto` is held against it, line by line, by a test.
 
-use super::first_bits;
-use crate::{Domain, Key, LineMac, Nonce};
+use super::{Pairs, first_bits};
+use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
+use rscrypto::Sha3_256 as InPairs;
 use sha3::{Digest, Sha3_256};
-use units::Line;
+use units::{LINE_BYTES, Line};
+
+/// What is hashed of one line: key, nonce and text.
+type Message = [u8; 2 * BLOCK_BYTES + LINE_BYTES];
 
 /// SHA3-256 over key, nonce and line.
 #[derive(Clone)]
 pub struct Sha3Prefix {
+    key: Key,
     keyed: Sha3_256,
+    has_vectors: bool,
 }
 
 impl Sha3Prefix {
     /// Absorbs the key once for all lines.
     pub fn new(key: &Key) -> Sha3Prefix {
-        Sha3Prefix { keyed: Sha3_256::new_with_prefix(key.0) }
+        let keyed = Sha3_256::new_with_prefix(key.0);
+        Sha3Prefix { key: *key, keyed, has_vectors: has_vectors() }
     }
 
     fn code(&self, message: &[&[u8]]) -> [u8; 32] {
@@ -26,11 +37,35 @@ impl Sha3Prefix {
         message.iter().for_each(|part| hash.update(part));
         hash.finalize().into()
     }
+
+    fn message(&self, nonce: &Nonce, text: &Line) -> Message {
+        let mut message = [0; size_of::<Message>()];
+        message[..BLOCK_BYTES].copy_from_slice(&self.key.0);
+        message[BLOCK_BYTES..2 * BLOCK_BYTES].copy_from_slice(&nonce.block(Domain::TagMask, 0));
+        message[2 * BLOCK_BYTES..].copy_from_slice(text);
+        message
+    }
+}
+
+/// Whether this computer permutes two states in vector registers.
+fn has_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 impl LineMac for Sha3Prefix {
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
-        first_bits(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits)
+        // Alone, a line is hashed beside itself: even so the vectors are faster.
+        match self.pairs() {
+            Some(pairs) => pairs.tags([(nonce, text); 2], bits)[0],
+            None => first_bits(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits),
+        }
+    }
+
+    fn pairs(&self) -> Option<&dyn Pairs> {
+        self.has_vectors.then_some(self)
     }
 
     fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
@@ -43,10 +78,20 @@ impl LineMac for Sha3Prefix {
     }
 }
 
+impl Pairs for Sha3Prefix {
+    fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [u64; 2] {
+        let [one, other] = lines.map(|(nonce, text)| self.message(nonce, text));
+        let (one, other) = InPairs::digest_pair(&one, &other);
+        [one, other].map(|hash| first_bits(&hash, bits))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::nonce;
     use hex_literal::hex;
+    use proptest::prelude::*;
 
     #[test]
     fn the_hash_is_the_1600_bit_example_of_nist_with_its_first_bytes_as_the_key() {
@@ -56,5 +101,19 @@ mod tests {
             mac.code(&[&[0xa3; 84], &[0xa3; 100]]),
             hex!("79f38adec5c20307a98ef76e8324afbfd46cfd81b22e3973c65fa1bd9de31787")
         );
+    }
+
+    proptest! {
+        #[test]
+        fn two_lines_at_once_have_the_beginnings_of_what_the_library_hashes_of_each(
+            key in any::<[u8; 16]>(), texts in any::<[[u8; 64]; 2]>(), lines in any::<[u32; 2]>(), counter in any::<u64>(),
+        ) {
+            let mac = Sha3Prefix::new(&Key(key));
+            let nonces = lines.map(|line| nonce(line.into(), counter.into()));
+            let block = |which: usize| nonces[which].block(Domain::TagMask, 0);
+            let hashed = [0, 1].map(|which| first_bits(&mac.code(&[&block(which), &texts[which]]), 64));
+            prop_assert_eq!(mac.tags([(&nonces[0], &texts[0]), (&nonces[1], &texts[1])], 64), hashed);
+            prop_assert_eq!(mac.tag(&nonces[0], &texts[0], 64), hashed[0]);
+        }
     }
 }
