@@ -7,7 +7,7 @@ use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::metadata::{CacheCounters, CopyCounters};
-use protection::scheme::{CountersFound, Release, Renewals};
+use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::verbs::Fault;
 use protection::ways::{TimedCounters, WindowCounters};
 use serde::Serialize;
@@ -121,6 +121,8 @@ pub struct Host {
     pub instructions_per_second: f64,
     /// Bytes that memory, shadow and observer took.
     pub simulated_memory_bytes: u64,
+    /// Cryptography computed. In pairs is what this computer has instructions for.
+    pub computed: Computed,
 }
 
 /// One run.

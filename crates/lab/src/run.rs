@@ -278,6 +278,7 @@ impl<S: Source + 'static> Bench<S> {
                 seconds,
                 instructions_per_second: feed.instructions as f64 / seconds,
                 simulated_memory_bytes: memory.media().borrow().footprint_bytes() + chip.footprint_bytes(),
+                computed: scheme.computed(),
             },
             configuration,
         })

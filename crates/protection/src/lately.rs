@@ -5,7 +5,7 @@
 //! back, which in the smallest caches is nearly all that there is to hash. A code is a function: for the same place, the
 //! same version and the same bytes there is nothing to compute again. Whatever differs in a single bit is computed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use units::Line;
 
 /// How many results are kept, as a power of two: as many as small programs have lines of metadata in use.
@@ -13,35 +13,54 @@ const KEPT_LOG2: u32 = 8;
 
 /// All that a code is a function of, but the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Message {
-    place: u64,
-    version: u128,
-    text: Line,
+pub(crate) struct Message {
+    pub place: u64,
+    pub version: u128,
+    pub text: Line,
 }
 
 /// Results of a code, by place.
 pub(crate) struct Lately<T> {
     kept: RefCell<Vec<Option<(Message, T)>>>,
+    computed: Cell<u64>,
 }
 
 impl<T> Default for Lately<T> {
     fn default() -> Lately<T> {
-        Lately { kept: RefCell::new(Vec::new()) }
+        Lately { kept: RefCell::new(Vec::new()), computed: Cell::new(0) }
     }
 }
 
 impl<T: Copy> Lately<T> {
-    /// What a code gives for a text in its place, in this version: as computed before, or by `compute`.
-    pub fn of(&self, place: u64, version: u128, text: &Line, compute: impl FnOnce() -> T) -> T {
-        let message = Message { place, version, text: *text };
+    /// What a code gives for a message: as computed before, or by `compute`.
+    pub fn of(&self, message: &Message, compute: impl FnOnce() -> T) -> T {
+        self.known(message).unwrap_or_else(|| {
+            self.computed.set(self.computed.get() + 1);
+            let result = compute();
+            self.learn(message, result);
+            result
+        })
+    }
+
+    /// How often something had to be computed.
+    pub fn computed(&self) -> u64 {
+        self.computed.get()
+    }
+
+    /// What a code gave for a message, if that is still kept.
+    pub fn known(&self, message: &Message) -> Option<T> {
+        let kept = self.kept.borrow();
+        let (known, result) = kept.get(index(message.place))?.as_ref()?;
+        (known == message).then_some(*result)
+    }
+
+    /// Keeps what a code gave for a message.
+    pub fn learn(&self, message: &Message, result: T) {
         let mut kept = self.kept.borrow_mut();
         if kept.is_empty() {
             kept.resize(1 << KEPT_LOG2, None);
         }
-        match &mut kept[index(place)] {
-            Some((known, result)) if *known == message => *result,
-            other => other.insert((message, compute())).1,
-        }
+        kept[index(message.place)] = Some((*message, result));
     }
 }
 
@@ -58,7 +77,7 @@ mod tests {
     #[test]
     fn a_result_is_computed_once_for_the_same_message_and_anew_for_any_other() {
         let lately = Lately::default();
-        let of = |place, version, text: u8, result| lately.of(place, version, &[text; 64], || result);
+        let of = |place, version, text: u8, result| lately.of(&Message { place, version, text: [text; 64] }, || result);
         assert_eq!([of(7, 0, 1, 10), of(7, 0, 1, 11)], [10, 10]);
         assert_eq!([of(7, 0, 2, 12), of(7, 9, 2, 13)], [12, 13]);
         // It has the same index, and takes it.

@@ -73,6 +73,19 @@ class Checks(Result):
     """Whether everything above is as it must be, and something was compared at all."""
 
 
+class Computed(Result):
+    """Cryptography that was really computed: what was still known from a moment before is not in it."""
+
+    lines: int
+    """Lines encrypted or decrypted."""
+    tags: int
+    """Tags of lines; one over several lines counts as theirs."""
+    tags_in_pairs: int
+    """How many of these were computed two at once."""
+    hashes: int
+    """Hashes or MACs of lines of metadata."""
+
+
 class Host(Result):
     """What depends on the computer that simulated, and so is not part of the result."""
 
@@ -82,6 +95,8 @@ class Host(Result):
     """Simulated instructions per wall-clock second."""
     simulated_memory_bytes: int
     """Bytes that the simulated memory took."""
+    computed: Computed
+    """Cryptography that was really computed."""
 
 
 class Record(Result):

@@ -7,17 +7,16 @@
 //! The overhead in memory is what the process takes at its peak beyond the program, which is the built-in program's own data,
 //! beyond its content in simulated memory, and beyond its metadata there.
 //!
-//! The share of real cryptography is what it costs here to do once, alone and in a warm cache, what the run did: every line
-//! that it encrypted or decrypted, with its tag, and every line of the tree that it compared, times the measured cost of one in
-//! the design's own parts. What cold caches add to that, and lines put into memory before the program began, are not in it;
-//! what a code gave a moment before and is not computed again is in it, which is most of the hashes of an eager tree.
+//! The share of real cryptography is what it costs here to do once more, alone and in a warm cache, what the run computed:
+//! every line that it encrypted or decrypted, every tag and every hash of the tree, times the measured cost of one in the
+//! design's own parts. Lines that the machine started with are in it. What cold caches add is not.
 
 use crate::timed;
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run_together};
 use protection::design::Parts;
+use protection::scheme::Computed;
 use protection::verbs::Slot;
-use protection::ways::TimedCounters;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -84,10 +83,22 @@ pub fn measure(
 /// Seconds that the run's cryptography takes alone, in the design's own parts.
 fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
     let scheme = parts.build(1 << 20, 1)?;
-    let per_line = seconds_of(|n| scheme.seal_alone(LineAddr(n), n, &[n as u8; LINE_BYTES]));
+    let text = |n| [n as u8; LINE_BYTES];
+    let per_line = seconds_of(|n| scheme.seal_alone(LineAddr(n), n, &text(n)));
+    let per_tag = seconds_of(|n| scheme.tag_alone(LineAddr(n), n, &text(n)));
+    let per_pair = seconds_of(|n| {
+        scheme.foresee_alone(LineAddr(2 * n), n, &text(n));
+        scheme.tag_alone(LineAddr(2 * n + 1), n, &text(n))
+    });
     let per_hash = seconds_of(|n| scheme.compare_alone(Slot((1 << 20) + n), &node(n)));
-    let TimedCounters { fetched, stored, hashes, .. } = &record.protection;
-    Ok((fetched.data + stored.data) as f64 * per_line + *hashes as f64 * per_hash)
+    let Computed { lines, tags, tags_in_pairs, hashes } = record.host.computed;
+    let seconds = [
+        lines as f64 * per_line,
+        (tags - tags_in_pairs) as f64 * per_tag,
+        tags_in_pairs as f64 / 2.0 * per_pair,
+        hashes as f64 * per_hash,
+    ];
+    Ok(seconds.iter().sum())
 }
 
 /// A node as of a tree with two children, which leaves its end blank; other trees do not care.
@@ -99,7 +110,7 @@ fn node(n: u64) -> Line {
 
 /// Seconds that one call takes.
 fn seconds_of<T>(work: impl Fn(u64) -> T) -> f64 {
-    const CALLS: u64 = 200_000;
+    const CALLS: u64 = 500_000;
     let (seconds, ()) = timed(|| {
         for n in 0..CALLS {
             black_box(work(black_box(n)));

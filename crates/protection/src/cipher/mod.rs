@@ -7,6 +7,7 @@
 use crate::counter::Counter;
 use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce};
+use std::cell::Cell;
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
@@ -27,17 +28,18 @@ pub struct Cipher {
     mode: Option<Rc<dyn LineCipher>>,
     told: Told,
     planted: Planted,
+    computed: Rc<Cell<u64>>,
 }
 
 impl Cipher {
     /// No encryption.
     pub fn plain() -> Cipher {
-        Cipher { mode: None, told: Told::Place, planted: Planted::NONE }
+        Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default() }
     }
 
     /// A mode, and what it is told of a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
-        Cipher { mode: Some(planted.weakened(mode).into()), told, planted }
+        Cipher { mode: Some(planted.weakened(mode).into()), told, planted, computed: Rc::default() }
     }
 
     /// Whether decryption can start before the ciphertext is there.
@@ -71,15 +73,25 @@ impl Cipher {
 
     /// Encrypts.
     pub fn seal(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
-        #[cfg(test)]
-        crate::performed::blocks(self.blocks());
-        self.mode.as_ref().map_or(*plaintext, |mode| mode.seal(&self.what_is_told(line, counter), plaintext))
+        self.mode().map_or(*plaintext, |mode| mode.seal(&self.what_is_told(line, counter), plaintext))
     }
 
     /// Decrypts.
     pub fn open(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> Line {
+        self.mode().map_or(*ciphertext, |mode| mode.open(&self.what_is_told(line, counter), ciphertext))
+    }
+
+    /// Lines encrypted or decrypted so far, if there is encryption.
+    pub fn computed(&self) -> u64 {
+        self.computed.get()
+    }
+
+    /// The mode, about to be used for a line.
+    fn mode(&self) -> Option<&dyn LineCipher> {
         #[cfg(test)]
         crate::performed::blocks(self.blocks());
-        self.mode.as_ref().map_or(*ciphertext, |mode| mode.open(&self.what_is_told(line, counter), ciphertext))
+        let mode = self.mode.as_deref()?;
+        self.computed.set(self.computed.get() + 1);
+        Some(mode)
     }
 }

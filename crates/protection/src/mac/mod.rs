@@ -5,11 +5,14 @@
 //! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
 //! each with its line.
 
+mod foreseen;
+
 use crate::counter::Counter;
-use crate::lately::Lately;
+use crate::lately::{Lately, Message};
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
+use foreseen::Foreseen;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use units::{Line, LineAddr};
@@ -58,12 +61,14 @@ pub struct Mac {
     group: u64,
     planted: Planted,
     lately: Rc<Lately<u64>>,
+    foreseen: Rc<Foreseen>,
 }
 
 impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        Mac { code: code.into(), bits, coverage, place: Place::Region, group: 1, planted, lately: Rc::default() }
+        let (lately, foreseen) = (Rc::default(), Rc::default());
+        Mac { code: code.into(), bits, coverage, place: Place::Region, group: 1, planted, lately, foreseen }
     }
 
     /// The same, with tags lying there, each over so many lines.
@@ -101,9 +106,25 @@ impl Mac {
     pub fn tag(&self, line: LineAddr, counter: Counter, text: &Line) -> u64 {
         #[cfg(test)]
         crate::performed::mac();
-        let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
+        let message = self.message(line, counter, text);
+        self.lately.of(&message, || self.compute(&message))
+    }
+
+    /// Tags computed so far, those in pairs among them.
+    pub fn computed(&self) -> (u64, u64) {
+        self.foreseen.computed.get()
+    }
+
+    /// Tells that the tag of a line will be needed, in most cases.
+    pub fn foresee(&self, line: LineAddr, counter: Counter, text: &Line) {
+        if self.code.pairs().is_some() {
+            self.foresee_message(self.message(line, counter, text));
+        }
+    }
+
+    fn message(&self, line: LineAddr, counter: Counter, text: &Line) -> Message {
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
-        self.lately.of(line.0, counter.0, text, || self.code.tag(&self.nonce(line, counter), text, bits))
+        Message { place: line.0, version: counter.0, text: *text }
     }
 
     /// The tag of a group of lines, each with its version and with what of it the tag is over.
@@ -113,6 +134,7 @@ impl Mac {
     pub fn tag_of_group(&self, lines: &[(LineAddr, Counter, Line)]) -> u64 {
         #[cfg(test)]
         lines.iter().for_each(|_| crate::performed::mac());
+        self.foreseen.count(lines.len() as u64, 0);
         let named = lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text));
         let named: ArrayVec<(Nonce, Line), GROUP_MAX> = named.collect();
         let tag = self.code.tag_over(&named, self.bits);
@@ -126,6 +148,7 @@ impl Mac {
     pub fn without_product(&self, stored: u64, text: &Line) -> u64 {
         #[cfg(test)]
         crate::performed::mac();
+        self.foreseen.count(1, 0);
         stored ^ self.halves().product(text, self.bits)
     }
 

@@ -1,19 +1,49 @@
-//! The cryptography of an access by itself, outside of any memory: for who wants to know what it costs the computer that
-//! simulates it.
+//! What a run's cryptography costs the computer that simulates it: how much of it was computed, and each kind by itself,
+//! outside of any memory, for who wants to measure how long it takes.
 
 use super::Scheme;
 use crate::counter::Counter;
+use crate::mac::Mac;
 use crate::tree::Tree;
 use crate::verbs::{Role, Slot};
+use serde::Serialize;
 use units::{Line, LineAddr};
 
+/// Cryptography computed, whether for an access, for what booting left behind or for what is written back at the end. What
+/// is still known from a moment before is not computed again, and not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Computed {
+    /// Lines encrypted or decrypted.
+    pub lines: u64,
+    /// Tags of lines; one over several lines counts as theirs.
+    pub tags: u64,
+    /// How many of these were computed two at once.
+    pub tags_in_pairs: u64,
+    /// Hashes or MACs of lines of metadata.
+    pub hashes: u64,
+}
+
 impl Scheme {
-    /// Encrypts a line, and computes its tag if lines have tags.
-    pub fn seal_alone(&self, line: LineAddr, counter: u64, plaintext: &Line) -> (Line, Option<u64>) {
-        let counter = Counter(counter.into());
-        let ciphertext = self.cipher.seal(line, counter, plaintext);
-        let tag = self.mac.as_ref().map(|mac| mac.tag(line, counter, mac.covered(plaintext, &ciphertext)));
-        (ciphertext, tag)
+    /// What was computed so far.
+    pub fn computed(&self) -> Computed {
+        let (tags, tags_in_pairs) = self.mac.as_ref().map_or((0, 0), Mac::computed);
+        let hashes = self.tree.as_ref().map_or(0, Tree::computed);
+        Computed { lines: self.cipher.computed(), tags, tags_in_pairs, hashes }
+    }
+
+    /// Encrypts a line.
+    pub fn seal_alone(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
+        self.cipher.seal(line, Counter(counter.into()), plaintext)
+    }
+
+    /// Computes the tag of a line, if lines have tags: beside the one before it, if that was [foreseen](Scheme::foresee_alone).
+    pub fn tag_alone(&self, line: LineAddr, counter: u64, text: &Line) -> Option<u64> {
+        self.mac.as_ref().map(|mac| mac.tag(line, Counter(counter.into()), text))
+    }
+
+    /// Tells that a tag will be needed, which is then computed beside the next if that is faster.
+    pub fn foresee_alone(&self, line: LineAddr, counter: u64, text: &Line) {
+        self.mac.iter().for_each(|mac| mac.foresee(line, Counter(counter.into()), text));
     }
 
     /// Compares a line of the tree with what its parent might hold about it; always equal without a tree.
@@ -29,17 +59,25 @@ mod tests {
     use crate::conformance::pairs;
     use crate::performed::{self, Performed};
 
+    const TEXT: Line = [5; 64];
+
     #[test]
-    fn what_is_measured_alone_is_the_cryptography_of_one_access_and_of_one_comparison() {
+    fn what_is_measured_alone_is_the_cryptography_of_one_access_and_of_one_comparison_and_is_counted() {
         for parts in pairs() {
             let scheme = parts.build(1 << 15, 1).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
             performed::take();
-            scheme.seal_alone(LineAddr(3), 7, &[5; 64]);
+            scheme.seal_alone(LineAddr(3), 7, &TEXT);
+            scheme.tag_alone(LineAddr(3), 7, &TEXT);
             let (blocks, macs) = (scheme.cipher.blocks(), u32::from(scheme.mac.is_some()));
             assert_eq!(performed::take(), Performed { blocks, macs, hashes: 0 }, "{parts:?}");
             let tree = scheme.tree.is_some();
-            assert_eq!(scheme.compare_alone(Slot(1 << 15), &[5; 64]), !tree, "{parts:?}");
+            assert_eq!(scheme.compare_alone(Slot(1 << 15), &TEXT), !tree, "{parts:?}");
             assert_eq!(performed::take(), Performed { hashes: u32::from(tree), ..Performed::default() }, "{parts:?}");
+            // The same tag again is still known.
+            scheme.tag_alone(LineAddr(3), 7, &TEXT);
+            let computed =
+                Computed { lines: (blocks > 0).into(), tags: macs.into(), tags_in_pairs: 0, hashes: tree.into() };
+            assert_eq!(scheme.computed(), computed, "{parts:?}");
         }
     }
 }

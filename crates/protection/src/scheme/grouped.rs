@@ -65,6 +65,7 @@ impl Scheme {
         others: &[(LineAddr, Counter, Line)],
     ) -> u64 {
         if others.is_empty() {
+            mac.foresee(line, counter, text);
             verbs.mac().await;
             return mac.tag(line, counter, text);
         }

@@ -33,6 +33,7 @@ mod renew;
 mod update;
 mod walk;
 
+pub use alone::Computed;
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 
 use crate::cipher::Cipher;

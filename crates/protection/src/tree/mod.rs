@@ -27,7 +27,7 @@ pub use design::{TreeDesign, TreeKind, Update};
 pub use forest::{Forest, ForestDesign};
 
 use crate::counter::{Counter, Overflow};
-use crate::lately::Lately;
+use crate::lately::{Lately, Message};
 use crate::layout::Layout;
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
@@ -96,6 +96,14 @@ impl Tree {
     /// Whether a child's tag is computed before its parent is told; a MAC under its version can only follow.
     pub fn hashes_before_telling(&self) -> bool {
         matches!(*self.nodes, Nodes::Hashes(..))
+    }
+
+    /// Hashes or MACs computed so far.
+    pub fn computed(&self) -> u64 {
+        match &*self.nodes {
+            Nodes::Hashes(_, lately) => lately.computed(),
+            Nodes::Versions(versions) => versions.computed(),
+        }
     }
 
     /// Children of a node at this level.
@@ -231,7 +239,7 @@ impl Tree {
     /// The tag of a child in its place.
     fn tag(&self, hashes: &Hashes, lately: &Lately<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
-        lately.of(named.0, 0, content, || hashes.tag(named, content))
+        lately.of(&Message { place: named.0, version: 0, text: *content }, || hashes.tag(named, content))
     }
 
     /// The place that tags and MACs name.

@@ -5,7 +5,7 @@
 //! all zeros; no other line fits version zero.
 
 use crate::counter::{Counter, Counters};
-use crate::lately::Lately;
+use crate::lately::{Lately, Message};
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
 use crypto::{Cmac, Key, LineMac, Nonce};
@@ -24,6 +24,11 @@ pub(super) struct Versions {
 impl Versions {
     pub fn new(key: &Key, leaves: Counters, levels: Vec<Counters>, planted: Planted) -> Versions {
         Versions { mac: Cmac::new(key), lately: Lately::default(), leaves, levels, planted }
+    }
+
+    /// MACs computed so far.
+    pub fn computed(&self) -> u64 {
+        self.lately.computed()
     }
 
     /// The counters of the nodes at a level.
@@ -46,8 +51,8 @@ impl Versions {
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(LineAddr(slot.0), version.0);
-        let tag = || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits());
-        let mac = self.lately.of(slot.0, version.0, &sealed, tag);
+        let message = Message { place: slot.0, version: version.0, text: sealed };
+        let mac = self.lately.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()));
         counters.set_embedded_mac(&mut sealed, mac);
         sealed
     }

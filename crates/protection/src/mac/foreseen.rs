@@ -1,0 +1,153 @@
+//! Tags that will be needed.
+//!
+//! An engine takes a line while others are still in its pipeline, and so does its model: most tags are known to be needed
+//! before they are. Where a code takes two lines in less time than one after the other, the tag that is needed first is
+//! computed beside the oldest that is only foreseen. Whoever comes for that one finds it there, and if nobody comes, nothing
+//! was lost. What a tag is does not depend on any of this.
+
+use super::Mac;
+use crate::counter::Counter;
+use crate::lately::Message;
+use crate::planted::Bug;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use units::LineAddr;
+
+/// As many as may be foreseen at a time: more than a channel has requests under way.
+const FORESEEN_MAX: usize = 64;
+
+/// The messages whose tags are foreseen, the oldest first.
+#[derive(Default)]
+pub(super) struct Foreseen {
+    messages: RefCell<VecDeque<Message>>,
+    /// Tags computed so far, those in pairs among them.
+    pub computed: Cell<(u64, u64)>,
+}
+
+impl Foreseen {
+    /// Counts tags that were computed, and how many of them in pairs.
+    pub fn count(&self, tags: u64, in_pairs: u64) {
+        let (before, in_pairs_before) = self.computed.get();
+        self.computed.set((before + tags, in_pairs_before + in_pairs));
+    }
+
+    fn enter(&self, message: Message) {
+        let mut messages = self.messages.borrow_mut();
+        if messages.len() == FORESEEN_MAX {
+            messages.pop_front();
+        }
+        messages.push_back(message);
+    }
+
+    /// The oldest but this one, which is needed now.
+    fn oldest_beside(&self, needed: &Message) -> Option<Message> {
+        let mut messages = self.messages.borrow_mut();
+        if let Some(place) = messages.iter().position(|message| message == needed) {
+            messages.remove(place);
+        }
+        messages.pop_front()
+    }
+}
+
+impl Mac {
+    /// Tells that this tag will be needed.
+    pub(super) fn foresee_message(&self, message: Message) {
+        if self.lately.known(&message).is_none() {
+            self.foreseen.enter(message);
+        }
+    }
+
+    /// Computes a tag, and beside it the oldest that is foreseen.
+    pub(super) fn compute(&self, message: &Message) -> u64 {
+        let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
+        let nonce = |of: &Message| self.nonce(LineAddr(of.place), Counter(of.version));
+        let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.foreseen.oldest_beside(message)?)));
+        let Some((pairs, other)) = beside else {
+            self.foreseen.count(1, 0);
+            return self.code.tag(&nonce(message), &message.text, bits);
+        };
+        let lines = [(&nonce(message), &message.text), (&nonce(&other), &other.text)];
+        self.foreseen.count(2, 2);
+        let [tag, beside] = pairs.tags(lines, bits);
+        self.lately.learn(&other, beside);
+        tag
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Coverage;
+    use super::*;
+    use crate::planted::Planted;
+    use crypto::{LineMac, Nonce, Pairs};
+    use proptest::prelude::*;
+    use units::Line;
+
+    /// A code that takes two lines at once.
+    struct InPairs;
+
+    impl LineMac for InPairs {
+        fn tag(&self, nonce: &Nonce, text: &Line, _bits: u32) -> u64 {
+            u64::from(nonce.block(crypto::Domain::Pad, 0)[0]) << 8 | u64::from(text[0])
+        }
+
+        fn pairs(&self) -> Option<&dyn Pairs> {
+            Some(self)
+        }
+    }
+
+    impl Pairs for InPairs {
+        fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [u64; 2] {
+            lines.map(|(nonce, text)| self.tag(nonce, text, bits))
+        }
+    }
+
+    fn mac() -> Mac {
+        let coverage = Coverage { address: true, counter: true, plaintext: false };
+        Mac::new(Box::new(InPairs), 64, coverage, Planted::NONE)
+    }
+
+    fn tag(mac: &Mac, line: u64) -> u64 {
+        mac.tag(LineAddr(line), Counter(1), &[line as u8; 64])
+    }
+
+    fn foresee(mac: &Mac, line: u64) {
+        mac.foresee(LineAddr(line), Counter(1), &[line as u8; 64]);
+    }
+
+    #[test]
+    fn the_oldest_tag_that_is_foreseen_is_computed_beside_the_first_that_is_needed() {
+        let mac = mac();
+        (1..=3).for_each(|line| foresee(&mac, line));
+        tag(&mac, 3);
+        assert_eq!(mac.computed(), (2, 2));
+        tag(&mac, 1);
+        assert_eq!(mac.computed(), (2, 2), "1 was there");
+        tag(&mac, 2);
+        assert_eq!(mac.computed(), (3, 2), "2 was alone");
+        foresee(&mac, 2);
+        tag(&mac, 4);
+        assert_eq!(mac.computed(), (4, 2), "2 was known");
+    }
+
+    #[test]
+    fn no_more_are_foreseen_than_the_newest() {
+        let mac = mac();
+        (0..2 * FORESEEN_MAX as u64).for_each(|line| foresee(&mac, line));
+        assert_eq!(mac.foreseen.messages.borrow().len(), FORESEEN_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn a_tag_is_the_same_whatever_was_foreseen(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
+            let mac = mac();
+            for (line, needed) in steps {
+                if needed {
+                    prop_assert_eq!(tag(&mac, line), line << 8 | line);
+                } else {
+                    foresee(&mac, line);
+                }
+            }
+        }
+    }
+}
