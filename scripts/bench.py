@@ -40,7 +40,7 @@ RUNS = (
         for workload, millions in (("bfs", 4), ("hashjoin", 2), ("gups", 1))
     ),
 )
-# The stream on which each design's cryptography is priced, millions of instructions of it: three times the last-level cache.
+# The stream on which each design's cryptography is priced: millions of instructions, and three last-level caches.
 CRYPTO_MILLIONS = 10
 CRYPTO_FOOTPRINT = "24MB"
 # What protection may cost the simulator: under it, this part of the speed that is asked for without.
