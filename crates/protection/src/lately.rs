@@ -1,9 +1,10 @@
 //! What codes gave last, so that nothing is computed twice in a row.
 //!
-//! A line that the machine started with is put into memory when it is first read, and so its tag is computed twice at once:
-//! for the store, and for the check of what came back. A node that has just left the chip is hashed again when it comes
-//! back, which in the smallest caches is nearly all that there is to hash. A code is a function: for the same place, the
-//! same version and the same bytes there is nothing to compute again. Whatever differs in a single bit is computed.
+//! A line that the machine started with is put into memory when it is first read: it is encrypted and decrypted at once, and
+//! its tag is computed twice, for the store and for the check of what came back. A node that has just left the chip is
+//! hashed again when it comes back, which in the smallest caches is nearly all that there is to hash. A code is a function:
+//! for the same place, the same version and the same bytes there is nothing to compute again. Whatever differs in a single
+//! bit is computed.
 
 use std::cell::{Cell, RefCell};
 use units::Line;

@@ -5,6 +5,7 @@
 //! ([`Cipher::works_ahead`]), so that its time hides behind the fetch, or it must wait for the ciphertext.
 
 use crate::counter::Counter;
+use crate::lately::{Lately, Message};
 use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce};
 use std::cell::Cell;
@@ -29,17 +30,24 @@ pub struct Cipher {
     told: Told,
     planted: Planted,
     computed: Rc<Cell<u64>>,
+    lately: Rc<Lately<Line>>,
 }
 
 impl Cipher {
     /// No encryption.
     pub fn plain() -> Cipher {
-        Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default() }
+        Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default(), lately: Rc::default() }
     }
 
     /// A mode, and what it is told of a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
-        Cipher { mode: Some(planted.weakened(mode).into()), told, planted, computed: Rc::default() }
+        Cipher {
+            mode: Some(planted.weakened(mode).into()),
+            told,
+            planted,
+            computed: Rc::default(),
+            lately: Rc::default(),
+        }
     }
 
     /// Whether decryption can start before the ciphertext is there.
@@ -73,12 +81,25 @@ impl Cipher {
 
     /// Encrypts.
     pub fn seal(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
-        self.mode().map_or(*plaintext, |mode| mode.seal(&self.what_is_told(line, counter), plaintext))
+        #[cfg(test)]
+        crate::performed::blocks(self.blocks());
+        self.compute(*plaintext, |mode| mode.seal(&self.what_is_told(line, counter), plaintext))
+    }
+
+    /// Encrypts what will be decrypted in a moment.
+    pub fn seal_for_now(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
+        let ciphertext = self.seal(line, counter, plaintext);
+        self.lately.learn(&Message { place: line.0, version: counter.0, text: ciphertext }, *plaintext);
+        ciphertext
     }
 
     /// Decrypts.
     pub fn open(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> Line {
-        self.mode().map_or(*ciphertext, |mode| mode.open(&self.what_is_told(line, counter), ciphertext))
+        #[cfg(test)]
+        crate::performed::blocks(self.blocks());
+        let message = Message { place: line.0, version: counter.0, text: *ciphertext };
+        let open = |mode: &dyn LineCipher| mode.open(&self.what_is_told(line, counter), ciphertext);
+        self.lately.known(&message).unwrap_or_else(|| self.compute(*ciphertext, open))
     }
 
     /// Lines encrypted or decrypted so far, if there is encryption.
@@ -86,12 +107,11 @@ impl Cipher {
         self.computed.get()
     }
 
-    /// The mode, about to be used for a line.
-    fn mode(&self) -> Option<&dyn LineCipher> {
-        #[cfg(test)]
-        crate::performed::blocks(self.blocks());
-        let mode = self.mode.as_deref()?;
-        self.computed.set(self.computed.get() + 1);
-        Some(mode)
+    /// What the mode makes of a line, if there is one.
+    fn compute(&self, line: Line, with: impl FnOnce(&dyn LineCipher) -> Line) -> Line {
+        self.mode.as_deref().map_or(line, |mode| {
+            self.computed.set(self.computed.get() + 1);
+            with(mode)
+        })
     }
 }

@@ -95,7 +95,7 @@ impl Scheme {
     /// the state that booting left behind, made when it is first needed. The line's locks must be held.
     fn install(&self, media: &mut Media, line: LineAddr, plaintext: &Line) -> Option<Nonce> {
         let counter = self.counter_without_asking(media, line);
-        let ciphertext = self.cipher.seal(line, counter, plaintext);
+        let ciphertext = self.cipher.seal_for_now(line, counter, plaintext);
         let slot = self.layout.data_slot(line);
         match &self.mac {
             Some(mac) if mac.travels() => {
