@@ -6,22 +6,23 @@
 //! The paper's `R || a`, a number drawn at each permutation and the line's place, is the nonce. Every message has the same
 //! length, without which CBC-MAC would be forgeable.
 
-use super::MessageMac;
+use super::chained::Chained;
 use crate::Key;
 use aes::Aes128;
-use aes::cipher::KeyInit;
 use aes::cipher::array::ArraySize;
+use aes::cipher::{Block, KeyInit};
 
 /// CBC-MAC of a block cipher over nonce and line.
-pub type CbcMac<C = Aes128> = MessageMac<cbc_mac::CbcMac<C>>;
+pub type CbcMac<C = Aes128> = Chained<C, cbc_mac::CbcMac<C>>;
 
-impl<C: cmac::block_api::CmacCipher + Clone> MessageMac<cbc_mac::CbcMac<C>> {
+impl<C: cmac::block_api::CmacCipher + Clone> Chained<C, cbc_mac::CbcMac<C>> {
     /// Expands the key.
     pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> CbcMac<C>
     where
+        C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
         cbc_mac::CbcMac<C>: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
     {
-        MessageMac::over(key.cipher())
+        Chained::over(key.cipher(), Block::<C>::default(), key.cipher())
     }
 }
 
@@ -54,6 +55,6 @@ mod tests {
         // With three equal keys Triple-DES is DES: "7654321 Now is the time for ", appendix 2 of FIPS 113.
         let mac =
             CbcMac::<des::TdesEde3>::new(&Key(hex_literal::hex!("0123456789abcdef0123456789abcdef0123456789abcdef")));
-        assert_eq!(mac.code(&[b"7654321 Now is the time for "]).as_ref()[..4], hex_literal::hex!("f1d30f68"));
+        assert_eq!(mac.library.code(&[b"7654321 Now is the time for "]).as_ref()[..4], hex_literal::hex!("f1d30f68"));
     }
 }

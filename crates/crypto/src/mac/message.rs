@@ -19,15 +19,6 @@ impl<M: Mac + Clone> MessageMac<M> {
         MessageMac { keyed }
     }
 
-    /// The beginning of the tag of `text` under `nonce`, as long as `tag` is.
-    ///
-    /// # Panics
-    /// If `tag` is longer than the whole one.
-    pub fn beginning(&self, nonce: &Nonce, text: &Line, tag: &mut [u8]) {
-        let code = self.code(&[&nonce.block(Domain::TagMask, 0), text]);
-        tag.copy_from_slice(&code.as_ref()[..tag.len()]);
-    }
-
     /// The whole code of a message in parts.
     pub(crate) fn code(&self, message: &[&[u8]]) -> impl AsRef<[u8]> + use<M> {
         let mut mac = self.keyed.clone();

@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn the_beginning_of_a_code_is_what_its_tag_begins_with(text in any_line(), line in 0u64..1 << 40, width in 1usize..=8) {
-        let (code, at) = (HmacSha256::new(&Key([1; 32])), nonce(line, 7));
+        let (code, at) = (Cmac::<Aes128>::new(&Key([1; 16])), nonce(line, 7));
         let mut beginning = [0; 8];
         code.beginning(&at, &text, &mut beginning[..width]);
         prop_assert_eq!(code.tag(&at, &text, 8 * width as u32), u64::from_be_bytes(beginning) >> (64 - 8 * width));

@@ -108,15 +108,20 @@ fn node(n: u64) -> Line {
     node
 }
 
-/// Seconds that one call takes.
+/// Seconds that one call takes, by as many calls as the system's count of processor time needs to be exact.
 fn seconds_of<T>(work: impl Fn(u64) -> T) -> f64 {
-    const CALLS: u64 = 500_000;
-    let (seconds, ()) = timed(|| {
-        for n in 0..CALLS {
-            black_box(work(black_box(n)));
-        }
-    });
-    seconds / CALLS as f64
+    const AT_ONCE: u64 = 50_000;
+    const ENOUGH_SECONDS: f64 = 0.2;
+    let (mut calls, mut taken) = (0, 0.0);
+    while taken < ENOUGH_SECONDS {
+        let (seconds, ()) = timed(|| {
+            for n in 0..AT_ONCE {
+                black_box(work(black_box(n)));
+            }
+        });
+        (calls, taken) = (calls + AT_ONCE, taken + seconds);
+    }
+    taken / calls as f64
 }
 
 /// The most memory this process has had, where the system tells.

@@ -1,0 +1,100 @@
+//! Codes that are a chain of blocks, each encrypted with the result of the one before: CMAC and CBC-MAC.
+//!
+//! A nonce and a line are whole blocks and always as many, so their chain is one walk with the processor's instructions,
+//! looked up once. The library, which takes any message in parts, looks them up for each block and keeps what is not a
+//! whole one: twice the time. It stays for tags over several lines, and as what the chain is held against.
+
+use super::{MessageMac, first_bits};
+use crate::blocks::xor;
+use crate::{BLOCK_BYTES, Domain, LineMac, Nonce};
+use ::cmac::Mac;
+use aes::cipher::{Array, Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
+use units::{LINE_BYTES, Line};
+
+/// A chain over nonce and line. Like the library's, it needs no nonce that never repeats.
+pub struct Chained<C: BlockSizeUser, M> {
+    cipher: C,
+    /// What the last block is masked with.
+    mask: Block<C>,
+    pub(super) library: MessageMac<M>,
+}
+
+impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
+    pub(super) fn over(cipher: C, mask: Block<C>, library: M) -> Chained<C, M> {
+        Chained { cipher, mask, library: MessageMac::over(library) }
+    }
+
+    /// The beginning of the tag of `text` under `nonce`, as long as `tag` is.
+    ///
+    /// # Panics
+    /// If `tag` is longer than the whole one.
+    pub fn beginning(&self, nonce: &Nonce, text: &Line, tag: &mut [u8]) {
+        tag.copy_from_slice(&self.code(nonce, text)[..tag.len()]);
+    }
+
+    fn code(&self, nonce: &Nonce, text: &Line) -> Block<C> {
+        let mut message = [0; BLOCK_BYTES + LINE_BYTES];
+        message[..BLOCK_BYTES].copy_from_slice(&nonce.block(Domain::TagMask, 0));
+        message[BLOCK_BYTES..].copy_from_slice(text);
+        xor(&mut message[BLOCK_BYTES + LINE_BYTES - C::block_size()..], &self.mask);
+        let mut state = Block::<C>::default();
+        self.cipher.encrypt_with_backend(Walk::<C> { state: &mut state, blocks: Array::slice_as_chunks(&message).0 });
+        state
+    }
+}
+
+/// A walk along a chain.
+struct Walk<'a, C: BlockSizeUser> {
+    state: &'a mut Block<C>,
+    blocks: &'a [Block<C>],
+}
+
+impl<C: BlockSizeUser> BlockSizeUser for Walk<'_, C> {
+    type BlockSize = C::BlockSize;
+}
+
+impl<C: BlockSizeUser> BlockCipherEncClosure for Walk<'_, C> {
+    fn call<B: BlockCipherEncBackend<BlockSize = C::BlockSize>>(self, backend: &B) {
+        for block in self.blocks {
+            xor(self.state, block);
+            backend.encrypt_block(self.state.into());
+        }
+    }
+}
+
+impl<C: BlockCipherEncrypt, M: Mac + Clone> LineMac for Chained<C, M> {
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
+        // The code of a cipher with short blocks is no longer than they are.
+        first_bits(&self.code(nonce, text), bits)
+    }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+        self.library.tag_over(lines, bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::nonce;
+    use crate::{CbcMac, Cmac, Key, LineMac};
+    use aes::{Aes128, Aes256};
+    use des::TdesEde3;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_chain_of_a_line_is_what_the_library_makes_of_it(
+            key in any::<[u8; 32]>(), text in any::<[u8; 64]>(), line in 0u64..1 << 40, counter in any::<u64>(),
+        ) {
+            let at = nonce(line, counter.into());
+            let (short, middle) = (Key(key[..16].try_into().unwrap()), Key(key[..24].try_into().unwrap()));
+            let cmac = (Cmac::<Aes128>::new(&short), Cmac::<Aes256>::new(&Key(key)), Cmac::<TdesEde3>::new(&middle));
+            let cbc = (CbcMac::<Aes128>::new(&short), CbcMac::<TdesEde3>::new(&middle));
+            prop_assert_eq!(cmac.0.tag(&at, &text, 64), cmac.0.library.tag(&at, &text, 64));
+            prop_assert_eq!(cmac.1.tag(&at, &text, 64), cmac.1.library.tag(&at, &text, 64));
+            prop_assert_eq!(cmac.2.tag(&at, &text, 64), cmac.2.library.tag(&at, &text, 64));
+            prop_assert_eq!(cbc.0.tag(&at, &text, 64), cbc.0.library.tag(&at, &text, 64));
+            prop_assert_eq!(cbc.1.tag(&at, &text, 64), cbc.1.library.tag(&at, &text, 64));
+        }
+    }
+}
