@@ -78,6 +78,21 @@ def test_every_crate_keeps_the_workspace_lints() -> None:
         assert manifest.get("lints") == {"workspace": True}, crate.name
 
 
+@pytest.mark.parametrize("apart", ["fuzz", "rivals/gcm"])
+def test_a_package_that_stands_apart_locks_our_crates_with_what_they_need(apart: str) -> None:
+    packages = tomllib.loads((ROOT / apart / "Cargo.lock").read_text())["package"]
+    locked = {package["name"]: package.get("dependencies", []) for package in packages}
+    assert "casemate-crypto" in locked
+    for name in locked.keys() & {f"casemate-{crate.name}" for crate in CRATES.iterdir()}:
+        manifest = tomllib.loads((CRATES / name.removeprefix("casemate-") / "Cargo.toml").read_text())
+        needed = {key.replace("_", "-") for key in manifest.get("dependencies", {})}
+        # A name stands with its version where a lock has several.
+        found = {dependency.split()[0].removeprefix("casemate-").replace("_", "-") for dependency in locked[name]}
+        assert needed <= found, (
+            f"{apart}/Cargo.lock knows no {sorted(needed - found)} under {name}: run cargo update --workspace there"
+        )
+
+
 def test_every_rust_file_says_at_its_head_what_it_is() -> None:
     for path in tracked("crates/**/*.rs", "rivals/**/*.rs"):
         assert path.read_text().startswith("//!"), path.relative_to(ROOT)
