@@ -43,7 +43,7 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     from matplotlib import pyplot
 
     explanations = found.explanations
-    rows = [len(explanation.spans) + 2 for explanation in explanations]
+    rows = [len(explanation.spans) + 3 for explanation in explanations]
     figure, axes = pyplot.subplots(
         len(explanations),
         figsize=(WIDTH_INCHES, ROW_INCHES * sum(rows) + 0.7),
@@ -94,9 +94,9 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
         axis.spines[side].set_visible(False)
     condition = timeline.condition(explanation)
     axis.set_title(
-        f"{explanation.design}: {explanation.latency_ns:.1f} ns   ({condition}; solid: critical path)",
+        f"{explanation.design}: {explanation.latency_ns:.1f} ns\n{condition}; solid: critical path",
         loc="left",
-        fontsize=10,
+        fontsize=9,
     )
 
 

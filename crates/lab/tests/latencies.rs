@@ -54,6 +54,20 @@ fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
 }
 
 #[test]
+fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
+    let machine = systems::machine("modern").unwrap();
+    let pad = |on_chip| {
+        let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
+        let explanation = explain(&machine, &systems::design("sc64-bmt").unwrap(), scenario).unwrap();
+        let pad = explanation.spans.iter().find(|span| span.verb == "pad").unwrap();
+        (pad.end.since(pad.start), explanation.latency_fs)
+    };
+    let ((begun_early, latency), (begun_late, shorter)) = (pad(OnChip::Nothing), pad(OnChip::All));
+    assert!(latency > shorter);
+    assert_eq!(begun_early, begun_late);
+}
+
+#[test]
 fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
     // Eight words come evenly over a burst of four clocks of 0.625 ns; the pad is there long before.
     let saved = |design| {

@@ -13,6 +13,17 @@ use std::cell::RefCell;
 use std::future::Future;
 use units::{Line, LineAddr, Time};
 
+/// What can be told of a verb that has returned.
+#[derive(Clone, Copy, Default)]
+pub struct Account {
+    /// What it had to wait for.
+    pub waited_for: Option<Cause>,
+    /// A word on how it went.
+    pub outcome: Option<&'static str>,
+    /// When its work was done, if whoever began it may have come for it later.
+    pub done: Option<Time>,
+}
+
 /// What a way to run can tell about itself; without a clock, nothing.
 pub trait Watch {
     /// The present instant.
@@ -20,9 +31,9 @@ pub trait Watch {
         Time::ZERO
     }
 
-    /// What the verb that has just returned had to wait for, and a word on how it went.
-    fn last_wait(&self) -> (Option<Cause>, Option<&'static str>) {
-        (None, None)
+    /// What can be told of the verb that has just returned.
+    fn account(&self) -> Account {
+        Account::default()
     }
 }
 
@@ -121,8 +132,8 @@ impl<V: Verbs + Watch> Explained<V> {
         work: impl Future<Output = T>,
     ) -> T {
         let output = work.await;
-        let (waited_for, outcome) = self.inside.last_wait();
-        let end = self.inside.now();
+        let Account { waited_for, outcome, done } = self.inside.account();
+        let end = done.unwrap_or_else(|| self.inside.now());
         self.spans.borrow_mut().push(Span { verb, what: what(), start, end, waited_for, outcome });
         output
     }

@@ -8,6 +8,7 @@ use crate::domain::Registers;
 use crate::ledger::{PadLedger, PadReuse};
 use crate::media::{Media, Shape};
 use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::ways::explained::Account;
 use crate::ways::overflows::Overflows;
 use crate::ways::private::PrivateAes;
 use crate::ways::waits::{cause_of, word_for};
@@ -172,13 +173,13 @@ impl<R: Receiver> TimedMemory<R> {
 /// The timed verbs, as one access sees them.
 pub struct Timed<R> {
     memory: Rc<TimedMemory<R>>,
-    last_wait: Cell<(Option<Cause>, Option<&'static str>)>,
+    account: Cell<Account>,
 }
 
 impl<R: Receiver> Timed<R> {
     /// The verbs over a memory.
     pub fn new(memory: &Rc<TimedMemory<R>>) -> Timed<R> {
-        Timed { memory: memory.clone(), last_wait: Cell::default() }
+        Timed { memory: memory.clone(), account: Cell::default() }
     }
 
     /// Sends items through a unit, now, and waits until the last has come out.
@@ -192,7 +193,8 @@ impl<R: Receiver> Timed<R> {
         let passage = unit.pass(ready, items);
         async move {
             self.memory.clock.sleep_until(passage.done).await;
-            self.last_wait.set(((passage.start > ready).then_some(Cause::Unit), None));
+            let waited_for = (passage.start > ready).then_some(Cause::Unit);
+            self.account.set(Account { waited_for, done: Some(passage.done), ..Account::default() });
         }
     }
 
@@ -201,7 +203,7 @@ impl<R: Receiver> Timed<R> {
         let over = self.memory.clock.sleep(stretch);
         async move {
             over.await;
-            self.last_wait.set((None, None));
+            self.account.take();
         }
     }
 
@@ -217,7 +219,8 @@ impl<R: Receiver> Timed<R> {
                 join!(channels.read(first, Wanted::Line), channels.read(second, Wanted::Line)).1
             }
         };
-        self.last_wait.set((cause_of(answer.waited_for), Some(word_for(answer.outcome))));
+        let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
+        self.account.set(Account { waited_for, outcome, done: None });
         self.memory.media.borrow().read(slot)
     }
 }
@@ -227,8 +230,8 @@ impl<R: Receiver> Watch for Timed<R> {
         self.memory.clock.now()
     }
 
-    fn last_wait(&self) -> (Option<Cause>, Option<&'static str>) {
-        self.last_wait.get()
+    fn account(&self) -> Account {
+        self.account.get()
     }
 }
 
@@ -267,7 +270,7 @@ impl<R: Receiver> Verbs for Timed<R> {
             }
         }
         let waited = self.memory.clock.now() > asked;
-        self.last_wait.set((waited.then_some(Cause::Queue), None));
+        self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
     }
 
     fn complete(&self, registers: Registers) {
@@ -365,7 +368,7 @@ impl<R: Receiver> Verbs for Timed<R> {
 
     async fn await_verdicts(&self) {
         let waited = self.memory.windows.all_settled(&self.memory.clock).await;
-        self.last_wait.set((waited.then_some(Cause::Verdict), None));
+        self.account.set(Account { waited_for: waited.then_some(Cause::Verdict), ..Account::default() });
     }
 
     fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
