@@ -9,7 +9,6 @@ use ::cmac::Mac;
 use units::Line;
 
 /// A code over nonce and line. It needs no nonce that never repeats: the nonce is part of what it vouches for.
-#[derive(Clone)]
 pub struct MessageMac<M> {
     keyed: M,
 }

@@ -4,9 +4,9 @@
 //! with SHA-2. It is not KMAC (NIST SP 800-185), which pads the key to a block and separates domains; Intel names SHA-3, the
 //! key and the length, but not how they are put together.
 //!
-//! A line is one permutation, which general registers are too few for: 300 ns, when all of XTS takes 45. Vector registers of
-//! AVX-512 hold the states of two lines in less time than the others hold one. RustCrypto has no such permutation for today's
-//! compiler; that of `rscrypto` is held against it, line by line, by a test.
+//! A line is one permutation, for which general registers are too few. The vector registers of AVX-512 take two lines in less
+//! time than the others take one. RustCrypto has no such permutation for today's compiler; that of `rscrypto` is held against
+//! it, line by line, by a test.
 
 use super::{Pairs, first_bits};
 use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
@@ -18,7 +18,6 @@ use units::{LINE_BYTES, Line};
 type Message = [u8; 2 * BLOCK_BYTES + LINE_BYTES];
 
 /// SHA3-256 over key, nonce and line.
-#[derive(Clone)]
 pub struct Sha3Prefix {
     key: Key,
     keyed: Sha3_256,

@@ -158,20 +158,20 @@ where
     // Shorter numbers of data units are little-endian: zeros follow.
     let mut place = aes::Block::default();
     place[..iv.len()].copy_from_slice(iv);
-    let (mut sealed, ours, theirs) = (text.to_vec(), Xts::over(keys().0, keys().1), Xts128::new(keys().0, keys().1));
-    let whole = text.len().is_multiple_of(C::block_size());
-    if whole {
+    let mut sealed = text.to_vec();
+    if text.len().is_multiple_of(C::block_size()) {
+        let ours = Xts::over(keys().0, keys().1);
         ours.encrypt(place, Array::slice_as_chunks_mut(&mut sealed).0);
-    } else {
-        theirs.encrypt_sector(&mut sealed, place);
-    }
-    let mut opened = sealed.clone();
-    if whole {
+        let mut opened = sealed.clone();
         ours.decrypt(place, Array::slice_as_chunks_mut(&mut opened).0);
+        (sealed, opened)
     } else {
+        let theirs = Xts128::new(keys().0, keys().1);
+        theirs.encrypt_sector(&mut sealed, place);
+        let mut opened = sealed.clone();
         theirs.decrypt_sector(&mut opened, place);
+        (sealed, opened)
     }
-    (sealed, opened)
 }
 
 #[test]

@@ -84,19 +84,15 @@ pub fn measure(
 fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
     let scheme = parts.build(1 << 20, 1)?;
     let text = |n| [n as u8; LINE_BYTES];
-    let per_line = seconds_of(|n| scheme.seal_alone(LineAddr(n), n, &text(n)));
-    let per_tag = seconds_of(|n| scheme.tag_alone(LineAddr(n), n, &text(n)));
-    let per_pair = seconds_of(|n| {
-        scheme.foresee_alone(LineAddr(2 * n), n, &text(n));
-        scheme.tag_alone(LineAddr(2 * n + 1), n, &text(n))
-    });
-    let per_hash = seconds_of(|n| scheme.compare_alone(Slot((1 << 20) + n), &node(n)));
     let Computed { lines, tags, tags_in_pairs, hashes } = record.host.computed;
     let seconds = [
-        lines as f64 * per_line,
-        (tags - tags_in_pairs) as f64 * per_tag,
-        tags_in_pairs as f64 / 2.0 * per_pair,
-        hashes as f64 * per_hash,
+        seconds_of(lines, |n| scheme.seal_alone(LineAddr(n), n, &text(n))),
+        seconds_of(tags - tags_in_pairs, |n| scheme.tag_alone(LineAddr(n), n, &text(n))),
+        seconds_of(tags_in_pairs / 2, |n| {
+            scheme.foresee_alone(LineAddr(2 * n), n, &text(n));
+            scheme.tag_alone(LineAddr(2 * n + 1), n, &text(n))
+        }),
+        seconds_of(hashes, |n| scheme.compare_alone(Slot((1 << 20) + n), &node(n))),
     ];
     Ok(seconds.iter().sum())
 }
@@ -108,10 +104,13 @@ fn node(n: u64) -> Line {
     node
 }
 
-/// Seconds that one call takes, by as many calls as the system's count of processor time needs to be exact.
-fn seconds_of<T>(work: impl Fn(u64) -> T) -> f64 {
+/// Seconds that so many calls take, measured on as many as the system's count of processor time needs to be exact.
+fn seconds_of<T>(wanted: u64, work: impl Fn(u64) -> T) -> f64 {
     const AT_ONCE: u64 = 50_000;
     const ENOUGH_SECONDS: f64 = 0.2;
+    if wanted == 0 {
+        return 0.0;
+    }
     let (mut calls, mut taken) = (0, 0.0);
     while taken < ENOUGH_SECONDS {
         let (seconds, ()) = timed(|| {
@@ -121,7 +120,7 @@ fn seconds_of<T>(work: impl Fn(u64) -> T) -> f64 {
         });
         (calls, taken) = (calls + AT_ONCE, taken + seconds);
     }
-    taken / calls as f64
+    taken * wanted as f64 / calls as f64
 }
 
 /// The most memory this process has had, where the system tells.

@@ -79,9 +79,10 @@ impl Candidates {
 
     /// Changes the candidate of a bank, and says whether it is another one now.
     pub fn set(&mut self, bank: usize, candidate: Candidate) -> bool {
-        match candidate == Candidate::NONE {
-            true => self.there.remove(bank),
-            false => self.there.insert(bank),
+        if candidate == Candidate::NONE {
+            self.there.remove(bank);
+        } else {
+            self.there.insert(bank);
         }
         std::mem::replace(&mut self.of_bank[bank], candidate) != candidate
     }

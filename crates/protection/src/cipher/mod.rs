@@ -83,13 +83,17 @@ impl Cipher {
     pub fn seal(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
         #[cfg(test)]
         crate::performed::blocks(self.blocks());
-        self.compute(*plaintext, |mode| mode.seal(&self.what_is_told(line, counter), plaintext))
+        let Some(mode) = &self.mode else { return *plaintext };
+        self.count();
+        mode.seal(&self.what_is_told(line, counter), plaintext)
     }
 
     /// Encrypts what will be decrypted in a moment.
     pub fn seal_for_now(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
         let ciphertext = self.seal(line, counter, plaintext);
-        self.lately.learn(&Message { place: line.0, version: counter.0, text: ciphertext }, *plaintext);
+        if self.mode.is_some() {
+            self.lately.learn(&Message { place: line.0, version: counter.0, text: ciphertext }, *plaintext);
+        }
         ciphertext
     }
 
@@ -97,9 +101,12 @@ impl Cipher {
     pub fn open(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> Line {
         #[cfg(test)]
         crate::performed::blocks(self.blocks());
+        let Some(mode) = &self.mode else { return *ciphertext };
         let message = Message { place: line.0, version: counter.0, text: *ciphertext };
-        let open = |mode: &dyn LineCipher| mode.open(&self.what_is_told(line, counter), ciphertext);
-        self.lately.known(&message).unwrap_or_else(|| self.compute(*ciphertext, open))
+        self.lately.known(&message).unwrap_or_else(|| {
+            self.count();
+            mode.open(&self.what_is_told(line, counter), ciphertext)
+        })
     }
 
     /// Lines encrypted or decrypted so far, if there is encryption.
@@ -107,11 +114,7 @@ impl Cipher {
         self.computed.get()
     }
 
-    /// What the mode makes of a line, if there is one.
-    fn compute(&self, line: Line, with: impl FnOnce(&dyn LineCipher) -> Line) -> Line {
-        self.mode.as_deref().map_or(line, |mode| {
-            self.computed.set(self.computed.get() + 1);
-            with(mode)
-        })
+    fn count(&self) {
+        self.computed.set(self.computed.get() + 1);
     }
 }

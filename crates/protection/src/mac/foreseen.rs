@@ -9,9 +9,9 @@ use super::Mac;
 use crate::counter::Counter;
 use crate::lately::Message;
 use crate::planted::Bug;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
-use units::LineAddr;
+use units::{Line, LineAddr};
 
 /// As many as may be foreseen at a time: more than a channel has requests under way.
 const FORESEEN_MAX: usize = 64;
@@ -20,17 +20,9 @@ const FORESEEN_MAX: usize = 64;
 #[derive(Default)]
 pub(super) struct Foreseen {
     messages: RefCell<VecDeque<Message>>,
-    /// Tags computed so far, those in pairs among them.
-    pub computed: Cell<(u64, u64)>,
 }
 
 impl Foreseen {
-    /// Counts tags that were computed, and how many of them in pairs.
-    pub fn count(&self, tags: u64, in_pairs: u64) {
-        let (before, in_pairs_before) = self.computed.get();
-        self.computed.set((before + tags, in_pairs_before + in_pairs));
-    }
-
     fn enter(&self, message: Message) {
         let mut messages = self.messages.borrow_mut();
         if messages.len() == FORESEEN_MAX {
@@ -50,8 +42,12 @@ impl Foreseen {
 }
 
 impl Mac {
-    /// Tells that this tag will be needed.
-    pub(super) fn foresee_message(&self, message: Message) {
+    /// Tells that the tag of a line will be needed, in most cases.
+    pub fn foresee(&self, line: LineAddr, counter: Counter, text: &Line) {
+        if self.code.pairs().is_none() {
+            return;
+        }
+        let message = self.message(line, counter, text);
         if self.lately.known(&message).is_none() {
             self.foreseen.enter(message);
         }
@@ -63,11 +59,11 @@ impl Mac {
         let nonce = |of: &Message| self.nonce(LineAddr(of.place), Counter(of.version));
         let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.foreseen.oldest_beside(message)?)));
         let Some((pairs, other)) = beside else {
-            self.foreseen.count(1, 0);
+            self.count(1, 0);
             return self.code.tag(&nonce(message), &message.text, bits);
         };
         let lines = [(&nonce(message), &message.text), (&nonce(&other), &other.text)];
-        self.foreseen.count(2, 2);
+        self.count(2, 2);
         let [tag, beside] = pairs.tags(lines, bits);
         self.lately.learn(&other, beside);
         tag
@@ -81,7 +77,6 @@ mod tests {
     use crate::planted::Planted;
     use crypto::{LineMac, Nonce, Pairs};
     use proptest::prelude::*;
-    use units::Line;
 
     /// A code that takes two lines at once.
     struct InPairs;

@@ -14,6 +14,7 @@ use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
 use foreseen::Foreseen;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
@@ -62,13 +63,23 @@ pub struct Mac {
     planted: Planted,
     lately: Rc<Lately<u64>>,
     foreseen: Rc<Foreseen>,
+    computed: Rc<Cell<(u64, u64)>>,
 }
 
 impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
-        let (lately, foreseen) = (Rc::default(), Rc::default());
-        Mac { code: code.into(), bits, coverage, place: Place::Region, group: 1, planted, lately, foreseen }
+        Mac {
+            code: code.into(),
+            bits,
+            coverage,
+            place: Place::Region,
+            group: 1,
+            planted,
+            lately: Rc::default(),
+            foreseen: Rc::default(),
+            computed: Rc::default(),
+        }
     }
 
     /// The same, with tags lying there, each over so many lines.
@@ -112,14 +123,12 @@ impl Mac {
 
     /// Tags computed so far, those in pairs among them.
     pub fn computed(&self) -> (u64, u64) {
-        self.foreseen.computed.get()
+        self.computed.get()
     }
 
-    /// Tells that the tag of a line will be needed, in most cases.
-    pub fn foresee(&self, line: LineAddr, counter: Counter, text: &Line) {
-        if self.code.pairs().is_some() {
-            self.foresee_message(self.message(line, counter, text));
-        }
+    fn count(&self, tags: u64, in_pairs: u64) {
+        let (before, in_pairs_before) = self.computed.get();
+        self.computed.set((before + tags, in_pairs_before + in_pairs));
     }
 
     fn message(&self, line: LineAddr, counter: Counter, text: &Line) -> Message {
@@ -134,7 +143,7 @@ impl Mac {
     pub fn tag_of_group(&self, lines: &[(LineAddr, Counter, Line)]) -> u64 {
         #[cfg(test)]
         lines.iter().for_each(|_| crate::performed::mac());
-        self.foreseen.count(lines.len() as u64, 0);
+        self.count(lines.len() as u64, 0);
         let named = lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text));
         let named: ArrayVec<(Nonce, Line), GROUP_MAX> = named.collect();
         let tag = self.code.tag_over(&named, self.bits);
@@ -148,7 +157,7 @@ impl Mac {
     pub fn without_product(&self, stored: u64, text: &Line) -> u64 {
         #[cfg(test)]
         crate::performed::mac();
-        self.foreseen.count(1, 0);
+        self.count(1, 0);
         stored ^ self.halves().product(text, self.bits)
     }
 

@@ -9,8 +9,8 @@ use crate::verbs::{Role, Slot};
 use serde::Serialize;
 use units::{Line, LineAddr};
 
-/// Cryptography computed, whether for an access, for what booting left behind or for what is written back at the end. What
-/// is still known from a moment before is not computed again, and not counted.
+/// Cryptography computed, for accesses and for what booting left behind. What is still known from a moment before is not
+/// computed again, and not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Computed {
     /// Lines encrypted or decrypted.

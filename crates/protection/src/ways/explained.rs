@@ -31,7 +31,7 @@ pub trait Watch {
         Time::ZERO
     }
 
-    /// What can be told of the verb that has just returned.
+    /// What can be told of the verb that has just returned; it is told once.
     fn account(&self) -> Account {
         Account::default()
     }

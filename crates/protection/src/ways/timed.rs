@@ -200,11 +200,7 @@ impl<R: Receiver> Timed<R> {
 
     /// Waits until a stretch of time from now is over.
     fn after(&self, stretch: Duration) -> impl Future<Output = ()> {
-        let over = self.memory.clock.sleep(stretch);
-        async move {
-            over.await;
-            self.account.take();
-        }
+        self.memory.clock.sleep(stretch)
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Untrusted {
@@ -231,7 +227,7 @@ impl<R: Receiver> Watch for Timed<R> {
     }
 
     fn account(&self) -> Account {
-        self.account.get()
+        self.account.take()
     }
 }
 
