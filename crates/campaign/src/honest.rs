@@ -8,6 +8,7 @@ use crate::oracle::Wish;
 use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
 use protection::counter::Age;
 use protection::design::Parts;
+use protection::ledger::Reuse;
 use protection::planted::Planted;
 use protection::verbs::Fault;
 use serde::Serialize;
@@ -31,10 +32,22 @@ pub enum Finding {
     WrongValue,
     /// One pad hid two texts.
     PadReuse,
+    /// The mask of a tag hid two hashes.
+    MaskReuse,
     /// A counter was said to be at its end.
     Exhausted,
     /// The owner was refused its own page.
     Refused,
+}
+
+impl Finding {
+    /// The finding that keystream served twice.
+    pub(crate) fn of(reuse: Reuse) -> Finding {
+        match reuse {
+            Reuse::Pad(_) => Finding::PadReuse,
+            Reuse::Mask(_) => Finding::MaskReuse,
+        }
+    }
 }
 
 /// An honest run.
@@ -58,7 +71,7 @@ const CORES: usize = 4;
 /// # Errors
 /// The rule that the composition breaks.
 pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: Planted) -> Result<HonestReport, String> {
-    let mut victim = Victim::blank(&with_tiny_caches(parts), seed, planted)?;
+    let mut victim = Victim::booting(&with_tiny_caches(parts), &[], seed, planted)?;
     let mut random = Random::new(seed);
     for done in 1..=accesses {
         if let Some(finding) = one_access(&mut victim, &mut random) {
@@ -80,9 +93,8 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
             let content = random.line();
             victim.write(line, &content)
         }
-        // Only a machine that boots gives lines a content before their first write.
-        _ if victim.oracle().current(line).is_none() => None,
         _ => {
+            victim.learn(line);
             // Cores share lines of counters, and each has lines of its own under them.
             let (answer, fault) = victim.read_from(line.0 as usize % CORES, line);
             let verdict = victim.oracle().judge(line, &answer, None);
@@ -92,7 +104,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
             fault
         }
     };
-    let reuse = victim.pad_reuse().map(|_| Finding::PadReuse);
+    let reuse = victim.keystream_reuse().map(Finding::of);
     fault.map(|fault| false_alarm(victim, fault)).or(reuse)
 }
 
@@ -140,7 +152,7 @@ pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Resu
         if ciphertext(&victim) != before {
             report.renewals.push(write);
         }
-        report.pad_reuse = report.pad_reuse.or(victim.pad_reuse().map(|_| write));
+        report.pad_reuse = report.pad_reuse.or(victim.keystream_reuse().map(|_| write));
     }
     let reads_right = |line| victim.oracle().judge(line, &victim.read(line).0, None) == Verdict::Harmless;
     report.readable = victim.oracle().lines().into_iter().all(reads_right);

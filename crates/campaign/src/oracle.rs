@@ -28,26 +28,41 @@ pub struct Answer {
     pub reported: bool,
 }
 
-/// All versions of all lines ever written, oldest first.
+/// All that a line ever held, oldest first.
+#[derive(Clone, Debug, Default)]
+struct History {
+    versions: Vec<Line>,
+    /// The first of those that it may hold now: more than one after a write that was reported.
+    settled: usize,
+}
+
+/// All versions of all lines ever written or started with.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    versions: BTreeMap<LineAddr, Vec<Line>>,
+    lines: BTreeMap<LineAddr, History>,
 }
 
 impl Oracle {
-    /// Notes a write.
+    /// Notes a write, or what a line starts with.
     pub fn note(&mut self, line: LineAddr, content: &Line) {
-        self.versions.entry(line).or_default().push(*content);
+        let history = self.lines.entry(line).or_default();
+        history.settled = history.versions.len();
+        history.versions.push(*content);
+    }
+
+    /// Notes a write that ended with a report: it may have happened or not.
+    pub fn note_in_doubt(&mut self, line: LineAddr, content: &Line) {
+        self.lines.entry(line).or_default().versions.push(*content);
     }
 
     /// Every line ever written, in order.
     pub fn lines(&self) -> Vec<LineAddr> {
-        self.versions.keys().copied().collect()
+        self.lines.keys().copied().collect()
     }
 
     /// What a line holds now.
     pub fn current(&self, line: LineAddr) -> Option<&Line> {
-        self.versions.get(&line)?.last()
+        self.lines.get(&line)?.versions.last()
     }
 
     /// The bytes that would fulfil the attacker's wish about `target`.
@@ -70,18 +85,40 @@ impl Oracle {
         match answer.released {
             None if answer.reported => Verdict::Detected,
             None => Verdict::Garbled,
-            Some(bytes) if self.current(line) == Some(&bytes) && answer.reported => Verdict::Detected,
-            Some(bytes) if self.current(line) == Some(&bytes) => Verdict::Harmless,
+            Some(bytes) if self.may_hold(line, &bytes) && answer.reported => Verdict::Detected,
+            Some(bytes) if self.may_hold(line, &bytes) => Verdict::Harmless,
             Some(bytes) if wished == Some(bytes) => Verdict::Forged,
-            Some(bytes) if self.versions.get(&line).is_some_and(|versions| versions.contains(&bytes)) => Verdict::Stale,
+            Some(bytes) if self.versions(line).contains(&bytes) => Verdict::Stale,
             Some(_) => Verdict::Garbled,
         }
+    }
+
+    fn versions(&self, line: LineAddr) -> &[Line] {
+        self.lines.get(&line).map_or(&[], |history| &history.versions)
+    }
+
+    fn may_hold(&self, line: LineAddr, bytes: &Line) -> bool {
+        self.lines.get(&line).is_some_and(|history| history.versions[history.settled..].contains(bytes))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reported_write_may_have_happened_or_not_until_the_next_one() {
+        let mut oracle = Oracle::default();
+        let judge = |oracle: &Oracle, byte| {
+            oracle.judge(LineAddr(3), &Answer { released: Some([byte; 64]), reported: false }, None)
+        };
+        oracle.note(LineAddr(3), &[1; 64]);
+        oracle.note(LineAddr(3), &[2; 64]);
+        oracle.note_in_doubt(LineAddr(3), &[3; 64]);
+        assert_eq!([1, 2, 3].map(|byte| judge(&oracle, byte)), [Verdict::Stale, Verdict::Harmless, Verdict::Harmless]);
+        oracle.note(LineAddr(3), &[4; 64]);
+        assert_eq!([2, 3, 4].map(|byte| judge(&oracle, byte)), [Verdict::Stale, Verdict::Stale, Verdict::Harmless]);
+    }
 
     #[test]
     fn each_kind_of_outcome_gets_its_name() {

@@ -6,7 +6,7 @@
 
 use protection::domain::Registers;
 use protection::media::Media;
-use protection::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use protection::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use protection::ways::Functional;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
@@ -112,8 +112,9 @@ pub struct Tapped {
 }
 
 impl Tapped {
-    /// A blank memory of this many slots, and a tap that does nothing yet.
-    pub fn new(slots: u64) -> Tapped {
+    /// A blank memory of this many slots, and a tap that does nothing yet. With `start_up`, the machine starts with a content
+    /// drawn from it.
+    pub fn new(slots: u64, start_up: Option<u64>) -> Tapped {
         let tap = Tap {
             slots,
             meddling: Cell::new(Meddling::Pass),
@@ -121,7 +122,11 @@ impl Tapped {
             alias: Cell::new(Alias::None),
             held: RefCell::new(Vec::new()),
         };
-        Tapped { memory: Functional::new(2 * slots), tap }
+        let memory = match start_up {
+            Some(seed) => Functional::booting(2 * slots, seed),
+            None => Functional::new(2 * slots),
+        };
+        Tapped { memory, tap }
     }
 
     /// The chips, ghost cells above.
@@ -160,7 +165,8 @@ impl Verbs for Tapped {
         self.memory.fetch(self.tap.cell(slot), role)
     }
 
-    fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
+    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.memory.note_write(slot, role, &content);
         self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));
         ready(())
     }
@@ -189,11 +195,15 @@ impl Verbs for Tapped {
         self.memory.fault(fault);
     }
 
-    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<crypto::Nonce>) {
-        self.memory.boot(line, install);
+    fn start_up(&self, line: LineAddr) -> Option<Line> {
+        self.memory.start_up(line)
     }
 
-    fn sealed(&self, nonce: &crypto::Nonce, plaintext: &Line) {
-        self.memory.sealed(nonce, plaintext);
+    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.boot(self.tap.cell(slot), role, change);
+    }
+
+    fn spend(&self, keystream: Keystream<'_>) {
+        self.memory.spend(keystream);
     }
 }

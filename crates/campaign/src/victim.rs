@@ -4,6 +4,9 @@
 //! for an attacker to have recorded. The lines are chosen so that each kind of neighbourhood occurs: the same line of
 //! tags, the same line of counters, and tree paths that part at every level.
 //!
+//! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written, and get into memory
+//! when they are first read, some before the attack and some after it. One of its groups may be just before an overflow.
+//!
 //! Before each recording and before the attack the metadata caches are emptied. That is fair: whoever shares the machine
 //! can fill them with something else. It is also the attacker's best moment, since what is on the chip it cannot reach.
 //!
@@ -14,10 +17,10 @@ use crate::oracle::{Answer, Oracle};
 use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
 use protection::design::Parts;
-use protection::ledger::PadReuse;
+use protection::ledger::Reuse;
 use protection::media::Media;
 use protection::ownership::Asker;
-use protection::planted::Planted;
+use protection::planted::{Bug, Planted};
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
 use protection::ways::run_now;
@@ -41,8 +44,31 @@ const PAGE_DISTANCES: [u64; 4] = [0, 1, 1 << 3, 1 << 9];
 /// Distances between lines in use of a page: itself, one that shares the line of tags, one that does not.
 const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 
+/// What became of a line before the attack.
+#[derive(Clone, Copy)]
+enum Past {
+    /// It is not in memory yet.
+    Untouched,
+    /// It was read, and has what the machine started with.
+    Read,
+    /// It was written in every round.
+    Written,
+}
+
+impl Past {
+    /// Where a machine boots, every fourth line is untouched and every fourth was read.
+    fn drawn(boots: bool, random: &mut Random) -> Past {
+        match if boots { random.below(4) } else { u64::MAX } {
+            0 => Past::Untouched,
+            1 => Past::Read,
+            _ => Past::Written,
+        }
+    }
+}
+
 /// A memory in use.
 pub struct Victim {
+    parts: Parts,
     scheme: Scheme,
     memory: Tapped,
     oracle: Oracle,
@@ -56,14 +82,36 @@ impl Victim {
     /// # Errors
     /// The rule that the composition breaks.
     pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
-        Victim::blank_of(parts, DATA_LINES, seed, planted)
+        Victim::of(parts, DATA_LINES, seed, planted, None)
     }
 
-    /// As [`Victim::blank`], of so many lines of data: a power of two.
-    fn blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Result<Victim, String> {
+    /// As [`Victim::blank`], of a machine that boots: these lines, and any other, start with a content.
+    ///
+    /// # Errors
+    /// As [`Victim::blank`].
+    pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: Planted) -> Result<Victim, String> {
+        let mut victim = Victim::of(parts, DATA_LINES, seed, planted, Some(seed))?;
+        lines.iter().for_each(|line| victim.learn(*line));
+        Ok(victim)
+    }
+
+    fn of(
+        parts: &Parts,
+        data_lines: u64,
+        seed: u64,
+        planted: Planted,
+        start_up: Option<u64>,
+    ) -> Result<Victim, String> {
         let scheme = parts.build_with(data_lines, seed, planted)?;
-        let memory = Tapped::new(scheme.layout().total_lines());
-        Ok(Victim { scheme, memory, oracle: Oracle::default(), recordings: Rc::default(), seed })
+        let memory = Tapped::new(scheme.layout().total_lines(), start_up);
+        Ok(Victim { parts: parts.clone(), scheme, memory, oracle: Oracle::default(), recordings: Rc::default(), seed })
+    }
+
+    /// Lets the oracle know what a line starts with, if it does with anything and is not known yet.
+    pub fn learn(&mut self, line: LineAddr) {
+        if let (None, Some(content)) = (self.oracle.current(line), self.memory.memory().start_up_content(line)) {
+            self.oracle.note(line, &content);
+        }
     }
 
     /// As [`Victim::blank`], of parts that make sense together.
@@ -79,27 +127,34 @@ impl Victim {
     /// # Panics
     /// As [`Victim::checked_blank`].
     pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Victim {
-        Victim::blank_of(parts, data_lines, seed, planted)
+        Victim::of(parts, data_lines, seed, planted, None)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
     }
 
-    /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design.
+    /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design; every second pair boots.
     ///
     /// # Errors
     /// The rule that the composition breaks.
     pub fn with_past(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
         let parts = if seed % 2 == 1 { with_tiny_caches(parts) } else { parts.clone() };
-        let mut victim = Victim::blank(&parts, seed, planted)?;
         let mut random = Random::new(seed);
-        let mut recordings = Vec::new();
         let (page, line) = (random.below(PAGES), random.below(LINES_PER_PAGE as u64));
+        let at = |(page_distance, line_distance): (u64, u64)| {
+            LineAddr((page ^ page_distance) * LINES_PER_PAGE as u64 + (line ^ line_distance))
+        };
+        let places = PAGE_DISTANCES.iter().flat_map(|page| LINE_DISTANCES.map(|line| (*page, line)));
+        let lines: Vec<LineAddr> = places.map(at).collect();
+        let boots = seed / 2 % 2 == 1;
+        let mut victim =
+            if boots { Victim::booting(&parts, &lines, seed, planted)? } else { Victim::blank(&parts, seed, planted)? };
+        if boots && random.below(2) == 0 {
+            victim.age(lines[0], Age::BeforeRenewal);
+        }
+        let pasts: Vec<Past> = lines.iter().map(|_| Past::drawn(boots, &mut random)).collect();
+        let mut recordings = Vec::new();
         for round in 1..=ROUNDS {
-            for place in PAGE_DISTANCES.iter().flat_map(|page| LINE_DISTANCES.map(|line| (page, line))) {
-                let line = LineAddr((page ^ place.0) * LINES_PER_PAGE as u64 + (line ^ place.1));
-                // Once or twice, so that some lines share a counter and others do not.
-                for _ in 0..1 + random.below(2) {
-                    victim.write(line, &random.line());
-                }
+            for (line, past) in lines.iter().zip(&pasts) {
+                victim.live(*line, *past, &mut random);
             }
             victim.flush();
             if round < ROUNDS {
@@ -109,10 +164,27 @@ impl Victim {
         Ok(Victim { recordings: recordings.into(), ..victim })
     }
 
+    /// One round of a line's past.
+    fn live(&mut self, line: LineAddr, past: Past, random: &mut Random) {
+        match past {
+            Past::Untouched => {}
+            Past::Read => {
+                self.read(line);
+            }
+            // Once or twice, so that some lines share a counter and others do not.
+            Past::Written => {
+                for _ in 0..1 + random.below(2) {
+                    self.write(line, &random.line());
+                }
+            }
+        }
+    }
+
     /// The same victim once more, with the same keys, memory and past; what is done to one from now on does not show in the
     /// other. So one past does for many trials.
     pub fn twin(&self) -> Victim {
         Victim {
+            parts: self.parts.clone(),
             scheme: self.scheme.twin(),
             memory: self.memory.clone(),
             oracle: self.oracle.clone(),
@@ -126,12 +198,15 @@ impl Victim {
         run_now(self.scheme.age(&self.memory, line, age));
     }
 
-    /// Writes a line; says what was reported, if anything was. A write that was refused did not happen.
+    /// Writes a line; says what was reported, if anything was. A write that was refused did not happen; of one that met
+    /// tampering nobody knows.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
         run_now(self.scheme.write(&self.memory, line, content));
         let fault = self.memory.memory().take_fault();
-        if !matches!(fault, Some(Fault::Exhausted(_))) {
-            self.oracle.note(line, content);
+        match fault {
+            Some(Fault::Exhausted(_)) => {}
+            Some(_) => self.oracle.note_in_doubt(line, content),
+            None => self.oracle.note(line, content),
         }
         fault
     }
@@ -188,7 +263,8 @@ impl Victim {
     }
 
     /// The machine after it was switched off and on, over a memory that holds this image. The chip has forgotten everything
-    /// and draws its keys anew from `seed`; but with persistence it has its keys and registers, and recovers.
+    /// and draws its keys anew from `seed`; but with persistence it has its keys and registers, and recovers. Keystream of the
+    /// same keys stays in the ledger. What the machine started with is not there again.
     ///
     /// # Panics
     /// If the parts make no sense together.
@@ -199,8 +275,11 @@ impl Victim {
         planted: Planted,
         image: impl IntoIterator<Item = (Slot, Untrusted)>,
     ) -> Victim {
-        let seed = if parts.persistence.exists() { self.seed } else { seed };
-        let fresh = Victim::checked_blank(parts, seed, planted);
+        let keeps_keys = parts.persistence.exists() || planted.has(Bug::KeysSurviveReset);
+        let fresh = Victim::checked_blank(parts, if keeps_keys { self.seed } else { seed }, planted);
+        if keeps_keys {
+            fresh.memory.memory().continue_ledger(self.memory.memory());
+        }
         image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, content));
         run_now(fresh.scheme.recover(&fresh.memory, &self.memory.memory().registers()));
         Victim { oracle: self.oracle.clone(), ..fresh }
@@ -226,6 +305,11 @@ impl Victim {
         self.memory.put(slot, content);
     }
 
+    /// The parts that it runs with: those of the design, but perhaps with tiny caches.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
     /// All that the victim ever wrote.
     pub fn oracle(&self) -> &Oracle {
         &self.oracle
@@ -236,8 +320,8 @@ impl Victim {
         Map::new(self.scheme.layout())
     }
 
-    /// The first pad that hid two texts, if any did.
-    pub fn pad_reuse(&self) -> Option<PadReuse> {
+    /// The first keystream that served twice, if any did.
+    pub fn keystream_reuse(&self) -> Option<Reuse> {
         self.memory.memory().ledger().reuse()
     }
 

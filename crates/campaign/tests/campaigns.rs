@@ -185,5 +185,5 @@ fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
     for _ in 0..200 {
         victim.write(hot, &random.line());
     }
-    assert_eq!(victim.pad_reuse(), None);
+    assert_eq!(victim.keystream_reuse(), None);
 }

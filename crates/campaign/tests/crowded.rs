@@ -138,7 +138,7 @@ fn limited_crowd(
     prop_assert_eq!(&*core.wrong.borrow(), &Vec::<String>::new());
     prop_assert!(all, "only {} of {TASKS} tasks finished: a deadlock", finished.get());
     prop_assert!(core.reads.get() > TASKS && core.expected.borrow().values().all(VecDeque::is_empty));
-    prop_assert_eq!(machine.memory.pad_reuse(), None);
+    prop_assert_eq!(machine.memory.keystream_reuse(), None);
     read_again(&machine)?;
     let renewed = HOT.iter().zip(young).all(|(line, young)| young.is_none() || majors(&machine, *line) != young);
     prop_assert!(renewed || age.is_none(), "the crowd was not mean enough");

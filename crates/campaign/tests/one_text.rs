@@ -178,7 +178,7 @@ fn timed(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> (Ru
         run.events.push(machine.memory.receiver().0.take());
         run.operations.push(sorted(wrapped.take_operations()));
     }
-    run.pad_reuse = machine.memory.pad_reuse().is_some();
+    run.pad_reuse = machine.memory.keystream_reuse().is_some();
     run.image = image(&machine.memory.media().borrow());
     (run, machine.executor.clock().event_hash())
 }

@@ -1,44 +1,69 @@
-//! The pad ledger: proof that no keystream ever hides two texts.
+//! The ledger of keystream: proof that none of it ever hides two things.
 //!
-//! It writes down every nonce that something was encrypted under, with a digest of what it was. The same nonce with
-//! another text is the two-time pad, the gravest mistake counter mode allows. It is on in every test.
+//! It writes down every nonce that a pad or a mask was made of, with what that hid. A pad that hides two texts is the
+//! two-time pad, the gravest mistake counter mode allows. A mask is the half of a Carter-Wegman tag that hides the hash: two
+//! hashes under one mask give away their difference, and with it the hash key (Joux, 2006). It is on in every test.
+//!
+//! A tag over several lines is masked by all their masks together. Such a sum is fresh if one of its masks is: so sums of new
+//! tags are linearly independent, and no two tags combine to a third.
 
+use crate::mac::GROUP_MAX;
+use crate::verbs::Keystream;
+use arrayvec::ArrayVec;
 use crypto::Nonce;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use units::Line;
 
-/// A nonce that served two plaintexts.
+/// Keystream that served twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PadReuse(pub Nonce);
-
-/// All nonces used so far under one key.
-#[derive(Clone, Default)]
-pub struct PadLedger {
-    sealed: FxHashMap<Nonce, Line>,
-    reuse: Option<PadReuse>,
+pub enum Reuse {
+    /// The pad of this nonce hid two plaintexts.
+    Pad(Nonce),
+    /// The mask of this nonce, with those of others under the same tag or alone, hid two hashes.
+    Mask(Nonce),
 }
 
-impl PadLedger {
-    /// Notes an encryption.
-    pub fn note(&mut self, nonce: &Nonce, plaintext: &Line) {
-        if self.sealed.insert(*nonce, *plaintext).is_some_and(|before| before != *plaintext) {
-            self.reuse.get_or_insert(PadReuse(*nonce));
-        }
+/// All keystream used so far under one key.
+#[derive(Clone, Default)]
+pub struct Ledger {
+    padded: FxHashMap<Nonce, Line>,
+    masked: FxHashSet<Nonce>,
+    tagged: FxHashMap<ArrayVec<Nonce, GROUP_MAX>, ArrayVec<Line, GROUP_MAX>>,
+    reuse: Option<Reuse>,
+}
+
+impl Ledger {
+    /// Notes keystream and what it hides.
+    pub fn note(&mut self, keystream: Keystream<'_>) {
+        let reuse = match keystream {
+            Keystream::Pad(nonce, plaintext) => self.pad(nonce, plaintext),
+            Keystream::Masks(lines) => self.masks(lines),
+        };
+        self.reuse = self.reuse.or(reuse);
     }
 
-    /// The first nonce that served twice, if any did.
-    pub fn reuse(&self) -> Option<PadReuse> {
+    fn pad(&mut self, nonce: &Nonce, plaintext: &Line) -> Option<Reuse> {
+        let before = self.padded.insert(*nonce, *plaintext);
+        before.filter(|before| before != plaintext).map(|_| Reuse::Pad(*nonce))
+    }
+
+    fn masks(&mut self, lines: &[(Nonce, Line)]) -> Option<Reuse> {
+        let fresh = lines.iter().filter(|(nonce, _)| self.masked.insert(*nonce)).count() > 0;
+        let nonces = lines.iter().map(|(nonce, _)| *nonce).collect();
+        let texts: ArrayVec<Line, GROUP_MAX> = lines.iter().map(|(_, text)| *text).collect();
+        let same = self.tagged.insert(nonces, texts.clone()).is_some_and(|before| before == texts);
+        let first = lines.first().map(|(nonce, _)| *nonce);
+        first.filter(|_| !fresh && !same).map(Reuse::Mask)
+    }
+
+    /// The first keystream that served twice, if any did.
+    pub fn reuse(&self) -> Option<Reuse> {
         self.reuse
     }
 
-    /// How many encryptions were noted under different nonces.
-    pub fn len(&self) -> usize {
-        self.sealed.len()
-    }
-
-    /// Whether nothing was encrypted yet.
-    pub fn is_empty(&self) -> bool {
-        self.sealed.is_empty()
+    /// How many pads were noted under different nonces.
+    pub fn pads(&self) -> usize {
+        self.padded.len()
     }
 }
 
@@ -47,14 +72,42 @@ mod tests {
     use super::*;
     use units::LineAddr;
 
+    fn nonce(line: u64, counter: u128) -> Nonce {
+        Nonce::new(LineAddr(line), counter)
+    }
+
     #[test]
     fn a_pad_may_hide_one_text_again_but_never_another() {
-        let nonce = Nonce::new(LineAddr(1), 1);
-        let mut ledger = PadLedger::default();
-        ledger.note(&nonce, &[1; 64]);
-        ledger.note(&nonce, &[1; 64]);
+        let mut ledger = Ledger::default();
+        ledger.note(Keystream::Pad(&nonce(1, 1), &[1; 64]));
+        ledger.note(Keystream::Pad(&nonce(1, 1), &[1; 64]));
         assert_eq!(ledger.reuse(), None);
-        ledger.note(&nonce, &[2; 64]);
-        assert_eq!(ledger.reuse(), Some(PadReuse(nonce)));
+        ledger.note(Keystream::Pad(&nonce(1, 1), &[2; 64]));
+        assert_eq!((ledger.reuse(), ledger.pads()), (Some(Reuse::Pad(nonce(1, 1))), 1));
+    }
+
+    /// Notes one tag after the other, each over lines with their counters and a byte of text.
+    fn of_tags(tags: &[&[(u64, u128, u8)]]) -> Option<Reuse> {
+        let mut ledger = Ledger::default();
+        for tag in tags {
+            let lines: Vec<(Nonce, Line)> =
+                tag.iter().map(|(line, at, text)| (nonce(*line, *at), [*text; 64])).collect();
+            ledger.note(Keystream::Masks(&lines));
+        }
+        ledger.reuse()
+    }
+
+    #[test]
+    fn a_sum_of_masks_needs_a_fresh_one_for_each_new_hash() {
+        assert_eq!(of_tags(&[&[(1, 1, 5), (2, 1, 5)], &[(1, 2, 6), (2, 1, 5)], &[(1, 2, 6), (2, 2, 7)]]), None);
+        assert_eq!(
+            of_tags(&[&[(1, 1, 5)], &[(1, 1, 5), (2, 1, 5)], &[(1, 1, 5), (2, 1, 5)]]),
+            None,
+            "the same tag again"
+        );
+        let another_text = of_tags(&[&[(1, 1, 5), (2, 1, 5)], &[(1, 1, 5), (2, 1, 9)]]);
+        assert_eq!(another_text, Some(Reuse::Mask(nonce(1, 1))));
+        let combined = of_tags(&[&[(1, 1, 5)], &[(2, 1, 5)], &[(1, 1, 5), (2, 1, 5)]]);
+        assert_eq!(combined, Some(Reuse::Mask(nonce(1, 1))), "the sum of two masks that were seen");
     }
 }

@@ -199,6 +199,17 @@ impl OnChip {
         self.cache(role).edit(slot)
     }
 
+    /// Changes a line that is on the chip as memory has just been changed: a clean line stays clean.
+    pub fn amend(&mut self, role: Role, slot: Slot, change: impl FnOnce(&mut Line)) {
+        let line = match self.leaving(slot) {
+            Some(_) => self.edit(role, slot),
+            None => self.cache(role).get_mut(slot),
+        };
+        if let Some(line) = line {
+            change(line);
+        }
+    }
+
     fn keeps(&self, role: Role, slot: Slot) -> bool {
         matches!(role, Role::Node(_)) && self.forest.is_root(Node::Stored(slot))
     }

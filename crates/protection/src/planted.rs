@@ -98,6 +98,11 @@ bugs! {
     MorphableNextBlockOnly,
     /// Re-encryption takes what it finds in memory without checking it.
     ReencryptionTrustsMemory,
+    /// A line that is first read gets into memory under the counter that memory returns, before that is verified.
+    BootTrustsMemory,
+    /// A tag over several lines is also over those that are not in memory yet, so that their masks serve once more when they
+    /// come.
+    TagOverBlankLines,
     /// A write under a tag over several lines takes the others as it finds them.
     OthersUnchecked,
     /// Re-encryption leaves the first line of the group as it was.

@@ -4,7 +4,6 @@
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
 use crate::domain::Registers;
-use crate::media::Media;
 use crypto::Nonce;
 use serde::Serialize;
 use sim::lock::Mode;
@@ -161,6 +160,15 @@ impl fmt::Display for Leg {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Known(pub(crate) Time);
 
+/// Keystream, and what it hides. No keystream may hide two different things.
+#[derive(Clone, Copy, Debug)]
+pub enum Keystream<'a> {
+    /// The pad of a nonce hides a plaintext.
+    Pad(&'a Nonce, &'a Line),
+    /// The masks of these nonces together hide the hash of these lines: one tag.
+    Masks(&'a [(Nonce, Line)]),
+}
+
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
 /// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
 /// ever wait for each other. Where renewals need a permit it is taken between the group and metadata.
@@ -299,13 +307,11 @@ pub trait Verbs {
     }
     /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);
-    /// Whether [`Verbs::boot`] would put `line` into memory now.
-    fn boots(&self, _line: LineAddr) -> bool {
-        false
-    }
-    /// If nothing was ever written to `line`, hands memory and the content that the machine started with to `install`,
-    /// which puts it there without taking time. Asked under the line's locks.
-    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>);
-    /// Notes that `plaintext` was encrypted under `nonce`, for the ledger of pads.
-    fn sealed(&self, nonce: &Nonce, plaintext: &Line);
+    /// The content that the machine started with, of a line that is not in memory yet; nothing if it is, or if the machine
+    /// starts with nothing. Asked under the line's lock, and once.
+    fn start_up(&self, line: LineAddr) -> Option<Line>;
+    /// Changes a slot as if booting had left it so: it takes no time.
+    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
+    /// Notes keystream that something is hidden by, for the ledger.
+    fn spend(&self, keystream: Keystream<'_>);
 }

@@ -16,7 +16,7 @@ const FOUND: &str = "found by a check at power-on";
 
 /// The module says that it is twice as large as it is: the upper half are ghosts of the lower.
 pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
-    let target = stage.any_line();
+    let target = line_in_memory(&mut stage);
     stage.victim.tap().connect(Alias::Ghost);
     let found = check_at_power_on(&stage, target);
     let recorded = stage.victim.attacked(|bus| bus.record());
@@ -32,7 +32,7 @@ pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// The interposer diverts every address to other cells while the victim writes, and then no longer.
 pub fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
-    let target = stage.any_line();
+    let target = line_in_memory(&mut stage);
     let found = check_at_power_on(&stage, target);
     let recorded: Recording = stage.victim.attacked(|bus| bus.record());
     // The other cells begin as copies, so that the victim notices nothing when it is diverted.
@@ -43,6 +43,13 @@ pub fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
     let quiet = stage.writes_through(target);
     stage.victim.tap().connect(Alias::None);
     Some(judged(&stage, target, quiet, found))
+}
+
+/// A line that the machine has put into memory.
+fn line_in_memory(stage: &mut Stage<'_>) -> LineAddr {
+    let line = stage.any_line();
+    stage.victim.read(line);
+    line
 }
 
 /// Whether a write to an address shows at its ghost, as firmware would try it before anything is in use. What was there is

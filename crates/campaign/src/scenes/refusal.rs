@@ -73,7 +73,7 @@ pub fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
     let verdict = match report.finding {
         None => Verdict::Harmless,
         Some(Finding::WrongValue) => Verdict::Garbled,
-        Some(Finding::PadReuse) => Verdict::Leaked,
+        Some(Finding::PadReuse | Finding::MaskReuse) => Verdict::Leaked,
         Some(_) => Verdict::Detected,
     };
     Some(Ended::new(verdict, LineAddr(0)).counting("honest accesses", report.accesses))

@@ -74,6 +74,10 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineMac for
         first_bits(&self.full_tag(nonce, ciphertext), bits)
     }
 
+    fn is_masked(&self) -> bool {
+        true
+    }
+
     fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
         let masks = lines.iter().map(|(nonce, _)| nonce.block(Domain::Pad, 1));
         Some(first_bits(&self.mac.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))

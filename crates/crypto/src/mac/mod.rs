@@ -35,6 +35,11 @@ pub trait LineMac {
         None
     }
 
+    /// Whether its tags are hashes that a mask hides, which the nonce alone decides: such a mask must never serve twice.
+    fn is_masked(&self) -> bool {
+        self.halves().is_some()
+    }
+
     /// How it takes two lines at once, if that is faster on this computer.
     fn pairs(&self) -> Option<&dyn Pairs> {
         None

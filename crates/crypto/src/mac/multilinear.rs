@@ -65,6 +65,10 @@ impl LineMac for Multilinear {
         xor(&mut tag[..8], &self.hash(text).to_be_bytes());
         first_bits(&tag, bits)
     }
+
+    fn is_masked(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

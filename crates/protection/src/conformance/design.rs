@@ -92,7 +92,8 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     for (line, [_, current]) in LINES.iter().zip(&texts) {
         hold(memory.read(*line) == Some(*current), || format!("line {line} does not read as it was written"))?;
     }
-    hold(memory.functional.ledger().reuse().is_none(), || "a pad hid two texts".into())?;
+    let reuse = memory.functional.ledger().reuse();
+    hold(reuse.is_none(), || format!("keystream hid two things: {reuse:?}"))?;
     memory.flush();
     let current = memory.image();
     flips(parts, &memory, &texts[0][1])?;

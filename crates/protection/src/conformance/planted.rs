@@ -63,7 +63,7 @@ fn cases() -> Vec<Case> {
         (Bug::PadWithoutCounter, Cipher, "the version is not in the ciphertext", Tree),
         (Bug::PadCounterTruncated, Cipher, "the version is not in the ciphertext", Design),
         (Bug::BlockIndexMissing, Cipher, "equal blocks of a line look equal", Design),
-        (Bug::TagWithoutAddress, Code, "the tag of ", Design),
+        (Bug::TagWithoutAddress, Code, "the tag of ", Cipher),
         (Bug::TagAddressTruncated, Code, "the tag of ", Cipher),
         (Bug::TagNamesLineOfTags, Code, "the tag of ", Tree),
         (Bug::TagWithoutCounter, Code, "the tag of Counter", Counters),

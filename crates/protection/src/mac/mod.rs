@@ -136,18 +136,28 @@ impl Mac {
         Message { place: line.0, version: counter.0, text: *text }
     }
 
-    /// The tag of a group of lines, each with its version and with what of it the tag is over.
+    /// One tag over these lines, in order, each with its version and with what of it the tag is over.
     ///
     /// # Panics
-    /// If the code takes one line only, which designs are checked for.
-    pub fn tag_of_group(&self, lines: &[(LineAddr, Counter, Line)]) -> u64 {
+    /// If there are several and the code takes one line only, which designs are checked for.
+    pub fn tag_over(&self, lines: &[(LineAddr, Counter, Line)]) -> u64 {
+        if let [(line, counter, text)] = lines {
+            return self.tag(*line, *counter, text);
+        }
         #[cfg(test)]
         lines.iter().for_each(|_| crate::performed::mac());
         self.count(lines.len() as u64, 0);
-        let named = lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text));
-        let named: ArrayVec<(Nonce, Line), GROUP_MAX> = named.collect();
-        let tag = self.code.tag_over(&named, self.bits);
+        let tag = self.code.tag_over(&self.named(lines), self.bits);
         tag.unwrap_or_else(|| unreachable!("a design with such a code has one tag for each line"))
+    }
+
+    /// The masks that one tag over these lines takes, with what each line brings to the hash; nothing if the code has no masks.
+    pub fn masks(&self, lines: &[(LineAddr, Counter, Line)]) -> Option<ArrayVec<(Nonce, Line), GROUP_MAX>> {
+        self.code.is_masked().then(|| self.named(lines))
+    }
+
+    fn named(&self, lines: &[(LineAddr, Counter, Line)]) -> ArrayVec<(Nonce, Line), GROUP_MAX> {
+        lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text)).collect()
     }
 
     /// What is left of a stored tag when the half that the text decides is taken away: the other half, if the tag fits.

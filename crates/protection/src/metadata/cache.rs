@@ -74,6 +74,12 @@ impl MetadataCache {
         Some(&self.held(place).content)
     }
 
+    /// The content of a line for changing as memory changes; looking is no use of it.
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Line> {
+        let place = self.tags.probe(slot.0)?;
+        Some(&mut self.held(place).content)
+    }
+
     /// The content of a line for changing; it is dirty from now on.
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.lookup(slot.0)?;

@@ -20,9 +20,9 @@ use super::early::Early;
 use super::read::Arrived;
 use super::walk::Sought;
 use crate::mac::Mac;
-use crate::verbs::{Fault, Plaintext, Verbs};
+use crate::verbs::{Fault, Plaintext, Untrusted, Verbs};
 use sim::join;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
 use std::task::Poll;
 use units::{Line, LineAddr, ZERO_LINE};
@@ -31,7 +31,11 @@ impl Scheme {
     /// Reads a line whose locks are held: releases it when it is decrypted, and settles it when its verdict is in.
     pub(super) async fn read_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Result<(), Fault> {
         let (seen_data, seen_counters, pad) = (Cell::new(None), Cell::new(None), Cell::new(None));
-        let (seen_all, seen_text) = (Cell::new(None), Cell::new(None));
+        let (seen_all, seen_text, started_with) = (Cell::new(None), Cell::new(None), OnceCell::new());
+        let start_up = |stored: &Untrusted| match stored.is_blank() {
+            true => *started_with.get_or_init(|| verbs.start_up(line)),
+            false => None,
+        };
         let data = async {
             let stored = self.ciphertext(verbs, line, early).await;
             seen_data.set(Some(stored));
@@ -62,7 +66,8 @@ impl Scheme {
         let ahead = async {
             let (stored, counters) = there(|| seen_data.get().zip(seen_counters.get())).await;
             self.padded(verbs, pad.take()).await;
-            let bytes = self.cipher.open(line, self.version(&counters, line), &stored.examine());
+            let open = || self.cipher.open(line, self.version(&counters, line), &stored.examine());
+            let bytes = start_up(&stored).unwrap_or_else(open);
             verbs.release_ahead(line, Plaintext { bytes, verified: false });
             seen_text.set(Some(bytes));
         };
@@ -70,9 +75,12 @@ impl Scheme {
             let (stored, counters, (tag, others)) = there(|| seen_all.take()).await;
             let (counters, tag) = (counters?, self.tag_with(&stored, tag?));
             let others = self.others_under(&counters, &others);
-            let arrived = Arrived { line, counter: self.version(&counters, line), stored, tag, others };
+            let mut arrived = Arrived { line, counter: self.version(&counters, line), stored, tag, others };
+            if let Some(plaintext) = start_up(&stored) {
+                self.boot_with(verbs, &mut arrived, &plaintext).await?;
+            }
             let over_plaintext = self.mac.as_ref().is_some_and(Mac::covers_plaintext);
-            let text = if over_plaintext { there(|| seen_text.get()).await } else { stored.examine() };
+            let text = if over_plaintext { there(|| seen_text.get()).await } else { arrived.stored.examine() };
             self.check(verbs, &arrived, &text).await
         };
         let ((), (), verdict) = join!(arrivals, ahead, verdict);

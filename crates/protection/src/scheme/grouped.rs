@@ -8,22 +8,28 @@
 //! would get a valid one. The lines under one tag share one lock. They also share a line of counters, which
 //! designs are checked for.
 //!
+//! A line that is not in memory yet is not under the tag: it comes under it when it is first written or read ([`super::boot`]).
+//!
 //! When counters overflow, all lines under a tag move on together, the one about to be written too: its new version is the
 //! one after.
 
 use super::Scheme;
 use super::read::Arrived;
 use crate::counter::Counter;
-use crate::mac::Mac;
-use crate::media::Media;
+use crate::mac::{GROUP_MAX, Mac};
 use crate::planted::Bug;
-use crate::verbs::{Fault, LockName, Role, Untrusted, Verbs};
+use crate::verbs::{Fault, Keystream, LockName, Role, Untrusted, Verbs};
+use arrayvec::ArrayVec;
 use sim::lock::Mode;
 use sim::{join, join_all};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// The other lines under a line's tag: their versions and their ciphertexts.
 pub(super) type Others = Vec<(LineAddr, Counter, Line)>;
+/// A line with its version and with what of it the tag is over.
+pub(super) type Named<'a> = (LineAddr, Counter, &'a Line);
+/// All lines under one tag, so named.
+pub(super) type Tagged = ArrayVec<(LineAddr, Counter, Line), GROUP_MAX>;
 /// The same as memory returned them.
 pub(super) type Fetched = Vec<(LineAddr, Untrusted)>;
 
@@ -51,9 +57,10 @@ impl Scheme {
         join_all(others.map(fetch)).await.into_iter().collect()
     }
 
-    /// The other lines with their versions.
+    /// Those of the other lines that are in memory, with their versions.
     pub(super) fn others_under(&self, counters: &Line, fetched: &Fetched) -> Others {
-        fetched.iter().map(|(line, stored)| (*line, self.version(counters, *line), stored.examine())).collect()
+        let there = fetched.iter().filter(|(_, stored)| !stored.is_blank() || self.planted.has(Bug::TagOverBlankLines));
+        there.map(|(line, stored)| (*line, self.version(counters, *line), stored.examine())).collect()
     }
 
     /// The tag of a line and of those under the same tag.
@@ -61,7 +68,7 @@ impl Scheme {
         &self,
         verbs: &V,
         mac: &Mac,
-        (line, counter, text): (LineAddr, Counter, &Line),
+        (line, counter, text): Named<'_>,
         others: &[(LineAddr, Counter, Line)],
     ) -> u64 {
         if others.is_empty() {
@@ -69,25 +76,21 @@ impl Scheme {
             verbs.mac().await;
             return mac.tag(line, counter, text);
         }
-        let place = others.partition_point(|(other, ..)| *other < line);
-        let mut lines = others.to_vec();
-        lines.insert(place, (line, counter, *text));
+        let lines = among((line, counter, text), others);
         join_all(lines.iter().map(|_| verbs.mac())).await;
-        mac.tag_of_group(&lines)
+        mac.tag_over(&lines)
     }
 
-    /// The tag of what memory holds under a line's tag, without time; nothing if it holds nothing.
-    pub(super) fn tag_of_stored(&self, media: &Media, mac: &Mac, line: LineAddr) -> Option<u64> {
-        let slot = |line| self.layout.data_slot(line);
-        if self.under_one_tag(line).all(|line| media.is_blank(slot(line))) {
-            return None;
-        }
-        let content = |line| (line, self.counter_without_asking(media, line), media.read(slot(line)).examine());
-        let lines: Vec<(LineAddr, Counter, Line)> = self.under_one_tag(line).map(content).collect();
-        Some(match lines.as_slice() {
-            [(line, counter, text)] => mac.tag(*line, *counter, text),
-            lines => mac.tag_of_group(lines),
-        })
+    /// Computes the new tag of a line and of those under the same tag, whose masks serve from now on.
+    pub(super) async fn compute_new_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        mac: &Mac,
+        named: Named<'_>,
+        others: &[(LineAddr, Counter, Line)],
+    ) -> u64 {
+        spend_masks(verbs, mac, &among(named, others));
+        self.compute_tag(verbs, mac, named, others).await
     }
 
     /// Moves the counter of a line on after all lines under its tag were checked, and keeps its group from being
@@ -114,7 +117,7 @@ impl Scheme {
         }
     }
 
-    /// The other lines under the tag of a line about to be written, all checked as they lie in memory.
+    /// The other lines under the tag of a line about to be written that are in memory, all checked as they lie there.
     async fn checked_others<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Others, Fault> {
         let counters = async {
             match self.counter_slot(line) {
@@ -124,17 +127,23 @@ impl Scheme {
         };
         let metadata = async { join!(counters, self.stored_tag(verbs, line)) };
         let fetch = verbs.fetch(self.layout.data_slot(line), Role::Data);
-        let (stored, fetched, (counters, tag)) = join!(fetch, self.fetch_others(verbs, line), metadata);
+        let (stored, mut fetched, (counters, tag)) = join!(fetch, self.fetch_others(verbs, line), metadata);
         let (counters, tag) = (counters?, tag?);
-        // Where nothing was ever written there is no tag yet; the work is the same.
-        let blank = stored.is_blank() && fetched.iter().all(|(_, stored)| stored.is_blank());
         let others = self.others_under(&counters, &fetched);
-        let arrived = Arrived { line, counter: self.version(&counters, line), stored, tag, others };
-        let checked = self.check(verbs, &arrived, &stored.examine()).await;
-        if !blank && !self.planted.has(Bug::OthersUnchecked) {
+        fetched.push((line, stored));
+        fetched.sort_unstable_by_key(|(line, _)| *line);
+        let checked = self.check_under_one_tag(verbs, &self.others_under(&counters, &fetched), tag).await;
+        if !self.planted.has(Bug::OthersUnchecked) {
             checked?;
         }
-        Ok(arrived.others)
+        Ok(others)
+    }
+
+    /// Compares the tag of lines that are in memory with the stored one; where none is there is no tag yet.
+    async fn check_under_one_tag<V: Verbs>(&self, verbs: &V, lines: &Others, tag: u64) -> Result<(), Fault> {
+        let Some((&(line, counter, text), others)) = lines.split_first() else { return Ok(()) };
+        let arrived = Arrived { line, counter, stored: text.into(), tag, others: others.to_vec() };
+        self.check(verbs, &arrived, &text).await
     }
 
     /// Moves all lines under one tag from their old versions to their new ones, after they were checked.
@@ -147,35 +156,37 @@ impl Scheme {
         let (Some(mac), Some(&first)) = (&self.mac, lines.first()) else { return Ok(()) };
         let slot = |line| self.layout.data_slot(line);
         self.count(|counted| counted.renewals.lines += lines.len() as u64);
-        let fetches = join_all(lines.iter().map(|line| verbs.fetch(slot(*line), Role::Data)));
-        let (mut stored, tag) = join!(fetches, self.stored_tag(verbs, first));
-        let tag = tag?;
-        let blank = stored.iter().all(Untrusted::is_blank);
-        if !blank {
-            let named = |counters: &Line, stored: &[Untrusted]| -> Others {
-                let lines = lines.iter().zip(stored).skip(1);
-                lines.map(|(line, stored)| (*line, self.version(counters, *line), stored.examine())).collect()
-            };
-            let counter = self.version(old, first);
-            let arrived = Arrived { line: first, counter, stored: stored[0], tag, others: named(old, &stored) };
-            self.check(verbs, &arrived, &stored[0].examine()).await?;
-            // Once to open and once to seal.
-            let pads = lines.iter().zip(&stored).filter(|(_, stored)| !stored.is_blank()).flat_map(|_| [0; 2]);
-            join_all(pads.map(|_| self.pad(verbs))).await;
-            for (line, stored) in lines.iter().zip(&mut stored).filter(|(_, stored)| !stored.is_blank()) {
-                let plaintext = self.cipher.open(*line, self.version(old, *line), &stored.examine());
-                let counter = self.version(new, *line);
-                if let Some(nonce) = self.cipher.nonce(*line, counter) {
-                    verbs.sealed(&nonce, &plaintext);
-                }
-                *stored = self.cipher.seal(*line, counter, &plaintext).into();
-            }
-            let text = (first, self.version(new, first), &stored[0].examine());
-            let tag = self.compute_tag(verbs, mac, text, &named(new, &stored)).await;
+        let fetch = async |line: &LineAddr| (*line, verbs.fetch(slot(*line), Role::Data).await);
+        let (fetched, tag) = join!(join_all(lines.iter().map(fetch)), self.stored_tag(verbs, first));
+        let (mut stored, tag): (Fetched, u64) = (fetched.into_iter().collect(), tag?);
+        let there = self.others_under(old, &stored);
+        self.check_under_one_tag(verbs, &there, tag).await?;
+        // Once to open and once to seal.
+        join_all((0..2 * there.len()).map(|_| self.pad(verbs))).await;
+        for (line, stored) in stored.iter_mut().filter(|(_, stored)| !stored.is_blank()) {
+            let plaintext = self.cipher.open(*line, self.version(old, *line), &stored.examine());
+            *stored = self.encrypt(verbs, *line, self.version(new, *line), &plaintext).into();
+        }
+        if let Some(((line, counter, text), others)) = self.others_under(new, &stored).split_first() {
+            let tag = self.compute_new_tag(verbs, mac, (*line, *counter, text), others).await;
             self.put_tag(verbs, first, tag).await?;
         }
         // Of blank lines the traffic is real, the content is not there yet.
-        join_all(lines.iter().zip(&stored).map(|(line, stored)| verbs.store(slot(*line), Role::Data, *stored))).await;
+        join_all(stored.iter().map(|(line, stored)| verbs.store(slot(*line), Role::Data, *stored))).await;
         Ok(())
+    }
+}
+
+/// A line among others under the same tag, in order.
+pub(super) fn among((line, counter, text): Named<'_>, others: &[(LineAddr, Counter, Line)]) -> Tagged {
+    let place = others.partition_point(|(other, ..)| *other < line);
+    let (below, above) = others.split_at(place);
+    below.iter().copied().chain([(line, counter, *text)]).chain(above.iter().copied()).collect()
+}
+
+/// Notes the masks of a new tag over these lines.
+pub(super) fn spend_masks<V: Verbs>(verbs: &V, mac: &Mac, lines: &Tagged) {
+    if let Some(masks) = mac.masks(lines) {
+        verbs.spend(Keystream::Masks(&masks));
     }
 }

@@ -9,7 +9,7 @@
 //! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
 //! stays for good in [`forest`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
 //! how an L2 begins a read in [`eager`], what begins on its mere prediction in [`early`], what one tag over several lines
-//! asks for in [`grouped`]; how writes outlive a loss of power in [`persist`], and how memory comes back in [`recover`]. Who
+//! asks for in [`grouped`]; how the machine's first content gets into memory in [`boot`]; how writes outlive a loss of power in [`persist`], and how memory comes back in [`recover`]. Who
 //! may ask at all is in [`owner`], what is counted in [`counted`].
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
@@ -20,6 +20,7 @@
 
 mod ahead;
 mod alone;
+mod boot;
 mod counted;
 mod eager;
 mod early;
@@ -45,7 +46,7 @@ use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, Se
 use crate::ownership::Asker;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
-use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Untrusted, Verbs};
 use grouped::{Others, Version};
 use serde::{Deserialize, Serialize};
 use sim::join;
@@ -250,8 +251,13 @@ impl Scheme {
     /// Encrypts a line under a counter that it never had before.
     async fn seal<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
         self.pad_whole(verbs).await;
+        self.encrypt(verbs, line, counter, plaintext)
+    }
+
+    /// The ciphertext of a line, whose pad serves from now on.
+    fn encrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
         if let Some(nonce) = self.cipher.nonce(line, counter) {
-            verbs.sealed(&nonce, plaintext);
+            verbs.spend(Keystream::Pad(&nonce, plaintext));
         }
         self.cipher.seal(line, counter, plaintext)
     }
@@ -274,7 +280,7 @@ impl Scheme {
         others: &Others,
     ) -> Option<u64> {
         let mac = self.mac.as_ref()?;
-        Some(self.compute_tag(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others).await)
+        Some(self.compute_new_tag(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others).await)
     }
 
     /// Puts a tag into the region of tags, and tells everybody above, if that is to be known at once.

@@ -1,5 +1,4 @@
-//! A line on its way to the chip: what is fetched for it, how it is checked and opened, and how it gets into memory when
-//! the machine boots.
+//! A line on its way to the chip: what is fetched for it, and how it is checked and opened.
 
 use super::counted::Place;
 use super::eager::{Begun, Found};
@@ -9,11 +8,9 @@ use super::walk::Sought;
 use super::{Release, Scheme};
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
-use crate::media::Media;
 use crate::ownership::Asker;
 use crate::planted::Bug;
 use crate::verbs::{Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
-use crypto::Nonce;
 use sim::join;
 use sim::lock::Mode;
 use std::cell::Cell;
@@ -55,7 +52,7 @@ impl Scheme {
         let _line = self.lock_line(verbs, line).await;
         self.admit(verbs, line, asker).await?;
         let _group = self.lock_group(verbs, line, Mode::Shared).await;
-        self.boot(verbs, line).await?;
+        self.boot_unchecked(verbs, line).await?;
         if self.release == Release::Speculative {
             return self.read_ahead(verbs, line, early).await;
         }
@@ -67,13 +64,14 @@ impl Scheme {
         let (stored, versions, (tag, others)) =
             join!(self.ciphertext(verbs, line, early), self.versions(verbs, line, begun), self.beside(verbs, line));
         let (Versions { counters, found, pad, in_private }, tag) = (versions?, tag?);
-        let arrived = Arrived {
+        let mut arrived = Arrived {
             line,
             counter: self.version(&counters, line),
             stored,
             tag: self.tag_with(&stored, tag),
             others: self.others_under(&counters, &others),
         };
+        self.boot(verbs, &mut arrived).await?;
         match in_private {
             Some(begun) => self.open_in_private(verbs, &arrived, begun).await?,
             None => verbs.release(line, self.check_and_open(verbs, &arrived, pad).await?),
@@ -84,61 +82,12 @@ impl Scheme {
 
     /// Reads a line that has neither a counter nor a tag: nothing else is waited for.
     async fn read_alone<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Result<(), Fault> {
-        let ciphertext = self.ciphertext(verbs, line, early).await.examine();
+        let stored = self.ciphertext(verbs, line, early).await;
+        let mut arrived = Arrived { line, counter: Counter::default(), stored, tag: 0, others: Others::new() };
+        self.boot(verbs, &mut arrived).await?;
         self.pad_whole(verbs).await;
-        let bytes = self.cipher.open(line, Counter::default(), &ciphertext);
+        let bytes = self.cipher.open(line, arrived.counter, &arrived.stored.examine());
         verbs.release(line, Plaintext { bytes, verified: false });
-        Ok(())
-    }
-
-    /// Puts a line that the machine started with into memory, under the counter that it has now. It takes no time: it is
-    /// the state that booting left behind, made when it is first needed. The line's locks must be held.
-    fn install(&self, media: &mut Media, line: LineAddr, plaintext: &Line) -> Option<Nonce> {
-        let counter = self.counter_without_asking(media, line);
-        let ciphertext = self.cipher.seal_for_now(line, counter, plaintext);
-        let slot = self.layout.data_slot(line);
-        match &self.mac {
-            Some(mac) if mac.travels() => {
-                let tag = mac.tag(line, counter, mac.covered(plaintext, &ciphertext));
-                media.store(slot, Untrusted::with(ciphertext, tag));
-            }
-            Some(mac) if mac.group() == 1 => {
-                media.write(slot, &ciphertext);
-                self.install_tag(media, mac, line, |_| mac.tag(line, counter, mac.covered(plaintext, &ciphertext)));
-            }
-            Some(mac) => {
-                let before = self.tag_of_stored(media, mac, line);
-                media.write(slot, &ciphertext);
-                let after = self.tag_of_stored(media, mac, line).unwrap_or_default();
-                // A tag that the others do not fit stays, and so still does not.
-                let fits = |stored| before.is_none_or(|before| mac.fits(stored, before));
-                self.install_tag(media, mac, line, |stored| if fits(stored) { after } else { stored });
-            }
-            None => media.write(slot, &ciphertext),
-        }
-        self.cipher.nonce(line, counter)
-    }
-
-    /// Makes the stored tag of a line what `change` makes of it, on the chip too if it is there.
-    fn install_tag(&self, media: &mut Media, mac: &Mac, line: LineAddr, change: impl Fn(u64) -> u64) {
-        let Some(slot) = self.tag_slot(line) else { return };
-        let position = mac.entry_of(line).1;
-        let change = |tags: &mut Line| mac::set_entry(tags, position, change(mac::entry(tags, position)));
-        let mut stored = media.read(slot).examine();
-        change(&mut stored);
-        media.write(slot, &stored);
-        if let Some(tags) = self.chip.borrow_mut().edit(Role::Tag, slot) {
-            change(tags);
-        }
-    }
-
-    /// Makes what booting left behind for a line. A tag that the tree covers is put there on the chip, so that its parent
-    /// learns of it.
-    pub(super) async fn boot<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        if self.tree.as_ref().is_some_and(|tree| tree.covers(Role::Tag)) && verbs.boots(line) {
-            self.stored_tag(verbs, line).await?;
-        }
-        verbs.boot(line, |media, plaintext| self.install(media, line, plaintext));
         Ok(())
     }
 
@@ -295,13 +244,5 @@ impl Scheme {
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
         let entry = self.mac.as_ref().map(|mac| mac.entry_of(line));
         self.layout.tags().zip(entry).map(|(region, (index, _))| region.slot(index))
-    }
-
-    /// The counter of a line as the chip or else memory has it, without time.
-    pub(super) fn counter_without_asking(&self, media: &Media, line: LineAddr) -> Counter {
-        let Some(slot) = self.counter_slot(line) else { return Counter::default() };
-        let mut chip = self.chip.borrow_mut();
-        let counters = chip.peek(Role::Counter, slot).unwrap_or_else(|| media.read(slot).examine());
-        self.version(&counters, line)
     }
 }

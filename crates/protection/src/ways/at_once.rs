@@ -5,10 +5,8 @@
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
 use crate::domain::Registers;
-use crate::media::Media;
-use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::{Receiver, TimedMemory};
-use crypto::Nonce;
 use sim::lock::Mode;
 use std::cell::Cell;
 use std::future::{Future, ready};
@@ -70,15 +68,15 @@ impl<R: Receiver> Verbs for AtOnce<R> {
         self.memory.receiver().fault(fault);
     }
 
-    fn boots(&self, line: LineAddr) -> bool {
-        self.memory.media().borrow().is_blank(Slot(line.0))
+    fn start_up(&self, line: LineAddr) -> Option<Line> {
+        self.memory.start_up(line)
     }
 
-    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
-        self.memory.boot(line, install);
+    fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.boot(slot, change);
     }
 
-    fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
-        self.memory.note_pad(nonce, plaintext);
+    fn spend(&self, keystream: Keystream<'_>) {
+        self.memory.note(keystream);
     }
 }

@@ -4,9 +4,7 @@
 //! ways agree; the spans are the timeline.
 
 use crate::domain::Registers;
-use crate::media::Media;
-use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crypto::Nonce;
+use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
 use std::cell::RefCell;
@@ -320,15 +318,15 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.fault(fault);
     }
 
-    fn boots(&self, line: LineAddr) -> bool {
-        self.inside.boots(line)
+    fn start_up(&self, line: LineAddr) -> Option<Line> {
+        self.inside.start_up(line)
     }
 
-    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
-        self.inside.boot(line, install);
+    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.inside.boot(slot, role, change);
     }
 
-    fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
-        self.inside.sealed(nonce, plaintext);
+    fn spend(&self, keystream: Keystream<'_>) {
+        self.inside.spend(keystream);
     }
 }

@@ -1,11 +1,11 @@
 //! Functional: every verb is ready at once. Real bytes, no time: what campaigns attack.
 
 use crate::domain::Registers;
-use crate::ledger::PadLedger;
+use crate::ledger::Ledger;
 use crate::media::Media;
-use crate::verbs::{Fault, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Watch;
-use crypto::Nonce;
+use crate::ways::start_up::StartUp;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -24,28 +24,48 @@ pub fn run_now<T>(text: impl Future<Output = T>) -> T {
     }
 }
 
-/// A memory without time, its ledger of pads, and what came out of it.
+/// A memory without time, its ledger of keystream, and what came out of it.
 #[derive(Clone)]
 pub struct Functional {
     /// The memory chips. Attackers may change them between accesses.
     pub media: RefCell<Media>,
     registers: RefCell<Registers>,
-    ledger: RefCell<PadLedger>,
+    ledger: RefCell<Ledger>,
     released: Cell<Option<(LineAddr, Plaintext)>>,
     refused: Cell<Option<(LineAddr, Plaintext)>>,
     fault: Cell<Option<Fault>>,
+    start_up: Option<StartUp>,
 }
 
 impl Functional {
-    /// A blank memory of this many slots.
+    /// A blank memory of this many slots, of a machine that starts with nothing.
     pub fn new(slots: u64) -> Functional {
         Functional {
+            start_up: None,
             media: RefCell::new(Media::new(slots)),
             registers: RefCell::default(),
-            ledger: RefCell::new(PadLedger::default()),
+            ledger: RefCell::new(Ledger::default()),
             released: Cell::new(None),
             refused: Cell::new(None),
             fault: Cell::new(None),
+        }
+    }
+
+    /// A blank memory of this many slots, of a machine that starts with a content drawn from `seed`.
+    pub fn booting(slots: u64, seed: u64) -> Functional {
+        Functional { start_up: Some(StartUp::new(seed)), ..Functional::new(slots) }
+    }
+
+    /// What the machine started with, if it did with anything.
+    pub fn start_up_content(&self, line: LineAddr) -> Option<Line> {
+        self.start_up.as_ref().map(|start_up| start_up.content(line))
+    }
+
+    /// Notes that the chip writes a slot, whatever becomes of it on the way to the chips: a line of data no longer has what
+    /// the machine started with.
+    pub fn note_write(&self, slot: Slot, role: Role, content: &Untrusted) {
+        if let (Some(start_up), Role::Data, false) = (&self.start_up, role, content.is_blank()) {
+            start_up.enter(LineAddr(slot.0));
         }
     }
 
@@ -69,8 +89,13 @@ impl Functional {
         self.registers.borrow().clone()
     }
 
-    /// The ledger of pads.
-    pub fn ledger(&self) -> std::cell::Ref<'_, PadLedger> {
+    /// Goes on with the ledger of another memory under the same keys.
+    pub fn continue_ledger(&self, before: &Functional) {
+        self.ledger.replace(before.ledger.borrow().clone());
+    }
+
+    /// The ledger of keystream.
+    pub fn ledger(&self) -> std::cell::Ref<'_, Ledger> {
         self.ledger.borrow()
     }
 }
@@ -84,7 +109,8 @@ impl Verbs for Functional {
         ready(self.media.borrow().read(slot))
     }
 
-    fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
+    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.note_write(slot, role, &content);
         self.media.borrow_mut().store(slot, content);
         ready(())
     }
@@ -111,9 +137,19 @@ impl Verbs for Functional {
         self.fault.set(Some(fault));
     }
 
-    fn boot(&self, _: LineAddr, _: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {}
+    fn start_up(&self, line: LineAddr) -> Option<Line> {
+        let start_up = self.start_up.as_ref()?;
+        start_up.awaits(line).then(|| start_up.content(line))
+    }
 
-    fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
-        self.ledger.borrow_mut().note(nonce, plaintext);
+    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        let mut media = self.media.borrow_mut();
+        let booted = change(media.read(slot));
+        self.note_write(slot, role, &booted);
+        media.store(slot, booted);
+    }
+
+    fn spend(&self, keystream: Keystream<'_>) {
+        self.ledger.borrow_mut().note(keystream);
     }
 }

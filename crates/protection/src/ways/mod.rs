@@ -8,6 +8,7 @@ mod functional;
 mod overflows;
 mod private;
 mod receiver;
+mod start_up;
 mod timed;
 mod waits;
 mod windows;

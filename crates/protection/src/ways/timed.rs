@@ -5,16 +5,15 @@
 //! so every timed run is also a test.
 
 use crate::domain::Registers;
-use crate::ledger::{PadLedger, PadReuse};
+use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
-use crate::verbs::{Fault, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::explained::Account;
 use crate::ways::overflows::Overflows;
 use crate::ways::private::PrivateAes;
 use crate::ways::waits::{cause_of, word_for};
 use crate::ways::windows::Windows;
 use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
-use crypto::Nonce;
 use machine::dram::Wanted;
 use machine::memory::MemorySystem;
 use sim::lock::{Guard, LockTable, Mode};
@@ -43,7 +42,7 @@ pub struct TimedMemory<R> {
     /// Whether one cache of all metadata has one port for all.
     one_port: bool,
     locks: LockTable<LockName>,
-    ledger: Option<RefCell<PadLedger>>,
+    ledger: Option<RefCell<Ledger>>,
     counters: RefCell<TimedCounters>,
     registers: RefCell<Registers>,
     windows: Windows,
@@ -147,26 +146,27 @@ impl<R: Receiver> TimedMemory<R> {
         self.ledger.is_some()
     }
 
-    /// The first pad that hid two texts, if the ledger is on and one did.
-    pub fn pad_reuse(&self) -> Option<PadReuse> {
+    /// The first keystream that served twice, if the ledger is on and one did.
+    pub fn keystream_reuse(&self) -> Option<Reuse> {
         self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
     }
 
-    pub(super) fn note_pad(&self, nonce: &Nonce, plaintext: &Line) {
+    pub(super) fn note(&self, keystream: Keystream<'_>) {
         if let Some(ledger) = &self.ledger {
-            ledger.borrow_mut().note(nonce, plaintext);
+            ledger.borrow_mut().note(keystream);
         }
     }
 
-    /// Puts the start-up content of a line into memory if nothing was ever written there.
-    pub(super) fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
+    /// The start-up content of a line, if nothing was ever written there.
+    pub(super) fn start_up(&self, line: LineAddr) -> Option<Line> {
+        let is_blank = self.media.borrow().is_blank(Slot(line.0));
+        is_blank.then(|| self.receiver.start_up_content(line))
+    }
+
+    pub(super) fn boot(&self, slot: Slot, change: impl FnOnce(Untrusted) -> Untrusted) {
         let mut media = self.media.borrow_mut();
-        if media.is_blank(Slot(line.0)) {
-            let plaintext = self.receiver.start_up_content(line);
-            if let Some(nonce) = install(&mut media, &plaintext) {
-                self.note_pad(&nonce, &plaintext);
-            }
-        }
+        let booted = change(media.read(slot));
+        media.store(slot, booted);
     }
 }
 
@@ -376,15 +376,15 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.memory.receiver.fault(fault);
     }
 
-    fn boots(&self, line: LineAddr) -> bool {
-        self.memory.media().borrow().is_blank(Slot(line.0))
+    fn start_up(&self, line: LineAddr) -> Option<Line> {
+        self.memory.start_up(line)
     }
 
-    fn boot(&self, line: LineAddr, install: impl FnOnce(&mut Media, &Line) -> Option<Nonce>) {
-        self.memory.boot(line, install);
+    fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.boot(slot, change);
     }
 
-    fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
-        self.memory.note_pad(nonce, plaintext);
+    fn spend(&self, keystream: Keystream<'_>) {
+        self.memory.note(keystream);
     }
 }
