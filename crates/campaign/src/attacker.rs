@@ -186,7 +186,8 @@ fn any_recording<'a>(bus: &Bus<'a>, random: &mut Random) -> Option<&'a Recording
     random.pick(&recordings)
 }
 
-fn bring_back(bus: &mut Bus<'_>, recording: &Recording, (slot, bytes): Place) {
+/// Puts back what a recording has at a place, if it has anything.
+pub(crate) fn bring_back(bus: &mut Bus<'_>, recording: &Recording, (slot, bytes): Place) {
     if let Some(content) = recording.get(slot) {
         bus.write_bytes(slot, bytes.clone(), &cell(content)[bytes]);
     }

@@ -81,6 +81,17 @@ rows! {
     CrossKeySplice = "cross-key-splice",
     /// Brings back an old image of the whole memory while the machine is off.
     PowerOffRollback = "power-off-rollback",
+    /// Brings back old counters, alone or with what lies below and above them, and lets the victim write on.
+    RollbackThenWrite = "rollback-then-write",
+    /// Brings back old bytes of a group just before its counters overflow, and lets the victim write on.
+    RollbackThenOverflow = "rollback-then-overflow",
+    /// Brings back old bytes while the machine is off, and lets the victim write on when it is on again.
+    RollbackThenReboot = "rollback-then-reboot",
+    /// Forges the counters of a line that is read for the first time, puts them back, lets the line be written, and brings
+    /// back what the first read had left in memory.
+    ForgedBoot = "forged-boot",
+    /// Strikes now and then and takes some of it back, while the victim writes, reads and lets its metadata go.
+    TamperedHistory = "tampered-history",
     /// Swaps two nodes of the tree, or two lines of counters, that stand side by side.
     SwapSiblings = "swap-siblings",
     /// Puts a node of the tree in the place of one at another level.

@@ -7,6 +7,7 @@
 mod alias;
 mod cold_boot;
 mod copies;
+mod histories;
 mod leaks;
 mod nonce_repeat;
 mod other_keys;
@@ -71,6 +72,11 @@ pub fn scene(attack: Attack) -> Option<Scene> {
         Attack::CrossedReplies => copies::crossed_replies,
         Attack::CrossKeySplice => other_keys::cross_key_splice,
         Attack::PowerOffRollback => other_keys::power_off_rollback,
+        Attack::RollbackThenWrite => histories::rollback_then_write,
+        Attack::RollbackThenOverflow => histories::rollback_then_overflow,
+        Attack::RollbackThenReboot => histories::rollback_then_reboot,
+        Attack::ForgedBoot => histories::forged_boot,
+        Attack::TamperedHistory => histories::tampered_history,
         Attack::DropWrite => writes::drop_write,
         Attack::DelayWrite => writes::delay_write,
         Attack::DuplicateWrite => writes::duplicate_write,
@@ -120,7 +126,7 @@ impl Stage<'_> {
         let others = oracle.lines().into_iter().filter(|line| *line != target);
         let judge = |line| oracle.judge(line, &self.victim.read(line).0, wished.filter(|_| line == target));
         let reads = std::iter::once(target).chain(others).map(judge).max();
-        let reuse = self.victim.pad_reuse().map(|_| Verdict::Leaked);
+        let reuse = self.victim.keystream_reuse().map(|_| Verdict::Leaked);
         reads.max(reuse).unwrap_or(Verdict::Harmless)
     }
 }

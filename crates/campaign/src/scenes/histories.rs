@@ -1,0 +1,234 @@
+//! Histories: the attack is not the end. The victim writes, reads for the first time, overflows and comes back after a reset.
+//!
+//! What is brought back does its harm later: a counter of yesterday is harmless until a write takes its pad again, and a
+//! forged one until a line gets into memory under it. So every read is judged when it is made, and at the end the ledger
+//! is asked whether keystream served twice.
+
+use super::{Ended, Stage};
+use crate::attacker;
+use crate::bus::{Recording, Structure};
+use crate::victim::Victim;
+use protection::counter::{Age, WRITES_LEFT};
+use protection::verbs::Slot;
+use systems::{Attack, Verdict};
+use units::LineAddr;
+use units::random::Random;
+
+/// Steps of a long history.
+const STEPS: usize = 24;
+/// Sets the keys of the next boot apart from those of the last.
+const NEXT_BOOT: u64 = 0x4e87_b007;
+
+/// Brings back old counters, alone or with what lies below and above them; then the victim writes on.
+pub fn rollback_then_write(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    bring_back_part(&mut stage, target)?;
+    Some(goes_on(stage, target, 2))
+}
+
+/// As [`rollback_then_write`], in a group just before its overflow: what was brought back meets the renewal.
+pub fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
+    let group = stage.any_line().0 / GROUP_LINES * GROUP_LINES;
+    let lines: Vec<LineAddr> = [0, 1, 2, 9, 40].map(|line| LineAddr(group + line)).into();
+    let victim = Victim::booting(stage.victim.parts(), &lines, stage.seed, stage.planted).ok()?;
+    stage.victim = victim;
+    stage.victim.age(lines[0], Age::BeforeRenewal);
+    let (target, hot) = (stage.random.pick(&lines)?, lines[stage.random.below(2) as usize]);
+    let mut recordings = Vec::new();
+    for _ in 0..2 {
+        // The last line is left to get into memory during or after the renewal.
+        for line in &lines[..4] {
+            stage.writes_or_reads(*line);
+        }
+        stage.victim.flush();
+        recordings.push(stage.victim.attacked(|bus| bus.record()));
+    }
+    stage.writes_or_reads(target);
+    stage.victim.flush();
+    let recording = one_of(&mut stage.random, &recordings)?;
+    bring_back(&mut stage, recording, target);
+    Some(goes_on(stage, hot, 2 * WRITES_LEFT))
+}
+
+/// Switches the machine off, brings back old bytes, switches it on again; then the victim writes on.
+pub fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stage.any_line();
+    // What is not in memory by then is lost with the power.
+    for line in stage.victim.oracle().lines() {
+        stage.victim.read(line);
+    }
+    stage.victim.flush();
+    bring_back_part(&mut stage, target)?;
+    let image = stage.victim.attacked(|bus| bus.record());
+    let seed = stage.seed ^ NEXT_BOOT;
+    stage.victim = stage.victim.restarted(stage.parts, seed, stage.planted, image.slots());
+    Some(goes_on(stage, target, 2))
+}
+
+/// Changes the counters of a line that is not in memory yet, lets it be read for the first time, puts them back, lets it be
+/// written, and brings back what the first read had left.
+pub fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
+    let neighbour = stage.any_line();
+    let target = LineAddr(neighbour.0 ^ (2 + stage.random.below(4)));
+    let victim = Victim::booting(stage.victim.parts(), &[target, neighbour], stage.seed, stage.planted).ok()?;
+    stage.victim = victim;
+    for _ in 0..1 + stage.random.below(3) {
+        stage.writes_through(neighbour);
+    }
+    let before = stage.victim.attacked(|bus| bus.record());
+    tamper_with_counter(&mut stage, target)?;
+    let first = stage.judged_read(target);
+    stage.victim.flush();
+    let booted = stage.victim.attacked(|bus| bus.record());
+    put_back(&stage, &before, &[Structure::Counter], target);
+    let mut worst = first;
+    for _ in 0..1 + stage.random.below(3) {
+        stage.writes_through(target);
+        worst = worst.max(stage.judged_read(target));
+    }
+    let moved = [Structure::Data, Structure::Tag, Structure::Counter];
+    let parts = &moved[..1 + stage.random.below(moved.len() as u64) as usize];
+    stage.victim.flush();
+    put_back(&stage, &booted, parts, target);
+    worst = worst.max(stage.judged_read(target));
+    Some(ended(&mut stage, worst, target))
+}
+
+/// Strikes now and then and takes some of it back, while the victim writes, reads and lets its metadata go.
+pub fn tampered_history(mut stage: Stage<'_>) -> Option<Ended> {
+    let lines = stage.victim.oracle().lines();
+    let mut recordings = vec![stage.victim.attacked(|bus| bus.record())];
+    let (mut worst, target) = (Verdict::Harmless, stage.any_line());
+    for _ in 0..STEPS {
+        // The target and what shares counters with it are where the history is.
+        let line = if stage.random.below(2) == 0 { target } else { stage.random.pick(&lines)? };
+        match stage.random.below(8) {
+            0 => {
+                stage.victim.flush();
+                let attack = stage.random.pick(&STRIKES)?;
+                let mut random = Random::new(stage.random.word());
+                stage.victim.attacked(|bus| attacker::strike(attack, 0, bus, &mut random));
+            }
+            1 => {
+                let recording = one_of(&mut stage.random, &recordings)?;
+                bring_back(&mut stage, recording, line);
+            }
+            2 => recordings.push(stage.victim.attacked(|bus| bus.record())),
+            3 => {
+                stage.victim.flush();
+            }
+            4 | 5 => worst = worst.max(stage.judged_read(line)),
+            _ => {
+                let content = stage.random.line();
+                stage.victim.write(line, &content);
+            }
+        }
+    }
+    Some(ended(&mut stage, worst, target))
+}
+
+/// Strikes whose effect is judged without a wish: what comes out of them is wrong, whatever was meant.
+const STRIKES: [Attack; 8] = [
+    Attack::FlipData,
+    Attack::FlipTag,
+    Attack::FlipCounter,
+    Attack::FlipNode,
+    Attack::ReplayData,
+    Attack::ReplayDataTag,
+    Attack::ReplayDataTagCounter,
+    Attack::SwapSiblings,
+];
+
+/// Lines of which the first have counters in one line under every organisation.
+const GROUP_LINES: u64 = 64;
+
+impl Stage<'_> {
+    /// Reads a line and judges what came out.
+    fn judged_read(&self, line: LineAddr) -> Verdict {
+        self.victim.oracle().judge(line, &self.victim.read(line).0, None)
+    }
+
+    /// Writes a line or reads it: either puts it into memory.
+    fn writes_or_reads(&mut self, line: LineAddr) {
+        let content = self.random.line();
+        if self.random.below(4) == 0 {
+            self.victim.read(line);
+        } else {
+            self.victim.write(line, &content);
+        }
+    }
+}
+
+/// The victim reads or writes the target, and writes it again and again; then it reads all.
+fn goes_on(mut stage: Stage<'_>, target: LineAddr, writes: u64) -> Ended {
+    let reads_first = stage.random.below(2) == 0;
+    let mut worst = if reads_first { stage.judged_read(target) } else { Verdict::Harmless };
+    for _ in 0..1 + stage.random.below(writes) {
+        let content = stage.random.line();
+        stage.victim.write(target, &content);
+        worst = worst.max(stage.judged_read(target));
+    }
+    ended(&mut stage, worst, target)
+}
+
+/// How a history ends: the victim reads all that it ever wrote.
+fn ended(stage: &mut Stage<'_>, worst: Verdict, target: LineAddr) -> Ended {
+    stage.victim.flush();
+    let last = stage.worst_read(target, crate::oracle::Wish::None);
+    Ended::new(worst.max(last), target)
+}
+
+/// Brings back a part of one of the victim's recordings, chosen at random.
+fn bring_back_part(stage: &mut Stage<'_>, target: LineAddr) -> Option<()> {
+    let recordings = stage.victim.attacked(|bus| bus.recordings().to_vec());
+    let recording = one_of(&mut stage.random, &recordings)?;
+    bring_back(stage, recording, target);
+    Some(())
+}
+
+fn one_of<'a>(random: &mut Random, recordings: &'a [Recording]) -> Option<&'a Recording> {
+    let all: Vec<&Recording> = recordings.iter().collect();
+    random.pick(&all)
+}
+
+/// Brings back the counters of a line, alone, with its data and tag, or with all below some level of the tree.
+fn bring_back(stage: &mut Stage<'_>, recording: &Recording, target: LineAddr) {
+    let parts: &[Structure] = match stage.random.below(4) {
+        0 => &[Structure::Counter],
+        1 => &[Structure::Data, Structure::Tag],
+        2 => &[Structure::Data, Structure::Tag, Structure::Counter],
+        _ => {
+            let level = stage.random.below(stage.victim.map().levels() as u64 + 1) as usize;
+            return put_back_below(stage, recording, level);
+        }
+    };
+    put_back(stage, recording, parts, target);
+}
+
+/// Puts back what a recording has of these parts of a line.
+fn put_back(stage: &Stage<'_>, recording: &Recording, parts: &[Structure], target: LineAddr) {
+    for part in parts {
+        let Some(place) = stage.victim.map().moved(*part, target) else { continue };
+        stage.victim.attacked(|bus| attacker::bring_back(bus, recording, place));
+    }
+}
+
+/// Puts back everything but the nodes from some level on.
+fn put_back_below(stage: &Stage<'_>, recording: &Recording, level: usize) {
+    let is_above = |slot: Slot| matches!(stage.victim.map().structure(slot), Structure::Node(at) if at >= level);
+    let below = recording.slots().filter(|(slot, _)| !is_above(*slot));
+    stage.victim.attacked(|bus| below.for_each(|(slot, content)| bus.put(slot, content)));
+}
+
+/// Changes a line of counters: one bit of it, all of it, or what it held for another group.
+fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr) -> Option<()> {
+    let (slot, bytes) = stage.victim.map().place(Structure::Counter, target)?;
+    let bit = stage.random.below(bytes.len() as u64 * 8) as usize;
+    let forged = stage.random.line();
+    match stage.random.below(4) {
+        0 => stage.victim.attacked(|bus| bus.write(slot, &forged)),
+        1 => stage.victim.attacked(|bus| bus.write(slot, &units::ZERO_LINE)),
+        _ => stage.victim.attacked(|bus| bus.flip(slot, bit)),
+    }
+    Some(())
+}
