@@ -9,7 +9,7 @@ from rich.text import Text
 
 from casemate import amounts
 from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
-from casemate.results.catalogue import SEVERITY, Layout, Verdict
+from casemate.results.catalogue import SEVERITY, End, Layout, Verdict
 from casemate.results.crash import CrashReport
 from casemate.results.origin import Exited, Origin, TraceInfo
 from casemate.results.validation import Validation
@@ -74,8 +74,8 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
         parts.append(
             Text(f"  {report.design}: {row.attack} ended {row.worst}, claimed {row.claim or 'nothing'}{better}")
         )
-        if row.examples:
-            parts.append(Text(f"    see it again: {row.examples[-1].replay}", style="dim"))
+        if example := row.telling():
+            parts.append(Text(f"    see it again: {example.replay}", style="dim"))
     return Group(*parts)
 
 
@@ -87,10 +87,15 @@ def _counted(reports: Sequence[AttackReport]) -> Iterable[Text]:
                 yield Text(f"  {report.design}: {what}: {amounts.count(number)}", style="dim")
 
 
-def _verdict(worst: Verdict, claim: Verdict | None, agrees: bool) -> Text:
+def _verdict(worst: End, claim: End | None, agrees: bool) -> Text:
     if agrees:
-        return Text("-" if worst == "not-applicable" else worst, style=VERDICT_STYLES[worst])
+        return Text("-" if worst == "not-applicable" else worst, style=_style(worst))
     return Text(f"{worst} ≠ {claim or 'no claim'}", style="bold white on red")
+
+
+def _style(end: End) -> str:
+    """That of the worse of its verdicts, which is named first."""
+    return next(style for verdict, style in VERDICT_STYLES.items() if end.startswith(verdict))
 
 
 def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:

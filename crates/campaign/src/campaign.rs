@@ -19,7 +19,7 @@ use crate::scenes::{self, Stage};
 use crate::tally::Tally;
 use crate::victim::Victim;
 use protection::planted::Planted;
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End};
 use units::LineAddr;
 use units::random::Random;
 
@@ -136,10 +136,10 @@ impl Trial<'_> {
         if let Some(scene) = scenes::scene(attack) {
             let random = Random::new(seed ^ ATTACKER_SALT);
             let ended = scene(Stage { parts: &self.design.parts, victim: first, random, seed, planted });
-            tally.note(0, ended.as_ref().map_or(Verdict::NotApplicable, |ended| ended.verdict));
+            tally.note(0, ended.as_ref().map_or(End::NONE, |ended| ended.end));
             if let Some(ended) = ended {
                 ended.counts.iter().for_each(|(what, number)| tally.count(what, *number));
-                tally.show(ended.verdict, || example(self.design, attack, seed, ended.verdict, ended.line));
+                tally.show(ended.end, || example(self.design, attack, seed, ended.end, ended.line));
             }
             return;
         }
@@ -153,22 +153,22 @@ impl Trial<'_> {
 
 fn note_strike(tally: &mut Tally, design: &Design, attack: Attack, seed: u64, level: usize, victim: &Victim) {
     let ended = strike_and_judge(victim, attack, level, seed);
-    tally.note(level, ended.map_or(Verdict::NotApplicable, |(_, verdict)| verdict));
-    if let Some((strike, verdict)) = ended {
-        tally.show(verdict, || {
+    tally.note(level, ended.map_or(End::NONE, |(_, end)| end));
+    if let Some((strike, end)) = ended {
+        tally.show(end, || {
             let level = (attack == Attack::ReplayBelowLevel).then_some(level);
-            Example { bit: strike.bit, level, ..example(design, attack, seed, verdict, strike.target) }
+            Example { bit: strike.bit, level, ..example(design, attack, seed, end, strike.target) }
         });
     }
 }
 
-fn example(design: &Design, attack: Attack, seed: u64, verdict: Verdict, line: LineAddr) -> Example {
+fn example(design: &Design, attack: Attack, seed: u64, verdict: End, line: LineAddr) -> Example {
     let replay = format!("casemate attack {} --row {attack} --seed {seed} --trials 1", design.name);
     Example { verdict, seed, line: line.0, bit: None, level: None, replay }
 }
 
 /// Strikes once and reads everything affected; nothing if the design has nothing of the kind to attack.
-fn strike_and_judge(victim: &Victim, attack: Attack, level: usize, seed: u64) -> Option<(Strike, Verdict)> {
+fn strike_and_judge(victim: &Victim, attack: Attack, level: usize, seed: u64) -> Option<(Strike, End)> {
     let mut random = Random::new(seed ^ ATTACKER_SALT);
     let (strike, affected) = victim.attacked(|bus| {
         let strike = attacker::strike(attack, level, bus, &mut random)?;
@@ -181,7 +181,7 @@ fn strike_and_judge(victim: &Victim, attack: Attack, level: usize, seed: u64) ->
         victim.oracle().judge(line, &victim.read(line).0, wished)
     };
     let worst = std::iter::once(strike.target).chain(others).map(judge).max()?;
-    Some((strike, worst))
+    Some((strike, worst.into()))
 }
 
 #[cfg(test)]

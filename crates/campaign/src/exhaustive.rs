@@ -11,14 +11,14 @@
 
 use crate::bus::{CELL_BYTES, Recording, Structure};
 use crate::oracle::Wish;
-use crate::report::{ExhaustiveReport, ExhaustiveRow, Histogram};
+use crate::report::{ExhaustiveReport, ExhaustiveRow};
 use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
 use protection::planted::Planted;
 use protection::tree::TreeKind;
 use protection::verbs::Slot;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End, Verdict};
 use units::random::Random;
 use units::{LINE_BYTES, LINES_PER_PAGE, LineAddr};
 
@@ -57,7 +57,7 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
     progress(slots.len(), slots.len());
     let restored = victim.oracle().lines().into_iter().all(|line| verdict(&victim, line, None) == Verdict::Harmless);
     assert!(restored, "the memory does not work again although every bit is back");
-    rows.iter_mut().for_each(|row| row.agrees = row.claim == row.worst());
+    rows.iter_mut().for_each(|row| row.agrees = row.claim == row.worst().map(End::from));
     ExhaustiveReport {
         design: design.name.clone(),
         seed: SEED,
@@ -119,7 +119,7 @@ fn row_of<'a>(rows: &'a mut Vec<ExhaustiveRow>, design: &Design, structure: Stru
     let name = structure.to_string();
     let index = rows.iter().position(|row| row.structure == name).unwrap_or_else(|| {
         let claim = design.claims.about(flip_of(structure));
-        let (histogram, first_at) = (Histogram::new(), BTreeMap::new());
+        let (histogram, first_at) = (BTreeMap::new(), BTreeMap::new());
         rows.push(ExhaustiveRow { structure: name, flips: 0, histogram, first_at, claim, agrees: false });
         rows.len() - 1
     });

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End, Verdict};
 
-/// How often each verdict came out.
-pub type Histogram = BTreeMap<Verdict, u64>;
+/// How often it ended how.
+pub type Histogram = BTreeMap<End, u64>;
 
 /// What was counted in all trials of a row together, by what it is.
 pub type Counts = BTreeMap<String, u64>;
 
-/// The first case of a verdict, with all that is needed to see it again.
+/// The first case of an end, with all that is needed to see it again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Example {
     /// How it ended.
-    pub verdict: Verdict,
+    pub verdict: End,
     /// The seed of this one trial.
     pub seed: u64,
     /// The line that the attack was about, as a line number.
@@ -34,31 +34,32 @@ pub struct Example {
 pub struct Outcome {
     /// What the attacker did.
     pub attack: Attack,
-    /// How often each verdict came out. Attacks that are tried at several levels count once for each.
+    /// How often it ended how. Attacks that are tried at several levels count once for each.
     pub histogram: Histogram,
     /// What was counted, in all trials together; empty for attacks of which only the end matters.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub counts: Counts,
-    /// The worst verdict; not-applicable if there was nothing to attack.
-    pub worst: Verdict,
-    /// The worst verdict at each level, from the lowest; empty for attacks that have no levels.
+    /// The worst end, both of what came out and of what leaked; not-applicable if there was nothing to attack.
+    pub worst: End,
+    /// The worst end at each level, from the lowest; empty for attacks that have no levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub worst_by_level: Vec<Verdict>,
+    pub worst_by_level: Vec<End>,
     /// What the design claims; nothing if it says nothing.
-    pub claim: Option<Verdict>,
-    /// Whether the worst verdict, at every level, is exactly what is claimed: neither worse nor better.
+    pub claim: Option<End>,
+    /// Whether the worst end, at every level, is exactly what is claimed: neither worse nor better, on either axis.
     pub agrees: bool,
-    /// The first case of each verdict.
+    /// The first case of each end.
     pub examples: Vec<Example>,
 }
 
 impl Outcome {
     /// What is wrong with this row in one line, with the command that shows it; nothing if it agrees with its claim.
     pub fn complaint(&self, design: &str) -> Option<String> {
-        let claim = self.claim.map_or("nothing", Verdict::name);
-        let shown = self.examples.iter().max_by_key(|example| example.verdict);
+        let claim = self.claim.map_or("nothing", End::name);
+        let is_worse = |end: End| self.claim.is_none_or(|claim| end.is_worse_than(claim));
+        let shown = self.examples.iter().max_by_key(|example| (is_worse(example.verdict), example.verdict));
         let replay = shown.map_or_else(String::new, |example| format!(": {}", example.replay));
-        let stale = if self.claim.is_some_and(|claim| claim > self.worst) { " (better than claimed)" } else { "" };
+        let stale = if self.claim.is_some() && !is_worse(self.worst) { " (better than claimed)" } else { "" };
         (!self.agrees).then(|| format!("{design}: {} claims {claim}, ended {}{stale}{replay}", self.attack, self.worst))
     }
 }
@@ -113,11 +114,11 @@ pub struct ExhaustiveRow {
     /// Bits flipped, each by itself.
     pub flips: u64,
     /// How often each verdict came out. Harmless are the bits that nothing in use depends on.
-    pub histogram: Histogram,
+    pub histogram: BTreeMap<Verdict, u64>,
     /// The first case of each verdict: the slot and the bit in it.
     pub first_at: BTreeMap<Verdict, (u64, usize)>,
     /// What the design claims about flips in such a structure; nothing if it says nothing.
-    pub claim: Option<Verdict>,
+    pub claim: Option<End>,
     /// Whether the worst verdict is exactly what is claimed: neither worse nor better.
     pub agrees: bool,
 }

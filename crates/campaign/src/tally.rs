@@ -5,24 +5,24 @@
 use crate::report::{Counts, Example, Histogram, Outcome};
 use crate::scenes;
 use serde::{Deserialize, Serialize};
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End, Verdict};
 
 /// What came of some trials of an attack on a design.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
     histogram: Histogram,
-    worst_by_level: Vec<Verdict>,
+    worst_by_level: Vec<End>,
     counts: Counts,
     examples: Vec<Example>,
 }
 
 impl Tally {
     /// Notes how one trial ended, at a level for attacks that have them.
-    pub fn note(&mut self, level: usize, verdict: Verdict) {
-        *self.histogram.entry(verdict).or_default() += 1;
-        self.worst_by_level.resize(self.worst_by_level.len().max(level + 1), Verdict::NotApplicable);
-        self.worst_by_level[level] = self.worst_by_level[level].max(verdict);
+    pub fn note(&mut self, level: usize, end: End) {
+        *self.histogram.entry(end).or_default() += 1;
+        self.worst_by_level.resize(self.worst_by_level.len().max(level + 1), End::NONE);
+        self.worst_by_level[level] = self.worst_by_level[level].worst(end);
     }
 
     /// Notes something that was counted.
@@ -30,22 +30,22 @@ impl Tally {
         *self.counts.entry(what.to_owned()).or_default() += number;
     }
 
-    /// Keeps an example if it is the first of its verdict; only then is it made.
-    pub fn show(&mut self, verdict: Verdict, example: impl FnOnce() -> Example) {
-        if self.examples.iter().all(|known| known.verdict != verdict) {
+    /// Keeps an example if it is the first that ended so; only then is it made.
+    pub fn show(&mut self, end: End, example: impl FnOnce() -> Example) {
+        if self.examples.iter().all(|known| known.verdict != end) {
             self.examples.push(example());
         }
     }
 
     /// Adds what came of later trials.
     pub fn add(&mut self, later: Tally) {
-        for (verdict, number) in later.histogram {
-            *self.histogram.entry(verdict).or_default() += number;
+        for (end, number) in later.histogram {
+            *self.histogram.entry(end).or_default() += number;
         }
         let levels = self.worst_by_level.len().max(later.worst_by_level.len());
-        self.worst_by_level.resize(levels, Verdict::NotApplicable);
+        self.worst_by_level.resize(levels, End::NONE);
         for (worst, other) in self.worst_by_level.iter_mut().zip(later.worst_by_level) {
-            *worst = (*worst).max(other);
+            *worst = worst.worst(other);
         }
         later.counts.into_iter().for_each(|(what, number)| self.count(&what, number));
         later.examples.into_iter().for_each(|example| self.show(example.verdict, || example));
@@ -56,13 +56,13 @@ impl Tally {
         let claim = design.claims.about(attack);
         if attack == Attack::ShortTags && !scenes::tags_in_bound(&self.counts) {
             // One trial shows no rate: only all together are out of bound.
-            self.worst_by_level.iter_mut().for_each(|worst| *worst = Verdict::Forged);
+            self.worst_by_level.iter_mut().for_each(|worst| *worst = Verdict::Forged.into());
         }
         let agrees = !self.worst_by_level.is_empty() && self.worst_by_level.iter().all(|worst| claim == Some(*worst));
         let has_levels = attack == Attack::ReplayBelowLevel;
         Outcome {
             attack,
-            worst: self.worst_by_level.iter().copied().max().unwrap_or(Verdict::NotApplicable),
+            worst: End::worst_of(self.worst_by_level.iter().copied()).unwrap_or(End::NONE),
             histogram: self.histogram,
             counts: self.counts,
             worst_by_level: if has_levels { self.worst_by_level } else { Vec::new() },

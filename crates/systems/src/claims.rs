@@ -3,6 +3,7 @@
 //! A claim is compared with what happens in both directions: a design that falls where it claims to stand is broken,
 //! and a design that stands where it claims to fall has a stale claim. Either way something must be made right.
 
+use crate::end::End;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -223,12 +224,17 @@ impl fmt::Display for Verdict {
 /// The worst end of each row that a design admits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent, bound(deserialize = "Row: Ord + Deserialize<'de>"))]
-pub struct Claims<Row>(BTreeMap<Row, Verdict>);
+pub struct Claims<Row>(BTreeMap<Row, End>);
 
 impl<Row: Ord + Copy> Claims<Row> {
     /// What is claimed about a row.
-    pub fn about(&self, row: Row) -> Option<Verdict> {
+    pub fn about(&self, row: Row) -> Option<End> {
         self.0.get(&row).copied()
+    }
+
+    /// Claims something else about a row.
+    pub fn set(&mut self, row: Row, end: End) {
+        self.0.insert(row, end);
     }
 
     /// The first of these rows about which nothing is claimed.

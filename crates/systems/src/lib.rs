@@ -7,6 +7,7 @@ mod at_l2;
 mod changes;
 mod claims;
 mod design_file;
+mod end;
 mod error;
 mod machine_file;
 
@@ -14,6 +15,7 @@ pub use at_l2::{AesBandwidth, AtL2, OffBelow};
 pub use changes::Change;
 pub use claims::{Attack, Claims, Loss, Verdict};
 pub use design_file::Design;
+pub use end::End;
 pub use error::ConfigError;
 pub use machine_file::{LlcConfig, Machine, Memory};
 use workload::nearest;

@@ -27,12 +27,14 @@ Verdicts, from what the defender wants to what it fears:
   -          there is nothing of the kind to attack
   harmless   the right bytes came out
   hidden     what was looked for could not be learned
+  refused    who asked was not entitled to it, and nothing came out
   detected   it was reported, and nothing came out
   bounded    forgeries passed just as seldom as the length of the tag promises
   garbled    wrong bytes came out, and the attacker could not choose them
   leaked     something about the plaintext was learned
   stale      an older version came out
   forged     bytes of the attacker's choice came out
+What leaked beside wrong bytes is told with them, as in "stale + leaked".
 
 A campaign proves no security: it says that under these attackers and seeds these attacks ended so. Every design file
 claims how each attack ends at worst; a difference either way, worse or better, is shown and counted.

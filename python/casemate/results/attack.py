@@ -3,13 +3,13 @@
 from pydantic import Field
 
 from casemate.results.base import Result
-from casemate.results.catalogue import STOPPED, Verdict
+from casemate.results.catalogue import SEVERITY, STOPPED, End, Verdict
 
 
 class Example(Result):
-    """The first case of a verdict, with all that is needed to see it again."""
+    """The first case of an end, with all that is needed to see it again."""
 
-    verdict: Verdict
+    verdict: End
     """How it ended."""
     seed: int
     """The seed of this one trial."""
@@ -28,20 +28,24 @@ class Outcome(Result):
 
     attack: str
     """What the attacker did."""
-    histogram: dict[Verdict, int]
-    """How often each verdict came out. Attacks that are tried at several levels count once for each."""
+    histogram: dict[End, int]
+    """How often it ended how. Attacks that are tried at several levels count once for each."""
     counts: dict[str, int] = Field(default_factory=dict)
     """What was counted in all trials together, by what it is; empty for attacks of which only the end matters."""
-    worst: Verdict
-    """The worst verdict."""
-    worst_by_level: tuple[Verdict, ...] = ()
-    """The worst verdict at each level of the tree, from the lowest; empty for attacks that have no levels."""
-    claim: Verdict | None
+    worst: End
+    """The worst end, both of what came out and of what leaked."""
+    worst_by_level: tuple[End, ...] = ()
+    """The worst end at each level of the tree, from the lowest; empty for attacks that have no levels."""
+    claim: End | None
     """What the design claims."""
     agrees: bool
-    """Whether the worst verdict, at every level, is exactly what is claimed: neither worse nor better."""
+    """Whether the worst end, at every level, is exactly what is claimed: neither worse nor better, on either axis."""
     examples: tuple[Example, ...]
-    """The first case of each verdict."""
+    """The first case of each end."""
+
+    def telling(self) -> Example | None:
+        """The worst of the examples, of those that did not end as claimed if there are any."""
+        return max(self.examples, key=lambda it: (it.verdict != self.claim, SEVERITY.index(it.verdict)), default=None)
 
 
 class AttackReport(Result):
@@ -76,7 +80,7 @@ class ExhaustiveRow(Result):
     """How often each verdict came out. Harmless are the bits that nothing in use depends on."""
     first_at: dict[Verdict, tuple[int, int]]
     """The first case of each verdict: the slot and the bit in it."""
-    claim: Verdict | None
+    claim: End | None
     """What the design claims about flips in such a structure."""
     agrees: bool
     """Whether the worst verdict is exactly what is claimed: neither worse nor better."""

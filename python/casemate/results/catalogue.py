@@ -34,8 +34,27 @@ Verdict = Literal[
 * `forged`: bytes of the attacker's choice came out.
 """
 
-SEVERITY: tuple[Verdict, ...] = get_args(Verdict)
-"""All verdicts, from what the defender wants to what it fears."""
+End = Literal[
+    "not-applicable",
+    "harmless",
+    "hidden",
+    "refused",
+    "detected",
+    "bounded",
+    "unrecoverable",
+    "unrecoverable + leaked",
+    "garbled",
+    "garbled + leaked",
+    "leaked",
+    "stale",
+    "stale + leaked",
+    "forged",
+    "forged + leaked",
+]
+"""How an attack ends in full: a verdict, and whether something about the plaintext was learned as well."""
+
+SEVERITY: tuple[End, ...] = get_args(End)
+"""All ends, from what the defender wants to what it fears."""
 
 STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "refused", "detected", "bounded")
 """The verdicts with which a design withstood."""
@@ -196,9 +215,9 @@ class Design(Result):
     """Where it comes from."""
     parts: Parts
     """What it is composed of."""
-    claims: dict[str, Verdict]
+    claims: dict[str, End]
     """The worst end of each attack that it admits."""
-    crash: dict[str, Verdict]
+    crash: dict[str, End]
     """The worst end of each kind of loss of power that it admits."""
 
 

@@ -1,7 +1,7 @@
 """What losses of power did to designs, and whether that is what the designs claim."""
 
 from casemate.results.base import Result
-from casemate.results.catalogue import Verdict
+from casemate.results.catalogue import End
 
 
 class CrashExample(Result):
@@ -22,16 +22,16 @@ class CrashRow(Result):
 
     loss: str
     """What was done."""
-    histogram: dict[Verdict, int]
-    """How often each verdict came out."""
-    worst: Verdict
-    """The worst verdict; not-applicable where nothing survives by design."""
-    claim: Verdict | None
+    histogram: dict[End, int]
+    """How often it ended how."""
+    worst: End
+    """The worst end, both of what came out and of what leaked; not-applicable where nothing survives by design."""
+    claim: End | None
     """What the design claims."""
     agrees: bool
-    """Whether the worst verdict is exactly what is claimed."""
+    """Whether the worst end is exactly what is claimed."""
     example: CrashExample | None
-    """The first case of the worst verdict."""
+    """The first case of the worst end."""
 
 
 class CrashReport(Result):

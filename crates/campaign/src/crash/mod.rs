@@ -23,7 +23,7 @@ use history::History;
 use protection::planted::Planted;
 use rows::Case;
 use serde::Serialize;
-use systems::{Design, Loss, Verdict};
+use systems::{Design, End, Loss};
 use workload::Workload;
 
 /// How losses are tried.
@@ -50,15 +50,15 @@ impl Default for CrashOptions {
 pub struct CrashRow {
     /// What was done.
     pub loss: Loss,
-    /// How often each verdict came out.
+    /// How often it ended how.
     pub histogram: Histogram,
-    /// The worst verdict; not-applicable if nothing survives by design.
-    pub worst: Verdict,
+    /// The worst end, both of what came out and of what leaked; not-applicable if nothing survives by design.
+    pub worst: End,
     /// What the design claims; nothing if it says nothing.
-    pub claim: Option<Verdict>,
-    /// Whether the worst verdict is exactly what is claimed.
+    pub claim: Option<End>,
+    /// Whether the worst end is exactly what is claimed.
     pub agrees: bool,
-    /// The first case of the worst verdict.
+    /// The first case of the worst end.
     pub example: Option<CrashExample>,
 }
 
@@ -100,7 +100,7 @@ impl CrashReport {
     /// What is wrong, a line for each row that does not agree with its claim.
     pub fn complaints(&self) -> Vec<String> {
         let complaint = |row: &CrashRow| {
-            let claim = row.claim.map_or("nothing", Verdict::name);
+            let claim = row.claim.map_or("nothing", End::name);
             let replay = row.example.as_ref().map_or_else(String::new, |example| format!(": {}", example.replay));
             format!("{}: {} claims {claim}, ended {}{replay}", self.design, row.loss, row.worst)
         };
@@ -133,8 +133,8 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
     }
     progress(chosen.len(), chosen.len());
     for row in &mut rows {
-        row.worst = row.histogram.keys().next_back().copied().unwrap_or(Verdict::NotApplicable);
-        row.agrees = row.claim.unwrap_or(Verdict::NotApplicable) == row.worst;
+        row.worst = End::worst_of(row.histogram.keys().copied()).unwrap_or(End::NONE);
+        row.agrees = row.claim.unwrap_or(End::NONE) == row.worst;
     }
     CrashReport {
         design: design.name.clone(),
@@ -152,7 +152,7 @@ fn blank_row(design: &Design, loss: Loss) -> CrashRow {
     CrashRow {
         loss,
         histogram: Histogram::new(),
-        worst: Verdict::NotApplicable,
+        worst: End::NONE,
         claim: design.crash.about(loss),
         agrees: false,
         example: None,
@@ -160,7 +160,8 @@ fn blank_row(design: &Design, loss: Loss) -> CrashRow {
 }
 
 fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, seed: u64, case: Case) {
-    let is_worst = row.histogram.keys().next_back().is_none_or(|worst| case.verdict > *worst);
+    let end = End::from(case.verdict);
+    let is_worst = row.histogram.keys().next_back().is_none_or(|worst| end > *worst);
     if is_worst {
         row.example = Some(CrashExample {
             workload: workload.to_string(),
@@ -169,5 +170,5 @@ fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, 
             replay: format!("casemate crash {} --row {} --workload {index} --seed {seed}", design.name, row.loss),
         });
     }
-    *row.histogram.entry(case.verdict).or_default() += 1;
+    *row.histogram.entry(end).or_default() += 1;
 }

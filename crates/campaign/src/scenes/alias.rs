@@ -9,7 +9,6 @@ use crate::bus::Recording;
 use crate::oracle::Wish;
 use crate::tap::Alias;
 use protection::verbs::{Slot, Untrusted};
-use systems::Verdict;
 use units::LineAddr;
 
 const FOUND: &str = "found by a check at power-on";
@@ -65,6 +64,6 @@ fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
 }
 
 fn judged(stage: &Stage<'_>, target: LineAddr, quiet: bool, found: bool) -> Ended {
-    let verdict = if quiet { stage.worst_read(target, Wish::None) } else { Verdict::Detected };
-    Ended::new(verdict, target).counting(FOUND, u64::from(found))
+    let end = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
+    Ended::new(end, target).counting(FOUND, u64::from(found))
 }

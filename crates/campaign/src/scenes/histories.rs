@@ -70,13 +70,16 @@ pub fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
 pub fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
     let neighbour = stage.any_line();
     let target = LineAddr(neighbour.0 ^ (2 + stage.random.below(4)));
-    let victim = Victim::booting(stage.victim.parts(), &[target, neighbour], stage.seed, stage.planted).ok()?;
+    // At the same place in another group: what its counter is, the target's will be.
+    let ahead = LineAddr(target.0 ^ stage.victim.map().lines_each(Structure::Counter));
+    let victim = Victim::booting(stage.victim.parts(), &[target, neighbour, ahead], stage.seed, stage.planted).ok()?;
     stage.victim = victim;
     for _ in 0..1 + stage.random.below(3) {
         stage.writes_through(neighbour);
+        stage.writes_through(ahead);
     }
     let before = stage.victim.attacked(|bus| bus.record());
-    tamper_with_counter(&mut stage, target)?;
+    tamper_with_counter(&mut stage, target, ahead)?;
     let first = stage.judged_read(target);
     stage.victim.flush();
     let booted = stage.victim.attacked(|bus| bus.record());
@@ -175,7 +178,7 @@ fn goes_on(mut stage: Stage<'_>, target: LineAddr, writes: u64) -> Ended {
 fn ended(stage: &mut Stage<'_>, worst: Verdict, target: LineAddr) -> Ended {
     stage.victim.flush();
     let last = stage.worst_read(target, crate::oracle::Wish::None);
-    Ended::new(worst.max(last), target)
+    Ended::new(last.worst(worst.into()), target)
 }
 
 /// Brings back a part of one of the victim's recordings, chosen at random.
@@ -220,15 +223,18 @@ fn put_back_below(stage: &Stage<'_>, recording: &Recording, level: usize) {
     stage.victim.attacked(|bus| below.for_each(|(slot, content)| bus.put(slot, content)));
 }
 
-/// Changes a line of counters: one bit of it, all of it, or what it held for another group.
-fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr) -> Option<()> {
+/// Changes the counters of a line: one bit, all of them, or into those of a line that is ahead of it.
+fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr, ahead: LineAddr) -> Option<()> {
     let (slot, bytes) = stage.victim.map().place(Structure::Counter, target)?;
     let bit = stage.random.below(bytes.len() as u64 * 8) as usize;
     let forged = stage.random.line();
     match stage.random.below(4) {
         0 => stage.victim.attacked(|bus| bus.write(slot, &forged)),
-        1 => stage.victim.attacked(|bus| bus.write(slot, &units::ZERO_LINE)),
-        _ => stage.victim.attacked(|bus| bus.flip(slot, bit)),
+        1 => stage.victim.attacked(|bus| bus.flip(slot, bit)),
+        _ => {
+            let counters = stage.victim.attacked(|bus| bus.read_place(Structure::Counter, ahead))?;
+            stage.victim.attacked(|bus| bus.write(slot, &counters));
+        }
     }
     Some(())
 }

@@ -20,7 +20,7 @@ use crate::oracle::Wish;
 use crate::victim::Victim;
 use protection::design::Parts;
 use protection::planted::Planted;
-use systems::{Attack, Verdict};
+use systems::{Attack, End, Verdict};
 use units::LineAddr;
 use units::random::Random;
 
@@ -43,8 +43,8 @@ pub struct Stage<'a> {
 /// How a scene ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// The worst that came of it.
-    pub verdict: Verdict,
+    /// The worst that came of it, both of what came out and of what leaked.
+    pub end: End,
     /// The line that it was about.
     pub line: LineAddr,
     /// What was counted, by what it is.
@@ -52,8 +52,13 @@ pub struct Ended {
 }
 
 impl Ended {
-    fn new(verdict: Verdict, line: LineAddr) -> Ended {
-        Ended { verdict, line, counts: Vec::new() }
+    fn new(end: impl Into<End>, line: LineAddr) -> Ended {
+        Ended { end: end.into(), line, counts: Vec::new() }
+    }
+
+    /// The same, if `leaks` with something learned of the plaintext as well.
+    fn leaking(self, leaks: bool) -> Ended {
+        Ended { end: self.end.leaking(leaks), ..self }
     }
 
     fn counting(mut self, what: impl Into<String>, number: u64) -> Ended {
@@ -118,15 +123,23 @@ impl Stage<'_> {
         self.victim.write(line, &content).is_none() & self.victim.flush().is_none()
     }
 
-    /// The victim reads all its lines, `target` first: the worst that comes of it. Two texts under one pad are as bad as
-    /// having learned something of both.
-    fn worst_read(&self, target: LineAddr, wish: Wish) -> Verdict {
+    /// Whether keystream has served twice by now: the difference of what it hid is as good as known.
+    fn reuses_keystream(&self) -> bool {
+        self.victim.keystream_reuse().is_some()
+    }
+
+    /// How it ended if the victim was told and stopped: what has leaked until then has leaked.
+    fn reported(&self) -> End {
+        End::from(Verdict::Detected).leaking(self.reuses_keystream())
+    }
+
+    /// The victim reads all its lines, `target` first: the worst that comes of it, and whether keystream has served twice.
+    fn worst_read(&self, target: LineAddr, wish: Wish) -> End {
         let oracle = self.victim.oracle();
         let wished = oracle.wished_bytes(target, wish);
         let others = oracle.lines().into_iter().filter(|line| *line != target);
         let judge = |line| oracle.judge(line, &self.victim.read(line).0, wished.filter(|_| line == target));
         let reads = std::iter::once(target).chain(others).map(judge).max();
-        let reuse = self.victim.keystream_reuse().map(|_| Verdict::Leaked);
-        reads.max(reuse).unwrap_or(Verdict::Harmless)
+        End::from(reads.unwrap_or(Verdict::Harmless)).leaking(self.reuses_keystream())
     }
 }

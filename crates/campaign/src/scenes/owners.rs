@@ -8,7 +8,7 @@ use crate::bus::Structure;
 use crate::oracle::{Answer, Wish};
 use protection::ownership::{Asker, Owner};
 use protection::verbs::Fault;
-use systems::Verdict;
+use systems::{End, Verdict};
 use units::{LINES_PER_PAGE, LineAddr};
 
 /// Reads as somebody else; now and then after the hypervisor has given the page away.
@@ -29,7 +29,7 @@ pub fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
     let refused = stage.victim.write_as(target, &forgery, asker).map(judge_fault);
     stage.victim.flush();
     let read = stage.worst_read(target, Wish::Bytes(forgery));
-    Some(Ended::new(refused.map_or(read, |refused| refused.max(read)), target))
+    Some(Ended::new(refused.map_or(read, |refused| End::from(refused).worst(read)), target))
 }
 
 /// Maps one of the victim's pages where another of them should be; now and then after telling the table so.

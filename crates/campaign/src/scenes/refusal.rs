@@ -34,9 +34,10 @@ pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
     });
     let wish = if slot.0 == target.0 && bit < LINE_BYTES * 8 { Wish::Flipped(bit) } else { Wish::None };
     let wished = stage.victim.oracle().wished_bytes(target, wish);
-    let on_the_bus = followed.as_ref().map_or(Verdict::Harmless, |_| Verdict::Leaked);
-    let verdict = stage.victim.oracle().judge(target, &answer, wished).max(on_the_bus);
-    let ended = Ended::new(verdict, target).counting("released before the verdict", u64::from(early));
+    let verdict = stage.victim.oracle().judge(target, &answer, wished);
+    let ended = Ended::new(verdict, target)
+        .leaking(followed.is_some())
+        .counting("released before the verdict", u64::from(early));
     Some(ended.counting("reached the address bus", u64::from(followed.is_some())))
 }
 

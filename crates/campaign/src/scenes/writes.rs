@@ -2,14 +2,14 @@
 //!
 //! The victim writes one line twice, and its metadata leaves the chip after each write. The interposer meddles with what
 //! the first write sends (for a drop, with the second alone), either with all of it or with one slot. Then the victim reads
-//! on. A report while it writes ends the scene: whoever is told stops.
+//! on. A report while it writes ends the scene: whoever is told stops. A counter that comes late is the worst of it: the second
+//! write finds the old one, and what nothing makes fresh goes out under a pad that was used.
 
 use super::{Ended, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Meddling;
 use protection::verbs::Slot;
-use systems::Verdict;
 use units::LineAddr;
 
 pub fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
@@ -62,6 +62,6 @@ fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
 
 fn judged(stage: &Stage<'_>, target: LineAddr, quiet: bool) -> Ended {
     stage.victim.let_go();
-    let verdict = if quiet { stage.worst_read(target, Wish::None) } else { Verdict::Detected };
-    Ended::new(verdict, target)
+    let end = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
+    Ended::new(end, target)
 }

@@ -6,7 +6,7 @@ use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, hones
 use protection::counter::Age;
 use protection::mac;
 use protection::planted::Planted;
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End, Verdict};
 use units::LineAddr;
 
 /// A named check of a design.
@@ -43,7 +43,7 @@ pub enum Check {
 pub enum Found {
     Nothing,
     /// A row ended so, and not as claimed; for rows with levels, how each level ended.
-    Ended(Verdict, Vec<Verdict>),
+    Ended(End, Vec<End>),
     /// The honest run went wrong.
     Dishonest(Finding),
     /// Pages were re-encrypted at these writes, and a pad was reused at that one.
@@ -84,7 +84,7 @@ pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
         },
         Check::TamperBeforeOverflow => match tamper_before_overflow(parts, OVERFLOW_WRITES, 1, planted).unwrap() {
             Verdict::Detected => Found::Nothing,
-            other => Found::Ended(other, Vec::new()),
+            other => Found::Ended(other.into(), Vec::new()),
         },
         Check::EqualNodes => equal_nodes(design, planted),
         Check::EqualBlocks => equal_blocks(design, planted),
@@ -128,7 +128,7 @@ fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>,
     victim.attacked(|bus| tamper(bus, WRITTEN[0]));
     match victim.oracle().judge(WRITTEN[0], &victim.read(WRITTEN[0]).0, None) {
         Verdict::Detected => Found::Nothing,
-        other => Found::Ended(other, Vec::new()),
+        other => Found::Ended(other.into(), Vec::new()),
     }
 }
 

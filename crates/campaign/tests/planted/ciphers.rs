@@ -9,7 +9,7 @@ use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
-    let ended = |verdict| Ended(verdict, Vec::new());
+    let ended = |verdict: Verdict| Ended(verdict.into(), Vec::new());
     vec![
         Case::new(Bug::PadWithoutAddress, Honest, Dishonest(Finding::PadReuse), row(Attack::SpliceDataTag)),
         // Lines of one page have pads of their own, but those of all pages have the same.

@@ -8,7 +8,7 @@ use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
-    let ended = |verdict| Ended(verdict, Vec::new());
+    let ended = |verdict: Verdict| Ended(verdict.into(), Vec::new());
     let garbled = || ended(Verdict::Garbled);
     vec![
         // A line's data and tag, moved to a line whose counter happens to be equal, fit there.

@@ -10,7 +10,7 @@ use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
-    let ended = |verdict| Ended(verdict, Vec::new());
+    let ended = |verdict: Verdict| Ended(verdict.into(), Vec::new());
     let false_alarm = || Dishonest(Finding::FalseAlarmOfTag);
     let reuse = || Dishonest(Finding::PadReuse);
     let morphable = [

@@ -3,7 +3,7 @@
 use casemate_campaign::{Finding, Options, attack, honest};
 use protection::planted::{Bug, Planted};
 use protection::tree::ForestDesign;
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End, Verdict};
 
 /// The bug that is caught here.
 pub const BUGS: [Bug; 1] = [Bug::RootDropped];
@@ -19,7 +19,7 @@ fn goes_wrong(planted: Planted) -> Option<Finding> {
     honest(&design().parts, 2_000, 1, planted).unwrap().finding
 }
 
-fn ends(row: Attack, planted: Planted) -> Verdict {
+fn ends(row: Attack, planted: Planted) -> End {
     attack(&design(), row, &Options { trials: 60, seed: 1, planted }).worst
 }
 

@@ -2,20 +2,20 @@
 
 use casemate_campaign::{CrashOptions, crash};
 use protection::planted::{Bug, Planted};
-use systems::{Loss, Verdict};
+use systems::{End, Loss, Verdict};
 
 /// A few workloads of each kind: one write, several lines, before an overflow, one after the other and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
 
 /// The worst end of a row over these workloads.
-fn ends(design: &str, loss: Loss, bug: Option<Bug>) -> Verdict {
+fn ends(design: &str, loss: Loss, bug: Option<Bug>) -> End {
     let design = systems::design(design).unwrap();
     let planted = bug.map_or(Planted::NONE, Planted::new);
     let worst = |workload| {
         let options = CrashOptions { rows: vec![loss], workload: Some(workload), seed: 1, planted };
         crash(&design, &options, &mut |_, _| {}).rows[0].worst
     };
-    WORKLOADS.into_iter().map(worst).max().unwrap()
+    End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use casemate_campaign::{Options, attack};
 use protection::planted::{Bug, Planted};
-use systems::{Attack, Verdict};
+use systems::{Attack, End, Verdict};
 
 /// The bug that is caught here.
 pub const BUGS: [Bug; 1] = [Bug::GuestPageUnchecked];
 
-fn ends(row: Attack, planted: Planted) -> Verdict {
+fn ends(row: Attack, planted: Planted) -> End {
     attack(&systems::design("sev-like").unwrap(), row, &Options { trials: 60, seed: 1, planted }).worst
 }
 

@@ -57,7 +57,7 @@ fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
     let planted = Planted::new(Bug::CopiesOutliveWrites);
     let emcc = systems::design("emcc").unwrap();
     let replayed = |planted| attack(&emcc, Attack::StaleCopy, &Options { trials: 60, seed: 1, planted }).worst;
-    assert_eq!((replayed(Planted::NONE), replayed(planted)), (Verdict::Detected, Verdict::Stale));
+    assert_eq!((replayed(Planted::NONE), replayed(planted)), (Verdict::Detected.into(), Verdict::Stale.into()));
     assert_eq!(honest(&emcc.parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
     let alarm = honest(&emcc.parts, 2_000, 1, planted).unwrap().finding;
     assert_eq!(alarm, Some(Finding::FalseAlarmOfTag), "without an attacker, what is new does not fit the copy");
@@ -71,7 +71,7 @@ fn an_l2_whose_masks_name_no_line_takes_the_answer_to_another() {
     let emcc = systems::design("emcc").unwrap();
     let crossed = |planted| attack(&emcc, Attack::CrossedReplies, &Options { trials: 200, seed: 1, planted }).worst;
     assert_eq!(crossed(Planted::NONE), Verdict::Detected);
-    assert!(crossed(planted) > Verdict::Detected, "{}", crossed(planted));
+    assert!(!crossed(planted).is_stopped(), "{}", crossed(planted));
 }
 
 /// A core that waits for a line.

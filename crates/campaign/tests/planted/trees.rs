@@ -9,8 +9,8 @@ use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
-    let ended = |verdict| Ended(verdict, Vec::new());
-    let (detected, stale) = (Verdict::Detected, Verdict::Stale);
+    let ended = |verdict: Verdict| Ended(verdict.into(), Vec::new());
+    let (detected, stale) = (Verdict::Detected.into(), Verdict::Stale.into());
     vec![
         // Only the replay of the last stored level too is missed: everything below is still checked.
         Case::new(
@@ -27,7 +27,12 @@ pub fn cases() -> Vec<Case> {
             row(Attack::ReplayDataTagCounter),
         ),
         // The opposite: old counters pass, whatever the node above says; old nodes are still found out.
-        Case::new(Bug::CounterUnverified, row(Attack::ReplayDataTagCounter), ended(stale), row(Attack::SpoofNode)),
+        Case::new(
+            Bug::CounterUnverified,
+            row(Attack::ReplayDataTagCounter),
+            ended(Verdict::Stale),
+            row(Attack::SpoofNode),
+        ),
         // No way to use this is known, since each node is pinned by its parent; but the attacker learns who is alike.
         Case::new(Bug::NodeWithoutAddress, EqualNodes, Alike, row(Attack::ReplayBelowLevel)),
         // A write under counters that are zero again: its pad is that of the first write.

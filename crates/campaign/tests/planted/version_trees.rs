@@ -6,7 +6,7 @@ use casemate_campaign::{Finding, Options, attack, honest};
 use protection::design::{CounterChoice, Parts};
 use protection::planted::{Bug, Planted};
 use protection::tree::{TreeDesign, TreeKind};
-use systems::{Attack, Design, Verdict};
+use systems::{Attack, Design, End, Verdict};
 use units::LineAddr;
 
 /// The bugs that are caught here.
@@ -21,7 +21,7 @@ fn design() -> Design {
     design
 }
 
-fn ends(row: Attack, planted: Planted) -> (Verdict, Vec<Verdict>) {
+fn ends(row: Attack, planted: Planted) -> (End, Vec<End>) {
     let outcome = attack(&design(), row, &Options { trials: 60, seed: 1, planted });
     (outcome.worst, outcome.worst_by_level)
 }

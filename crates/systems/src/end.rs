@@ -1,0 +1,232 @@
+//! How an attack ended, in full: what came out, and whether something of the plaintext was learned as well.
+//!
+//! A dropped write can bring back an old version and make two texts share a pad. These are two evils, and neither excuses
+//! the other, so an end has two axes: the worst that came out of memory, and whether anything leaked. What was stopped is
+//! not named beside a leak: "detected, but leaked" is leaked.
+//!
+//! In a design file an end is one verdict, or a list of two: `replay-data = "stale"`, `drop-write = ["stale", "leaked"]`.
+//! Everywhere else it is one text: `stale + leaked`.
+
+use crate::claims::Verdict;
+use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// How an attack ended. Ordered as verdicts are, and with a leak after without.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct End {
+    /// Of a leak alone this is `Leaked`.
+    verdict: Verdict,
+    leaked: bool,
+}
+
+/// What joins two verdicts in a text.
+const AND: &str = " + ";
+
+impl End {
+    /// There was nothing to attack.
+    pub const NONE: End = End { verdict: Verdict::NotApplicable, leaked: false };
+
+    /// The same, if `leaks` with something learned of the plaintext as well.
+    #[must_use]
+    pub fn leaking(self, leaks: bool) -> End {
+        match leaks {
+            false => self,
+            true if self.verdict.is_stopped() => End::from(Verdict::Leaked),
+            true => End { leaked: true, ..self },
+        }
+    }
+
+    /// The worse of both on each axis.
+    #[must_use]
+    pub fn worst(self, other: End) -> End {
+        let came_out = self.came_out().max(other.came_out());
+        End::from(came_out).leaking(self.leaked || other.leaked)
+    }
+
+    /// The worst, on each axis, of some ends; nothing if there are none.
+    pub fn worst_of(ends: impl IntoIterator<Item = End>) -> Option<End> {
+        ends.into_iter().reduce(End::worst)
+    }
+
+    /// The verdict; of a leak alone `Leaked`.
+    pub fn verdict(self) -> Verdict {
+        self.verdict
+    }
+
+    /// Whether something about the plaintext was learned.
+    pub fn leaks(self) -> bool {
+        self.leaked
+    }
+
+    /// Whether the design withstood.
+    pub fn is_stopped(self) -> bool {
+        self.verdict.is_stopped()
+    }
+
+    /// Whether it is worse than another on either axis.
+    pub fn is_worse_than(self, other: End) -> bool {
+        // Beside a leak, what was stopped is not worse than what was stopped otherwise.
+        let more_came_out = self.came_out() > other.came_out() && !(self.is_stopped() && other.leaked);
+        more_came_out || (self.leaked && !other.leaked)
+    }
+
+    /// What came out of memory, apart from any leak.
+    fn came_out(self) -> Verdict {
+        if self.verdict == Verdict::Leaked { Verdict::NotApplicable } else { self.verdict }
+    }
+
+    /// The text of it.
+    pub fn name(self) -> &'static str {
+        match (self.leaked, self.verdict) {
+            (true, Verdict::Unrecoverable) => "unrecoverable + leaked",
+            (true, Verdict::Garbled) => "garbled + leaked",
+            (true, Verdict::Stale) => "stale + leaked",
+            (true, Verdict::Forged) => "forged + leaked",
+            (_, verdict) => verdict.name(),
+        }
+    }
+
+    /// What two verdicts together say, if they can stand together.
+    fn of_two(one: Verdict, other: Verdict) -> Result<End, String> {
+        let (evil, leak) = if one == Verdict::Leaked { (other, one) } else { (one, other) };
+        if leak != Verdict::Leaked {
+            return Err(format!(
+                "\"{one}\" and \"{other}\" are no two evils: expected one verdict, or one and \"leaked\""
+            ));
+        }
+        if evil == Verdict::Leaked || evil.is_stopped() {
+            return Err(format!(
+                "\"{evil}\" does not go with \"leaked\": expected \"leaked\" alone, or with \"unrecoverable\", \"garbled\", \
+                 \"stale\" or \"forged\""
+            ));
+        }
+        Ok(End::from(evil).leaking(true))
+    }
+}
+
+impl From<Verdict> for End {
+    fn from(verdict: Verdict) -> End {
+        End { verdict, leaked: verdict == Verdict::Leaked }
+    }
+}
+
+/// An end is a verdict if nothing leaked beside it.
+impl PartialEq<Verdict> for End {
+    fn eq(&self, verdict: &Verdict) -> bool {
+        *self == End::from(*verdict)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for End {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for End {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<End, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+fn verdict<E: Error>(name: &str) -> Result<Verdict, E> {
+    Verdict::deserialize(name.into_deserializer())
+}
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = End;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a verdict as in \"stale\", or a list of two as in [\"stale\", \"leaked\"]")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<End, E> {
+        match text.split_once(AND) {
+            None => Ok(End::from(verdict(text)?)),
+            Some((one, other)) => End::of_two(verdict(one)?, verdict(other)?).map_err(E::custom),
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<End, A::Error> {
+        let mut listed = Vec::new();
+        while let Some(verdict) = list.next_element()? {
+            listed.push(verdict);
+        }
+        match listed[..] {
+            [one, other] => End::of_two(one, other).map_err(A::Error::custom),
+            _ => Err(A::Error::invalid_length(listed.len(), &self)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<End, String> {
+        #[derive(Deserialize)]
+        struct File {
+            claim: End,
+        }
+        toml::from_str(&format!("claim = {text}")).map(|file: File| file.claim).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn two_evils_are_both_told_and_what_was_stopped_is_not_told_beside_a_leak() {
+        let (stale, leaked, detected) = (Verdict::Stale, Verdict::Leaked, Verdict::Detected);
+        let both = End::from(stale).leaking(true);
+        assert_eq!(both.to_string(), "stale + leaked");
+        assert_eq!(End::worst_of([stale, leaked, detected].map(End::from)), Some(both));
+        assert_eq!(End::from(detected).leaking(true), leaked);
+        assert_eq!(End::from(detected).worst(leaked.into()), leaked);
+        assert_eq!(End::from(Verdict::Garbled).worst(leaked.into()).name(), "garbled + leaked");
+        assert_eq!(End::from(stale).leaking(false), stale);
+    }
+
+    #[test]
+    fn an_end_is_worse_than_another_if_it_is_on_either_axis() {
+        let [stale, leaked, detected, hidden] =
+            [Verdict::Stale, Verdict::Leaked, Verdict::Detected, Verdict::Hidden].map(End::from);
+        let both = stale.worst(leaked);
+        for (worse, better) in
+            [(both, stale), (both, leaked), (leaked, detected), (stale, detected), (detected, hidden)]
+        {
+            assert!(worse.is_worse_than(better) && !better.is_worse_than(worse), "{worse}, {better}");
+        }
+        assert!(stale.is_worse_than(leaked) && leaked.is_worse_than(stale), "neither excuses the other");
+    }
+
+    #[test]
+    fn a_file_names_one_verdict_or_two_and_a_text_joins_them() {
+        let both = End::from(Verdict::Stale).leaking(true);
+        assert_eq!(read("\"stale\"").unwrap(), Verdict::Stale);
+        assert_eq!(read("[\"stale\", \"leaked\"]").unwrap(), both);
+        assert_eq!(read("[\"leaked\", \"stale\"]").unwrap(), both);
+        assert_eq!(read("\"stale + leaked\"").unwrap(), both);
+        assert_eq!(toml::Value::try_from(both).unwrap(), toml::Value::from("stale + leaked"));
+    }
+
+    #[test]
+    fn what_is_no_end_is_refused_with_what_would_be() {
+        for (text, expected) in [
+            ("\"stail\"", "unknown variant `stail`"),
+            ("[\"stale\", \"leekt\"]", "unknown variant `leekt`"),
+            ("[\"stale\"]", "a list of two as in"),
+            ("[\"stale\", \"forged\"]", "or one and \"leaked\""),
+            ("[\"detected\", \"leaked\"]", "expected \"leaked\" alone"),
+            ("7", "expected a verdict"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}
