@@ -34,6 +34,10 @@ bugs! {
     BlockIndexMissing,
     /// The keys that a machine draws at boot are those of the boot before.
     KeysSurviveReset,
+    /// The round keys of the encryption lie in memory.
+    ScheduleSpilled,
+    /// The key of the encryption lies in memory.
+    KeySpilled,
 
     // In codes.
     /// The tag of a line does not say where the line belongs.
