@@ -7,7 +7,7 @@
 
 use super::history::History;
 use crate::bus::Recording;
-use protection::domain::{Domain, Registers};
+use protection::domain::{Domain, Queue, Registers};
 use protection::media::Media;
 use protection::verbs::Untrusted;
 use protection::ways::Operation;
@@ -96,7 +96,7 @@ fn replay(
     fates: &[u64],
     (media, registers): (Media, Registers),
 ) -> (Media, Registers) {
-    let mut domain = Domain::new(media, registers);
+    let mut domain = Domain::new(Queue::Inside, media, registers);
     for (index, operation) in operations.iter().enumerate() {
         let fate = on_its_way.binary_search(&index).map_or(1, |place| fates[place]);
         match operation {

@@ -50,6 +50,8 @@ pub enum Operation {
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(Registers),
+    /// Encrypted this text under a nonce.
+    Sealed(Nonce, Line),
     /// Decoded a line of counters.
     Decode,
     /// Sent blocks through the AES engine.
@@ -329,6 +331,7 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
     }
 
     fn sealed(&self, nonce: &Nonce, plaintext: &Line) {
+        self.note(Operation::Sealed(*nonce, *plaintext));
         self.inside.sealed(nonce, plaintext);
     }
 }

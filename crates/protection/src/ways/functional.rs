@@ -69,6 +69,11 @@ impl Functional {
         self.registers.borrow().clone()
     }
 
+    /// Goes on with the ledger of a machine that had the same keys before.
+    pub fn carry(&self, ledger: PadLedger) {
+        self.ledger.replace(ledger);
+    }
+
     /// The ledger of pads.
     pub fn ledger(&self) -> std::cell::Ref<'_, PadLedger> {
         self.ledger.borrow()
