@@ -290,10 +290,15 @@ def crash(
     row: str | None = None,
     workload: int | None = None,
     seed: int = 1,
+    thorough: bool = False,
     progress: Told | None = None,
 ) -> CrashReport:
-    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one."""
-    spec = json.dumps({"row": row, "workload": workload, "seed": seed})
+    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one.
+
+    Workloads of one write are tried with every strike and up to 1,024 subsets of what was on its way at each point,
+    longer ones with some, drawn with the seed; if `thorough`, with every strike and up to 256 subsets.
+    """
+    spec = json.dumps({"row": row, "workload": workload, "seed": seed, "thorough": thorough})
     return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))
 
 

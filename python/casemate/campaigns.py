@@ -9,7 +9,7 @@ from casemate import api
 from casemate.amounts import short_count
 from casemate.progress import Steps
 from casemate.results.attack import AttackResults, Campaign
-from casemate.results.crash import CrashResults
+from casemate.results.crash import CrashReport, CrashResults
 
 T = TypeVar("T")
 
@@ -78,10 +78,14 @@ def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:
     return AttackResults(exhaustive=tuple(reports), agrees=agrees, interrupted=interrupted)
 
 
-def crash(designs: Sequence[str], row: str | None, workload: int | None, seed: int, steps: Steps) -> CrashResults:
+def crash(
+    designs: Sequence[str], row: str | None, workload: int | None, seed: int, thorough: bool, steps: Steps
+) -> CrashResults:
     """Losses of power under each design."""
-    reports, interrupted = _each(
-        designs, steps, lambda design: api.crash(design, row=row, workload=workload, seed=seed, progress=steps.tell)
-    )
+
+    def one(design: str) -> CrashReport:
+        return api.crash(design, row=row, workload=workload, seed=seed, thorough=thorough, progress=steps.tell)
+
+    reports, interrupted = _each(designs, steps, one)
     agrees = all(report.agrees for report in reports)
     return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)

@@ -101,12 +101,18 @@ def _style(end: End) -> str:
 def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
     """Designs by kinds of losses: how each ended, and where that differs from the claim."""
     rows = [row.loss for row in reports[0].rows]
-    table = plain_table("design", *rows, "points", "memories", right=("points", "memories"))
+    counted = ("memories", "torn", "tampered")
+    table = plain_table("design", *rows, *counted, right=counted)
     for report in reports:
         cells = [_verdict(row.worst, row.claim, row.agrees) for row in report.rows]
-        table.add_row(report.design, *cells, amounts.count(report.points), amounts.count(report.states))
-    subsets = amounts.count(sum(report.subsets for report in reports))
-    tried = f"{reports[0].workloads} workloads each, {subsets} subsets of what was on its way"
+        numbers = (report.memories, report.torn, report.tampered)
+        table.add_row(report.design, *cells, *map(amounts.count, numbers))
+    each = ((report.points, report.memories, report.torn, report.tampered) for report in reports)
+    points, memories, torn, tampered = (amounts.count(sum(numbers)) for numbers in zip(*each, strict=True))
+    tried = (
+        f"{reports[0].workloads} workloads each, {points} points in all; they left {memories} different memories, "
+        f"{torn} of them only by torn or reordered writes; an attacker made {tampered} more of them"
+    )
     differing = [(report, row) for report in reports for row in report.rows if not row.agrees]
     if not differing:
         return Group(table, Text(f"All as claimed ({tried}).", style="green"))

@@ -208,8 +208,10 @@ def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casem
     said = casemate("crash", "plp-sp", "sc64-bmt", "--workload", "37", "--json")
     assert said.code == 0
     durable, volatile = CrashResults.model_validate_json(said.out).reports
-    assert [row.worst for row in durable.rows] == ["harmless", "harmless", "hidden", "detected"]
-    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 3]
+    assert [row.worst for row in durable.rows] == ["harmless", "harmless", "hidden", "detected", "leaked"]
+    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 4]
+    assert durable.memories > durable.torn
+    assert durable.tampered > 0
     assert durable.rows[0].example is not None
     again = casemate(*durable.rows[0].example.replay.split()[1:])
     assert again.code == 0

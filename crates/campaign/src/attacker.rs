@@ -36,6 +36,20 @@ const TUPLE: [Structure; 3] = [Structure::Data, Structure::Tag, Structure::Count
 /// If the attack is a scene.
 pub fn strike(attack: Attack, level: usize, bus: &mut Bus<'_>, random: &mut Random) -> Option<Strike> {
     let target = random.pick(bus.lines())?;
+    strike_at(target, attack, level, bus, random)
+}
+
+/// As [`strike`], at this line.
+///
+/// # Panics
+/// As [`strike`].
+pub fn strike_at(
+    target: LineAddr,
+    attack: Attack,
+    level: usize,
+    bus: &mut Bus<'_>,
+    random: &mut Random,
+) -> Option<Strike> {
     let node = Structure::Node(random.below(bus.map().levels().max(1) as u64) as usize);
     match attack {
         Attack::SpoofData => spoof(bus, random, target, Structure::Data),

@@ -278,7 +278,7 @@ impl Victim {
         let keeps_keys = parts.persistence.exists() || planted.has(Bug::KeysSurviveReset);
         let fresh = Victim::checked_blank(parts, if keeps_keys { self.seed } else { seed }, planted);
         if keeps_keys {
-            fresh.memory.memory().continue_ledger(self.memory.memory());
+            fresh.memory.memory().carry(self.memory.memory().ledger().clone());
         }
         image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, content));
         run_now(fresh.scheme.recover(&fresh.memory, &self.memory.memory().registers()));

@@ -26,7 +26,7 @@ pub enum Domain {
 }
 
 /// A place and its counter, packed as in the picture, with zeros for domain and block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Nonce(u128);
 
 impl Nonce {
@@ -39,6 +39,11 @@ impl Nonce {
         assert!(line.0 >> LINE_NUMBER_BITS == 0, "line {line} does not fit a nonce");
         assert!(counter >> COUNTER_BITS == 0, "counter {counter} does not fit a nonce");
         Nonce(u128::from(line.0) | counter << LINE_NUMBER_BITS)
+    }
+
+    /// The line that it is the nonce of.
+    pub fn line(&self) -> LineAddr {
+        LineAddr((self.0 & ((1 << LINE_NUMBER_BITS) - 1)) as u64)
     }
 
     /// The cipher's input for one block of one use.
@@ -68,6 +73,13 @@ mod tests {
         for byte in 0..BLOCK_BYTES {
             let touching = full.iter().filter(|block| block[byte] != zero[byte]).count();
             assert_eq!(touching, 1, "byte {byte} belongs to {touching} fields");
+        }
+    }
+
+    #[test]
+    fn a_nonce_knows_its_line_whatever_the_counter() {
+        for line in [0, 1, (1 << LINE_NUMBER_BITS) - 1] {
+            assert_eq!(Nonce::new(LineAddr(line), COUNTER_MAX).line(), LineAddr(line));
         }
     }
 

@@ -10,11 +10,14 @@
 //! registers at the same instant, since both are in the memory controller.
 //!
 //! What is on its way to the queue may or may not arrive. A fence is what makes that certain.
+//!
+//! A machine without that energy has its queue outside the domain: a line is durable once the media have it, and nothing
+//! throws away what is left of a tuple. Then a fence is all that there is, and writes in place are not one write any more.
 
 use crate::media::Media;
 use crate::verbs::{Slot, Untrusted};
 use std::ops::Range;
-use units::Line;
+use units::{Line, LineAddr};
 
 /// The registers of the memory controller that outlive power.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -36,6 +39,9 @@ pub struct Renewal {
     pub first: usize,
     /// One past the last.
     pub end: usize,
+    /// The line that was written with the new counters, in the same tuple. It has its new version from then on, and memory
+    /// has shown that: what fits the old one is a replay.
+    pub written: LineAddr,
 }
 
 impl Renewal {
@@ -45,8 +51,19 @@ impl Renewal {
     }
 }
 
+/// Whether what the write-pending queue holds outlives a loss of power.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Queue {
+    /// It does: stored energy empties it, and tuples gather in it.
+    #[default]
+    Inside,
+    /// It does not: lines are on their way until the media have them, one by one.
+    Outside,
+}
+
 /// Memory and registers as a loss of power sees them.
 pub struct Domain {
+    queue: Queue,
     media: Media,
     open: Vec<(Slot, Line)>,
     registers: Registers,
@@ -54,8 +71,8 @@ pub struct Domain {
 
 impl Domain {
     /// A domain that holds this now.
-    pub fn new(media: Media, registers: Registers) -> Domain {
-        Domain { media, open: Vec::new(), registers }
+    pub fn new(queue: Queue, media: Media, registers: Registers) -> Domain {
+        Domain { queue, media, open: Vec::new(), registers }
     }
 
     /// A line arrives that belongs to no tuple.
@@ -65,7 +82,10 @@ impl Domain {
 
     /// A line of the open tuple arrives.
     pub fn persist(&mut self, slot: Slot, content: &Line) {
-        self.open.push((slot, *content));
+        match self.queue {
+            Queue::Inside => self.open.push((slot, *content)),
+            Queue::Outside => self.media.write(slot, content),
+        }
     }
 
     /// The open tuple is complete.
@@ -98,7 +118,7 @@ mod tests {
     fn an_open_tuple_is_lost_as_a_whole_and_a_complete_one_is_kept_with_its_registers() {
         let (slot, other) = (Slot(1), Slot(2));
         let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
-        let mut domain = Domain::new(Media::new(4), registers(0));
+        let mut domain = Domain::new(Queue::Inside, Media::new(4), registers(0));
         domain.persist(slot, &[1; 64]);
         domain.complete(&registers(1));
         domain.persist(slot, &[2; 64]);
@@ -107,5 +127,14 @@ mod tests {
         let (media, kept) = domain.lose_power();
         assert_eq!((media.read(slot).examine(), media.read(other).examine()), ([1; 64], [3; 64]));
         assert_eq!(kept, registers(1));
+    }
+
+    #[test]
+    fn without_energy_for_the_queue_a_tuple_is_torn_apart_from_its_registers() {
+        let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
+        let mut domain = Domain::new(Queue::Outside, Media::new(4), registers(0));
+        domain.persist(Slot(1), &[1; 64]);
+        let (media, kept) = domain.lose_power();
+        assert_eq!((media.read(Slot(1)).examine(), kept), ([1; 64], registers(0)));
     }
 }

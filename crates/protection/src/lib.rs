@@ -26,6 +26,7 @@ pub mod ownership;
 mod performed;
 pub mod planted;
 pub mod scheme;
+mod spilled;
 pub mod tree;
 pub mod verbs;
 pub mod ways;

@@ -100,6 +100,8 @@ pub struct OnChip {
     pub gathering: VecDeque<Waiting>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
+    /// Recovery has refused the memory, so there is no root: nothing that is not on the chip is believed any more.
+    pub rootless: bool,
     /// The other roots. They count as lines of the cache of nodes that never make room.
     pub forest: Forest,
 }
@@ -138,6 +140,7 @@ impl OnChip {
             planted,
             gathering: VecDeque::new(),
             root: vec![ZERO_LINE; root_lines].into(),
+            rootless: false,
             forest,
         }
     }

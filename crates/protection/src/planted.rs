@@ -34,6 +34,10 @@ bugs! {
     BlockIndexMissing,
     /// The keys that a machine draws at boot are those of the boot before.
     KeysSurviveReset,
+    /// The round keys of the encryption lie in memory.
+    ScheduleSpilled,
+    /// The key of the encryption lies in memory.
+    KeySpilled,
 
     // In codes.
     /// The tag of a line does not say where the line belongs.
@@ -173,12 +177,16 @@ bugs! {
     RenewalNotRegistered,
     /// Recovery forgets about a re-encryption under way before it has ended it.
     RenewalForgottenEarly,
+    /// Recovery takes the line that was written with the new counters for one that is still to be re-encrypted.
+    RecoveryRenewsWritten,
     /// A tuple takes the nodes as they are on the chip, with what tuples behind it have changed.
     StagesShareNodes,
     /// Recovery takes the root that it computes for the right one.
     RecoveryAcceptsAnyRoot,
     /// Recovery leaves the nodes in memory as they are.
     RecoveryKeepsNodes,
+    /// After recovery has refused the memory, the chip goes on with the root of a blank one.
+    RefusalLeavesBlankRoot,
 }
 
 impl Bug {
@@ -190,9 +198,11 @@ impl Bug {
         Bug::TagNotPersisted,
         Bug::RenewalNotRegistered,
         Bug::RenewalForgottenEarly,
+        Bug::RecoveryRenewsWritten,
         Bug::StagesShareNodes,
         Bug::RecoveryAcceptsAnyRoot,
         Bug::RecoveryKeepsNodes,
+        Bug::RefusalLeavesBlankRoot,
     ];
 
     /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to

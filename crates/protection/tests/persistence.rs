@@ -3,12 +3,13 @@
 use casemate_protection::design::{
     CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, PersistenceDesign,
 };
-use casemate_protection::domain::Registers;
+use casemate_protection::domain::{Domain, Queue, Registers};
+use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{ForestDesign, TreeKind};
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
-use casemate_protection::ways::{Functional, run_now};
+use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use units::{Bytes, Line, LineAddr};
 
 const LINES: u64 = 1 << 10;
@@ -101,6 +102,61 @@ fn a_memory_that_was_wiped_rolled_back_or_filled_while_power_was_off_is_refused(
         let never_set = Registers::default();
         assert_eq!(Powered::again(order, &[], &never_set).1, None, "nothing was ever written, {order:?}");
         assert_eq!(Powered::again(order, &old, &never_set).1, Some(Fault::Root), "filled, {order:?}");
+    }
+}
+
+/// Power fails when the tuple with the new counters is complete. It holds the written line under its new version, so the old
+/// one is a replay, though the register knows the old counters.
+#[test]
+fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_pad_hides_it() {
+    for order in ORDERS {
+        let before = Powered::on(order);
+        [3, 4].iter().for_each(|line| before.write(*line, *line as u8));
+        (0..OVERFLOWS - 2).for_each(|content| before.write(5, content));
+        let (old, registers) = (before.image(), before.verbs.registers());
+        let verbs = Explained::new(before.verbs);
+        run_now(before.scheme.write(&verbs, LineAddr(5), &[200; 64]));
+        let renewing = |operation: &Operation| matches!(operation, Operation::Complete(set) if set.renewal.is_some());
+        let operations = verbs.take_operations();
+        let first = operations.iter().position(renewing).unwrap();
+        let mut domain = Domain::new(Queue::Inside, Media::new(before.scheme.layout().total_lines()), registers);
+        old.iter().for_each(|(slot, content)| domain.store(*slot, *content));
+        for operation in &operations[..=first] {
+            match operation {
+                Operation::Persist(_, slot, content) => domain.persist(*slot, content),
+                Operation::Complete(registers) => domain.complete(registers),
+                _ => {}
+            }
+        }
+        let (mut media, registers) = domain.lose_power();
+        assert_eq!(registers.renewal.as_ref().map(|renewal| renewal.written), Some(LineAddr(5)));
+        let of_line_5 = [Some(Slot(5)), before.scheme.tag_slot(LineAddr(5))];
+        old.iter()
+            .filter(|(slot, _)| of_line_5.contains(&Some(*slot)))
+            .for_each(|(slot, content)| media.store(*slot, *content));
+        let image: Vec<(Slot, Untrusted)> = media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect();
+        let after = Powered::on(order);
+        image.iter().for_each(|(slot, content)| after.verbs.media.borrow_mut().store(*slot, *content));
+        after.verbs.carry(verbs.inside().ledger().clone());
+        run_now(after.scheme.recover(&after.verbs, &registers));
+        after.verbs.take_fault();
+        assert_eq!(after.read(5), Err(Fault::Tag(LineAddr(5))), "{order:?}");
+        assert_eq!(after.verbs.ledger().reuse(), None, "{order:?}");
+    }
+}
+
+/// A blank root would vouch for a blank memory, whose counters begin anew.
+#[test]
+fn after_a_refusal_nothing_is_written_either_whatever_memory_holds() {
+    for order in ORDERS {
+        let before = Powered::on(order);
+        before.write(5, 1);
+        let (after, fault) = Powered::again(order, &[], &before.verbs.registers());
+        assert_eq!(fault, Some(Fault::Root), "{order:?}");
+        run_now(after.scheme.write(&after.verbs, LineAddr(5), &[2; 64]));
+        assert_eq!(after.verbs.take_fault(), Some(Fault::Root), "{order:?}");
+        assert_eq!(after.read(5), Err(Fault::Root), "{order:?}");
+        assert_eq!(after.verbs.ledger().pads(), 0, "{order:?}");
     }
 }
 

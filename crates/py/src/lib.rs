@@ -268,6 +268,8 @@ struct CrashSpec {
     /// Only this workload, or all.
     workload: Option<usize>,
     seed: u64,
+    /// Everything of every workload, not of the shortest alone.
+    thorough: bool,
 }
 
 /// Tries losses of power under a design. Ctrl-C gives up.
@@ -280,7 +282,8 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
         return Err(refused(format!("there is no workload {only}: expected 0 to {}", workloads - 1)));
     }
     let rows = spec.row.map_or_else(|| Loss::ALL.to_vec(), |row| vec![row]);
-    let options = CrashOptions { rows, workload: spec.workload, seed: spec.seed, ..CrashOptions::default() };
+    let CrashSpec { workload, seed, thorough, .. } = spec;
+    let options = CrashOptions { rows, workload, seed, thorough, ..CrashOptions::default() };
     let report = interruptible(py, &callback, move |progress| {
         campaign::crash::crash(&design, &options, &mut |done, of| progress.tell_part(done, of))
     })?;

@@ -157,10 +157,12 @@ rows! {
     PowerLoss = "power-loss",
     /// Cuts it again while the machine recovers, up to three times, and lets it recover twice.
     LossInRecovery = "loss-in-recovery",
-    /// Looks, after recovery, for two texts under one pad.
+    /// Goes on after recovery, whether somebody tampered or not, and looks for two texts under one pad.
     PadReuseAfterLoss = "pad-reuse-after-loss",
-    /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers.
+    /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers and goes on.
     TamperingWhileOff = "tampering-while-off",
+    /// Cuts the power of a machine without stored energy, whose write-pending queue is lost, and goes on.
+    QueueLost = "queue-lost",
 }
 
 /// How an attack ends. Ordered from what the defender wants to what it fears.

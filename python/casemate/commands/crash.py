@@ -14,10 +14,12 @@ Examples:
 
 \b
 Rows:
-  power-loss            at every point, with every subset of what was on its way, torn at eight bytes
+  power-loss            at every point, with subsets of what was on its way, torn at eight bytes
   loss-in-recovery      again while the machine recovers, up to three times; then recovers twice
-  pad-reuse-after-loss  looks for two texts under one pad afterwards
-  tampering-while-off   every attack on memory at rest, and old images, before the machine recovers
+  pad-reuse-after-loss  looks for two texts under one pad, before, in recovery and after, tampered with or not
+  tampering-while-off   every attack on memory at rest, and old images, before the machine recovers; where lines were
+                        being re-encrypted, once more during recovery
+  queue-lost            as power-loss, on a machine whose write-pending queue is lost with the power
 
 \b
 Verdicts, from what the defender wants to what it fears:
@@ -31,7 +33,13 @@ Verdicts, from what the defender wants to what it fears:
   stale          what had been written was lost, and nothing said so
 
 All sequences of up to three writes over three lines are tried, one after the other and all at once, also where counters
-overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part.
+overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part. After each recovery every
+line is read, written and read again.
+
+Sequences of one write are tried with every strike and up to 1,024 subsets of what was on its way at each point, longer
+ones with some, drawn with the seed; --thorough tries every strike on all of them, and up to 256 subsets. The table
+counts different memories: those that were left, those of them that only torn or reordered writes leave, and those that
+an attacker made of them.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C.
@@ -43,6 +51,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @options.every
 @click.option("--row", metavar="ROW", help="Only this row.")
 @click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
+@click.option("--thorough", is_flag=True, help="Every strike on every workload, not on the shortest alone.")
 @options.seed
 @screen.as_json
 @click.pass_context
@@ -52,6 +61,7 @@ def command(
     every: bool,
     row: str | None,
     workload: int | None,
+    thorough: bool,
     seed: int,
     as_json: bool,
 ) -> int:
@@ -69,7 +79,7 @@ def command(
     if row is not None:
         OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
     with Steps(screen.notices(), "cutting the power", len(names)) as steps:
-        results = campaigns.crash(names, row, workload, seed, steps)
+        results = campaigns.crash(names, row, workload, seed, thorough, steps)
     if as_json:
         screen.print_json(results)
     elif results.reports:

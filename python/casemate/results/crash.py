@@ -45,10 +45,12 @@ class CrashReport(Result):
     """Workloads that were carried out."""
     points: int
     """Points at which power failed, over all workloads."""
-    states: int
-    """Different memories that were left behind, over all points."""
-    subsets: int
-    """Subsets of what was on its way that were tried to find them."""
+    memories: int
+    """Different memories that were left behind, of each workload by itself."""
+    torn: int
+    """Those of them that are left only if something on its way arrives torn, out of order or not at all."""
+    tampered: int
+    """Memories that an attacker made of them, different ones of each."""
     rows: tuple[CrashRow, ...]
     """One for each kind of loss that was tried."""
     agrees: bool

@@ -1,9 +1,11 @@
 //! A workload carried out, with everything that it asked of memory, in order.
 //!
 //! It runs on the timed machine, so that writes overlap as they do there: phase-change memory behind a write-pending queue,
-//! as the SecPB paper has it. Metadata caches are tiny in every second history, so that nodes are written back meanwhile.
+//! as the SecPB paper has it. In every second history metadata caches are tiny and somebody who shares the machine needs
+//! them, so that nodes of the tree are written back meanwhile: stores that belong to no tuple and that nothing waits for.
 
-use super::states::changes_memory;
+use super::shown::Changes;
+use super::states::{DeadMemory, Start, changes_memory};
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
 use crate::bus::Recording;
 use crate::victim::with_tiny_caches;
@@ -11,8 +13,9 @@ use machine::channel::Channel;
 use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
 use protection::design::Parts;
-use protection::domain::Registers;
+use protection::domain::{Queue, Registers};
 use protection::layout::Layout;
+use protection::ledger::Ledger;
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Plaintext};
@@ -54,8 +57,10 @@ pub struct History {
     pub memory: Recording,
     /// The registers before.
     pub registers: Registers,
+    /// The keystream that the memory had shown before.
+    pub shown: Rc<Ledger>,
     /// What was asked of memory and changes it, in order.
-    pub operations: Vec<Operation>,
+    pub changes: Changes,
     /// The writes, in order.
     pub writes: Vec<Write>,
 }
@@ -96,22 +101,33 @@ impl History {
         let before = bench.prepare(workload, &mut random);
         let memory = Recording::of(&bench.memory.media().borrow());
         let registers = bench.memory.registers();
-        bench.verbs.take_operations();
+        let shown = everything_shown(bench.verbs.take_operations());
         let contents: Vec<(LineAddr, Line)> = workload.writes.iter().map(|line| (*line, random.line())).collect();
-        let mut writes = bench.write(&contents, workload.at_once);
-        let mut operations = bench.verbs.take_operations();
-        let changes = |asked: usize| operations[..asked].iter().filter(|asked| changes_memory(asked)).count();
+        let mut writes = bench.write(&contents, workload.at_once, tiny);
+        let asked = bench.verbs.take_operations();
+        let changes = |so_far: usize| asked[..so_far].iter().filter(|asked| changes_memory(asked)).count();
         for write in &mut writes {
             (write.issued, write.returned) = (changes(write.issued), changes(write.returned));
         }
-        operations.retain(changes_memory);
-        let layout = bench.scheme.layout().clone();
-        History { parts, layout, seed, planted, before, memory, registers, operations, writes }
+        let (layout, changes) = (bench.scheme.layout().clone(), Changes::among(asked));
+        History { parts, layout, seed, planted, before, memory, registers, shown, changes, writes }
+    }
+
+    /// The memory before.
+    pub fn start(&self) -> Start {
+        let (image, registers, shown) = (self.memory.clone(), self.registers.clone(), self.shown.clone());
+        Start { image, registers, shown, slots: self.layout.total_lines() }
+    }
+
+    /// What a dead memory goes on from.
+    pub fn start_from(&self, dead: &DeadMemory) -> Start {
+        let (image, registers, shown) = (dead.image.clone(), dead.registers.clone(), dead.shown.clone());
+        Start { image, registers, shown, slots: self.layout.total_lines() }
     }
 
     /// Points at which power can fail: before the first change that is asked of memory, and after each.
     pub fn points(&self) -> usize {
-        self.operations.len() + 1
+        self.changes.operations.len() + 1
     }
 
     /// How many writes had returned, and how many had begun, when so many changes had been asked of memory.
@@ -152,12 +168,14 @@ impl Bench {
             contents.extend((1..WRITES_LEFT).map(|_| (LINES[0], random.line())));
         }
         contents.extend(LINES.into_iter().chain([BYSTANDER]).map(|line| (line, random.line())));
-        self.write(&contents, false);
+        self.write(&contents, false, false);
         contents.into_iter().collect()
     }
 
-    fn write(&mut self, contents: &[(LineAddr, Line)], at_once: bool) -> Vec<Write> {
-        let ended = Rc::new(Cell::new(0));
+    /// Carries writes out; if `crowded`, all metadata has to leave the chip with each of them, or behind them if they come at
+    /// once.
+    fn write(&mut self, contents: &[(LineAddr, Line)], at_once: bool, crowded: bool) -> Vec<Write> {
+        let (ended, left) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let mut writes = Vec::new();
         for (number, (line, content)) in contents.iter().copied().enumerate() {
             let returned = Rc::new(Cell::new(0));
@@ -170,12 +188,30 @@ impl Bench {
                 count.set(count.get() + 1);
             });
             writes.push((Write { line, content, issued, returned: 0 }, returned));
+            let is_last = number + 1 == contents.len();
+            if crowded && (!at_once || is_last) {
+                self.crowd(&left);
+            }
             if !at_once {
                 self.run_until(|| ended.get() == number + 1);
             }
         }
-        self.run_until(|| ended.get() == contents.len());
+        let crowds = match (crowded, at_once) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => contents.len(),
+        };
+        self.run_until(|| ended.get() == contents.len() && left.get() == crowds);
         writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
+    }
+
+    /// Begins to let all metadata leave the chip, and counts when it has.
+    fn crowd(&self, left: &Rc<Cell<usize>>) {
+        let (scheme, verbs, left) = (self.scheme.clone(), self.verbs.clone(), left.clone());
+        self.executor.clock().spawn(async move {
+            scheme.flush(&*verbs).await;
+            left.set(left.get() + 1);
+        });
     }
 
     fn run(&mut self, text: impl Future<Output = ()> + 'static) {
@@ -194,6 +230,11 @@ impl Bench {
         let in_time = self.executor.run_until(|| done() || clock.now() > end) && done();
         assert!(in_time, "a write never returns");
     }
+}
+
+/// The keystream that a memory has shown once everything asked of it is done.
+fn everything_shown(asked: Vec<Operation>) -> Rc<Ledger> {
+    Changes::among(asked).shown(&Rc::default(), Queue::Inside).pop().unwrap_or_default()
 }
 
 /// Units of the SecPB paper's latencies (Table I): 40 cycles at 4 GHz for a tag or a hash, and for AES as for these.

@@ -2,8 +2,10 @@
 //!
 //! * [`workload`]: all sequences of up to three writes over three lines, one after the other and all at once.
 //! * [`history`]: a workload carried out on a timed machine, with everything that it sent to memory, in order.
+//! * [`shown`]: the keystream that an attacker on the bus has seen in use until then.
 //! * [`states`]: what a loss of power at some point can leave behind: every legal subset of what was on its way.
-//! * [`revival`]: a fresh chip recovers from what was left; what do the lines read as?
+//! * [`strikes`]: what an attacker makes of that before power is back.
+//! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
 //! * [`rows`]: the rows of the table, each a text over these.
 //!
 //! # Fairness
@@ -11,18 +13,25 @@
 //! one. Registers outlive power, and change in one instant. Of designs with persistence, so do keys; others draw new ones.
 //! Memory may hold the state after any number of whole writes from the first on, as long as it holds all that had
 //! returned: a tuple counts as one write here, and order is strict.
+//!
+//! An attacker that tampers remembers what went over the bus. What it has seen of keystream goes on after the loss, for the
+//! keys do. Each history is judged for content, freshness and keystream, and every evil is a case of its own.
 
 pub mod history;
 pub mod revival;
 pub mod rows;
+pub mod shown;
 pub mod states;
+pub mod strikes;
 pub mod workload;
 
 use crate::report::Histogram;
 use history::History;
 use protection::planted::Planted;
-use rows::Case;
+use rows::{Aftermath, Case};
 use serde::Serialize;
+use states::Arrivals;
+use strikes::Strikes;
 use systems::{Design, End, Loss};
 use workload::Workload;
 
@@ -35,13 +44,60 @@ pub struct CrashOptions {
     pub workload: Option<usize>,
     /// Of the contents, and of subsets where there are too many.
     pub seed: u64,
+    /// Whether all workloads are tried as the shortest are: with every strike at every point, and more subsets.
+    pub thorough: bool,
+    /// Whether what is on its way always arrives, whole and in order: what then is found needs no torn memory.
+    pub in_order: bool,
     /// A deliberate weakness, or none.
     pub planted: Planted,
 }
 
+/// How much is tried of one history.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Of what is on its way.
+    arrivals: Arrivals,
+    /// States at a point that go on to tampering and to losses in recovery, beyond the one in which everything arrives.
+    torn_at_a_point: usize,
+    /// Dead memories that are attacked at most, or all.
+    attacked: Option<usize>,
+    /// How they are attacked.
+    strikes: Strikes,
+    /// Losses during the recovery from an attack that are tried of each.
+    between_strikes: usize,
+}
+
+impl CrashOptions {
+    /// How much is tried of a history: of the shortest everything, of longer ones a part, drawn with the seed.
+    fn extent(&self, history: &History) -> Extent {
+        let writes = history.writes.len();
+        let everything = writes == 1 || self.thorough;
+        let subsets = match writes {
+            // Nothing survives anyway.
+            _ if !history.parts.persistence.exists() => 1 << 3,
+            1 => 1 << 10,
+            _ if everything => 1 << 8,
+            _ => 1 << 6,
+        };
+        let arrivals = if self.in_order { Arrivals::InOrder } else { Arrivals::Any(subsets) };
+        if everything {
+            return Extent { arrivals, torn_at_a_point: 2, attacked: None, strikes: Strikes::All, between_strikes: 2 };
+        }
+        let attacked = (writes > 2).then_some(6);
+        Extent { arrivals, torn_at_a_point: 1, attacked, strikes: Strikes::EachKind, between_strikes: 1 }
+    }
+}
+
 impl Default for CrashOptions {
     fn default() -> CrashOptions {
-        CrashOptions { rows: Loss::ALL.to_vec(), workload: None, seed: 1, planted: Planted::NONE }
+        CrashOptions {
+            rows: Loss::ALL.to_vec(),
+            workload: None,
+            seed: 1,
+            thorough: false,
+            in_order: false,
+            planted: Planted::NONE,
+        }
     }
 }
 
@@ -86,10 +142,12 @@ pub struct CrashReport {
     pub workloads: usize,
     /// Points at which power failed, over all workloads.
     pub points: usize,
-    /// Different memories that were left behind, over all points.
-    pub states: usize,
-    /// Subsets that were tried to find them.
-    pub subsets: u64,
+    /// Different memories that were left behind, of each workload by itself.
+    pub memories: usize,
+    /// Those of them that are left only if something on its way arrives torn, out of order or not at all.
+    pub torn: usize,
+    /// Memories that an attacker made of them, different ones of each.
+    pub tampered: usize,
     /// Rows that were run.
     pub rows: Vec<CrashRow>,
     /// Whether all rows agree with their claims.
@@ -117,19 +175,20 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
     let chosen: Vec<(usize, &Workload)> =
         all.iter().enumerate().filter(|(index, _)| options.workload.is_none_or(|only| only == *index)).collect();
     let mut rows: Vec<CrashRow> = options.rows.iter().map(|loss| blank_row(design, *loss)).collect();
-    let (mut points, mut states, mut subsets) = (0, 0, 0);
+    let (mut points, mut memories, mut torn, mut tampered) = (0, 0, 0, 0);
     for (done, (index, workload)) in chosen.iter().enumerate() {
         progress(done, chosen.len());
         let history = History::of(design, workload, options.seed, options.planted);
-        let left = states::all(&history, design.parts.persistence.exists());
+        let aftermath = Aftermath::of(&history, options);
+        let distinct = states::distinct(aftermath.left());
         points += history.points();
-        states += left.states.len();
-        subsets += left.subsets;
+        (memories, torn) = (memories + distinct.0, torn + distinct.1);
         for row in &mut rows {
-            for case in rows::cases(row.loss, design, &history, &left.states, options) {
-                note(row, design, *index, workload, options.seed, case);
+            for case in aftermath.cases(row.loss) {
+                note(row, design, *index, workload, options, case);
             }
         }
+        tampered += aftermath.tampered_with();
     }
     progress(chosen.len(), chosen.len());
     for row in &mut rows {
@@ -141,8 +200,9 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
         summary: design.summary.clone(),
         workloads: chosen.len(),
         points,
-        states,
-        subsets,
+        memories,
+        torn,
+        tampered,
         agrees: rows.iter().all(|row| row.agrees),
         rows,
     }
@@ -159,7 +219,7 @@ fn blank_row(design: &Design, loss: Loss) -> CrashRow {
     }
 }
 
-fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, seed: u64, case: Case) {
+fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, options: &CrashOptions, case: Case) {
     let end = End::from(case.verdict);
     let is_worst = row.histogram.keys().next_back().is_none_or(|worst| end > *worst);
     if is_worst {
@@ -167,8 +227,14 @@ fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, 
             workload: workload.to_string(),
             point: case.point,
             story: case.story,
-            replay: format!("casemate crash {} --row {} --workload {index} --seed {seed}", design.name, row.loss),
+            replay: replay(design, row.loss, index, options),
         });
     }
     *row.histogram.entry(end).or_default() += 1;
+}
+
+/// The command that shows a case again.
+fn replay(design: &Design, loss: Loss, index: usize, options: &CrashOptions) -> String {
+    let thorough = if options.thorough { " --thorough" } else { "" };
+    format!("casemate crash {} --row {loss} --workload {index} --seed {}{thorough}", design.name, options.seed)
 }

@@ -1,20 +1,28 @@
-//! A revival: a fresh chip over a memory that a loss of power left behind, and what its lines then read as.
+//! A revival: a fresh chip over a memory that a loss of power left behind, what its lines then read as, and what happens when
+//! the program goes on. The ledger of pads goes on as well: from what memory had shown, through recovery, to the last write.
 
 use super::history::History;
-use super::states::{DeadMemory, changes_memory};
+use super::shown::Changes;
+use super::states::DeadMemory;
 use super::workload::DATA_LINES;
 use crate::bus::Recording;
 use crate::oracle::Answer;
 use protection::domain::Registers;
+use protection::ledger::Ledger;
 use protection::scheme::Scheme;
-use protection::verbs::{Slot, Verbs};
-use protection::ways::{Explained, Functional, Operation, run_now};
+use protection::verbs::Verbs;
+use protection::ways::{Explained, Functional, run_now};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use systems::Verdict;
+use units::random::Random;
 use units::{Line, LineAddr};
 
 /// Sets the keys of a volatile machine after a loss of power apart from those before.
 const OTHER_KEYS: u64 = 0x0ff0_ff0f;
+
+/// What lines hold.
+pub type Contents = BTreeMap<LineAddr, Line>;
 
 /// A machine after a loss of power.
 pub struct Revival {
@@ -58,20 +66,47 @@ impl Revival {
         Answer { released, reported }
     }
 
-    /// Writes a line; returns what memory now holds in its place.
-    pub fn write(&self, line: LineAddr, content: &Line) -> Line {
+    /// Writes a line; says whether anything was reported.
+    fn write(&self, line: LineAddr, content: &Line) -> bool {
         run_now(self.scheme.write(&self.memory, line, content));
-        self.memory.take_fault();
-        self.memory.media.borrow().read(Slot(line.0)).examine()
+        self.memory.take_fault().is_some()
     }
 
-    /// Judges what all lines read as, if so many writes had returned, and so many had begun. Without an attacker a refusal
-    /// is a loss.
-    pub fn judge(&self, history: &History, (returned, begun): (usize, usize), tampered: bool) -> Verdict {
-        let allowed: Vec<BTreeMap<LineAddr, Line>> =
-            (returned..=begun).map(|writes| history.content_after(writes)).collect();
+    /// The keystream that memory has shown, since the machine was new.
+    pub fn shown(&self) -> Rc<Ledger> {
+        Rc::new(self.memory.ledger().clone())
+    }
+
+    /// The program goes on, whatever was reported: it writes every line once more and reads all. The worst that a line then
+    /// reads as, and whether a pad has hidden two texts since the machine was new.
+    pub fn goes_on(&self, history: &History, random: &mut Random) -> (Verdict, bool) {
+        let mut written = Vec::new();
+        for line in history.before.keys() {
+            let (before, text) = (self.read(*line).released, random.line());
+            let refused = self.write(*line, &text);
+            written.push((*line, before.filter(|_| refused), text));
+        }
+        let ended = written.into_iter().map(|(line, before, text)| match self.read(line) {
+            Answer { released: None, reported: true } => Verdict::Detected,
+            Answer { released: None, .. } => Verdict::Garbled,
+            Answer { released: Some(bytes), .. } if bytes == text => Verdict::Harmless,
+            // What was refused did not happen.
+            Answer { released, .. } if released == before => Verdict::Detected,
+            Answer { released: Some(bytes), .. } if was_ever(history, line, &bytes) => Verdict::Stale,
+            Answer { .. } => Verdict::Garbled,
+        });
+        (ended.max().unwrap_or(Verdict::Harmless), self.memory.ledger().reuse().is_some())
+    }
+
+    /// What all lines read as; nothing if one of them is refused.
+    pub fn contents(&self, history: &History) -> Option<Contents> {
+        history.before.keys().map(|line| Some((*line, self.read(*line).released?))).collect()
+    }
+
+    /// Judges what all lines read as, if memory may hold any of these. Without an attacker a refusal is a loss.
+    pub fn judge(&self, history: &History, allowed: &[Contents], tampered: bool) -> Verdict {
         let answers: BTreeMap<LineAddr, Answer> = history.before.keys().map(|line| (*line, self.read(*line))).collect();
-        let is_whole = |content: &BTreeMap<LineAddr, Line>| {
+        let is_whole = |content: &Contents| {
             answers.iter().all(|(line, answer)| !answer.reported && answer.released == content.get(line).copied())
         };
         if allowed.iter().any(is_whole) {
@@ -97,16 +132,17 @@ impl Revival {
 ///
 /// # Panics
 /// If the design's parts make no sense together.
-pub fn changes_of_recovery(history: &History, left: &DeadMemory) -> Vec<Operation> {
+pub fn changes_of_recovery(history: &History, left: &DeadMemory) -> Changes {
     let (scheme, memory) = switched_on(history, left);
     let memory = Explained::new(memory);
     run_now(scheme.recover(&memory, &left.registers));
-    memory.take_operations().into_iter().filter(changes_memory).collect()
+    Changes::among(memory.take_operations())
 }
 
 /// A fresh chip, with what outlives power.
 fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
-    let keys = if history.parts.persistence.exists() { history.seed } else { history.seed ^ OTHER_KEYS };
+    let durable = history.parts.persistence.exists();
+    let keys = if durable { history.seed } else { history.seed ^ OTHER_KEYS };
     let scheme = history
         .parts
         .build_with(DATA_LINES, keys, history.planted)
@@ -115,6 +151,9 @@ fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
     let memory = Functional::new(slots);
     memory.media.replace(left.image.media(slots));
     memory.complete(left.registers.clone());
+    if durable {
+        memory.carry(left.shown.as_ref().clone());
+    }
     (scheme, memory)
 }
 

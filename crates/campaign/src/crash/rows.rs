@@ -1,22 +1,25 @@
 //! The rows of the table: what a loss of power is combined with.
 
 use super::history::History;
-use super::revival::{Revival, changes_of_recovery};
-use super::states::{self, DeadMemory};
-use super::workload::LINES;
-use super::{CrashOptions, states::SUBSETS_MAX};
-use crate::attacker::{self, Strike};
-use crate::bus::{Bus, Map, Recording};
-use crate::scenes::scene;
-use protection::verbs::Slot;
-use systems::{Attack, Design, Loss, Verdict};
+use super::revival::{Contents, Revival, changes_of_recovery};
+use super::states::{self, Arrivals, DeadMemory};
+use super::strikes::{self, Strikes};
+use super::{CrashOptions, Extent};
+use crate::bus::Recording;
+use protection::domain::Queue;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use systems::{Loss, Verdict};
 use units::random::Random;
-use units::{Line, LineAddr};
 
 /// Losses of power during recovery, one inside the other.
 const DEPTH_MAX: usize = 3;
 /// Memories that a loss during recovery left, of which each level goes on with so many.
 const GOES_ON_WITH: usize = 4;
+/// Combinations of what is on its way at a point of a recovery.
+const ARRIVALS_IN_RECOVERY: Arrivals = Arrivals::Any(16);
+/// Sets the texts and strikes of a campaign apart from the contents of its history.
+const SALT: u64 = 0x5eed_0ff0;
 
 /// How one case ended.
 pub struct Case {
@@ -28,26 +31,191 @@ pub struct Case {
     pub story: String,
 }
 
-/// All cases of a row over one history.
-pub fn cases(loss: Loss, design: &Design, history: &History, left: &[DeadMemory], options: &CrashOptions) -> Vec<Case> {
-    let survives = design.parts.persistence.exists();
-    match loss {
-        Loss::PowerLoss => left.iter().map(|dead| power_loss(history, dead)).collect(),
-        _ if !survives => Vec::new(),
-        Loss::LossInRecovery => left.iter().flat_map(|dead| loss_in_recovery(history, dead)).collect(),
-        Loss::PadReuseAfterLoss => left.iter().map(|dead| pad_reuse(history, dead, options.seed)).collect(),
-        Loss::TamperingWhileOff => {
-            let few = [left.len() / 2, left.len() - 1].into_iter().filter_map(|index| left.get(index));
-            few.flat_map(|dead| tampering(history, left, dead, options.seed)).collect()
-        }
+/// A machine that was switched on again and went on.
+struct Trial {
+    point: usize,
+    story: String,
+    /// What its lines read as, after recovery and after each was written again: the worst.
+    content: Verdict,
+    /// Whether a pad has hidden two texts, before or after.
+    leaked: bool,
+}
+
+impl Trial {
+    fn case(&self, verdict: Verdict) -> Case {
+        Case { verdict, point: self.point, story: self.story.clone() }
+    }
+
+    fn keystream(&self) -> Case {
+        self.case(if self.leaked { Verdict::Leaked } else { Verdict::Hidden })
+    }
+
+    /// Each evil by itself: that something was learned does not hide that something wrong came out, nor the other way round.
+    fn evils(&self) -> impl Iterator<Item = Case> {
+        std::iter::once(self.case(self.content)).chain(self.leaked.then(|| self.case(Verdict::Leaked)))
     }
 }
 
-fn power_loss(history: &History, dead: &DeadMemory) -> Case {
+/// What one history leaves behind, and what came of it; each kind of trial is carried out when a row first needs it.
+pub struct Aftermath<'a> {
+    history: &'a History,
+    extent: Extent,
+    left: Vec<DeadMemory>,
+    plain: OnceCell<Vec<Trial>>,
+    tampered: OnceCell<Vec<Trial>>,
+}
+
+impl<'a> Aftermath<'a> {
+    /// What a history leaves behind.
+    pub fn of(history: &'a History, options: &CrashOptions) -> Aftermath<'a> {
+        let extent = options.extent(history);
+        let left = states::states_of(&history.changes, &history.start(), Queue::Inside, extent.arrivals, history.seed);
+        Aftermath { history, extent, left, plain: OnceCell::new(), tampered: OnceCell::new() }
+    }
+
+    /// Every state that a loss of power leaves, point by point.
+    pub fn left(&self) -> &[DeadMemory] {
+        &self.left
+    }
+
+    /// How many memories somebody tampered with, if a row needed any.
+    pub fn tampered_with(&self) -> usize {
+        self.tampered.get().map_or(0, Vec::len)
+    }
+
+    /// All cases of a row.
+    pub fn cases(&self, loss: Loss) -> Vec<Case> {
+        let survives = self.history.parts.persistence.exists();
+        match loss {
+            Loss::PowerLoss => self.plain().iter().map(|trial| trial.case(trial.content)).collect(),
+            _ if !survives => Vec::new(),
+            Loss::LossInRecovery => {
+                self.chosen().into_iter().flat_map(|dead| loss_in_recovery(self.history, dead)).collect()
+            }
+            Loss::PadReuseAfterLoss => self.plain().iter().chain(self.tampered()).map(Trial::keystream).collect(),
+            Loss::TamperingWhileOff => self.tampered().iter().flat_map(Trial::evils).collect(),
+            Loss::QueueLost => self.queue_lost(),
+        }
+    }
+
+    fn plain(&self) -> &[Trial] {
+        self.plain.get_or_init(|| self.left.iter().map(|dead| plain_loss(self.history, dead)).collect())
+    }
+
+    /// Of the states at each point the one in which everything has arrived, and as many others as there is time for. A memory
+    /// that several points leave is taken at the last of them, when most has returned.
+    fn chosen(&self) -> Vec<&DeadMemory> {
+        let few = self.extent.torn_at_a_point;
+        let of_each_point = self.left.chunk_by(|one, next| one.point == next.point).flat_map(|at_point| {
+            let (in_order, torn): (Vec<_>, Vec<_>) = at_point.iter().partition(|dead| dead.in_order);
+            let step = torn.len().div_ceil(few).max(1);
+            in_order.into_iter().chain(torn.into_iter().step_by(step).take(few))
+        });
+        let last: BTreeMap<_, _> = of_each_point.map(|dead| ((&dead.image, &dead.registers), dead)).collect();
+        let mut chosen: Vec<&DeadMemory> = last.into_values().collect();
+        chosen.sort_by_key(|dead| dead.point);
+        chosen
+    }
+
+    /// Without an attacker, on a machine that has no stored energy for its queue.
+    fn queue_lost(&self) -> Vec<Case> {
+        let (history, start) = (self.history, self.history.start());
+        let left = states::states_of(&history.changes, &start, Queue::Outside, self.extent.arrivals, history.seed);
+        left.iter().flat_map(|dead| plain_loss(history, dead).evils().collect::<Vec<_>>()).collect()
+    }
+
+    fn tampered(&self) -> &[Trial] {
+        self.tampered.get_or_init(|| {
+            let dead = self.chosen();
+            let step = self.extent.attacked.map_or(1, |few| dead.len().div_ceil(few)).max(1);
+            dead.into_iter().rev().step_by(step).flat_map(|dead| self.tampering(dead)).collect()
+        })
+    }
+
+    /// Attacks a dead memory, and if lines are being re-encrypted, again after a second loss while the machine recovers.
+    fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
+        let history = self.history;
+        let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
+        let earlier = self.left.iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
+        let mut seen: Vec<&Recording> =
+            std::iter::once(&history.memory).chain(earlier.map(|dead| &dead.image)).collect();
+        seen.dedup();
+        let allowed = allowed_to_attackers(history, dead);
+        let mut trials = Vec::new();
+        for (image, how) in strikes::tampered(history, &dead.image, &seen, self.extent.strikes, &mut random) {
+            let struck = DeadMemory { image, ..dead.clone() };
+            let story = format!("power failed, and then: {how}");
+            trials.push(after_tampering(history, &struck, &allowed, story, &mut random));
+            if dead.registers.renewal.is_some() {
+                trials.extend(self.struck_again(&struck, &allowed, (&seen, &how), &mut random));
+            }
+        }
+        trials
+    }
+
+    /// Power fails again while the machine recovers from a memory that was tampered with, which is tampered with once more.
+    fn struck_again(
+        &self,
+        struck: &DeadMemory,
+        allowed: &[Contents],
+        (seen, how): (&[&Recording], &str),
+        random: &mut Random,
+    ) -> Vec<Trial> {
+        let history = self.history;
+        let mut between = left_by_recovery(history, struck, Arrivals::InOrder);
+        random.shuffle(&mut between);
+        between.truncate(self.extent.between_strikes);
+        let mut trials = Vec::new();
+        for again in between {
+            let second = strikes::tampered(history, &again.image, seen, Strikes::Few(1), random).pop();
+            for (image, then) in std::iter::once((again.image.clone(), "nothing".to_owned())).chain(second) {
+                let twice = DeadMemory { image, point: struck.point, ..again.clone() };
+                let story = format!("power failed, and then: {how}; it failed again during recovery, and then: {then}");
+                trials.push(after_tampering(history, &twice, allowed, story, random));
+            }
+        }
+        trials
+    }
+}
+
+fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     let revival = Revival::of(history, dead);
-    let verdict = revival.judge(history, history.progress(dead.point), false);
+    let content = revival.judge(history, &allowed(history, dead.point), false);
     let refused = if revival.alarmed() { ", recovery refused the memory" } else { "" };
-    Case { verdict, point: dead.point, story: format!("power failed{refused}") }
+    let mut random = Random::new(history.seed ^ SALT);
+    let (later, leaked) = revival.goes_on(history, &mut random);
+    // Nobody tampered, so an alarm is a loss.
+    let later = if later == Verdict::Detected { Verdict::Unrecoverable } else { later };
+    Trial { point: dead.point, story: format!("power failed{refused}"), content: content.max(later), leaked }
+}
+
+/// What memory may hold after a loss of power at a point: the state after any number of whole writes, of those that had
+/// returned all.
+fn allowed(history: &History, point: usize) -> Vec<Contents> {
+    let (returned, begun) = history.progress(point);
+    (returned..=begun).map(|writes| history.content_after(writes)).collect()
+}
+
+/// What memory may hold although somebody tampers: what it holds if nobody does. Also a write that has not returned is not
+/// the attacker's to undo. Where that cannot be read, anything that a loss alone may leave.
+fn allowed_to_attackers(history: &History, dead: &DeadMemory) -> Vec<Contents> {
+    match Revival::of(history, dead).contents(history) {
+        Some(contents) => vec![contents],
+        None => allowed(history, dead.point),
+    }
+}
+
+fn after_tampering(
+    history: &History,
+    dead: &DeadMemory,
+    allowed: &[Contents],
+    story: String,
+    random: &mut Random,
+) -> Trial {
+    let revival = Revival::of(history, dead);
+    let content = revival.judge(history, allowed, true);
+    let (later, leaked) = revival.goes_on(history, random);
+    Trial { point: dead.point, story, content: content.max(later), leaked }
 }
 
 /// Recovers, with losses on the way; then once more, which must change nothing.
@@ -55,9 +223,13 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut now = vec![dead.clone()];
     for depth in 1..=DEPTH_MAX {
-        let next: Vec<DeadMemory> = now.iter().flat_map(|before| left_by_recovery(history, before)).collect();
+        let left = |before| left_by_recovery(history, before, ARRIVALS_IN_RECOVERY);
+        let next: BTreeMap<_, _> =
+            now.iter().flat_map(left).map(|left| ((left.image.clone(), left.registers.clone()), left)).collect();
+        let next: Vec<DeadMemory> = next.into_values().collect();
         for left in &next {
-            cases.push(Case { verdict: recovers_twice(history, dead.point, left), ..story_of(dead, depth) });
+            let story = format!("power failed, and {depth} times more during recovery");
+            cases.push(Case { verdict: recovers_twice(history, dead.point, left), point: dead.point, story });
         }
         let step = next.len().div_ceil(GOES_ON_WITH).max(1);
         now = next.into_iter().rev().step_by(step).collect();
@@ -65,88 +237,20 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
     cases
 }
 
-fn story_of(dead: &DeadMemory, depth: usize) -> Case {
-    let story = format!("power failed, and {depth} times more during recovery");
-    Case { verdict: Verdict::Harmless, point: dead.point, story }
-}
-
 /// What a loss during recovery can leave.
-fn left_by_recovery(history: &History, before: &DeadMemory) -> Vec<DeadMemory> {
+fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) -> Vec<DeadMemory> {
     let changes = changes_of_recovery(history, before);
-    let slots = history.layout.total_lines();
-    let start = || (before.image.media(slots), before.registers.clone());
-    states::states_of(&changes, start, SUBSETS_MAX / 16, history.seed).states
+    states::states_of(&changes, &history.start_from(before), Queue::Inside, arrivals, history.seed)
 }
 
 fn recovers_twice(history: &History, point: usize, left: &DeadMemory) -> Verdict {
     let once = Revival::of(history, left);
-    let settled = DeadMemory { point, image: once.image(), registers: once.registers() };
+    let settled = DeadMemory { image: once.image(), registers: once.registers(), shown: once.shown(), ..left.clone() };
     let again = Revival::of(history, &settled);
     if (again.image(), again.registers()) != (settled.image, settled.registers) {
         return Verdict::Garbled;
     }
-    again.judge(history, history.progress(point), false)
-}
-
-/// Under one pad, what two ciphertexts differ in is what two texts differ in.
-fn pad_reuse(history: &History, dead: &DeadMemory, seed: u64) -> Case {
-    let mut random = Random::new(!seed);
-    let revival = Revival::of(history, dead);
-    let mut leaked = false;
-    for line in LINES {
-        let mut pairs = known_pairs(history, dead, &revival, line);
-        let text = random.line();
-        pairs.push((text, revival.write(line, &text)));
-        leaked |= pairs.iter().enumerate().any(|(index, one)| {
-            pairs[..index].iter().any(|other| one.0 != other.0 && xor(&one.0, &other.0) == xor(&one.1, &other.1))
-        });
-    }
-    let verdict = if leaked { Verdict::Leaked } else { Verdict::Hidden };
-    Case { verdict, point: dead.point, story: "power failed, and every line was written again".to_owned() }
-}
-
-/// Texts of a line with the ciphertexts that memory ever held of them: before, and at the end.
-fn known_pairs(history: &History, dead: &DeadMemory, revival: &Revival, line: LineAddr) -> Vec<(Line, Line)> {
-    let slot = Slot(line.0);
-    let before = history.before.get(&line).zip(history.memory.get(slot));
-    let at_the_end = revival.read(line).released.zip(dead.image.get(slot));
-    let before = before.map(|(text, stored)| (*text, stored));
-    before.into_iter().chain(at_the_end).map(|(text, stored)| (text, stored.examine())).collect()
-}
-
-fn xor(one: &Line, other: &Line) -> Line {
-    std::array::from_fn(|byte| one[byte] ^ other[byte])
-}
-
-/// Attacks a dead memory in every way; the attacker remembers those that it could have seen before.
-fn tampering(history: &History, left: &[DeadMemory], dead: &DeadMemory, seed: u64) -> Vec<Case> {
-    let seen: Vec<Recording> = std::iter::once(&history.memory)
-        .chain(left.iter().filter(|earlier| earlier.point < dead.point).map(|earlier| &earlier.image))
-        .cloned()
-        .collect();
-    let mut random = Random::new(seed ^ dead.point as u64);
-    let mut cases = Vec::new();
-    for attack in Attack::ALL.iter().copied().filter(|attack| scene(*attack).is_none()) {
-        for level in attacker::levels(attack, history.layout.levels().len()) {
-            let mut media = dead.image.media(history.layout.total_lines());
-            let mut bus = Bus::new(&mut media, Map::new(&history.layout), &LINES, &seen);
-            let Some(Strike { target, .. }) = attacker::strike(attack, level, &mut bus, &mut random) else { continue };
-            let image = Recording::of(&media);
-            cases.extend(after_tampering(history, dead, image, &format!("{attack} on line {target}")));
-        }
-    }
-    for image in seen {
-        cases.extend(after_tampering(history, dead, image, "an old image was put back"));
-    }
-    cases
-}
-
-/// What came of it, if the memory is another one than it was.
-fn after_tampering(history: &History, dead: &DeadMemory, image: Recording, what: &str) -> Option<Case> {
-    if image == dead.image {
-        return None;
-    }
-    let tampered = DeadMemory { image, ..dead.clone() };
-    let verdict = Revival::of(history, &tampered).judge(history, history.progress(dead.point), true);
-    Some(Case { verdict, point: dead.point, story: format!("power failed, and then: {what}") })
+    let content = again.judge(history, &allowed(history, point), false);
+    let (_, leaked) = again.goes_on(history, &mut Random::new(history.seed ^ SALT));
+    if leaked { content.max(Verdict::Leaked) } else { content }
 }

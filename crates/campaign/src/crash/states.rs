@@ -2,103 +2,132 @@
 //!
 //! Whatever was sent and not fenced may have arrived, or not, or in part: eight bytes are written as one, so a line can
 //! be torn between any two words. Of each line four cases are tried (not, whole, its first half, every other word), in all
-//! combinations as long as there are no more than [`SUBSETS_MAX`] at a point, and in so many drawn at random beyond. Subsets that
-//! leave the same memory and registers are one state.
+//! combinations as long as there are few enough at a point, and in so many drawn at random beyond. Attempts that leave the
+//! same memory and registers are one state, and only states are counted.
 
-use super::history::History;
+use super::shown::Changes;
 use crate::bus::Recording;
-use protection::domain::{Domain, Registers};
-use protection::media::Media;
+use protection::domain::{Domain, Queue, Registers};
+use protection::ledger::Ledger;
 use protection::verbs::Untrusted;
 use protection::ways::Operation;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use units::random::Random;
 
-/// Subsets tried at one point.
-pub const SUBSETS_MAX: u64 = 1 << 10;
-/// Subsets tried at one point of a design of which nothing survives anyway.
-const SUBSETS_MAX_VOLATILE: u64 = 1 << 3;
 /// What can become of a line on its way.
 const CASES: u64 = 4;
+/// The case in which it arrives as it was sent.
+const WHOLE: u64 = 1;
+
+/// How what is on its way may fare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrivals {
+    /// In order and whole, all of it.
+    InOrder,
+    /// Any part of it, torn or not: so many combinations at a point at most.
+    Any(u64),
+}
 
 /// A memory that a loss of power left behind.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone)]
 pub struct DeadMemory {
     /// How many things had been asked of memory.
     pub point: usize,
+    /// Whether everything that was sent had arrived, whole.
+    pub in_order: bool,
     /// What it holds.
     pub image: Recording,
     /// The registers.
     pub registers: Registers,
+    /// The keystream that it has ever shown.
+    pub shown: Rc<Ledger>,
 }
 
-/// All different memories of a history.
-pub struct Left {
-    /// The memories, by the point.
-    pub states: Vec<DeadMemory>,
-    /// Subsets that were tried.
-    pub subsets: u64,
+/// A memory that changes begin with.
+pub struct Start {
+    /// What it holds.
+    pub image: Recording,
+    /// The registers.
+    pub registers: Registers,
+    /// The keystream that it has shown.
+    pub shown: Rc<Ledger>,
+    /// How many slots it has.
+    pub slots: u64,
 }
 
-/// Every state of a history.
-pub fn all(history: &History, durable: bool) -> Left {
-    let slots = history.layout.total_lines();
-    let start = || (history.memory.media(slots), history.registers.clone());
-    let most = if durable { SUBSETS_MAX } else { SUBSETS_MAX_VOLATILE };
-    states_of(&history.operations, start, most, history.seed)
-}
-
-/// Every state that these operations can leave of a memory.
-pub fn states_of(
-    operations: &[Operation],
-    start: impl Fn() -> (Media, Registers),
-    subsets_max: u64,
-    seed: u64,
-) -> Left {
-    let mut left = Left { states: Vec::new(), subsets: 0 };
+/// Every different state that these changes can leave of a memory, point by point.
+pub fn states_of(changes: &Changes, start: &Start, queue: Queue, arrivals: Arrivals, seed: u64) -> Vec<DeadMemory> {
     let mut random = Random::new(seed);
-    for point in 0..=operations.len() {
-        let on_its_way = on_its_way(&operations[..point]);
-        let combinations = CASES.checked_pow(on_its_way.len() as u32).filter(|all| *all <= subsets_max);
-        let mut seen = BTreeSet::new();
-        for subset in 0..combinations.unwrap_or(subsets_max) {
-            let mut drawn = if combinations.is_some() { subset } else { random.word() };
-            let fates = on_its_way.iter().map(|_| {
-                let fate = drawn % CASES;
-                drawn /= CASES;
-                fate
-            });
-            left.subsets += 1;
-            let (media, registers) = replay(&operations[..point], &on_its_way, &fates.collect::<Vec<_>>(), start());
-            seen.insert((Recording::of(&media), registers));
+    let mut states = Vec::new();
+    for (point, shown) in changes.shown(&start.shown, queue).into_iter().enumerate() {
+        let operations = &changes.operations[..point];
+        let on_its_way = on_its_way(operations, queue);
+        let mut seen = BTreeMap::new();
+        for fates in fates(on_its_way.len(), arrivals, &mut random) {
+            let in_order = fates.iter().all(|fate| *fate == WHOLE);
+            let left = replay(operations, &on_its_way, &fates, start, queue);
+            *seen.entry(left).or_insert(false) |= in_order;
         }
-        left.states.extend(seen.into_iter().map(|(image, registers)| DeadMemory { point, image, registers }));
+        states.extend(seen.into_iter().map(|((image, registers), in_order)| {
+            let shown = shown.clone();
+            DeadMemory { point, in_order, image, registers, shown }
+        }));
     }
-    left
+    states
 }
 
-/// Which operations sent a line that need not have arrived: what is in a tuple since the last fence, and what never
-/// belonged to one.
-fn on_its_way(operations: &[Operation]) -> Vec<usize> {
-    let fence = operations.iter().rposition(|operation| matches!(operation, Operation::Fence)).unwrap_or(0);
+/// How many different memories there are among these states, and how many of them are left only if something arrives torn,
+/// out of order or not at all.
+pub fn distinct(states: &[DeadMemory]) -> (usize, usize) {
+    let mut in_order = BTreeMap::new();
+    for dead in states {
+        *in_order.entry((&dead.image, &dead.registers)).or_insert(false) |= dead.in_order;
+    }
+    (in_order.len(), in_order.values().filter(|in_order| !**in_order).count())
+}
+
+/// What becomes of so many lines, attempt by attempt.
+fn fates(lines: usize, arrivals: Arrivals, random: &mut Random) -> Vec<Vec<u64>> {
+    let in_order = vec![WHOLE; lines];
+    let Arrivals::Any(most) = arrivals else { return vec![in_order] };
+    match CASES.checked_pow(lines as u32).filter(|all| *all <= most) {
+        Some(all) => {
+            let digit = |combination: u64, line: usize| combination / CASES.pow(line as u32) % CASES;
+            (0..all).map(|combination| (0..lines).map(|line| digit(combination, line)).collect()).collect()
+        }
+        None => {
+            let drawn = (1..most).map(|_| (0..lines).map(|_| random.below(CASES)).collect());
+            std::iter::once(in_order).chain(drawn).collect()
+        }
+    }
+}
+
+/// Which operations sent a line that need not have arrived, and about which that makes a difference: what never belonged
+/// to a tuple, and what does since the last fence, unless its tuple is open and thrown away.
+fn on_its_way(operations: &[Operation], queue: Queue) -> Vec<usize> {
+    let last = |is: fn(&Operation) -> bool| operations.iter().rposition(is).unwrap_or(0);
+    let fence = last(|operation| matches!(operation, Operation::Fence));
+    let complete = last(|operation| matches!(operation, Operation::Complete(_)));
     let open = |(index, operation): &(usize, &Operation)| match operation {
-        Operation::Persist(..) => *index >= fence,
+        Operation::Persist(..) => *index >= fence && (queue == Queue::Outside || *index < complete),
         Operation::Store(_, _, content) => !content.is_blank(),
         _ => false,
     };
     operations.iter().enumerate().filter(open).map(|(index, _)| index).collect()
 }
 
-/// The domain after these operations, of which those on their way fared so.
+/// What is left after these operations, of which those on their way fared so.
 fn replay(
     operations: &[Operation],
     on_its_way: &[usize],
     fates: &[u64],
-    (media, registers): (Media, Registers),
-) -> (Media, Registers) {
-    let mut domain = Domain::new(media, registers);
+    start: &Start,
+    queue: Queue,
+) -> (Recording, Registers) {
+    let mut domain = Domain::new(queue, start.image.media(start.slots), start.registers.clone());
     for (index, operation) in operations.iter().enumerate() {
-        let fate = on_its_way.binary_search(&index).map_or(1, |place| fates[place]);
+        let fate = on_its_way.binary_search(&index).map_or(WHOLE, |place| fates[place]);
         match operation {
             Operation::Persist(_, slot, content) => {
                 if let Some(content) = arrived(fate, domain.newest(*slot), (*content).into()) {
@@ -114,7 +143,8 @@ fn replay(
             _ => {}
         }
     }
-    domain.lose_power()
+    let (media, registers) = domain.lose_power();
+    (Recording::of(&media), registers)
 }
 
 /// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. What lies beside the line is
@@ -122,7 +152,7 @@ fn replay(
 fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     let is_new: fn(usize) -> bool = match fate {
         0 => return None,
-        1 => return Some(new),
+        WHOLE => return Some(new),
         2 => |word| word < 4,
         _ => |word| word % 2 == 0,
     };
@@ -139,5 +169,55 @@ pub fn changes_memory(operation: &Operation) -> bool {
         Operation::Store(_, _, content) => !content.is_blank(),
         Operation::Persist(..) | Operation::Fence | Operation::Complete(_) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protection::media::Media;
+    use protection::verbs::{Role, Slot};
+
+    const OLD: [u8; 64] = [1; 64];
+    const NEW: [u8; 64] = [2; 64];
+
+    #[test]
+    fn of_forty_lines_on_their_way_each_may_fare_in_every_way() {
+        let lines = 40;
+        let mut media = Media::new(lines);
+        (0..lines).for_each(|slot| media.write(Slot(slot), &OLD));
+        let start =
+            Start { image: Recording::of(&media), registers: Registers::default(), shown: Rc::default(), slots: lines };
+        let sent = (0..lines).map(|slot| Operation::Store(Role::Node(0), Slot(slot), NEW.into())).collect();
+        let states = states_of(&Changes::among(sent), &start, Queue::Inside, Arrivals::Any(64), 1);
+        let fares: [fn(usize) -> bool; 4] = [|_| false, |_| true, |byte| byte < 32, |byte| byte / 8 % 2 == 0];
+        let last: Vec<&DeadMemory> = states.iter().filter(|dead| dead.point == lines as usize).collect();
+        for slot in 0..lines {
+            for is_new in fares {
+                let expected: [u8; 64] = std::array::from_fn(|byte| if is_new(byte) { NEW[0] } else { OLD[0] });
+                let found = last.iter().any(|dead| dead.image.get(Slot(slot)).unwrap().examine() == expected);
+                assert!(found, "slot {slot} is never {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_open_tuple_leaves_one_memory_but_two_lines_outside_the_domain_leave_sixteen() {
+        let start = Start {
+            image: Recording::of(&Media::new(2)),
+            registers: Registers::default(),
+            shown: Rc::default(),
+            slots: 2,
+        };
+        let content: [u8; 64] = std::array::from_fn(|byte| byte as u8 + 1);
+        let memories = |queue, fenced: bool| {
+            let mut sent: Vec<_> = (0..2).map(|slot| Operation::Persist(Role::Data, Slot(slot), content)).collect();
+            sent.extend(fenced.then_some(Operation::Fence));
+            let states = states_of(&Changes::among(sent), &start, queue, Arrivals::Any(64), 1);
+            let at_the_end = states.iter().map(|dead| dead.point).max();
+            states.iter().filter(|dead| Some(dead.point) == at_the_end).count()
+        };
+        assert_eq!([false, true].map(|fenced| memories(Queue::Inside, fenced)), [1, 1]);
+        assert_eq!([false, true].map(|fenced| memories(Queue::Outside, fenced)), [16, 1]);
     }
 }

@@ -1,6 +1,6 @@
 //! Bugs that only a loss of power brings to light. Each is found by the row that is meant for it, and passes another.
 
-use casemate_campaign::{CrashOptions, crash};
+use casemate_campaign::{CrashOptions, Histogram, crash};
 use protection::planted::{Bug, Planted};
 use systems::{End, Loss, Verdict};
 
@@ -9,24 +9,62 @@ const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
 
 /// The worst end of a row over these workloads.
 fn ends(design: &str, loss: Loss, bug: Option<Bug>) -> End {
+    ends_with(design, loss, bug, false)
+}
+
+/// As [`ends`]; if `in_order`, what is on its way always arrives, whole and in order.
+fn ends_with(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> End {
+    End::worst_of(histogram(design, loss, bug, in_order).into_keys()).unwrap()
+}
+
+/// All ends of a row over these workloads.
+fn histogram(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> Histogram {
     let design = systems::design(design).unwrap();
     let planted = bug.map_or(Planted::NONE, Planted::new);
-    let worst = |workload| {
-        let options = CrashOptions { rows: vec![loss], workload: Some(workload), seed: 1, planted };
-        crash(&design, &options, &mut |_, _| {}).rows[0].worst
-    };
-    End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
+    let mut all = Histogram::new();
+    for workload in WORKLOADS {
+        let options =
+            CrashOptions { rows: vec![loss], workload: Some(workload), planted, in_order, ..CrashOptions::default() };
+        for (verdict, number) in &crash(&design, &options, &mut |_, _| {}).rows[0].histogram {
+            *all.entry(*verdict).or_default() += number;
+        }
+    }
+    all
 }
 
 #[test]
 fn without_a_bug_every_row_ends_well() {
-    use Loss::{LossInRecovery, PadReuseAfterLoss, PowerLoss, TamperingWhileOff};
+    use Loss::{LossInRecovery, PadReuseAfterLoss, PowerLoss, QueueLost, TamperingWhileOff};
     for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         assert_eq!(ends(design, PowerLoss, None), Verdict::Harmless);
         assert_eq!(ends(design, LossInRecovery, None), Verdict::Harmless);
         assert_eq!(ends(design, PadReuseAfterLoss, None), Verdict::Hidden);
         assert_eq!(ends(design, TamperingWhileOff, None), Verdict::Detected);
+        assert_eq!(ends(design, QueueLost, None), Verdict::Leaked, "as claimed: no such machine holds tuples");
     }
+}
+
+#[test]
+fn a_fence_that_is_missing_shows_only_when_lines_arrive_torn_or_out_of_order() {
+    let ends = |in_order| ends_with("plp-sp", Loss::PowerLoss, Some(Bug::FenceDropped), in_order);
+    assert_eq!([true, false].map(ends), [Verdict::Harmless, Verdict::Unrecoverable]);
+}
+
+/// The old text of the written line fits its old version, which the register of the renewal still has.
+#[test]
+fn a_written_line_that_recovery_re_encrypts_comes_back_old_and_under_a_pad_that_was_seen() {
+    let bug = Some(Bug::RecoveryRenewsWritten);
+    let found = histogram("plp-sp", Loss::TamperingWhileOff, bug, false);
+    assert!([Verdict::Leaked, Verdict::Stale].iter().all(|evil| found.contains_key(evil)), "{found:?}");
+    assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Leaked);
+    assert_eq!(ends("plp-sp", Loss::LossInRecovery, bug), Verdict::Harmless, "but without an attacker all is well");
+}
+
+#[test]
+fn a_chip_that_refused_its_memory_uses_no_pad_again_whatever_the_memory_holds_then() {
+    let bug = Some(Bug::RefusalLeavesBlankRoot);
+    assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Leaked);
+    assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but without an attacker nothing is refused");
 }
 
 #[test]

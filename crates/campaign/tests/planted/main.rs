@@ -16,6 +16,7 @@ mod codes;
 mod common;
 mod counters;
 mod forests;
+mod keys;
 mod losses;
 mod owners;
 mod places;
@@ -95,6 +96,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(forests::BUGS)
         .chain(owners::BUGS)
         .chain(places::BUGS)
+        .chain(keys::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

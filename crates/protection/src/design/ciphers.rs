@@ -3,9 +3,12 @@
 use super::keys::{Keys, Purpose};
 use crate::cipher::{Cipher, Told};
 use crate::planted::Planted;
-use crypto::{Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, LineCipher, Ocb3, OcbChunks, TdesEde3, Xts};
+use crate::spilled::spilled;
+use crate::verbs::Slot;
+use crypto::{Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, TdesEde3, Xts};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
+use units::Line;
 
 /// How data is encrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
@@ -102,6 +105,20 @@ impl CipherChoice {
             C::TdesEcb => Box::new(Ecb::<TdesEde3>::new(&middle)),
         };
         Cipher::new(mode, self.told(), planted)
+    }
+
+    /// What lies in memory of its key if a bug puts it there.
+    pub(super) fn spilled(self, keys: Keys, planted: Planted, data_lines: u64) -> Box<[(Slot, Line)]> {
+        use CipherChoice as C;
+        let key: Key<32> = keys.key(Purpose::Encryption);
+        let (bytes, is_aes) = match self {
+            C::None => return Box::default(),
+            C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb => (24, false),
+            C::Aes192Counter => (24, true),
+            C::Aes256Counter | C::Aes256Gcm | C::Aes256Xts => (32, true),
+            _ => (16, true),
+        };
+        spilled(planted, &key.0[..bytes], is_aes, data_lines)
     }
 
     /// What a reviewer would object to; `versioned` is whether there are counters.

@@ -1,5 +1,7 @@
 //! The keys of one machine, drawn at boot: one for each purpose.
 
+use crate::design::Parts;
+use crate::planted::{Bug, Planted};
 use crypto::Key;
 use units::random::Random;
 
@@ -16,11 +18,29 @@ pub(super) enum Purpose {
     Draws = 6,
 }
 
+/// How the key of any purpose and length begins.
+const BEGINNING_BYTES: usize = 16;
+
+impl Parts {
+    /// The first bytes of each key that a machine of these parts draws at boot: keys of every length and cipher begin so.
+    /// Only the judge of an attack may ask.
+    pub fn key_beginnings(seed: u64, planted: Planted) -> [[u8; BEGINNING_BYTES]; 5] {
+        use Purpose::{Authentication, Encryption, Hash, Tree, Tweak};
+        let keys = Keys::drawn(seed, planted);
+        [Encryption, Tweak, Authentication, Tree, Hash].map(|purpose| keys.key(purpose).0)
+    }
+}
+
 /// All keys of a machine whose boot drew this seed.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys(pub(crate) u64);
 
 impl Keys {
+    /// The keys of a boot that drew this seed.
+    pub(super) fn drawn(seed: u64, planted: Planted) -> Keys {
+        Keys(if planted.has(Bug::KeysSurviveReset) { 0 } else { seed })
+    }
+
     /// The key for a purpose, as long as who asks needs it.
     pub(super) fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
         Key::for_purpose(self.0, purpose as u64)

@@ -22,6 +22,7 @@ impl OnChip {
             planted: self.planted,
             gathering: VecDeque::new(),
             root: self.root.clone(),
+            rootless: self.rootless,
             forest: self.forest.clone(),
         }
     }

@@ -85,6 +85,8 @@ pub struct Scheme {
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
+    /// What a planted bug leaves in memory of the key, whenever metadata leaves the chip; nothing without one.
+    pub(crate) spilled: Box<[(Slot, Line)]>,
     pub(crate) planted: Planted,
 }
 
@@ -116,6 +118,7 @@ impl Scheme {
             counted: self.counted.clone(),
             draws: self.draws.clone(),
             release: self.release,
+            spilled: self.spilled.clone(),
             planted: self.planted,
         }
     }
@@ -185,6 +188,9 @@ impl Scheme {
             self.finish(verbs, Ok(())).await;
         }
         self.on_chip(OnChip::forget_clean);
+        for (slot, content) in &self.spilled {
+            verbs.store(*slot, Role::Data, (*content).into()).await;
+        }
     }
 
     /// Puts the counters of a line and of its group where a long life would have brought them. None of these lines may

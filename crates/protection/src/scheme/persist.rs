@@ -13,8 +13,8 @@
 //! lines that it changed along, for those on the chip may already know of the next. *Coalesced*, the first of those who wait
 //! takes the others with it: nodes above several of their lines are updated once.
 //!
-//! When counters overflow, the tuple with the new ones also notes the old ones in a register. Then the other lines follow,
-//! those of one line of tags in one tuple; and `recover` can go on from any of them.
+//! When counters overflow, the tuple with the new ones also notes in a register the old ones and which line it wrote. Then the
+//! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
 use super::grouped::Others;
@@ -30,6 +30,15 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{Line, LineAddr};
+
+/// How far a renewal may have come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Not beyond the line that was written with the new counters.
+    None,
+    /// Anywhere: power has failed since.
+    Unknown,
+}
 
 /// Lines of metadata with their content.
 type Lines = BTreeMap<Slot, Line>;
@@ -136,7 +145,7 @@ impl Scheme {
         let (renewal, new) = self.renew_counters(verbs, slot, waiting.line, overflow).await?;
         let version = self.version(&new, waiting.line);
         self.persist_lines(verbs, stages, &[(waiting, version)], Some(&renewal)).await?;
-        self.renew_durably(verbs, &renewal, Some(waiting.line)).await
+        self.renew_durably(verbs, &renewal, Progress::None).await
     }
 
     /// Makes lines durable under the counters that they have on the chip.
@@ -254,22 +263,29 @@ impl Scheme {
     }
 
     /// Encrypts the lines of a group again, of which memory has the new counters already: all but the one that was written
-    /// with them or, after a loss of power, all that were not reached before. The group and all stages must be held.
+    /// with them and, after a loss of power, those that were reached before. The group and all stages must be held.
+    ///
+    /// The written line has had its new version since the counters have theirs. If memory returns its old one, that is a
+    /// replay: under the new version it would stand for a text that it is not, and the pad would hide a second one. So it is
+    /// left to its next read, which refuses it.
     pub(super) async fn renew_durably<V: Verbs>(
         &self,
         verbs: &V,
         renewal: &Renewal,
-        written: Option<LineAddr>,
+        progress: Progress,
     ) -> Result<(), Fault> {
+        let resumed = progress == Progress::Unknown;
         let new = self.metadata(verbs, renewal.counters, Role::Counter).await?;
-        let maybe_done = written.is_none().then_some(&new);
+        let maybe_done = resumed.then_some(&new);
+        let spared = !(resumed && self.planted.has(Bug::RecoveryRenewsWritten));
+        let lines = self.renewed_lines(renewal, spared.then_some(renewal.written));
         let root = || self.on_chip(|chip| chip.root.clone());
         let reseal = async |line| -> Result<Option<Sealed>, Fault> {
             let Some(plaintext) = self.reopen(verbs, line, &renewal.old, maybe_done).await? else { return Ok(None) };
             Ok(Some(self.sealed(verbs, line, self.version(&new, line), &plaintext).await))
         };
-        let registered = (written.is_some() || !self.planted.has(Bug::RenewalForgottenEarly)).then_some(renewal);
-        for batch in self.by_line_of_tags(&self.renewed_lines(renewal, written)) {
+        let registered = (!resumed || !self.planted.has(Bug::RenewalForgottenEarly)).then_some(renewal);
+        for batch in self.by_line_of_tags(&lines) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
             let sealed: Vec<Sealed> =
                 resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;

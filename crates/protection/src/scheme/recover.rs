@@ -5,13 +5,16 @@
 //!                                                  └ store the nodes that memory has otherwise ─ finish a renewal
 //! ```
 //! Nodes in memory may be of any age, so none is believed; the register decides. If the memory is not the one that it
-//! vouches for, nothing is stored, and the root on the chip stays blank: no line will be released. Tags are not looked
-//! at: they are tied to counters that are now known to be fresh, and are checked with each read.
+//! vouches for, nothing is stored, and the chip has no root from then on: it brings no metadata any more, so no line is
+//! released and none is written. (A blank root would vouch for a blank memory: an attacker who wiped the counters would see
+//! every pad once more.) Tags are not looked at: they are tied to counters that are now known to be fresh, and are checked
+//! with each read.
 //!
 //! A loss of power during recovery does no harm. Nodes are computed from counters alone, and a renewal that was
 //! going on is told by each line's tag how far it had come.
 
 use super::Scheme;
+use super::persist::Progress;
 use crate::domain::Registers;
 use crate::planted::Bug;
 use crate::tree::{Node, Tree};
@@ -38,6 +41,7 @@ impl Scheme {
         // A register that was never set vouches for a memory that was never written.
         let blank = registers.root.is_empty() && root.iter().all(|line| *line == ZERO_LINE);
         if root != registers.root && !blank && !self.planted.has(Bug::RecoveryAcceptsAnyRoot) {
+            self.on_chip(|chip| chip.rootless = !self.planted.has(Bug::RefusalLeavesBlankRoot));
             return Err(Fault::Root);
         }
         self.on_chip(|chip| chip.root = root);
@@ -47,7 +51,7 @@ impl Scheme {
             }
         }
         match &registers.renewal {
-            Some(renewal) => self.renew_durably(verbs, renewal, None).await,
+            Some(renewal) => self.renew_durably(verbs, renewal, Progress::Unknown).await,
             None => Ok(()),
         }
     }

@@ -72,10 +72,10 @@ impl Scheme {
         };
         let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
         self.count(|counted| counted.renewals.groups += 1);
-        Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end }, new))
+        Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
 
-    /// The lines that a renewal encrypts again: all but the one about to be written.
+    /// The lines that a renewal encrypts again: all but the one that is written with the new counters.
     pub(super) fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
         let group = self.layout.place(renewal.counters).1;
         let concerned = |line: &LineAddr| Some(*line) != written && line.0 < self.layout.data_lines();

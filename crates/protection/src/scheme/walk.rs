@@ -112,6 +112,9 @@ impl Scheme {
 
     /// Brings a line of metadata that is not on the chip, and what is missing above it.
     async fn walk<V: Verbs>(&self, verbs: &V, leaf: (Slot, Role), start: impl Fn(&Line)) -> Result<(), Fault> {
+        if self.on_chip(|chip| chip.rootless) {
+            return Err(Fault::Root);
+        }
         let fetch = async |step: (Slot, Role, bool)| {
             let content = verbs.fetch(step.0, step.1).await.examine();
             if step.0 == leaf.0 {

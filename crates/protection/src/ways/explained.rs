@@ -5,6 +5,7 @@
 
 use crate::domain::Registers;
 use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crypto::Nonce;
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
 use std::cell::RefCell;
@@ -48,6 +49,10 @@ pub enum Operation {
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(Registers),
+    /// Hid a text under the pad of a nonce.
+    SpendPad(Nonce, Line),
+    /// Hid the hash of these lines under the masks of these nonces.
+    SpendMasks(Box<[(Nonce, Line)]>),
     /// Decoded a line of counters.
     Decode,
     /// Sent blocks through the AES engine.
@@ -327,6 +332,10 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
     }
 
     fn spend(&self, keystream: Keystream<'_>) {
+        self.note(match keystream {
+            Keystream::Pad(nonce, plaintext) => Operation::SpendPad(*nonce, *plaintext),
+            Keystream::Masks(lines) => Operation::SpendMasks(lines.into()),
+        });
         self.inside.spend(keystream);
     }
 }

@@ -89,9 +89,9 @@ impl Functional {
         self.registers.borrow().clone()
     }
 
-    /// Goes on with the ledger of another memory under the same keys.
-    pub fn continue_ledger(&self, before: &Functional) {
-        self.ledger.replace(before.ledger.borrow().clone());
+    /// Goes on with the ledger of a machine that had the same keys before.
+    pub fn carry(&self, ledger: Ledger) {
+        self.ledger.replace(ledger);
     }
 
     /// The ledger of keystream.

@@ -1,0 +1,123 @@
+//! What was asked of memory, and what memory has shown of it: the keystream that an attacker has seen in use.
+//!
+//! A pad is used up when its ciphertext leaves the chip, not before, and a mask with the tag of that line: the lines of an open
+//! tuple are in the queue, and if it is thrown away nobody has seen them. So the ledger goes over a loss of power with what
+//! had left the chip by then:
+//! complete tuples, and all that belonged to none. Whether a line on its way did arrive does not matter, for it was on the bus.
+
+use super::states::changes_memory;
+use crypto::Nonce;
+use protection::domain::Queue;
+use protection::ledger::Ledger;
+use protection::verbs::{Keystream, Role, Slot};
+use protection::ways::Operation;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::Line;
+
+/// What was asked of memory and changes it, in order, and the encryptions between.
+pub struct Changes {
+    /// The changes.
+    pub operations: Vec<Operation>,
+    /// The keystream that was used, with how many changes had been asked for before.
+    spent: Vec<(usize, Spent)>,
+}
+
+/// Keystream with what it hides.
+#[derive(Clone)]
+enum Spent {
+    Pad(Nonce, Line),
+    Masks(Box<[(Nonce, Line)]>),
+}
+
+impl Spent {
+    fn keystream(&self) -> Keystream<'_> {
+        match self {
+            Spent::Pad(nonce, text) => Keystream::Pad(nonce, text),
+            Spent::Masks(lines) => Keystream::Masks(lines),
+        }
+    }
+
+    /// The line of data that it leaves the chip with, and whether it is a mask.
+    fn leaves_with(&self) -> Option<(Slot, bool)> {
+        match self {
+            Spent::Pad(nonce, _) => Some((Slot(nonce.line().0), false)),
+            Spent::Masks(lines) => lines.first().map(|(nonce, _)| (Slot(nonce.line().0), true)),
+        }
+    }
+}
+
+impl Changes {
+    /// What changes memory among these operations.
+    pub fn among(asked: Vec<Operation>) -> Changes {
+        let mut changes = Changes { operations: Vec::new(), spent: Vec::new() };
+        for operation in asked {
+            match operation {
+                Operation::SpendPad(nonce, text) => changes.note(Spent::Pad(nonce, text)),
+                Operation::SpendMasks(lines) => changes.note(Spent::Masks(lines)),
+                change if changes_memory(&change) => changes.operations.push(change),
+                _ => {}
+            }
+        }
+        changes
+    }
+
+    fn note(&mut self, spent: Spent) {
+        self.spent.push((self.operations.len(), spent));
+    }
+
+    /// The ledger of what memory has shown, before the first change and after each.
+    pub fn shown(&self, before: &Rc<Ledger>, queue: Queue) -> Vec<Rc<Ledger>> {
+        let mut ledgers = vec![before.clone()];
+        let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
+        for (index, operation) in self.operations.iter().enumerate() {
+            while let Some((_, spent)) = spent.next_if(|(asked, _)| *asked <= index) {
+                spent.leaves_with().and_then(|with| ready.insert(with, spent));
+            }
+            let mut of =
+                |slot: &Slot| [false, true].into_iter().filter_map(|mask| ready.remove(&(*slot, mask))).collect();
+            let leaves: Vec<&Spent> = match operation {
+                Operation::Persist(Role::Data, slot, _) if queue == Queue::Inside => {
+                    let of: Vec<&Spent> = of(slot);
+                    open.extend(of);
+                    Vec::new()
+                }
+                Operation::Persist(Role::Data, slot, _) | Operation::Store(Role::Data, slot, _) => of(slot),
+                Operation::Complete(_) => std::mem::take(&mut open),
+                _ => Vec::new(),
+            };
+            let last = ledgers[index].clone();
+            ledgers.push(if leaves.is_empty() { last } else { Rc::new(with(&last, &leaves)) });
+        }
+        ledgers
+    }
+}
+
+fn with(ledger: &Ledger, spent: &[&Spent]) -> Ledger {
+    let mut ledger = ledger.clone();
+    spent.iter().for_each(|spent| ledger.note(spent.keystream()));
+    ledger
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protection::domain::Registers;
+    use units::LineAddr;
+
+    #[test]
+    fn a_pad_counts_as_shown_when_its_tuple_is_complete_or_at_once_if_nothing_holds_tuples() {
+        let seal = |text: u8| Operation::SpendPad(Nonce::new(LineAddr(3), 1), [text; 64]);
+        let persist = || Operation::Persist(Role::Data, Slot(3), [9; 64]);
+        let complete = || Operation::Complete(Registers::default());
+        let changes =
+            Changes::among(vec![seal(1), persist(), Operation::Fence, complete(), seal(2), persist(), complete()]);
+        let numbers = |queue| -> Vec<(usize, bool)> {
+            let shown = changes.shown(&Rc::default(), queue);
+            shown.iter().map(|ledger| (ledger.pads(), ledger.reuse().is_some())).collect()
+        };
+        let (not_yet, once, twice) = ((0, false), (1, false), (1, true));
+        assert_eq!(numbers(Queue::Inside), [not_yet, not_yet, not_yet, once, once, twice]);
+        assert_eq!(numbers(Queue::Outside), [not_yet, once, once, once, twice, twice]);
+    }
+}

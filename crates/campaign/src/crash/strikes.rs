@@ -1,0 +1,103 @@
+//! What an attacker makes of a memory while it is off: every strike of [`crate::attacker`], and old images.
+//!
+//! It remembers all that it has seen on the bus. Strikes that bring something back are carried out at every line, with every
+//! memory that it remembers; others at every line once. Those that end in the same memory are one.
+
+use super::history::History;
+use super::workload::{BYSTANDER, LINES};
+use crate::attacker::{self, Strike};
+use crate::bus::{Bus, Map, Recording, Structure};
+use crate::scenes::scene;
+use protection::media::Media;
+use std::collections::BTreeMap;
+use systems::Attack;
+use units::LineAddr;
+use units::random::Random;
+
+/// Which strikes are carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strikes {
+    /// All of them.
+    All,
+    /// Each kind once, at a line and with a memory drawn at random; and each old image.
+    EachKind,
+    /// So many of [`Strikes::All`], drawn at random.
+    Few(usize),
+}
+
+/// Every other memory that an attacker can make of this one, with how, in words.
+pub fn tampered(
+    history: &History,
+    image: &Recording,
+    seen: &[&Recording],
+    strikes: Strikes,
+    random: &mut Random,
+) -> Vec<(Recording, String)> {
+    let mut made = BTreeMap::new();
+    let mut keep = |media: &Media, how: &dyn Fn() -> String| {
+        let tampered = Recording::of(media);
+        if tampered != *image {
+            made.entry(tampered).or_insert_with(how);
+        }
+    };
+    let slots = history.layout.total_lines();
+    strike_everywhere(history, image, seen, strikes, random, &mut keep);
+    for old in seen {
+        keep(&old.media(slots), &|| "an old image was put back".to_owned());
+        keep(&old_data(history, image, old), &|| "all old data and tags were put back".to_owned());
+    }
+    keep(&Media::new(slots), &|| "the memory was wiped".to_owned());
+    let mut made: Vec<(Recording, String)> = made.into_iter().collect();
+    if let Strikes::Few(few) = strikes {
+        random.shuffle(&mut made);
+        made.truncate(few);
+    }
+    made
+}
+
+fn strike_everywhere(
+    history: &History,
+    image: &Recording,
+    seen: &[&Recording],
+    strikes: Strikes,
+    random: &mut Random,
+    keep: &mut impl FnMut(&Media, &dyn Fn() -> String),
+) {
+    let lines: Vec<LineAddr> = LINES.into_iter().chain([BYSTANDER]).collect();
+    for attack in Attack::ALL.iter().copied().filter(|attack| scene(*attack).is_none()) {
+        for level in attacker::levels(attack, history.layout.levels().len()) {
+            let (targets, with) = match strikes {
+                Strikes::EachKind => (drawn(&lines, random), drawn(seen, random)),
+                _ if brings_back(attack) => (lines.clone(), seen.to_vec()),
+                _ => (lines.clone(), seen[..1].to_vec()),
+            };
+            for (target, old) in targets.iter().flat_map(|target| with.iter().map(move |old| (*target, *old))) {
+                let mut media = image.media(history.layout.total_lines());
+                let map = Map::new(&history.layout);
+                let mut bus = Bus::new(&mut media, map, &lines, std::slice::from_ref(old));
+                let struck = attacker::strike_at(target, attack, level, &mut bus, random);
+                if let Some(Strike { target, .. }) = struck {
+                    keep(&media, &|| format!("{attack} on line {target}"));
+                }
+            }
+        }
+    }
+}
+
+fn drawn<T: Copy>(from: &[T], random: &mut Random) -> Vec<T> {
+    random.pick(from).into_iter().collect()
+}
+
+/// Whether a strike depends on what the attacker remembers.
+fn brings_back(attack: Attack) -> bool {
+    use Attack::{ReplayBelowLevel, ReplayData, ReplayDataTag, ReplayDataTagCounter};
+    matches!(attack, ReplayData | ReplayDataTag | ReplayDataTagCounter | ReplayBelowLevel)
+}
+
+/// This memory with the data and the tags of an old one, under the counters that it has.
+fn old_data(history: &History, image: &Recording, old: &Recording) -> Media {
+    let (mut media, map) = (image.media(history.layout.total_lines()), Map::new(&history.layout));
+    let concerned = old.slots().filter(|(slot, _)| matches!(map.structure(*slot), Structure::Data | Structure::Tag));
+    concerned.for_each(|(slot, content)| media.store(slot, content));
+    media
+}

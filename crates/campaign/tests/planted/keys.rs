@@ -1,0 +1,47 @@
+//! Keys that lie in memory: the row of stolen modules finds them, whatever their size, and whether they are expanded or not.
+
+use casemate_campaign::{Options, attack};
+use protection::design::CipherChoice;
+use protection::planted::{Bug, Planted};
+use systems::{Attack, Verdict};
+
+/// Those that only a stolen module brings to light.
+pub const BUGS: [Bug; 2] = [Bug::ScheduleSpilled, Bug::KeySpilled];
+
+const TRIALS: u64 = 12;
+
+/// How the row ends with this cipher in a design with a tree, and how many of these it found.
+fn stolen(cipher: CipherChoice, planted: Planted, counted: &str) -> (Verdict, u64) {
+    let mut design = systems::design("sc64-bmt").unwrap();
+    design.parts.cipher = cipher;
+    let outcome = attack(&design, Attack::ColdBoot, &Options { trials: TRIALS, seed: 1, planted });
+    (outcome.worst, outcome.counts[counted])
+}
+
+#[test]
+fn round_keys_in_memory_are_found_for_every_size_of_aes() {
+    for cipher in [CipherChoice::Aes128Counter, CipherChoice::Aes192Counter, CipherChoice::Aes256Counter] {
+        let found = |planted| stolen(cipher, planted, "key schedules found");
+        assert_eq!(found(Planted::new(Bug::ScheduleSpilled)), (Verdict::Leaked, TRIALS), "{cipher:?}");
+        assert_eq!(found(Planted::NONE), (Verdict::Hidden, 0), "{cipher:?}");
+    }
+}
+
+#[test]
+fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
+    let aes = [CipherChoice::Aes128Counter, CipherChoice::Aes192Counter, CipherChoice::Aes256Counter];
+    for cipher in aes.into_iter().chain([CipherChoice::TdesCounter]) {
+        let found = |planted| stolen(cipher, planted, "keys found");
+        assert_eq!(found(Planted::new(Bug::KeySpilled)), (Verdict::Leaked, TRIALS), "{cipher:?}");
+        assert_eq!(found(Planted::NONE), (Verdict::Hidden, 0), "{cipher:?}");
+    }
+}
+
+#[test]
+fn a_key_in_memory_gets_past_the_rows_that_tamper() {
+    for bug in BUGS {
+        let design = systems::design("sc64-bmt").unwrap();
+        let options = Options { trials: TRIALS, seed: 1, planted: Planted::new(bug) };
+        assert!(attack(&design, Attack::ReplayDataTag, &options).agrees, "{bug:?}");
+    }
+}
