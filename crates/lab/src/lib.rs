@@ -15,6 +15,7 @@ mod intensity;
 mod last_level;
 mod memory;
 pub mod record;
+mod pace;
 mod recording;
 mod run;
 pub mod sampling;
