@@ -193,7 +193,13 @@ fn recordable(path: &Path, called: &[OsString]) -> Result<(PathBuf, Vec<OsString
     if !is_executable(path) {
         return Err(WorkloadError::NotExecutable(path.to_owned()));
     }
-    let (file, kind, called) = program::resolve(path, called).map_err(WorkloadError::io("reading", path))?;
+    let unreadable = |(file, source): (PathBuf, std::io::Error)| match source.kind() {
+        std::io::ErrorKind::NotFound if file != path => {
+            WorkloadError::InterpreterMissing { script: path.to_owned(), interpreter: file }
+        }
+        _ => WorkloadError::io("reading", file)(source),
+    };
+    let (file, kind, called) = program::resolve(path, called).map_err(unreadable)?;
     match kind {
         Program::X86_64 => Ok((file, called)),
         Program::OtherMachine(machine) => Err(WorkloadError::OtherMachine { path: file, machine }),

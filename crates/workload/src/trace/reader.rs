@@ -94,6 +94,9 @@ impl TraceReader {
             let known = |end: &End| if end.totals.pages == 0 { 0 } else { self.totals().pages };
             let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
             let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
+            if !read_up_to(&mut self.file, 1, &self.path)?.is_empty() {
+                return Err(damaged(&self.path, number, "something lies behind the end record"));
+            }
             self.origin.finish = end.finish;
             self.ended = true;
             return Ok(None);
