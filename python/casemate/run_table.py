@@ -50,6 +50,9 @@ def part_seen(record: Record) -> str:
         return f"{1 + len(record.configuration.beside)} programs at once, {executed} instructions in all{each}"
     skipped = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     after = f"{warmed},{skipped}" if warmed and skipped else warmed or skipped
+    if origin.is_marked_region:
+        first = "" if isinstance(origin.finish, Exited) else "the first "
+        return f"the marked region of the program, {first}{executed} instructions{after}"
     match origin.finish:
         case Exited(exited=0) if not after:
             return f"the whole program, {executed} instructions"

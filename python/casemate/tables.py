@@ -195,6 +195,7 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
     after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     if isinstance(origin.finish, Exited):
         whole = "the whole program" if not origin.skip else "to the program's end"
+        whole = "the marked region of the program" if origin.is_marked_region else whole
         return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
     return f"the first {executed} instructions{after}"
 

@@ -227,7 +227,7 @@ impl<S: Source + 'static> Bench<S> {
         let mut beside = self.origins();
         let workload = beside.remove(0);
         if feed.instructions == 0 {
-            return Err(RunError::Nothing(workload.program.join(" ")));
+            return Err(RunError::nothing_of(&workload));
         }
         let instructions = self.counted(options, before, feed.instructions)?;
         let Meters { chip, memory, scheme, .. } = &self.meters;

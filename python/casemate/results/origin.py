@@ -40,6 +40,11 @@ class Origin(Result):
     """How it finished; `running` if the simulation had enough before the program had ended."""
 
     @property
+    def is_marked_region(self) -> bool:
+        """Whether only what runs between the program's two markers exists."""
+        return ("marked region only", "yes") in self.conditions
+
+    @property
     def title(self) -> str:
         """The program on one line."""
         return " ".join(self.program)

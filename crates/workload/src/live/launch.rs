@@ -1,7 +1,7 @@
 //! Starting a program under QEMU: everything is checked before anything runs, so that every mistake has its own words.
 
 use crate::error::WorkloadError;
-use crate::source::{Finish, Medium, Origin, Values};
+use crate::source::{Finish, MARKED_REGION, Medium, Origin, Values};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::IsTerminal;
@@ -154,7 +154,7 @@ fn origin(options: &LiveOptions, qemu_version: String) -> Origin {
         ("cpu", launch::CPU),
         ("seed", launch::SEED),
         HASH_SEED,
-        ("marked region only", if options.marked_region { "yes" } else { "no" }),
+        (MARKED_REGION, if options.marked_region { "yes" } else { "no" }),
     ];
     Origin {
         program: options.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
