@@ -9,6 +9,8 @@ mod claims;
 mod design_file;
 mod error;
 mod machine_file;
+mod settings;
+mod times;
 
 pub use at_l2::{AesBandwidth, AtL2, OffBelow};
 pub use changes::Change;
@@ -16,6 +18,8 @@ pub use claims::{Attack, Claims, Loss, Verdict};
 pub use design_file::Design;
 pub use error::ConfigError;
 pub use machine_file::{LlcConfig, Machine, Memory};
+use serde::Serialize;
+pub use settings::{Setting, Source};
 use workload::nearest;
 
 mod embedded {
@@ -76,7 +80,25 @@ pub fn machine_with(name_or_path: &str, changes: &[Change]) -> Result<Machine, C
     find("machine", embedded::MACHINES, name_or_path, changes, Machine::parse)
 }
 
-fn find<T>(
+/// All values of a machine, named or in a file, with some keys changed.
+///
+/// # Errors
+/// As [`machine_with`].
+pub fn machine_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
+    let (file, text) = text_of("machine", embedded::MACHINES, name_or_path)?;
+    settings::of(&machine_with(name_or_path, changes)?, (&file, &text), changes)
+}
+
+/// All values of a design, named or in a file, with some keys changed.
+///
+/// # Errors
+/// As [`design_with`].
+pub fn design_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
+    let (file, text) = text_of("design", embedded::DESIGNS, name_or_path)?;
+    settings::of(&design_with(name_or_path, changes)?, (&file, &text), changes)
+}
+
+fn find<T: Serialize>(
     kind: &'static str,
     built_in: &[(&str, &str)],
     name_or_path: &str,
@@ -88,7 +110,7 @@ fn find<T>(
     if changes.is_empty() {
         return Ok(original);
     }
-    let text = changes::changed(&file, &text, changes)?;
+    let text = changes::changed(&file, &original, changes)?;
     parse(&file, &text).map_err(|error| changes::blame(changes, error))
 }
 
