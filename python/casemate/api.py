@@ -309,8 +309,12 @@ def campaign(
 ) -> Campaign:
     """Carries out many trials of attacks, on all processors, until each row has `trials` of them or the time is over.
 
-    What is done is added to `log`, and what is there already is not done again. A budget of zero only reads the log.
+    What is done is added to `log`, whose folder must be there, and what is there already is not done again. A budget of
+    zero only reads the log.
     """
+    folder = Path(log).parent
+    if not folder.is_dir():
+        raise CasemateError(f"the log '{log}' cannot be kept: there is no folder '{folder}'; make it first")
     spec = {
         "designs": list(designs), "row": row, "seed": seed, "trials": trials, "budget_seconds": budget_seconds,
         "log": str(log),

@@ -214,14 +214,20 @@ impl fmt::Display for Verdict {
 #[serde(transparent, bound(deserialize = "Row: Ord + Deserialize<'de>"))]
 pub struct Claims<Row>(BTreeMap<Row, Verdict>);
 
+impl<Row> Default for Claims<Row> {
+    fn default() -> Claims<Row> {
+        Claims(BTreeMap::new())
+    }
+}
+
 impl<Row: Ord + Copy> Claims<Row> {
     /// What is claimed about a row.
     pub fn about(&self, row: Row) -> Option<Verdict> {
         self.0.get(&row).copied()
     }
 
-    /// The first of these rows about which nothing is claimed.
-    pub(crate) fn missing(&self, rows: &[Row]) -> Option<Row> {
-        rows.iter().copied().find(|row| !self.0.contains_key(row))
+    /// The rows about which nothing is claimed.
+    pub(crate) fn missing(&self, rows: &'static [Row]) -> impl Iterator<Item = Row> + '_ {
+        rows.iter().copied().filter(|row| !self.0.contains_key(row))
     }
 }

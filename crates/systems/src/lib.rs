@@ -148,6 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn every_built_in_design_claims_something_about_every_row() {
+        for design in designs() {
+            assert_eq!(design.unclaimed(), Vec::<&str>::new(), "{}", design.name);
+        }
+    }
+
+    #[test]
+    fn a_new_design_need_not_claim_anything_yet() {
+        let (_, text) = embedded::DESIGNS[0];
+        let parts_only = &text[..text.find("[claims]").unwrap()];
+        let design = Design::parse("mine.toml", parts_only).unwrap();
+        assert!(design.unclaimed().len() > Attack::ALL.len());
+    }
+
+    #[test]
     fn a_design_that_is_only_a_composition_takes_fewer_than_25_lines_beside_a_claim_for_each_attack() {
         for (path, text) in embedded::DESIGNS {
             assert!(text.lines().count() < 25 + Attack::ALL.len(), "{path}");
