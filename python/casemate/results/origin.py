@@ -70,6 +70,10 @@ class Totals(Result):
 class TraceInfo(Result):
     """A trace file, read to its end and found right."""
 
+    def brief(self) -> str:
+        """The file, and what it holds."""
+        return f"{self.path}: {self.totals.instructions:,} instructions of {self.origin.title}"
+
     path: str
     """The file."""
     file_bytes: int
@@ -82,6 +86,10 @@ class TraceInfo(Result):
 
 class Recording(Result):
     """A program that was recorded."""
+
+    def brief(self) -> str:
+        """The file, and what it holds."""
+        return f"{self.path}: {self.totals.instructions:,} instructions"
 
     path: str
     """The trace."""
