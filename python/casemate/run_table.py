@@ -1,7 +1,7 @@
 """Cost and protection side by side: a column for each design, a row for each question."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from rich import box
@@ -12,7 +12,7 @@ from rich.text import Text
 from casemate import amounts
 from casemate.results.attack import Protection
 from casemate.results.origin import Exited
-from casemate.results.run import Record, RunResults, WrongLoad
+from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
 
 DESIGNS_PER_TABLE = 4
@@ -64,10 +64,18 @@ def _values(records: Sequence[Record], check_values: bool) -> list[tuple[str, st
                 (f"{record.design}: {loads} had another value than recorded, which is an error ({who}).", "red")
             )
         else:
-            order = "these reach memory in the order of the simulation, not in the one recorded"
-            lines.append((f"{record.design}: {loads} had another value than recorded, of {who}: {order}.", "yellow"))
+            why = " and ".join(_why_values_differ(values))
+            lines.append((f"{record.design}: {loads} had another value than recorded, of {who}: {why}.", "yellow"))
         lines += [(f"  first: {_where(wrong)}", "dim") for wrong in values.first[:VALUES_SHOWN]]
     return lines
+
+
+def _why_values_differ(values: LoadValues) -> Iterator[str]:
+    """What of threads and processes is not as it was when they were recorded."""
+    if values.threads > values.processes:
+        yield "threads reach memory in the order of the simulation, not in the one recorded"
+    if values.processes > 1:
+        yield "memory that processes share is apart on the simulated machine"
 
 
 def _where(wrong: WrongLoad) -> str:

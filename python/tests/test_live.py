@@ -144,8 +144,35 @@ def test_values_of_race_free_threads_are_a_warning_and_no_failure(casemate: Case
     assert values.verdict == "other-order"
     said = casemate(*command, "--", "./racing")
     assert said.code == 0, said.out
-    assert "of 5 threads in 1 process: these reach memory in the order of the simulation" in said.out
+    assert "of 5 threads in 1 process: threads reach memory in the order of the simulation" in said.out
     assert "by the instruction at 0x" in said.out
+    assert "FAILED" not in said.out
+
+
+SHARING = """
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    volatile long *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (fork() == 0) {
+        for (int i = 0; i < 64; i++) shared[i] = i + 1;
+        _exit(0);
+    }
+    long sum = shared[0];
+    wait(0);
+    for (int i = 0; i < 64; i++) sum += shared[i];
+    return sum == 0;
+}
+"""
+
+
+def test_values_of_processes_that_share_memory_are_a_warning_and_no_failure(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "sharing.c").write_text(SHARING)
+    subprocess.run(["cc", "-O1", "-o", "sharing", "sharing.c"], check=True, cwd=tmp_path)
+    said = casemate("run", "--design", "none", "--check-values", "--limit", "all", "--", "./sharing")
+    assert said.code == 0
+    assert "of 2 threads in 2 processes: memory that processes share is apart on the simulated machine" in said.out
     assert "FAILED" not in said.out
 
 

@@ -218,7 +218,7 @@ def test_values_of_threads_that_differ_are_a_warning_with_their_addresses(casema
     record["checks"]["load_values"].update(different=7, threads=4, processes=1, first=[wrong], verdict="other-order")
     shown = printed(RunResults.model_validate_json(json.dumps(answer)), check_values=True)
     assert "none: 7 of " in shown
-    assert "of 4 threads in 1 process: these reach memory in the order of the simulation" in " ".join(shown.split())
+    assert "of 4 threads in 1 process: threads reach memory in the order of the simulation" in " ".join(shown.split())
     assert "8 bytes at 0x7000, by the instruction at 0x401000 (process 0, thread 2)" in shown
     assert "FAILED" not in shown
 

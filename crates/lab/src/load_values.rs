@@ -2,8 +2,9 @@
 //!
 //! The cores of a simulated machine progress differently from the computer on which the program was recorded, and the
 //! recording does not say which thread waited for which. Threads, and processes that share memory, therefore reach memory
-//! in an order of their own, and may find there what another wrote sooner or later than it did. In a program of a single
-//! strand there is no such order: a difference is an error of the recording or of the simulation.
+//! in an order of their own, and may find there what another wrote sooner or later than it did; and what processes share
+//! has pages of its own for each of them. In a program of a single strand there is no such order: a difference is an error
+//! of the recording or of the simulation.
 
 use crate::feed::FeedCounters;
 use serde::Serialize;
@@ -33,8 +34,8 @@ pub struct WrongLoad {
 pub enum Verdict {
     /// All values are those recorded.
     Same,
-    /// Some differ, all of them in programs of several threads: these reach memory in the order of the simulation, not of
-    /// the recording.
+    /// Some differ, all of them in programs of several threads or processes: these reach memory in the order of the
+    /// simulation, not of the recording.
     OtherOrder,
     /// Some differ in a program of a single thread: an error.
     Wrong,

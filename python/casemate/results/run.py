@@ -87,7 +87,7 @@ class LoadValues(Result):
     first: tuple[WrongLoad, ...]
     """The first differences of each core."""
     verdict: Literal["same", "other-order", "wrong"]
-    """What the comparison came to. `other-order`: the differences are of programs of several threads, which reach
+    """What the comparison came to. `other-order`: the differences are of several threads or processes, which reach
     memory in the order of the simulation, not of the recording. `wrong`: some are of a single thread, an error."""
 
 
