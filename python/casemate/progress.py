@@ -96,11 +96,12 @@ class Instructions:
         if self._title:
             self._console.print(self._title, markup=False)
             self._title = ""
+        self._limit = progress.get("of", self._limit)
         told = progress["instructions"]
         counts: list[int] = told if isinstance(told, list) else [told]
         if self._bars:
             for task, done in zip(self._tasks, counts, strict=True):
-                self._bars.update(task, completed=done)
+                self._bars.update(task, completed=done, total=self._limit)
             return
         of = f" of {short_count(self._limit)}" if self._limit else ""
         parts = (f"{name} {short_count(done)}{of}" for name, done in zip(self._names, counts, strict=True))

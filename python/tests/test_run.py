@@ -4,9 +4,11 @@ import io
 import json
 from pathlib import Path
 
+import casemate as cm
 import jsonschema
 import pytest
 from casemate import CasemateError, run_table
+from casemate.progress import Instructions
 from casemate.results import Record, RunResults
 from conftest import SMALL, Casemate, claimed
 from rich.console import Console
@@ -284,3 +286,37 @@ def test_an_impossible_machine_is_refused_with_file_key_and_rule(casemate: Casem
         said = casemate("run", "--machine", "mine.toml", *SMALL)
         assert said.code == 2
         assert rule in " ".join(said.err.split())
+
+
+def test_progress_has_a_total_and_an_expected_end_where_there_is_no_terminal() -> None:
+    clock = iter(range(0, 1000, 10))
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("casemate.progress.time.monotonic", lambda: float(next(clock)))
+        with Instructions(Console(file=said, width=200), ["none", "sc64-bmt"], None, "Running it") as progress:
+            progress.tell({"instructions": [2_000_000, 1_000_000], "of": 10_000_000})
+            progress.tell({"instructions": [4_000_000, 2_500_000], "of": 10_000_000})
+    assert said.getvalue().splitlines() == [
+        "Running it",
+        "    10 s: instructions: none 2.0M of 10.0M, sc64-bmt 1.0M of 10.0M, about 2 min left",
+        "    20 s: instructions: none 4.0M of 10.0M, sc64-bmt 2.5M of 10.0M, about 60 s left",
+    ]
+
+
+def test_the_length_of_a_trace_is_known_before_it_runs() -> None:
+    told: list[dict[str, object]] = []
+    trace = Path(__file__).resolve().parents[2] / "traces" / "gzip.trace"
+    cm.run(trace=trace, limit="20K", designs="none", protection=False, progress=told.append)
+    cm.run(
+        trace=[trace, trace], machine="emcc-4core", limit="20K", designs="none", protection=False, progress=told.append
+    )
+    assert [told[0]["of"], told[-1]["of"]] == [20_000, 40_000]
+    whole = cm.trace_info(trace).totals.instructions
+    with pytest.raises(RuntimeError):
+        cm.run(trace=trace, designs="none", progress=lambda told: check_total(told, whole))
+
+
+def check_total(told: dict[str, object], whole: int) -> None:
+    """Ends a run when it has said how long it will be."""
+    assert told["of"] == whole
+    raise RuntimeError

@@ -44,6 +44,11 @@ impl RunSpec {
         Ok(all)
     }
 
+    /// How many instructions each simulation has to do at most, if that is known of all programs.
+    fn length(&self) -> Option<u64> {
+        self.programs.iter().map(|program| program.length(self.limit)).sum()
+    }
+
     /// For each of so many simulations, all programs anew.
     fn open_for_each(&self, simulations: usize) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
         if !self.programs.iter().all(Program::is_repeatable) {
@@ -100,8 +105,10 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
         simulations.iter().try_for_each(|options| lab::check_fits(programs, &options.machine)).map_err(refused)
     };
     let mut watcher = Watcher::new(callback);
+    let of = spec.length();
     let mut look = |progress: &lab::Progress, process| {
-        let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });
+        let lab::Progress { instructions, finished } = progress;
+        let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished });
         watcher.look(&told, process)
     };
     let results = if let [program] = &spec.programs[..] {

@@ -192,13 +192,9 @@ def command(
         screen.make_folder(folder)
     from casemate.progress import Instructions
 
-    limit_each = api.usual_limit(stored=bool(traces) and not workloads, sampled=detail == "sampled")
-    if limit is not None:
-        limit_each = None if limit == "all" else limit
-    programs = max(1, (len(workloads) + len(traces)) * copies)
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
-    with Instructions(notices, columns, limit_each and limit_each * programs, title) as progress:
+    with Instructions(notices, columns, None, title) as progress:
         results = api.run(
             program or None,
             workload=workloads,
