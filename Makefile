@@ -54,6 +54,7 @@ reproduce: build ## Run the EMCC paper's evaluation again, its figures beside ou
 	$(CASEMATE) reproduce emcc
 
 campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log
+	mkdir -p results
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 # What any bytes are given to, and files to begin with where there are some.

@@ -5,16 +5,17 @@ Ctrl-C is not an error: what was finished is returned, and says that it was inte
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from casemate import _core
+from casemate import _core, asked
 from casemate._core import CasemateError
+from casemate.asked import Instructions, Several
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
-from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Workload
+from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Setting, Settings, Workload
 from casemate.results.crash import CrashReport
 from casemate.results.explain import Explanation, OnChip, Row, Start
 from casemate.results.origin import Recording, TraceInfo
@@ -107,26 +108,11 @@ def _live(
     }
 
 
-def _changes(given: Mapping[str, object] | None) -> dict[str, list[tuple[str, str]]]:
-    """What is other than in the files, apart for machines and designs."""
-    told: dict[str, list[tuple[str, str]]] = {"machine": [], "design": []}
-    for path, value in (given or {}).items():
-        of, _, key = path.partition(".")
-        if of not in told or not key:
-            raise CasemateError(
-                f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
-            )
-        told[of].append((key, str(value)))
-    return told
-
-
-def limit_of(limit: int | Literal["all"] | None, *, stored: bool, sampled: bool = False) -> int | None:
-    """The most instructions to run, `None` for all, if this was said. A stored execution has an end of its own, and a
-    sample is for long programs.
+def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
+    """The most instructions that are run if nothing is said, `None` for all: a stored execution has an end of its own,
+    and a sample is for long programs.
     """
-    if limit is None:
-        return None if stored or sampled else DEFAULT_LIMIT
-    return None if limit == "all" else limit
+    return None if stored or sampled else DEFAULT_LIMIT
 
 
 def run(
@@ -136,16 +122,16 @@ def run(
     settings: Mapping[str, object] | None = None,
     trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     copies: int = 1,
-    designs: Iterable[str] = DEFAULT_DESIGNS,
-    machine: str = DEFAULT_MACHINE,
+    designs: Several = DEFAULT_DESIGNS,
+    machine: Several = DEFAULT_MACHINE,
     changes: Mapping[str, object] | None = None,
-    limit: int | Literal["all"] | None = None,
-    warm_up: int = 0,
-    skip: int = 0,
+    limit: Instructions | Literal["all"] | None = None,
+    warm_up: Instructions = 0,
+    skip: Instructions = 0,
     region: bool = False,
     seed: int = 1,
     detail: Literal["all", "sampled"] = "all",
-    sampling: Mapping[str, float] | None = None,
+    sampling: Mapping[str, float | str] | None = None,
     check_values: bool = False,
     ledger: bool = False,
     protection: bool = True,
@@ -155,10 +141,13 @@ def run(
 ) -> RunResults:
     """Runs one program under several designs and compares what they cost and what they stop.
 
+    `designs` and `machine` are one name or several; every design is run on every machine.
     Give either `program` (a command and its arguments), or one or several of `workload` (built-in ones, with their
     `settings`) and `trace` (files), each `copies` times; several run at once, each on cores and in memory of its own.
-    `changes` gives keys of the machine and of all designs other values than their files, as in
-    `{"machine.engines.aes.latency_ns": 25, "design.parts.caches.counters": "256 KB"}`.
+    `changes` gives keys of all machines and designs other values than their files, as in
+    `{"machine.engines.aes.latency_ns": 25, "design.parts.caches.counters": "256 KB"}`, or of one alone, as in
+    `{"design.sc64-bmt.parts.mac.tag_bits": 64}`.
+    Numbers of instructions may be text, as in `"5M"`.
     `limit` is the most instructions of each to run; if nothing is said, `DEFAULT_LIMIT`, and for traces alone all.
     Of these, `warm_up` are simulated before counting begins: caches and metadata are as they leave them, but their time
     and traffic is in no figure.
@@ -169,14 +158,15 @@ def run(
 
     `detail` says whether every instruction is simulated in detail, or a sample of them while the others keep caches,
     predictors and metadata warm; then there is no limit if none is given, and every figure has a 95 % interval.
-    `sampling` sets what of `SamplingOptions` should not be as usual, such as `{"error": 0.01}`.
+    `sampling` sets what of `SamplingOptions` should not be as usual, such as `{"aim": "traffic", "error": 0.01}`.
 
     `stdin` lets the program read what this process would read, unless that is a terminal.
 
     Raises `CasemateError` if anything asked for is not to be had.
     """
     workloads = [workload] if isinstance(workload, str) else list(workload or ())
-    traces = [trace] if isinstance(trace, str | os.PathLike) else list(trace or ())
+    traces = asked.paths(trace)
+    warm_up, skip = asked.instructions(warm_up, "warm_up"), asked.instructions(skip, "skip")
     if (program is not None) == bool(workloads or traces):
         raise CasemateError("expected either a program, or built-in workloads and traces")
     if copies < 1 or (program is not None and copies > 1):
@@ -185,8 +175,6 @@ def run(
         raise CasemateError(
             "skip and region are for programs that run now: a trace has its part already, a workload runs all of it"
         )
-    if warm_up < 0:
-        raise CasemateError(f"warm_up is {warm_up}: expected 0 instructions or more")
     if settings and not workloads:
         raise CasemateError("settings are for built-in workloads: give a workload, too")
     if sampling and detail != "sampled":
@@ -195,16 +183,16 @@ def run(
     if check_values:
         given["load_values"] = "yes"
     programs: list[dict[str, Any]] = [{"kernel": {"name": name, "settings": given}} for name in workloads]
-    programs += [{"trace": {"path": str(path)}} for path in traces]
+    programs += [{"trace": {"path": path}} for path in traces]
     if program is not None:
         programs = [_live(program, skip, region, check_values, stdin, output)]
-    names = list(designs)
+    names, machines = asked.names(designs, "design"), asked.names(machine, "machine")
     spec = {
         "designs": names,
-        "machine": machine,
-        "changes": _changes(changes),
+        "machines": machines,
+        "changes": asked.changes(changes, machines, names),
         "programs": programs * copies,
-        "limit": limit_of(limit, stored=bool(traces) and not workloads, sampled=detail == "sampled"),
+        "limit": asked.limit(limit, usual_limit(stored=bool(traces) and not workloads, sampled=detail == "sampled")),
         "warm_up": warm_up,
         "seed": seed,
         "ledger": ledger,
@@ -213,16 +201,17 @@ def run(
     answer = json.loads(_core.run(json.dumps(spec), _relay(progress)))
     stopped: list[Protection] = []
     try:
-        stopped.extend(protection_of(design, changes) for design in names if protection)
+        told = {design: asked.changes_of_design(changes, design, names) for design in names}
+        stopped.extend(protection_of(design, told[design]) for design in names if protection)
     except KeyboardInterrupt:
         answer["interrupted"] = True
-    told = [summary.model_dump() for summary in stopped]
-    return RunResults.model_validate_json(json.dumps({**answer, "protection": told}))
+    summaries = [summary.model_dump() for summary in stopped]
+    return RunResults.model_validate_json(json.dumps({**answer, "protection": summaries}))
 
 
 def protection_of(design: str, changes: Mapping[str, object] | None = None) -> Protection:
     """What a design stops, from a short campaign; remembered for built-in designs."""
-    changed = bool(_changes(changes)["design"])
+    changed = bool(asked.changes(changes, designs=[design])["design"])
     if changed or design not in _campaigns:
         found = Protection.of(attack(design, trials=PROTECTION_TRIALS, changes=changes))
         if changed or design.endswith(".toml"):
@@ -235,15 +224,16 @@ def record(
     program: Sequence[str],
     path: str | os.PathLike[str],
     *,
-    limit: int | None = None,
-    skip: int = 0,
+    limit: Instructions | None = None,
+    skip: Instructions = 0,
     region: bool = False,
     load_values: bool = False,
     stdin: Stream = "discard",
     output: Stream = "discard",
     progress: Told | None = None,
 ) -> Recording:
-    """Stores a program's execution in a file, to be run as often as you like."""
+    """Stores a program's execution in a file, to be run as often as you like; all of it, if no `limit` is given."""
+    skip, limit = asked.instructions(skip, "skip"), asked.limit(limit, None)
     spec = {"program": _live(program, skip, region, load_values, stdin, output), "limit": limit, "output": str(path)}
     answer = json.loads(_core.record(json.dumps(spec), _relay(progress)))
     return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
@@ -267,7 +257,8 @@ def explain(
 ) -> Explanation:
     """The timeline of one read under a design; `changes` as for `run`."""
     scenario = json.dumps({"on_chip": on_chip, "row": row, "start": start, "predicted": predicted, "decoded": decoded})
-    return Explanation.model_validate_json(_core.explain(machine, design, json.dumps(_changes(changes)), scenario))
+    changed = json.dumps(asked.changes(changes, [machine], [design]))
+    return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario))
 
 
 def attack(
@@ -280,7 +271,7 @@ def attack(
     progress: Told | None = None,
 ) -> AttackReport:
     """Carries attacks out against a design: all of them, or only `row`; `changes` as for `run`."""
-    spec = json.dumps({"trials": trials, "seed": seed, "row": row, "changes": _changes(changes)})
+    spec = json.dumps({"trials": trials, "seed": seed, "row": row, "changes": asked.changes(changes, designs=[design])})
     return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
 
 
@@ -314,13 +305,25 @@ def campaign(
 ) -> Campaign:
     """Carries out many trials of attacks, on all processors, until each row has `trials` of them or the time is over.
 
-    What is done is added to `log`, and what is there already is not done again. A budget of zero only reads the log.
+    What is done is added to `log`, whose folder must be there, and what is there already is not done again. A budget of
+    zero only reads the log.
     """
+    folder = Path(log).parent
+    if not folder.is_dir():
+        raise CasemateError(f"the log '{log}' cannot be kept: there is no folder '{folder}'; make it first")
     spec = {
         "designs": list(designs), "row": row, "seed": seed, "trials": trials, "budget_seconds": budget_seconds,
         "log": str(log),
     }  # fmt: skip
     return Campaign.model_validate_json(_core.campaign_with_log(json.dumps(spec), _relay(progress)))
+
+
+def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str, object] | None = None) -> Settings:
+    """All values of a machine or a design, built in or in a file, and where each comes from; `changes` as for `run`."""
+    told = json.dumps(asked.changes(changes, [name], [name]))
+    return Settings(
+        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(_core.settings(kind, name, told))
+    )
 
 
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
@@ -332,13 +335,13 @@ def window(
     trace: str | Path,
     *,
     machine: str | Path = "champsim-default",
-    warmup: int,
-    instructions: int,
+    warmup: Instructions,
+    instructions: Instructions,
     seed: int = 1,
     progress: Told | None = None,
 ) -> Window:
     """Measures a window of a ChampSim trace on an unprotected machine, in ChampSim's terms."""
-    extent = (warmup, instructions)
+    extent = (asked.instructions(warmup, "warmup"), asked.instructions(instructions, "instructions"))
     return Window.model_validate_json(_core.window(str(machine), str(trace), extent, seed, _relay(progress)))
 
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from casemate import tables
-from casemate.results.catalogue import DesignInfo, Listing, Workload
+from casemate.results.catalogue import DesignInfo, Listing, Settings, Workload
 
 
 def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
@@ -23,6 +23,23 @@ def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
     for kind in kinds:
         parts += [Text(kind, style="bold cyan"), sections[kind]()]
     return Group(*parts)
+
+
+SOURCES = {"file": "file", "default": "default", "change": "--with"}
+
+
+def settings(found: Settings) -> str:
+    """All values of a machine or a design as a file of its own would have them, each with where it comes from."""
+    lines: list[str] = []
+    table = ""
+    for setting in found.settings:
+        path, _, key = setting.key.rpartition(".")
+        if path != table:
+            lines += ["", f"[{path}]"]
+            table = path
+        said = f"{key} = {setting.value}" if setting.value is not None else f"# {key} has no value"
+        lines.append(f"{said:<40} # {SOURCES[setting.source]}")
+    return "\n".join(lines)
 
 
 def _named(rows: Sequence[tuple[str, str]]) -> Table:

@@ -84,9 +84,13 @@ changes = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=pairs("machine.engines.aes.latency_ns=25"),
-    help="Give a key of the machine or the designs another value than its file: machine.KEY or design.KEY; repeat it.",
+    help="Give a key of the machines or the designs another value than its file: machine.KEY or design.KEY, or "
+    "design.NAME.KEY for one alone; repeat it.",
 )
 machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
+machines = click.option(
+    "--machine", "machines", multiple=True, metavar="NAME|FILE", help="A machine; repeat it.  [default: modern]"
+)
 seed = click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),

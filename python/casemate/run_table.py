@@ -1,7 +1,8 @@
 """Cost and protection side by side: a column for each design, a row for each question."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,11 +12,16 @@ from rich.text import Text
 from casemate import amounts
 from casemate.results.attack import Protection
 from casemate.results.origin import Exited
-from casemate.results.run import Record, RunResults
+from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit beside the questions; more designs make more tables, all of about the same width."""
+
+VALUES_SHOWN = 3
+"""Of the loads whose values differ, those whose place is told."""
+
+AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 
 Cell = str | Text
 Question = tuple[str, Callable[[Record], Cell]]
@@ -25,18 +31,68 @@ def run_table(results: RunResults, check_values: bool) -> RenderableType:
     """All that a run has to say, for people."""
     first = results.records[0]
     origin = first.configuration.workload
-    title = Text.assemble((origin.title, "bold"), f" on {first.configuration.machine.name}:")
+    machines = dict.fromkeys(record.machine for record in results.records)
+    title = Text.assemble((origin.title, "bold"), f" on {', '.join(machines)}:")
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
     parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
     tables = math.ceil(len(results.records) / DESIGNS_PER_TABLE)
     width = math.ceil(len(results.records) / tables)
     for start in range(0, len(results.records), width):
         parts.append(_table(results, results.records[start : start + width], check_values))
-    if check_values and not first.feed.load_values_checked:
-        parts.append(Text("No load values were compared: the trace was recorded without them.", style="yellow"))
+    parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
+    parts += [Text(line, style="yellow") for line in _not_comparable(results)]
     if results.interrupted:
         parts.append(Text("Stopped by Ctrl-C: the results are about the part that was run.", style="yellow"))
     return Group(*parts)
+
+
+def _values(records: Sequence[Record], check_values: bool) -> list[tuple[str, str]]:
+    """What differences between recorded and simulated values mean, and where the first of them are."""
+    if not check_values:
+        return []
+    if not records[0].checks.load_values:
+        return [("No load values were compared: the trace was recorded without them.", "yellow")]
+    lines: list[tuple[str, str]] = []
+    for record in records:
+        values = record.checks.load_values
+        if values is None or values.verdict == "same":
+            continue
+        who = f"{amounts.counted(values.threads, 'thread')} in {amounts.counted(values.processes, 'process')}"
+        loads = f"{amounts.count(values.different)} of {amounts.count(values.compared)} loads"
+        if values.verdict == "wrong":
+            lines.append(
+                (f"{record.design}: {loads} had another value than recorded, which is an error ({who}).", "red")
+            )
+        else:
+            why = " and ".join(_why_values_differ(values))
+            lines.append((f"{record.design}: {loads} had another value than recorded, of {who}: {why}.", "yellow"))
+        lines += [(f"  first: {_where(wrong)}", "dim") for wrong in values.first[:VALUES_SHOWN]]
+    return lines
+
+
+def _why_values_differ(values: LoadValues) -> Iterator[str]:
+    """What of threads and processes is not as it was when they were recorded."""
+    if values.threads > values.processes:
+        yield "threads reach memory in the order of the simulation, not in the one recorded"
+    if values.processes > 1:
+        yield "memory that processes share is apart on the simulated machine"
+
+
+def _where(wrong: WrongLoad) -> str:
+    at = f"{wrong.bytes} bytes at {wrong.address:#x}, by the instruction at {wrong.pc:#x}"
+    return f"{at} (process {wrong.process}, thread {wrong.thread})"
+
+
+def _not_comparable(results: RunResults) -> list[str]:
+    """The records that did not do the work of their baseline."""
+    lines = []
+    for record in results.records:
+        if not results.is_comparable(record):
+            baseline = results.baseline_of(record)
+            executed = f"{amounts.count(record.feed.instructions)} instructions"
+            those = f"{baseline.design} {amounts.count(baseline.feed.instructions)}"
+            lines.append(f"{record.design} executed {executed} and {those}: there is nothing to compare.")
+    return lines
 
 
 def part_seen(record: Record) -> str:
@@ -50,6 +106,9 @@ def part_seen(record: Record) -> str:
         return f"{1 + len(record.configuration.beside)} programs at once, {executed} instructions in all{each}"
     skipped = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     after = f"{warmed},{skipped}" if warmed and skipped else warmed or skipped
+    if origin.is_marked_region:
+        first = "" if isinstance(origin.finish, Exited) else "the first "
+        return f"the marked region of the program, {first}{executed} instructions{after}"
     match origin.finish:
         case Exited(exited=0) if not after:
             return f"the whole program, {executed} instructions"
@@ -70,8 +129,8 @@ def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
     for record in records:
         detail = record.configuration.detail
         if record.sampling and not record.sampling.accurate and isinstance(detail, Sampled):
-            wanted = f"±{100 * detail.sampled.error:g} %"
-            lines.append((f"{record.design}: the sample is too small for an IPC within {wanted}", "yellow"))
+            wanted = f"{AIMS[detail.sampled.aim]} within ±{100 * detail.sampled.error:g} %"
+            lines.append((f"{record.design}: the sample is too small for {wanted}", "yellow"))
     return lines
 
 
@@ -87,10 +146,13 @@ def _share(samples: Sequence[Sampling]) -> str:
 def _table(results: RunResults, records: Sequence[Record], check_values: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
+    several = len({record.machine for record in results.records}) > 1
     for record in records:
-        table.add_column(record.design, justify="right", min_width=15, max_width=17)
+        header = Text(f"{record.machine}\n{record.design}" if several else record.design, overflow="fold")
+        width = max(15, *(len(line) for line in header.plain.split("\n")))
+        table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
     sections = (
-        ("cost", _cost(results, results.baseline or records[0])),
+        ("cost", _cost(results, records[0])),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -102,21 +164,24 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool) -
     return table
 
 
-def _cost(results: RunResults, baseline: Record) -> list[Question]:
+def _cost(results: RunResults, first: Record) -> list[Question]:
     def ipc(record: Record) -> Cell:
         return f"{record.ipc:.3f}{_error(record.sampling.ipc if record.sampling else None)}"
 
     def slowdown(record: Record) -> Cell:
-        error = _error(results.interval(record.design, "time_fs"))
-        return Text(f"{results.slowdown(record.design):.3f}x{error}", style="bold")
+        return Text(times("time_fs", ".3f")(record), style="bold")
 
     def traffic(record: Record) -> Cell:
         return f"{amounts.size(record.dram_bytes)}{_error(record.sampling.dram_bytes if record.sampling else None)}"
 
-    def times(record: Record) -> Cell:
-        matched = results.interval(record.design, "dram_bytes")
-        value = matched.value if matched else record.dram_bytes / max(baseline.dram_bytes, 1)
-        return f"{value:.2f}x{_error(matched)}"
+    def times(figure: Literal["time_fs", "dram_bytes"], form: str) -> Callable[[Record], str]:
+        def ratio(record: Record) -> str:
+            if not results.is_comparable(record):
+                return "-"
+            error = _error(results.interval(record.design, figure, record.machine))
+            return f"{results.ratio(record, figure):{form}}x{error}"
+
+        return ratio
 
     def latency(record: Record) -> Cell:
         return f"{record.read_latency_ns:.1f} ns{_error(record.sampling.read_latency_ns if record.sampling else None)}"
@@ -124,9 +189,9 @@ def _cost(results: RunResults, baseline: Record) -> list[Question]:
     return [
         ("slowdown", slowdown),
         ("IPC", ipc),
-        *_each_core(baseline),
+        *_each_core(first),
         ("DRAM traffic", traffic),
-        ("", times),
+        ("", times("dram_bytes", ".2f")),
         ("read latency", latency),
         *_windows(results),
         *_in_l2(results),
@@ -168,9 +233,9 @@ def _error(estimate: Estimate | None) -> str:
     return f" ±{100 * estimate.relative_error:.1f}%" if estimate else ""
 
 
-def _each_core(baseline: Record) -> list[Question]:
+def _each_core(first: Record) -> list[Question]:
     """What is asked of each core, if there are several."""
-    if len(baseline.cores) == 1:
+    if len(first.cores) == 1:
         return []
 
     def ipc(record: Record) -> str:
@@ -203,8 +268,14 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
     def verdict(record: Record) -> Cell:
         if record.checks.false_alarm:
             return Text("FALSE ALARM", style="bold red")
-        good = record.checks.passed and record.feed.load_values_wrong == 0
-        return Text("passed", style="green") if good else Text("FAILED", style="bold red")
+        return Text("passed", style="green") if record.checks.passed else Text("FAILED", style="bold red")
+
+    def different(record: Record) -> Cell:
+        values = record.checks.load_values
+        if values is None:
+            return ""
+        style = {"same": "green", "other-order": "yellow", "wrong": "bold red"}[values.verdict]
+        return Text(amounts.count(values.different), style=style)
 
     questions: list[Question] = [
         ("lines compared", lambda record: amounts.count(record.checks.lines.lines_checked)),
@@ -213,7 +284,7 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
     if check_values:
         questions += [
             ("load values compared", lambda record: amounts.count(record.feed.load_values_checked)),
-            ("of them wrong", lambda record: wrong(record.feed.load_values_wrong)),
+            ("of them different", different),
         ]
     if any(record.checks.pad_reused is not None for record in records):
         questions.append(

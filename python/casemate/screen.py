@@ -19,18 +19,17 @@ if TYPE_CHECKING:
 
     from casemate.results.base import Result
 
-PLAIN_WIDTH = 100
-"""Columns to fill when nobody says how many there are: a file, a pipe."""
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (see `casemate schema`).")
 
 
 def _console(stderr: bool) -> "Console":
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PLAIN_WIDTH
-    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
+    from casemate.plain import LEAST_COLUMNS, PlainConsole
+
+    if (sys.stderr if stderr else sys.stdout).isatty():
+        return Console(stderr=stderr, highlight=False, emoji=False)
+    return PlainConsole(stderr=stderr, width=LEAST_COLUMNS, highlight=False, emoji=False)
 
 
 def results() -> "Console":

@@ -206,6 +206,7 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
     after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     if isinstance(origin.finish, Exited):
         whole = "the whole program" if not origin.skip else "to the program's end"
+        whole = "the marked region of the program" if origin.is_marked_region else whole
         return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
     return f"the first {executed} instructions{after}"
 
@@ -232,7 +233,7 @@ def window_table(window: Window) -> RenderableType:
 def validation_table(report: Validation) -> RenderableType:
     """Our figures beside the references', and what is out of its tolerance."""
     table = plain_table(
-        "reference", "subject", "measured", "ours", "theirs", "off", "allowed",
+        "reference", "subject", "measured", "ours", "theirs", "off", "allowed", "",
         right=("ours", "theirs", "off", "allowed"),
     )  # fmt: skip
     before = None
@@ -243,7 +244,8 @@ def validation_table(report: Validation) -> RenderableType:
         before = (row.reference, row.subject)
         allowed = "" if row.tolerance_percent is None else f"{row.tolerance_percent:g} %"
         off = Text(f"{row.difference_percent:+.1f} %", style="" if row.ok else "red")
-        table.add_row(*names, row.quantity, f"{row.ours:.4g}", f"{row.theirs:.4g}", off, allowed)
+        mark = Text("" if row.ok else "OUT", style="bold red")
+        table.add_row(*names, row.quantity, f"{row.ours:.4g}", f"{row.theirs:.4g}", off, allowed, mark)
     checked = [row for row in report.rows if row.tolerance_percent is not None]
     within = sum(row.ok for row in checked)
     verdict = Text(f"{within} of {len(checked)} figures within their tolerances", style="green" if report.ok else "red")

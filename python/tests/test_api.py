@@ -24,6 +24,30 @@ def test_a_run_gives_typed_records() -> None:
         results.record("sc64-bmt")
 
 
+def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
+    results = cm.run(
+        workload="gups", settings={"footprint": "1 MB"}, limit="20K", warm_up="5K", designs="none", protection=False
+    )
+    (record,) = results.records
+    assert (record.configuration.budget, record.configuration.warm_up) == (20_000, 5_000)
+    assert cm.run(workload="gups", limit="1_000", designs=("none",), protection=False).record("none")
+    with pytest.raises(cm.CasemateError, match="limit: '5X' is not a number of instructions"):
+        cm.run(workload="gups", limit="5X", designs="none")
+    with pytest.raises(cm.CasemateError, match="no design is asked for"):
+        cm.run(workload="gups", designs=[])
+
+
+def test_results_print_a_short_summary() -> None:
+    results = cm.run(workload="gups", settings={"footprint": "1 MB"}, limit="20K", protection=False)
+    assert repr(results).startswith("<RunResults: gups on modern: none 1.000x, sc64-bmt ")
+    assert repr(results).endswith("; passed>")
+    told = [results, results.records[0], cm.explain("none"), cm.attack("none", row="badram", trials=1)]
+    told += [cm.design("none"), *cm.machines()]
+    for result in told:
+        assert len(repr(result)) < 200, repr(result)
+        assert f"<{type(result).__name__}: {result}>" == repr(result)
+
+
 def test_a_result_cannot_be_changed() -> None:
     explanation = cm.explain("none")
     with pytest.raises(ValidationError, match="frozen"):

@@ -87,6 +87,95 @@ def test_only_the_marked_region_is_run_if_asked_for(tmp_path: Path) -> None:
     assert 3_000 < region < 20_000 < 300_000 < whole
 
 
+def test_a_region_is_called_one_and_markers_that_are_missing_are_named(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "marked.c").write_text(MARKED)
+    subprocess.run(["cc", "-O0", "-o", str(tmp_path / "marked"), str(tmp_path / "marked.c")], check=True)
+    said = casemate("run", "--design", "none", "--region", "--", "./marked")
+    assert "the marked region of the program" in said.out
+    assert "the whole program" not in said.out
+    casemate("record", "-o", "region.trace", "--region", "--", "./marked")
+    assert "the marked region of the program" in casemate("trace", "info", "region.trace").out
+    missing = casemate("run", "--design", "none", "--region", "--", "/bin/true")
+    assert missing.code == 2
+    assert "it never executed the marker, the instruction xchg %rbx,%rbx" in missing.err
+
+
+def test_the_missing_interpreter_of_a_script_is_named(casemate: Casemate, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    said = casemate("run", "--design", "none", "--", "./script")
+    assert said.code == 2
+    assert "'./script' is a script for '/no/such/interpreter', which is not there" in said.err
+
+
+RACING = """
+#include <pthread.h>
+static volatile long shared[64];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *work(void *unused) {
+    for (int i = 0; i < 2000; i++) {
+        pthread_mutex_lock(&lock);
+        shared[i % 64] += i;
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+"""
+
+
+def test_values_of_race_free_threads_are_a_warning_and_no_failure(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "racing.c").write_text(RACING)
+    subprocess.run(["cc", "-O1", "-pthread", "-o", "racing", "racing.c"], check=True, cwd=tmp_path)
+    command = ("run", "--machine", "emcc-4core", "--design", "none", "--check-values", "--limit", "all")
+    record, *_ = cm.run(
+        [str(tmp_path / "racing")], machine="emcc-4core", designs="none", check_values=True, limit="all",
+        protection=False,
+    ).records  # fmt: skip
+    values = record.checks.load_values
+    assert values
+    assert (values.threads, values.processes) == (5, 1)
+    assert values.verdict == "other-order"
+    said = casemate(*command, "--", "./racing")
+    assert said.code == 0, said.out
+    assert "of 5 threads in 1 process: threads reach memory in the order of the simulation" in said.out
+    assert "by the instruction at 0x" in said.out
+    assert "FAILED" not in said.out
+
+
+SHARING = """
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    volatile long *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (fork() == 0) {
+        for (int i = 0; i < 64; i++) shared[i] = i + 1;
+        _exit(0);
+    }
+    long sum = shared[0];
+    wait(0);
+    for (int i = 0; i < 64; i++) sum += shared[i];
+    return sum == 0;
+}
+"""
+
+
+def test_values_of_processes_that_share_memory_are_a_warning_and_no_failure(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "sharing.c").write_text(SHARING)
+    subprocess.run(["cc", "-O1", "-o", "sharing", "sharing.c"], check=True, cwd=tmp_path)
+    said = casemate("run", "--design", "none", "--check-values", "--limit", "all", "--", "./sharing")
+    assert said.code == 0
+    assert "of 2 threads in 2 processes: memory that processes share is apart on the simulated machine" in said.out
+    assert "FAILED" not in said.out
+
+
 def test_a_missing_recorder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CASEMATE_RECORDER", "/nowhere/recorder.so")
     with pytest.raises(cm.CasemateError, match=r"/nowhere/recorder\.so"):

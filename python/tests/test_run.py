@@ -4,12 +4,22 @@ import io
 import json
 from pathlib import Path
 
+import casemate as cm
 import jsonschema
 import pytest
-from casemate import run_table
+from casemate import CasemateError, run_table
+from casemate.progress import Instructions
 from casemate.results import Record, RunResults
 from conftest import SMALL, Casemate, claimed
 from rich.console import Console
+
+
+def printed(results: RunResults, check_values: bool) -> str:
+    """What a run prints of these results."""
+    console = Console(width=100, file=io.StringIO())
+    console.print(run_table.run_table(results, check_values))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def test_a_run_shows_cost_and_protection_of_the_default_designs(casemate: Casemate) -> None:
@@ -177,16 +187,84 @@ def test_an_interrupted_run_can_be_had_again(interrupted: Casemate, casemate: Ca
     assert again["cycles"] == first["cycles"]
 
 
+def test_several_programs_that_are_stopped_by_ctrl_c_are_compared_over_the_same_work(interrupted: Casemate) -> None:
+    programs = ("--workload", "gups", "--set", "footprint=8 MB", "--copies", "4", "--limit", "all")
+    said = interrupted("run", "--machine", "emcc-4core", *programs, "--json")
+    assert said.code == 130
+    results = RunResults.model_validate_json(said.out)
+    none, protected = results.records
+    assert results.interrupted
+    by_core = [[core.instructions for core in record.cores] for record in (none, protected)]
+    assert by_core[0] == by_core[1]
+    assert min(by_core[0]) > 0
+    assert results.slowdown("sc64-bmt") > 1.0
+
+
+def test_records_of_different_work_are_not_compared(casemate: Casemate) -> None:
+    answer = casemate("run", *SMALL, "--json").json()
+    answer["records"][1]["feed"]["instructions"] -= 1
+    results = RunResults.model_validate_json(json.dumps(answer))
+    with pytest.raises(CasemateError, match="there is nothing to compare"):
+        results.slowdown("sc64-bmt")
+    shown = printed(results, check_values=False)
+    assert "sc64-bmt executed 49,999 instructions and none 50,000: there is nothing to compare." in shown
+    assert "1.000x" in shown
+    assert next(line.split()[1:] for line in shown.splitlines() if "slowdown" in line) == ["1.000x", "-"]
+
+
+def test_values_of_threads_that_differ_are_a_warning_with_their_addresses(casemate: Casemate) -> None:
+    answer = casemate("run", *SMALL, "--design", "none", "--check-values", "--json").json()
+    (record,) = answer["records"]
+    assert record["checks"]["load_values"]["verdict"] == "same"
+    wrong = {"process": 0, "thread": 2, "pc": 0x401000, "address": 0x7000, "bytes": 8}
+    record["checks"]["load_values"].update(different=7, threads=4, processes=1, first=[wrong], verdict="other-order")
+    shown = printed(RunResults.model_validate_json(json.dumps(answer)), check_values=True)
+    assert "none: 7 of " in shown
+    assert "of 4 threads in 1 process: threads reach memory in the order of the simulation" in " ".join(shown.split())
+    assert "8 bytes at 0x7000, by the instruction at 0x401000 (process 0, thread 2)" in shown
+    assert "FAILED" not in shown
+
+
+def test_exit_code_json_and_python_say_the_same(casemate: Casemate) -> None:
+    said = casemate("run", *SMALL, "--check-values", "--json")
+    results = RunResults.model_validate_json(said.out)
+    assert (said.code, said.json()["passed"], results.passed) == (0, True, True)
+    assert [record.checks.passed for record in results.records] == [True, True]
+    # A machine too small for its program: one thing that fails, and all three say so.
+    failed = casemate("run", "--design", "emcc", "--workload", "gups", "--limit", "20K", "--json")
+    assert (failed.code, failed.json()["passed"], failed.json()["records"]) == (2, False, [])
+    for command, key in ((("attack", "none", "--trials", "1"), "agrees"), (("crash", "none"), "agrees")):
+        said = casemate(*command, "--json")
+        assert (said.code == 0) == said.json()[key], command
+
+
+def test_what_is_not_there_is_refused_before_anything_is_said_to_run(casemate: Casemate) -> None:
+    for wrong in (("--design", "nope"), ("--machine", "nope"), ("--with", "machine.nope=1")):
+        said = casemate("run", *SMALL, *wrong)
+        assert said.code == 2
+        assert "Running" not in said.err
+    assert "Running" not in casemate("run", "--workload", "nope").err
+    assert "Running gups on modern under none, sc64-bmt" in casemate("run", *SMALL).err
+
+
+def test_names_are_whole_in_a_pipe(casemate: Casemate) -> None:
+    designs = ("sc64-bmt-speculative", "cryptopage-fixed", "scalable-sgx-like", "ctr-mac-version", "plp-pipelined")
+    attacked = casemate("attack", *designs, "--trials", "1", "--row", "badram").out
+    options = [word for design in designs for word in ("--design", design)]
+    run = casemate("run", *SMALL, *options).out
+    for said in (attacked, run, casemate("list").out):
+        assert "…" not in said
+        assert all(design in said.split() for design in designs)
+
+
 def test_a_failed_check_shows_and_is_not_passed(casemate: Casemate) -> None:
     answer = casemate("run", *SMALL, "--design", "none", "--json").json()
     answer["records"][0]["checks"]["lines"]["lines_wrong"] = 1
-    answer["records"][0]["checks"]["passed"] = False
+    answer["records"][0]["checks"]["passed"] = answer["passed"] = False
     results = RunResults.model_validate_json(json.dumps(answer))
     assert not results.passed
-    console = Console(width=100, file=io.StringIO())
-    console.print(run_table.run_table(results, check_values=False))
-    assert isinstance(console.file, io.StringIO)
-    assert "FAILED" in console.file.getvalue()
+    assert "FAILED" in printed(results, check_values=False)
+    assert "FAILED" in repr(results)
 
 
 def test_a_workload_larger_than_the_machine_is_refused_before_it_runs(casemate: Casemate, tmp_path: Path) -> None:
@@ -208,3 +286,37 @@ def test_an_impossible_machine_is_refused_with_file_key_and_rule(casemate: Casem
         said = casemate("run", "--machine", "mine.toml", *SMALL)
         assert said.code == 2
         assert rule in " ".join(said.err.split())
+
+
+def test_progress_has_a_total_and_an_expected_end_where_there_is_no_terminal() -> None:
+    clock = iter(range(0, 1000, 10))
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("casemate.progress.time.monotonic", lambda: float(next(clock)))
+        with Instructions(Console(file=said, width=200), ["none", "sc64-bmt"], None, "Running it") as progress:
+            progress.tell({"instructions": [2_000_000, 1_000_000], "of": 10_000_000})
+            progress.tell({"instructions": [4_000_000, 2_500_000], "of": 10_000_000})
+    assert said.getvalue().splitlines() == [
+        "Running it",
+        "    10 s: instructions: none 2.0M of 10.0M, sc64-bmt 1.0M of 10.0M, about 2 min left",
+        "    20 s: instructions: none 4.0M of 10.0M, sc64-bmt 2.5M of 10.0M, about 60 s left",
+    ]
+
+
+def test_the_length_of_a_trace_is_known_before_it_runs() -> None:
+    told: list[dict[str, object]] = []
+    trace = Path(__file__).resolve().parents[2] / "traces" / "gzip.trace"
+    cm.run(trace=trace, limit="20K", designs="none", protection=False, progress=told.append)
+    cm.run(
+        trace=[trace, trace], machine="emcc-4core", limit="20K", designs="none", protection=False, progress=told.append
+    )
+    assert [told[0]["of"], told[-1]["of"]] == [20_000, 40_000]
+    whole = cm.trace_info(trace).totals.instructions
+    with pytest.raises(RuntimeError):
+        cm.run(trace=trace, designs="none", progress=lambda told: check_total(told, whole))
+
+
+def check_total(told: dict[str, object], whole: int) -> None:
+    """Ends a run when it has said how long it will be."""
+    assert told["of"] == whole
+    raise RuntimeError

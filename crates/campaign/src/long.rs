@@ -186,9 +186,6 @@ fn take_up(rows: &mut [Row<'_>], plan: &Plan, entry: Entry) {
 
 /// Opens the log at its end, after what it holds of complete lines.
 fn open(log: &Path, complete_bytes: u64) -> io::Result<File> {
-    if let Some(folder) = log.parent() {
-        fs::create_dir_all(folder)?;
-    }
     let file = File::options().create(true).append(true).open(log)?;
     file.set_len(complete_bytes)?;
     Ok(file)

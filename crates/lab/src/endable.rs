@@ -2,26 +2,50 @@
 //!
 //! Whoever watches a run may want to end it before its program has ended. Everything the program did so far then counts,
 //! as if the program had been asked for no more: whoever consumes the source sees an ordinary end.
+//!
+//! Several designs that run executions of their own have come to different places by then. The one that has come furthest
+//! says where the program ends; the others go on to there, so that all have done the same.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Bytes;
 use workload::stream::Chunk;
 use workload::{Origin, Source, WorkloadError};
 
-/// Tells a source to end; all clones tell the same one.
+/// What all executions of one program share.
+#[derive(Debug, Default)]
+struct Shared {
+    is_on: bool,
+    /// Chunks that the execution that has come furthest has handed out.
+    furthest: u64,
+}
+
+/// Tells sources to end; all clones tell the same ones, which are executions of one program.
 #[derive(Clone, Debug, Default)]
-pub struct EndSwitch(Arc<AtomicBool>);
+pub struct EndSwitch(Arc<Mutex<Shared>>);
 
 impl EndSwitch {
-    /// Ends the source at its next chunk.
-    pub fn end(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the source was told to end.
+    /// Ends each source as soon as it has handed out what any of them has.
+    pub fn end(&self) {
+        self.shared().is_on = true;
+    }
+
+    /// Whether the sources were told to end.
     pub fn is_on(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.shared().is_on
+    }
+
+    /// Whether a source that has handed out so many chunks may hand out another.
+    fn admits_another(&self, handed_out: u64) -> bool {
+        let mut shared = self.shared();
+        if shared.is_on && handed_out >= shared.furthest {
+            return false;
+        }
+        shared.furthest = shared.furthest.max(handed_out + 1);
+        true
     }
 }
 
@@ -29,20 +53,22 @@ impl EndSwitch {
 pub struct Endable<S> {
     source: S,
     switch: EndSwitch,
+    handed_out: u64,
 }
 
 impl<S: Source> Endable<S> {
     /// A source that ends when `switch` says so.
     pub fn new(source: S, switch: EndSwitch) -> Endable<S> {
-        Endable { source, switch }
+        Endable { source, switch, handed_out: 0 }
     }
 }
 
 impl<S: Source> Source for Endable<S> {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        if self.switch.is_on() {
+        if !self.switch.admits_another(self.handed_out) {
             return Ok(None);
         }
+        self.handed_out += 1;
         match self.source.next_chunk() {
             // A live program may have been killed to end it: that is the end that was wanted.
             Err(_) if self.switch.is_on() => Ok(None),

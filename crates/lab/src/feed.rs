@@ -9,6 +9,7 @@ mod skim;
 
 pub use skim::Skimmed;
 
+use crate::load_values::{TOLD, WrongLoad};
 use crate::shadow::Shadow;
 use machine::node::{Feed, PageKey, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
@@ -135,6 +136,8 @@ pub struct Program<S> {
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
     foreign: Vec<LineAddr>,
+    /// The first loads whose recorded value was another.
+    wrong: Vec<WrongLoad>,
     counters: FeedCounters,
 }
 
@@ -159,6 +162,7 @@ impl<S: Supplier> Program<S> {
             shadow,
             touches: Vec::with_capacity(8),
             foreign: Vec::new(),
+            wrong: Vec::new(),
             counters: FeedCounters { processes: 1, ..FeedCounters::default() },
         }
     }
@@ -166,6 +170,11 @@ impl<S: Supplier> Program<S> {
     /// What came through so far.
     pub fn counters(&self) -> FeedCounters {
         self.counters
+    }
+
+    /// The first loads whose recorded value was another.
+    pub fn first_wrong(&self) -> &[WrongLoad] {
+        &self.wrong
     }
 
     /// Whether it has handed out all the instructions that it may.
@@ -200,7 +209,7 @@ impl<S: Supplier> Feed for Program<S> {
         if self.is_spent() || self.counters.instructions >= self.pause_at {
             return Ok(None);
         }
-        let Program { walker, translation, tables, shadow, touches, foreign, counters, left, dry, .. } = self;
+        let Program { walker, translation, tables, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
@@ -233,7 +242,9 @@ impl<S: Supplier> Feed for Program<S> {
                     bytes: bytes as u8,
                     store: access.kind == AccessKind::Store,
                 };
-                take_effect(&mut shadow, &touch, access, shift, counters);
+                if !take_effect(&mut shadow, &touch, access, shift, counters) {
+                    note_wrong(wrong, step.strand, step.instruction.pc, access);
+                }
                 append(touches, touch);
             }
         }
@@ -261,17 +272,27 @@ fn pieces(access: &Access) -> impl Iterator<Item = (VirtAddr, usize, u32)> + use
     std::iter::once((addr, first, 0)).chain(second)
 }
 
-/// A store changes the shadow; a load's recorded value, if there is one, is compared with it.
-fn take_effect(shadow: &mut Shadow, touch: &Touch, access: &Access, shift: u32, counters: &mut FeedCounters) {
-    let Some(value) = access.value else { return };
+/// A store changes the shadow; a load's recorded value, if there is one, is compared with it. Whether they agree.
+fn take_effect(shadow: &mut Shadow, touch: &Touch, access: &Access, shift: u32, counters: &mut FeedCounters) -> bool {
+    let Some(value) = access.value else { return true };
     let recorded = (value >> shift).to_le_bytes();
     let range = usize::from(touch.offset)..usize::from(touch.offset + touch.bytes);
     let bytes = &recorded[..range.len()];
     if touch.store {
         shadow.store(touch.line, range, bytes);
-    } else {
-        counters.load_values_checked += 1;
-        counters.load_values_wrong += u64::from(!shadow.agrees(touch.line, range, bytes));
+        return true;
+    }
+    let agrees = shadow.agrees(touch.line, range, bytes);
+    counters.load_values_checked += 1;
+    counters.load_values_wrong += u64::from(!agrees);
+    agrees
+}
+
+#[cold]
+fn note_wrong(wrong: &mut Vec<WrongLoad>, strand: Strand, pc: VirtAddr, access: &Access) {
+    if wrong.len() < TOLD {
+        let Strand { process, thread } = strand;
+        wrong.push(WrongLoad { process, thread, pc, address: access.addr, bytes: access.bytes });
     }
 }
 

@@ -13,7 +13,9 @@ pub mod explain;
 mod feed;
 mod intensity;
 mod last_level;
+mod load_values;
 mod memory;
+mod pace;
 pub mod record;
 mod recording;
 mod run;
@@ -28,6 +30,7 @@ mod warm;
 mod window;
 
 pub use feed::{FeedCounters, FeedError};
+pub use load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
 pub use record::Record;
 pub use recording::record_trace;
 pub use run::{Control, RunError, RunOptions, check_fits, check_warm_up, run, run_together};

@@ -2,6 +2,7 @@
 
 use crate::chip::LlcCounters;
 use crate::feed::FeedCounters;
+use crate::load_values::LoadValues;
 use crate::sampling::{Detail, Sampling};
 use machine::dram::DramCounters;
 use machine::node::NodeCounters;
@@ -108,6 +109,8 @@ pub struct Checks {
     pub false_alarm: Option<Fault>,
     /// Whether any pad hid two texts; absent if the ledger was off.
     pub pad_reused: Option<bool>,
+    /// The values that the program loaded, if they were recorded.
+    pub load_values: Option<LoadValues>,
     /// Whether everything above is as it must be, and something was compared at all.
     pub passed: bool,
 }

@@ -1,5 +1,6 @@
 //! One run: assembles the chip, lets time pass, and writes down the result.
 
+mod checks;
 mod error;
 mod warm_up;
 
@@ -12,7 +13,7 @@ use crate::counts::{Counts, Meters};
 use crate::feed::{FeedCounters, Pages, Program, Spaces};
 use crate::last_level;
 use crate::memory;
-use crate::record::{Checks, Configuration, Footprint, Host, Record, SCHEMA, UnverifiedWindow};
+use crate::record::{Configuration, Footprint, Host, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
 use crate::shadow::Shadow;
 use crate::uncore::Uncore;
@@ -227,7 +228,7 @@ impl<S: Source + 'static> Bench<S> {
         let mut beside = self.origins();
         let workload = beside.remove(0);
         if feed.instructions == 0 {
-            return Err(RunError::Nothing(workload.program.join(" ")));
+            return Err(RunError::nothing_of(&workload));
         }
         let instructions = self.counted(options, before, feed.instructions)?;
         let Meters { chip, memory, scheme, .. } = &self.meters;
@@ -342,19 +343,6 @@ impl<S: Source + 'static> Bench<S> {
             metadata_percent: layout.overhead_percent(),
             metadata_cache_bytes: caches.iter().map(|(_, size)| size.0).sum(),
         }
-    }
-
-    fn checks(&self) -> Checks {
-        let Meters { chip, memory, .. } = &self.meters;
-        let lines = chip.observed();
-        let false_alarm = chip.fault_reported();
-        let pad_reused = memory.ledger_is_on().then(|| memory.keystream_reuse().is_some());
-        // A run that ended in an alarm has stores under way.
-        let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };
-        let lines_stranded = chip.counters().stranded;
-        let nothing_wrong = lines.lines_wrong + lines_lost + lines_stranded == 0 && false_alarm.is_none();
-        let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true);
-        Checks { lines, lines_lost, lines_stranded, false_alarm, pad_reused, passed }
     }
 }
 

@@ -37,6 +37,19 @@ pub enum Detail {
     Sampled(SamplingOptions),
 }
 
+/// A figure of a sampled run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aim {
+    /// Instructions per cycle.
+    #[default]
+    Ipc,
+    /// Reads and writes of memory, in bytes per instruction.
+    Traffic,
+    /// The mean time from the last-level cache's miss to the released line.
+    Latency,
+}
+
 /// How to sample. All lengths are numbers of instructions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -48,7 +61,9 @@ pub struct SamplingOptions {
     /// From one unit to the next to begin with. As soon as a sample half as dense would be accurate enough, every other
     /// unit is given up and the distance doubles.
     pub period: u64,
-    /// The accuracy to aim at: half of the 95 % interval of the instructions per cycle, as a part of their value.
+    /// The figure whose accuracy is aimed at.
+    pub aim: Aim,
+    /// The accuracy to aim at: half of the 95 % interval of that figure, as a part of its value.
     pub error: f64,
     /// Seeds where units start, if not the run's own seed does.
     pub start: Option<u64>,
@@ -58,7 +73,7 @@ impl Default for SamplingOptions {
     /// Units of 2000 instructions after a lead-in of 4000, about what SMARTS found best (section 4), one in every 20 000 to
     /// begin with, for an error of 3 %.
     fn default() -> SamplingOptions {
-        SamplingOptions { unit: 2_000, lead_in: 4_000, period: 20_000, error: 0.03, start: None }
+        SamplingOptions { unit: 2_000, lead_in: 4_000, period: 20_000, aim: Aim::Ipc, error: 0.03, start: None }
     }
 }
 

@@ -2,9 +2,12 @@
 //!
 //! Of one program there is one execution: all designs get the same chunks, so they run the same instructions, and the slowest
 //! design sets the pace. Of several programs at once each design has executions of its own, which must be the same ones:
-//! the designs let the programs progress differently, and could wait for each other for ever. What is inside a simulation never leaves its thread; only progress and the record do.
+//! the designs let the programs progress differently, and could wait for each other for ever. They keep together as far as
+//! instructions go, and a session that is ended early ends each program at one place for all designs, so that what they
+//! did can be compared. What is inside a simulation never leaves its thread; only progress and the record do.
 
 use crate::endable::{EndSwitch, Endable};
+use crate::pace::Pace;
 use crate::record::Record;
 use crate::run::{Control, RunError, RunOptions, run_together};
 use std::any::Any;
@@ -19,6 +22,9 @@ use workload::broadcast::broadcast;
 
 /// Between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// How many instructions a design may be ahead of the slowest where each has executions of its own: a second's work or two,
+/// which is how long the others take to come to where the first was when the programs were ended.
+const LEAD: u64 = 1 << 20;
 
 /// How far a session is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,6 +74,31 @@ pub struct Results {
 struct Shared {
     instructions: Vec<AtomicU64>,
     give_up: AtomicBool,
+    /// One for each program.
+    switches: Vec<EndSwitch>,
+    /// Keeps designs together that do not share an execution, which would.
+    pace: Option<Pace>,
+}
+
+impl Shared {
+    fn new(designs: usize, programs: usize, pace: Option<Pace>) -> Arc<Shared> {
+        let instructions = (0..designs).map(|_| AtomicU64::new(0)).collect();
+        let switches = (0..programs).map(|_| EndSwitch::default()).collect();
+        Arc::new(Shared { instructions, give_up: AtomicBool::new(false), switches, pace })
+    }
+
+    fn is_ending(&self) -> bool {
+        self.switches.iter().any(EndSwitch::is_on)
+    }
+
+    /// A design has come so far. It waits for the others if it must.
+    fn arrived(&self, design: usize, instructions: u64) -> Control {
+        self.instructions[design].store(instructions, Ordering::Relaxed);
+        if let Some(pace) = &self.pace {
+            pace.arrived(design, instructions, || self.is_ending());
+        }
+        if self.give_up.load(Ordering::Relaxed) { Control::Stop } else { Control::GoOn }
+    }
 }
 
 /// Runs one program under several designs. `watch` is called on the caller's thread, about ten times a second.
@@ -78,48 +109,51 @@ pub fn session(
     designs: &[RunOptions],
     watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
-    let switch = EndSwitch::default();
-    let taps = broadcast(Endable::new(source, switch.clone()), designs.len());
-    run_all(taps.into_iter().map(|tap| vec![tap]), designs, &switch, watch)
+    let shared = Shared::new(designs.len(), 1, None);
+    let taps = broadcast(Endable::new(source, shared.switches[0].clone()), designs.len());
+    run_all(taps.into_iter().map(|tap| vec![tap]), designs, &shared, watch)
 }
 
 /// Runs several programs at once under several designs: for each design its own sources, of the same executions. `watch` is
-/// as for [`session`]; if it ends the programs, each design has come as far as it has.
+/// as for [`session`]; if it ends the programs, all designs go on to where the first of them was in each.
 pub fn session_together<S: Source + 'static>(
     sources: Vec<Vec<S>>,
     designs: &[RunOptions],
     watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
-    let switch = EndSwitch::default();
-    let endable = |sources: Vec<S>| sources.into_iter().map(|source| Endable::new(source, switch.clone())).collect();
-    run_all(sources.into_iter().map(endable), designs, &switch, watch)
+    let programs = sources.first().map_or(0, Vec::len);
+    let shared = Shared::new(designs.len(), programs, Some(Pace::new(designs.len(), LEAD)));
+    let switches = shared.switches.clone();
+    let endable = |sources: Vec<S>| {
+        let switched = sources.into_iter().zip(&switches);
+        switched.map(|(source, switch)| Endable::new(source, switch.clone())).collect()
+    };
+    run_all(sources.into_iter().map(endable), designs, &shared, watch)
 }
 
 fn run_all<S: Source + 'static>(
     sources: impl Iterator<Item = Vec<S>>,
     designs: &[RunOptions],
-    switch: &EndSwitch,
+    shared: &Arc<Shared>,
     mut watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
-    let instructions = designs.iter().map(|_| AtomicU64::new(0)).collect();
-    let shared = Arc::new(Shared { instructions, give_up: AtomicBool::new(false) });
     let (sender, results) = channel();
     for (index, (options, sources)) in designs.iter().zip(sources).enumerate() {
         let (options, shared, sender) = (options.clone(), shared.clone(), sender.clone());
         std::thread::spawn(move || run_one(index, &options, sources, &shared, &sender));
     }
     drop(sender);
-    let mut outcomes = wait(designs.len(), &results, &shared, |progress| {
+    let mut outcomes = wait(designs.len(), &results, shared, |progress| {
         let command = watch(progress);
         if command != Command::GoOn {
-            switch.end();
+            shared.switches.iter().for_each(EndSwitch::end);
         }
         shared.give_up.fetch_or(command == Command::GiveUp, Ordering::Relaxed);
     });
-    if switch.is_on() {
+    if shared.is_ending() {
         outcomes.iter_mut().flatten().for_each(limit_to_what_ran);
     }
-    Results { outcomes, ended_early: switch.is_on() }
+    Results { outcomes, ended_early: shared.is_ending() }
 }
 
 fn run_one<S: Source + 'static>(
@@ -129,11 +163,11 @@ fn run_one<S: Source + 'static>(
     shared: &Shared,
     sender: &Sender<(usize, Outcome)>,
 ) {
-    let watch = |instructions| {
-        shared.instructions[index].store(instructions, Ordering::Relaxed);
-        if shared.give_up.load(Ordering::Relaxed) { Control::Stop } else { Control::GoOn }
-    };
+    let watch = |instructions| shared.arrived(index, instructions);
     let ended = catch_unwind(AssertUnwindSafe(|| run_together(options, sources, watch)));
+    if let Some(pace) = &shared.pace {
+        pace.finished(index);
+    }
     let outcome = match ended {
         // The program was ended under it: what it has is about some part that nobody asked for.
         Ok(_) if shared.give_up.load(Ordering::Relaxed) => Err(RunError::Stopped.into()),
@@ -234,6 +268,27 @@ mod tests {
         assert!(results.ended_early);
         assert_eq!(records[0].instructions, records[1].instructions);
         assert_eq!(records[0].configuration.budget, records[0].instructions);
+    }
+
+    #[test]
+    fn programs_that_are_ended_early_end_at_one_place_for_all_designs() {
+        let on_four_cores = |name: &str| {
+            let machine = systems::machine("emcc-4core").unwrap();
+            RunOptions { machine, ..options(name, u64::MAX) }
+        };
+        let designs = [on_four_cores("none"), on_four_cores("sc64-bmt")];
+        let endless = || kernel(&[("updates", "1000000000"), ("footprint", "1 MB")]);
+        let sources = designs.iter().map(|_| (0..4).map(|_| endless()).collect()).collect();
+        let results = session_together(sources, &designs, |progress| {
+            let begun = progress.instructions.iter().all(|done| *done > 100_000);
+            if begun { Command::EndProgram } else { Command::GoOn }
+        });
+        assert!(results.ended_early);
+        let records: Vec<_> = results.outcomes.into_iter().map(Result::unwrap).collect();
+        let [none, protected] = &records[..] else { panic!("two designs were run") };
+        let by_core = |record: &Record| record.cores.iter().map(|core| core.instructions).collect::<Vec<_>>();
+        assert_eq!(by_core(none), by_core(protected));
+        assert!(protected.time_fs > none.time_fs, "{} and {}", protected.time_fs, none.time_fs);
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod common;
 mod threads;
 
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunError, RunOptions, run, run_together};
+use casemate_lab::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
 use common::kernel;
 use machine::llc::Inclusion;
 use systems::Machine;
@@ -132,4 +132,18 @@ fn a_line_on_its_way_to_memory_when_the_run_ends_is_not_lost() {
         let record = run_together(&options(small.clone(), "none", budget), copies, |_| Control::GoOn).unwrap();
         assert!(record.checks.passed, "{budget}: {:?}", record.checks);
     }
+}
+
+#[test]
+fn threads_that_reach_memory_in_another_order_are_no_error_and_are_named() {
+    let settings = [("footprint", "1 MB"), ("load_values", "yes")];
+    let options = options(machine(), "none", 200_000);
+    let record = run(&options, Threads::of("gups", &settings, 4), |_| Control::GoOn).unwrap();
+    let values = record.checks.load_values.unwrap();
+    assert!(values.different > 0, "they all write the same lines");
+    assert_eq!((values.verdict, values.threads, values.processes), (ValuesVerdict::OtherOrder, 4, 1));
+    assert!(!values.first.is_empty() && values.first.iter().all(|wrong| wrong.address.0 != 0 && wrong.bytes > 0));
+    assert!(record.checks.passed);
+    let alone = run(&options, kernel("gups", &settings, 1), |_| Control::GoOn).unwrap();
+    assert_eq!(alone.checks.load_values.map(|values| (values.different, values.threads)), Some((0, 1)));
 }

@@ -1,6 +1,6 @@
 //! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
 
-use casemate_lab::sampling::{Detail, SamplingOptions, ratio};
+use casemate_lab::sampling::{Aim, Detail, SamplingOptions, ratio};
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use machine::llc::Inclusion;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use units::Bytes;
 use workload::kernels;
 
 const SAMPLING: SamplingOptions =
-    SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, error: 0.03, start: None };
+    SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, aim: Aim::Ipc, error: 0.03, start: None };
 
 fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOptions {
     RunOptions { machine, design: systems::design(design).unwrap(), seed: 3, budget, warm_up: 0, ledger: true, detail }
@@ -138,4 +138,24 @@ fn lengths_that_leave_no_room_for_warming_are_refused_with_what_is_needed() {
     assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit of 0"));
     assert!(SamplingOptions { error: 1.0, ..SAMPLING }.check().unwrap_err().contains("error of 1"));
     assert_eq!(SamplingOptions::default().check(), Ok(()));
+}
+
+#[test]
+fn a_sample_is_accurate_by_the_figure_that_was_aimed_at() {
+    let aimed_at = |aim, error| {
+        let detail = Detail::Sampled(SamplingOptions { aim, error, ..SAMPLING });
+        let sample = record("gups", &[("footprint", "32MB")], "sc64-bmt", detail).sampling.unwrap();
+        let found = match aim {
+            Aim::Ipc => sample.ipc,
+            Aim::Traffic => sample.dram_bytes,
+            Aim::Latency => sample.read_latency_ns.unwrap(),
+        };
+        (found.relative_error(), sample.accurate)
+    };
+    let reached = [Aim::Ipc, Aim::Traffic, Aim::Latency].map(|aim| aimed_at(aim, 0.5).0);
+    assert!(reached[0] != reached[1] && reached[1] != reached[2], "{reached:?}");
+    for (aim, reached) in [Aim::Ipc, Aim::Traffic, Aim::Latency].into_iter().zip(reached) {
+        assert!(!aimed_at(aim, 0.99 * reached).1, "{aim:?}");
+        assert!(aimed_at(aim, 1.01 * reached).1, "{aim:?}");
+    }
 }

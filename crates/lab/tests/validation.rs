@@ -14,8 +14,8 @@ fn the_dram_channel_meets_the_nearer_reference_on_every_stream() {
 }
 
 #[test]
-fn a_brief_validation_has_the_whole_machine_near_its_reference() {
+fn a_brief_validation_has_the_whole_machine_within_its_tolerances() {
     let report = validate(Extent::Brief, |_| {}).unwrap();
     let machine: Vec<_> = report.rows.iter().filter(|row| row.reference == "ChampSim").collect();
-    assert!(!machine.is_empty() && machine.iter().all(|row| row.difference_percent.abs() < 20.0), "{machine:#?}");
+    assert!(machine.len() > 5 && machine.iter().all(|row| row.ok), "{machine:#?}");
 }

@@ -1,6 +1,7 @@
 //! What there is: designs, machines, workloads, attacks, and where a design puts its metadata.
 
-use crate::{refused, to_json};
+use crate::changes::Changes;
+use crate::{from_json, refused, to_json};
 use protection::layout::LayoutReport;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -49,6 +50,17 @@ pub fn design(name_or_path: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn machines() -> PyResult<String> {
     to_json(&systems::machines())
+}
+
+/// All values of a machine or a design, built in or in a file, and where each comes from.
+#[pyfunction]
+pub fn settings(kind: &str, name_or_path: &str, changes: &str) -> PyResult<String> {
+    let changes: Changes = from_json(changes)?;
+    let settings = match kind {
+        "machine" => systems::machine_settings(name_or_path, &changes.of_machine(name_or_path)),
+        _ => systems::design_settings(name_or_path, &changes.of_design(name_or_path)),
+    };
+    to_json(&settings.map_err(refused)?)
 }
 
 /// All built-in workloads.

@@ -5,12 +5,14 @@
 //! Ctrl-C was pressed. Every error is a `CasemateError` with the words of the Rust error.
 
 mod catalogue;
+mod changes;
 mod programs;
+mod running;
 mod watching;
 
 use campaign::{CrashOptions, Options};
+use changes::Changes;
 use lab::explain::Scenario;
-use lab::sampling::{Detail, SamplingOptions};
 use lab::validate::Extent;
 use programs::Program;
 use pyo3::create_exception;
@@ -20,9 +22,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
-use systems::{Attack, Change, Design, Loss, Machine};
+use systems::{Attack, Loss};
 use watching::{Watcher, interruptible};
-use workload::Source;
 
 create_exception!(_core, CasemateError, PyException, "What was asked for cannot be done; the message says why.");
 
@@ -36,113 +37,6 @@ fn to_json(value: &impl Serialize) -> PyResult<String> {
 
 fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(refused)
-}
-
-/// What is other than in the files of the machine and the designs.
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct Changes {
-    machine: Vec<Change>,
-    design: Vec<Change>,
-}
-
-impl Changes {
-    fn machine(&self, name_or_path: &str) -> PyResult<Machine> {
-        systems::machine_with(name_or_path, &self.machine).map_err(refused)
-    }
-
-    fn design(&self, name_or_path: &str) -> PyResult<Design> {
-        systems::design_with(name_or_path, &self.design).map_err(refused)
-    }
-}
-
-/// A run of one program, or of several at once, under several designs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RunSpec {
-    designs: Vec<String>,
-    machine: String,
-    changes: Changes,
-    programs: Vec<Program>,
-    /// The most instructions of each program; nothing for all.
-    limit: Option<u64>,
-    /// How many of these go before counting begins.
-    warm_up: u64,
-    seed: u64,
-    ledger: bool,
-    /// How to sample; nothing for every instruction in detail.
-    sampling: Option<SamplingOptions>,
-}
-
-#[derive(Serialize)]
-struct Failure {
-    design: String,
-    error: String,
-}
-
-#[derive(Serialize)]
-struct RunAnswer {
-    records: Vec<lab::Record>,
-    failures: Vec<Failure>,
-    interrupted: bool,
-}
-
-/// Runs programs under several designs. `callback(progress_json)` is called about ten times a second. Ctrl-C ends the
-/// program there and lets the designs finish with that; a second one gives up.
-#[pyfunction]
-fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
-    let spec: RunSpec = from_json(spec)?;
-    let machine = spec.changes.machine(&spec.machine)?;
-    let options = |design: &String| {
-        let design = spec.changes.design(design)?;
-        let budget = spec.programs.iter().map(|program| program.budget(spec.limit)).max().unwrap_or(0);
-        let detail = spec.sampling.map_or(Detail::All, Detail::Sampled);
-        let (machine, &RunSpec { warm_up, seed, ledger, .. }) = (machine.clone(), &spec);
-        Ok(lab::RunOptions { machine, design, seed, budget, warm_up, ledger, detail })
-    };
-    lab::check_warm_up(spec.warm_up, spec.limit.unwrap_or(u64::MAX)).map_err(refused)?;
-    let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
-    spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
-    let mut watcher = Watcher::new(callback);
-    let mut look = |progress: &lab::Progress, process| {
-        let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });
-        watcher.look(&told, process)
-    };
-    let results = if let [program] = &spec.programs[..] {
-        let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
-        lab::check_fits(std::slice::from_ref(&opened.source), &machine).map_err(refused)?;
-        py.detach(|| lab::session(opened.source, &designs, |progress| look(progress, opened.process)))
-    } else {
-        let sources = open_for_each(&designs, &spec)?;
-        sources.iter().try_for_each(|programs| lab::check_fits(programs, &machine)).map_err(refused)?;
-        py.detach(|| lab::session_together(sources, &designs, |progress| look(progress, None)))
-    };
-    watcher.finish()?;
-    let mut answer = RunAnswer { records: Vec::new(), failures: Vec::new(), interrupted: results.ended_early };
-    for (options, outcome) in designs.iter().zip(results.outcomes) {
-        match outcome {
-            Ok(record) => answer.records.push(record),
-            Err(error) => {
-                answer.failures.push(Failure { design: options.design.name.clone(), error: error.to_string() });
-            }
-        }
-    }
-    to_json(&answer)
-}
-
-/// The ratio of two totals by unit of a sample, with its 95 % interval; nothing if there are too few units.
-#[pyfunction]
-fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
-    to_json(&lab::sampling::ratio(&above, &below))
-}
-
-/// For each design, all programs anew.
-fn open_for_each(designs: &[lab::RunOptions], spec: &RunSpec) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
-    if !spec.programs.iter().all(Program::is_repeatable) {
-        return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
-    }
-    let open = |program: &Program| Ok(program.clone().open(spec.limit, spec.seed).map_err(refused)?.source);
-    designs.iter().map(|_| spec.programs.iter().map(open).collect()).collect()
 }
 
 /// The recording of a program.
@@ -295,10 +189,8 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
     let extent = if brief { Extent::Brief } else { Extent::Full };
     let report = interruptible(py, &callback, move |progress| {
-        let mut rows = 0;
-        lab::validate::validate(extent, |row| {
-            rows += 1;
-            progress.tell(serde_json::json!({ "rows": rows, "subject": row.subject }));
+        lab::validate::validate(extent, |told| {
+            progress.tell(serde_json::json!({ "done": told.done, "of": told.of, "about": told.subject }));
         })
     })?;
     to_json(&report.map_err(refused)?)
@@ -334,12 +226,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::designs, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::design, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::machines, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::settings, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::losses, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(ratio, module)?)?;
+    module.add_function(wrap_pyfunction!(running::run, module)?)?;
+    module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

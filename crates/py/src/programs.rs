@@ -59,6 +59,15 @@ impl Program {
         }
     }
 
+    /// How many instructions there will be to simulate at most, as far as that is known before.
+    pub fn length(&self, limit: Option<u64>) -> Option<u64> {
+        let stored = match self {
+            Program::Trace { path } if !is_of_champsim(path) => TraceReader::open(path).ok().and_then(|it| it.length()),
+            _ => None,
+        };
+        stored.into_iter().chain(limit).min()
+    }
+
     /// Whether it can be started several times, and does the same each time.
     pub fn is_repeatable(&self) -> bool {
         !matches!(self, Program::Live { .. })

@@ -3,21 +3,23 @@
 //! ```text
 //! engines.aes.latency_ns = 25        llc.size = "48 MB"        parts.caches.counters = 512 KB
 //! ```
-//! A change names a key by its path and gives a value as the file would; what is no TOML is taken as text. The changed file
-//! is read like any other, so it is held to the same rules, and the record of a run has every value as it was used.
+//! A change names a key by its path and gives a value as the file would; what is no TOML is taken as text. What is changed
+//! is the file with all that it leaves out, so that a table of which the file has no key can be changed in one. The result
+//! is read like any other file, so it is held to the same rules, and the record of a run has every value as it was used.
 
 use crate::error::ConfigError;
+use serde::Serialize;
 use toml::{Table, Value};
 
 /// One key with its value.
 pub type Change = (String, String);
 
-/// The text of a file with some keys changed.
+/// The text of a file of which this was read, with some keys changed.
 ///
 /// # Errors
 /// A change whose path leads through a value.
-pub(crate) fn changed(file: &str, text: &str, changes: &[Change]) -> Result<String, ConfigError> {
-    let mut table: Table = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+pub(crate) fn changed(file: &str, original: &impl Serialize, changes: &[Change]) -> Result<String, ConfigError> {
+    let mut table = Table::try_from(original).map_err(|error| wrong(file, changes, &error.to_string()))?;
     for change in changes {
         put(&mut table, change).map_err(|rule| wrong(file, std::slice::from_ref(change), &rule))?;
     }
@@ -44,8 +46,8 @@ fn listed(changes: &[Change]) -> String {
     each.join(", ")
 }
 
-/// Sets a key. It need not have been there, nor its table: a file may leave out what has a default, and what nobody knows
-/// is refused when the file is read.
+/// Sets a key. It need not have been there, nor its table: not every key must have a value, and an unknown key is refused
+/// when the file is read.
 fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
     let mut place = table;
@@ -84,6 +86,25 @@ mod tests {
         let size = |value| machine_with("emcc-4core", &change("llc.size", value)).unwrap().llc.size;
         assert_eq!([size("16 MB"), size("\"16 MB\"")], [Bytes(16 << 20); 2]);
         assert_eq!(machine_with("emcc-4core", &change("memory.channels", "8")).unwrap().memory.channels, 8);
+    }
+
+    #[test]
+    fn a_key_of_a_table_that_the_file_leaves_out_is_changed_alone() {
+        let changed = machine_with("modern", &change("node.l2.size", "1 MB")).unwrap();
+        let mut expected = machine("modern").unwrap();
+        expected.node.l2.size = Bytes(1 << 20);
+        assert_eq!(changed, expected);
+    }
+
+    #[test]
+    fn setting_a_key_to_the_value_it_has_changes_nothing_else() {
+        for machine in crate::machines() {
+            let change = change("memory.size", &machine.memory.size.to_string());
+            assert_eq!(machine_with(&machine.name, &change).unwrap(), machine);
+        }
+        for design in crate::designs() {
+            assert_eq!(design_with(&design.name, &change("name", &design.name)).unwrap(), design);
+        }
     }
 
     #[test]

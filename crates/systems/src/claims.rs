@@ -228,6 +228,12 @@ impl fmt::Display for Verdict {
 #[serde(transparent, bound(deserialize = "Row: Ord + Deserialize<'de>"))]
 pub struct Claims<Row>(BTreeMap<Row, End>);
 
+impl<Row> Default for Claims<Row> {
+    fn default() -> Claims<Row> {
+        Claims(BTreeMap::new())
+    }
+}
+
 impl<Row: Ord + Copy> Claims<Row> {
     /// What is claimed about a row.
     pub fn about(&self, row: Row) -> Option<End> {
@@ -239,8 +245,8 @@ impl<Row: Ord + Copy> Claims<Row> {
         self.0.insert(row, end);
     }
 
-    /// The first of these rows about which nothing is claimed.
-    pub(crate) fn missing(&self, rows: &[Row]) -> Option<Row> {
-        rows.iter().copied().find(|row| !self.0.contains_key(row))
+    /// The rows about which nothing is claimed.
+    pub(crate) fn missing(&self, rows: &'static [Row]) -> impl Iterator<Item = Row> + '_ {
+        rows.iter().copied().filter(|row| !self.0.contains_key(row))
     }
 }

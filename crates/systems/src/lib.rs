@@ -10,6 +10,8 @@ mod design_file;
 mod end;
 mod error;
 mod machine_file;
+mod settings;
+mod times;
 
 pub use at_l2::{AesBandwidth, AtL2, OffBelow};
 pub use changes::Change;
@@ -18,6 +20,8 @@ pub use design_file::Design;
 pub use end::End;
 pub use error::ConfigError;
 pub use machine_file::{LlcConfig, Machine, Memory};
+use serde::Serialize;
+pub use settings::{Setting, Source};
 use workload::nearest;
 
 mod embedded {
@@ -78,7 +82,25 @@ pub fn machine_with(name_or_path: &str, changes: &[Change]) -> Result<Machine, C
     find("machine", embedded::MACHINES, name_or_path, changes, Machine::parse)
 }
 
-fn find<T>(
+/// All values of a machine, named or in a file, with some keys changed.
+///
+/// # Errors
+/// As [`machine_with`].
+pub fn machine_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
+    let (file, text) = text_of("machine", embedded::MACHINES, name_or_path)?;
+    settings::of(&machine_with(name_or_path, changes)?, (&file, &text), changes)
+}
+
+/// All values of a design, named or in a file, with some keys changed.
+///
+/// # Errors
+/// As [`design_with`].
+pub fn design_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
+    let (file, text) = text_of("design", embedded::DESIGNS, name_or_path)?;
+    settings::of(&design_with(name_or_path, changes)?, (&file, &text), changes)
+}
+
+fn find<T: Serialize>(
     kind: &'static str,
     built_in: &[(&str, &str)],
     name_or_path: &str,
@@ -90,7 +112,7 @@ fn find<T>(
     if changes.is_empty() {
         return Ok(original);
     }
-    let text = changes::changed(&file, &text, changes)?;
+    let text = changes::changed(&file, &original, changes)?;
     parse(&file, &text).map_err(|error| changes::blame(changes, error))
 }
 
@@ -125,6 +147,21 @@ mod tests {
         for (path, text) in embedded::MACHINES {
             assert_eq!(*path, format!("machines/{}.toml", Machine::parse(path, text).unwrap().name));
         }
+    }
+
+    #[test]
+    fn every_built_in_design_claims_something_about_every_row() {
+        for design in designs() {
+            assert_eq!(design.unclaimed(), Vec::<&str>::new(), "{}", design.name);
+        }
+    }
+
+    #[test]
+    fn a_new_design_need_not_claim_anything_yet() {
+        let (_, text) = embedded::DESIGNS[0];
+        let parts_only = &text[..text.find("[claims]").unwrap()];
+        let design = Design::parse("mine.toml", parts_only).unwrap();
+        assert!(design.unclaimed().len() > Attack::ALL.len());
     }
 
     #[test]

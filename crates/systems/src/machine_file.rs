@@ -227,6 +227,7 @@ impl Machine {
 
     fn check(&self) -> Result<(), String> {
         self.node.check().map_err(|rule| format!("node.{rule}"))?;
+        crate::times::check(self)?;
         self.device()?;
         let channels = self.memory_config();
         channels.check()?;

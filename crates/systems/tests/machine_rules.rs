@@ -274,8 +274,30 @@ fn an_impossible_engine_is_refused() {
         let refused = |key: &str, value: &str| refusal(&changed(&format!("engines.{engine}.{key}"), value));
         assert!(refused("units", "0").contains(&format!("engines.{engine}.units is 0: at least one unit is needed")));
         assert!(refused("latency_ns", "-2.0").contains(&format!("engines.{engine}.latency_ns is -2: expected 0 to")));
-        assert!(refused("interval_ns", "inf").contains(&format!("engines.{engine}.interval_ns is inf: expected 0 to")));
+        for interval in ["inf", "0", "0.0", "1e-7", "-1.0"] {
+            let said = refused("interval_ns", interval);
+            assert!(said.contains(&format!("engines.{engine}.interval_ns is ")), "{said}");
+            assert!(said.contains(": expected 0.001 to 1000000"), "{said}");
+        }
     }
+}
+
+#[test]
+fn an_absurd_latency_is_refused() {
+    each_is_refused(&[
+        (
+            "node.l2.latency_cycles",
+            "1000000000000",
+            "node.l2.latency_cycles is 1000000000000: expected at most 1000000",
+        ),
+        (
+            "node.units.fp_div.latency_cycles",
+            "2000000",
+            "node.units.fp_div.latency_cycles is 2000000: expected at most",
+        ),
+        ("node.walk_latency_cycles", "2000000", "node.walk_latency_cycles is 2000000: expected at most 1000000"),
+        ("dram.timing.cl", "1000000000000", "dram.timing.cl is 1000000000000: expected at most 1000000"),
+    ]);
 }
 
 #[test]

@@ -74,7 +74,14 @@ fn identify_script(rest: &[u8]) -> Program {
 /// Replaces scripts by their interpreters until a file is reached that is no script.
 ///
 /// Returns that file, what it is, and the arguments to call it with, the name of the program first.
-pub fn resolve(path: &Path, arguments: &[OsString]) -> std::io::Result<(PathBuf, Program, Vec<OsString>)> {
+///
+/// # Errors
+/// The file that cannot be read, the first or an interpreter, and why not.
+pub fn resolve(
+    path: &Path,
+    arguments: &[OsString],
+) -> Result<(PathBuf, Program, Vec<OsString>), (PathBuf, std::io::Error)> {
+    let identify = |path: &Path| identify(path).map_err(|error| (path.to_owned(), error));
     let mut path = path.to_owned();
     let mut arguments = arguments.to_vec();
     for _ in 0..SCRIPT_DEPTH {
@@ -110,6 +117,15 @@ mod tests {
         assert_eq!(program, Path::new("/bin/sh"));
         let expected: [OsString; 4] = ["/bin/sh".into(), "-e".into(), path.into(), "one".into()];
         assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn an_interpreter_that_is_not_there_is_named() {
+        let path = std::env::temp_dir().join(format!("casemate-script-without-{}", std::process::id()));
+        std::fs::write(&path, "#!/no/such/interpreter -e\n").unwrap();
+        let (file, error) = resolve(&path, &["s".into()]).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!((file.as_path(), error.kind()), (Path::new("/no/such/interpreter"), std::io::ErrorKind::NotFound));
     }
 
     #[test]

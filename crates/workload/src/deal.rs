@@ -59,6 +59,11 @@ impl<S: Source> Dealer<S> {
         self.source.origin()
     }
 
+    /// How many strands it has had so far.
+    pub fn strands(&self) -> usize {
+        self.cores.len()
+    }
+
     /// Whether a core without chunks may ask for more.
     pub fn has_room(&self) -> bool {
         self.kept_words < KEPT_WORDS_MAX

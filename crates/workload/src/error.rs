@@ -16,6 +16,14 @@ pub enum WorkloadError {
     /// The program may not be executed.
     #[error("'{}' is not executable", .0.display())]
     NotExecutable(PathBuf),
+    /// The program is a script whose interpreter does not exist.
+    #[error("'{}' is a script for '{}', which is not there", .script.display(), .interpreter.display())]
+    InterpreterMissing {
+        /// The script.
+        script: PathBuf,
+        /// Its interpreter, or an interpreter of that.
+        interpreter: PathBuf,
+    },
     /// The program is for another machine.
     #[error("'{}' is a program for {machine}: only 64-bit x86 Linux programs can be recorded", .path.display())]
     OtherMachine {

@@ -85,6 +85,16 @@ pub struct Origin {
     pub finish: Finish,
 }
 
+/// The condition that only what runs between a program's markers exists.
+pub(crate) const MARKED_REGION: &str = "marked region only";
+
+impl Origin {
+    /// Whether only what runs between the program's markers exists.
+    pub fn is_marked_region(&self) -> bool {
+        self.conditions.iter().any(|(name, value)| name == MARKED_REGION && value == "yes")
+    }
+}
+
 /// Whose bytes the values are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

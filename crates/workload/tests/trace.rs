@@ -72,6 +72,14 @@ fn a_truncated_trace_is_refused_with_its_file_name() {
 }
 
 #[test]
+fn whatever_lies_behind_the_end_of_a_trace_is_found() {
+    for garbage in [&b"x"[..], &[0; 100], b"{\"totals\"}"] {
+        let said = complaint("longer", |bytes| bytes.extend_from_slice(garbage));
+        assert!(said.contains("something lies behind the end record"), "{said}");
+    }
+}
+
+#[test]
 fn a_changed_byte_is_found_in_its_chunk() {
     let mut end = 0;
     // The end record is JSON, and the byte before its header is the last of chunk 2.

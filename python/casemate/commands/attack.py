@@ -17,6 +17,8 @@ Examples:
   casemate attack ctr-mac --row replay-data-tag --seed 7 --trials 1
                                                    one trial of one attack, as a verdict's replay line says
   casemate attack --all --attack badram            one attack on all designs; `casemate list attacks` names all
+  casemate attack mine.toml --print-claims >> mine.toml
+                                                   how every row of a new design ends, as claims to be read and kept
   casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, each by itself
   casemate attack --all --budget 10m               as many trials as fit; the next time goes on from the log
   casemate attack --all --trials 100000 --log FILE
@@ -55,6 +57,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
     "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
 )
 @options.seed
+@click.option("--print-claims", is_flag=True, help="Print the tables of claims that a new design's file still lacks.")
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
 @click.option("--budget", type=options.Seconds(), metavar="TIME", help="Go on for this long, as in 90s, 10m or 2h.")
 @click.option("--log", type=options.file, metavar="FILE", help=f"Go on from this file.  [with --budget: {DEFAULT_LOG}]")
@@ -67,6 +70,7 @@ def command(
     row: str | None,
     trials: int | None,
     seed: int,
+    print_claims: bool,
     exhaustive: bool,
     budget: float | None,
     log: Path | None,
@@ -83,13 +87,22 @@ def command(
         raise click.UsageError(
             "--exhaustive flips every bit once: it takes no --row, --trials, --budget or --log", context
         )
-    from casemate import amounts, api, campaigns, tables
+    if print_claims and (is_long or exhaustive or every or len(designs) > 1 or row is not None or as_json):
+        raise click.UsageError("--print-claims is about all rows of one design: it takes --trials and --seed", context)
+    from casemate import amounts, api, campaigns, claims, tables
     from casemate.names import OneOf
     from casemate.progress import Steps
 
     names = options.chosen_designs(designs, every)
     if row is not None:
         OneOf("attack", [attack.name for attack in api.attacks()]).convert(row, None, context)
+    if print_claims:
+        with Steps(screen.notices(), "attacking", 1) as steps:
+            report = api.attack(names[0], trials=trials or DEFAULT_TRIALS, seed=seed, progress=steps.tell)
+        click.echo(claims.scaffold(report, api.crash(names[0], seed=seed)), nl=False)
+        return 0
+    if budget is not None and log is None:
+        screen.make_folder(DEFAULT_LOG.parent)
     title = "flipping bits" if exhaustive else "attacking"
     with Steps(screen.notices(), title, 1 if is_long else len(names)) as steps:
         if exhaustive:

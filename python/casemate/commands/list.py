@@ -1,11 +1,15 @@
 """`casemate list`: what is built in, and which traces lie in a folder."""
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
-from casemate import screen
+from casemate import options, screen
 from casemate.names import OneOf
+
+NAMED: dict[str, Literal["machine", "design"]] = {"machines": "machine", "designs": "design"}
+"""What can be named, and has values."""
 
 KINDS = ("designs", "machines", "workloads", "attacks", "traces")
 
@@ -14,6 +18,8 @@ Examples:
   casemate list                       everything that is built in
   casemate list workloads             built-in workloads with what can be set about them
   casemate list traces --folder runs  trace files in a folder
+  casemate list machines modern       every value of a machine, and where it comes from: a file of its own to begin with
+  casemate list designs sc64-bmt --with design.parts.mac.tag_bits=64
 """
 
 
@@ -21,6 +27,8 @@ Examples:
 @click.argument(
     "kind", type=OneOf("kind", KINDS), required=False, metavar="[designs|machines|workloads|attacks|traces]"
 )
+@click.argument("name", required=False, metavar="[NAME|FILE]")
+@options.changes
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -28,11 +36,22 @@ Examples:
     help="Where to look for traces.",
 )
 @screen.as_json
-def command(kind: str | None, folder: Path, as_json: bool) -> None:
-    """List designs, machines, workloads, attacks or traces."""
+def command(kind: str | None, name: str | None, changes: dict[str, str], folder: Path, as_json: bool) -> None:
+    """List designs, machines, workloads, attacks or traces; of a machine or a design all its values."""
     from casemate import api, listing
     from casemate.results import Listing
 
+    if name is not None:
+        if kind not in NAMED:
+            raise click.UsageError(f"only {' and '.join(NAMED)} have values to be listed: leave '{name}' out")
+        settings = api.settings(NAMED[kind], name, changes)
+        if as_json:
+            screen.print_json(settings)
+        else:
+            click.echo(listing.settings(settings))
+        return
+    if changes:
+        raise click.UsageError("--with is for one machine or design: name it, as in `casemate list machines modern`")
     wanted = (kind,) if kind else KINDS[:-1]
     found = Listing(
         designs=api.designs() if "designs" in wanted else (),

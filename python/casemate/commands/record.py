@@ -63,7 +63,7 @@ def command(
     from casemate import amounts, api
     from casemate.progress import Instructions
 
-    most = api.limit_of(limit, stored=False)
+    most = None if limit == "all" else limit
     with Instructions(notices, ["recording"], most) as progress:
         recording = api.record(
             program,

@@ -26,6 +26,10 @@ Examples:
       A stored execution, a design file of your own, one JSON object on standard output.
   casemate run --workload bfs --with machine.engines.aes.latency_ns=25 --with design.parts.caches.counters="256 KB"
       The machine with slower AES units, and the designs with a larger cache of counters.
+  casemate run --workload bfs --design ctr-mac --design sc64-bmt --with design.sc64-bmt.parts.caches.ways=16
+      Two designs, one of them changed.
+  casemate run --workload bfs --machine modern --machine modern-ddr5
+      Two machines side by side, each with both designs.
   casemate run --machine emcc-4core --workload bfs --copies 4
       The same workload on each of four cores, each in memory of its own.
   casemate run --machine emcc-4core --workload bfs --workload gups --trace prog.trace
@@ -54,7 +58,7 @@ Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C (results of the pa
 @click.option(
     "--design", "designs", multiple=True, metavar="NAME|FILE", help="A design; repeat it. [default: none, sc64-bmt]"
 )
-@options.machine
+@options.machines
 @options.changes
 @click.option(
     "--workload",
@@ -110,7 +114,12 @@ Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C (results of the pa
     "--error",
     type=options.Percent(),
     metavar="PERCENT",
-    help="With --detail sampled: half of the 95 % interval of IPC to aim at.  [default: 3%]",
+    help="With --detail sampled: half of the 95 % interval to aim at.  [default: 3%]",
+)
+@click.option(
+    "--aim",
+    type=click.Choice(["ipc", "traffic", "latency"]),
+    help="With --detail sampled: the figure whose interval is meant.  [default: ipc]",
 )
 @options.skip
 @options.region
@@ -127,7 +136,7 @@ Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C (results of the pa
 def command(
     context: click.Context,
     designs: tuple[str, ...],
-    machine: str,
+    machines: tuple[str, ...],
     changes: dict[str, str],
     workloads: tuple[str, ...],
     settings: dict[str, str],
@@ -137,6 +146,7 @@ def command(
     warm_up: int,
     detail: Literal["all", "sampled"],
     error: float | None,
+    aim: str | None,
     skip: int,
     region: bool,
     seed: int,
@@ -162,8 +172,9 @@ def command(
             "--copies is for workloads and traces: record the program with `casemate record`, then run its trace",
             context,
         )
-    if error is not None and detail != "sampled":
-        raise click.UsageError("--error is for sampled runs: add --detail sampled", context)
+    sampling = {name: value for name, value in (("error", error), ("aim", aim)) if value is not None}
+    if sampling and detail != "sampled":
+        raise click.UsageError(f"--{next(iter(sampling))} is for sampled runs: add --detail sampled", context)
     if as_json and output == "inherit":
         raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
     notices = screen.notices()
@@ -172,7 +183,7 @@ def command(
     from casemate import api, run_table
 
     names = tuple(dict.fromkeys(designs)) or api.DEFAULT_DESIGNS
-    notices.print(f"Running {title} on {machine} under {', '.join(names)}", markup=False)
+    on = tuple(dict.fromkeys(machines)) or (api.DEFAULT_MACHINE,)
     known = [known.name for known in api.workloads()] if workloads else []
     for workload in workloads:
         OneOf("workload", known).convert(workload, None, context)
@@ -181,9 +192,9 @@ def command(
         screen.make_folder(folder)
     from casemate.progress import Instructions
 
-    limit_each = api.limit_of(limit, stored=bool(traces) and not workloads, sampled=detail == "sampled")
-    programs = max(1, (len(workloads) + len(traces)) * copies)
-    with Instructions(notices, names, limit_each and limit_each * programs) as progress:
+    columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
+    title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
+    with Instructions(notices, columns, None, title) as progress:
         results = api.run(
             program or None,
             workload=workloads,
@@ -191,7 +202,7 @@ def command(
             trace=traces,
             copies=copies,
             designs=names,
-            machine=machine,
+            machine=on,
             changes=changes,
             limit=limit,
             warm_up=warm_up,
@@ -199,7 +210,7 @@ def command(
             region=region,
             seed=seed,
             detail=detail,
-            sampling=None if error is None else {"error": error},
+            sampling=sampling,
             check_values=check_values,
             ledger=ledger,
             stdin="inherit",
@@ -211,7 +222,8 @@ def command(
     elif results.records:
         screen.results().print(run_table.run_table(results, check_values))
     for failure in results.failures:
-        notices.print(f"{failure.design}: {failure.error}", style="red", markup=False)
+        which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
+        notices.print(f"{which}: {failure.error}", style="red", markup=False)
     if folder:
         for record in results.records:
             notices.print(f"wrote {_write(folder, record)}", markup=False)

@@ -111,6 +111,7 @@ class Study:
         return Reproduction(
             paper=self.paper, machine=self.machine, conditions=self.conditions, figures=figures, trends=trends,
             failures=tuple(failures), interrupted=interrupted,
+            holds=not failures and all(trend.holds for trend in trends),
         )  # fmt: skip
 
     def _figure(self, figure: Figure, runs: Runs) -> FigureFound | None:

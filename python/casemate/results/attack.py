@@ -68,6 +68,12 @@ class AttackReport(Result):
     agrees: bool
     """Whether all agree with what is claimed."""
 
+    def brief(self) -> str:
+        """Which design, how many attacks, and how many of them ended otherwise than claimed."""
+        differ = sum(not row.agrees for row in self.rows)
+        ended = f"{differ} end otherwise than claimed" if differ else "all as claimed"
+        return f"{len(self.rows)} attacks on {self.design}, {self.trials} trials each: {ended}"
+
 
 class ExhaustiveRow(Result):
     """The flips of all bits of one kind of structure."""

@@ -220,6 +220,10 @@ class Design(Result):
     crash: dict[str, End]
     """The worst end of each kind of loss of power that it admits."""
 
+    def brief(self) -> str:
+        """Its name, and what it is."""
+        return f"{self.name}: {self.summary}"
+
 
 class DesignInfo(Design):
     """A built-in design."""
@@ -237,6 +241,30 @@ class Machine(Result):
     """Its name."""
     summary: str
     """What it is, in a sentence."""
+
+    def brief(self) -> str:
+        """Its name, and what it is."""
+        return f"{self.name}: {self.summary}"
+
+
+class Setting(Result):
+    """A key of a machine or a design, with its value."""
+
+    key: str
+    """The key, by its path."""
+    value: str | None
+    """Its value as a file has it; nothing if there is none."""
+    source: Literal["file", "default", "change"]
+    """Where the value comes from: the file, the default of what the file leaves out, or `--with`."""
+
+
+class Settings(Result):
+    """All values of a machine or a design."""
+
+    name: str
+    """Its name, or its file."""
+    settings: tuple[Setting, ...]
+    """Its keys, those of a table together."""
 
 
 class Parameter(Result):

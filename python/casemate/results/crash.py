@@ -56,6 +56,11 @@ class CrashReport(Result):
     agrees: bool
     """Whether all agree with what is claimed."""
 
+    def brief(self) -> str:
+        """Which design, at how many points power failed, and whether all ended as claimed."""
+        ended = "all as claimed" if self.agrees else "not all as claimed"
+        return f"losses of power of {self.design} at {self.points:,} points: {ended}"
+
 
 class CrashResults(Result):
     """Losses of power under several designs."""

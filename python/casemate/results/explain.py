@@ -95,6 +95,10 @@ class Explanation(Result):
     spans: tuple[Span, ...]
     """What was done, in the order in which it was asked for."""
 
+    def brief(self) -> str:
+        """Whose read it is, and how long it takes."""
+        return f"a read under {self.design} on {self.machine}: {self.latency_ns:.1f} ns"
+
     @property
     def latency_ns(self) -> float:
         """From the start to the released line, or to the line in L2 if it begins there, in nanoseconds."""

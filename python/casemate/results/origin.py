@@ -40,6 +40,11 @@ class Origin(Result):
     """How it finished; `running` if the simulation had enough before the program had ended."""
 
     @property
+    def is_marked_region(self) -> bool:
+        """Whether only what runs between the program's two markers exists."""
+        return ("marked region only", "yes") in self.conditions
+
+    @property
     def title(self) -> str:
         """The program on one line."""
         return " ".join(self.program)
@@ -65,6 +70,10 @@ class Totals(Result):
 class TraceInfo(Result):
     """A trace file, read to its end and found right."""
 
+    def brief(self) -> str:
+        """The file, and what it holds."""
+        return f"{self.path}: {self.totals.instructions:,} instructions of {self.origin.title}"
+
     path: str
     """The file."""
     file_bytes: int
@@ -77,6 +86,10 @@ class TraceInfo(Result):
 
 class Recording(Result):
     """A program that was recorded."""
+
+    def brief(self) -> str:
+        """The file, and what it holds."""
+        return f"{self.path}: {self.totals.instructions:,} instructions"
 
     path: str
     """The trace."""

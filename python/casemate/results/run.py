@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from casemate._core import CasemateError
+from casemate.amounts import size
 from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
@@ -56,6 +58,39 @@ class Lines(Result):
     """Lines that came back other than they went."""
 
 
+class WrongLoad(Result):
+    """A load whose recorded value was another than the simulated memory had."""
+
+    process: int
+    """The process of the thread that loaded."""
+    thread: int
+    """The thread."""
+    pc: int
+    """The address of the instruction."""
+    address: int
+    """The address of the first byte that was loaded."""
+    bytes: int
+    """How many bytes were loaded."""
+
+
+class LoadValues(Result):
+    """The values that the program loaded, against those of the simulated memory."""
+
+    compared: int
+    """Loads that were compared."""
+    different: int
+    """Of these, loads whose recorded value was another."""
+    threads: int
+    """Threads of all programs."""
+    processes: int
+    """Processes of all programs."""
+    first: tuple[WrongLoad, ...]
+    """The first differences of each core."""
+    verdict: Literal["same", "other-order", "wrong"]
+    """What the comparison came to. `other-order`: the differences are of several threads or processes, which reach
+    memory in the order of the simulation, not of the recording. `wrong`: some are of a single thread, an error."""
+
+
 class Checks(Result):
     """The built-in check of a run."""
 
@@ -69,6 +104,8 @@ class Checks(Result):
     """Tampering that was reported, though nobody tampered: the line or slot."""
     pad_reused: bool | None
     """Whether any pad hid two texts; nothing if the ledger was off."""
+    load_values: LoadValues | None
+    """The values that the program loaded, if they were recorded."""
     passed: bool
     """Whether everything above is as it must be, and something was compared at all."""
 
@@ -164,10 +201,21 @@ class Record(Result):
     host: Host
     """How long the simulation itself took."""
 
+    def brief(self) -> str:
+        """Where it ran, its speed and traffic, and whether its check passed."""
+        figures = f"IPC {self.ipc:.3f}, {size(self.dram_bytes)} of memory traffic"
+        where = f"{self.configuration.workload.title} on {self.machine} under {self.design}"
+        return f"{where}: {figures}, {'passed' if self.checks.passed else 'FAILED'}"
+
     @property
     def design(self) -> str:
         """The design's name."""
         return self.configuration.design.name
+
+    @property
+    def machine(self) -> str:
+        """The machine's name."""
+        return self.configuration.machine.name
 
 
 class Failure(Result):
@@ -175,6 +223,8 @@ class Failure(Result):
 
     design: str
     """Its name."""
+    machine: str
+    """The machine's name."""
     error: str
     """Why."""
 
@@ -188,40 +238,86 @@ class RunResults(Result):
     """The others."""
     interrupted: bool
     """Whether the program was ended by Ctrl-C; the records are then about what it had done so far."""
+    passed: bool
+    """Whether every design has a record, and every check of every record passed."""
     protection: tuple[Protection, ...]
     """What each design stops, from a short campaign of attacks; empty if none was asked for."""
 
+    def brief(self) -> str:
+        """What ran, how much slower each design is, and whether all is well."""
+        if not self.records:
+            return "no records"
+        several = len({record.machine for record in self.records}) > 1
+        columns = [f"{record.design} on {record.machine}" if several else record.design for record in self.records]
+        times = [f"{self.ratio(r, 'time_fs'):.3f}x" if self.is_comparable(r) else "-" for r in self.records]
+        figures = ", ".join(f"{column} {time}" for column, time in zip(columns, times, strict=True))
+        first = self.records[0]
+        where = (
+            first.configuration.workload.title
+            if several
+            else f"{first.configuration.workload.title} on {first.machine}"
+        )
+        ended = "interrupted, " if self.interrupted else ""
+        return f"{where}: {figures}; {ended}{'passed' if self.passed else 'FAILED'}"
+
     @property
     def baseline(self) -> Record | None:
-        """What the others are compared with: the design `none` if it is there, else the first."""
-        unprotected = (record for record in self.records if record.design == "none")
-        return next(unprotected, self.records[0] if self.records else None)
+        """What the first record is compared with; nothing if there is none."""
+        return self.baseline_of(self.records[0]) if self.records else None
 
-    def record(self, design: str) -> Record:
-        """The record of a design. Raises `KeyError` if it has none."""
+    def baseline_of(self, record: Record) -> Record:
+        """What a record is compared with: the design `none` on the same machine, else the first design there. One
+        design on several machines is compared with itself on the first.
+        """
+        if len({other.design for other in self.records}) == 1:
+            return self.records[0]
+        machine = record.configuration.machine
+        here = [other for other in self.records if other.configuration.machine == machine]
+        return next((other for other in here if other.design == "none"), here[0])
+
+    def record(self, design: str, machine: str | None = None) -> Record:
+        """The record of a design, on the first machine if none is named. Raises `KeyError` if it has none."""
         for record in self.records:
-            if record.design == design:
+            if record.design == design and machine in (None, record.machine):
                 return record
-        raise KeyError(design)
+        raise KeyError(design if machine is None else (design, machine))
 
-    def slowdown(self, design: str) -> float:
-        """Its simulated time over the baseline's."""
-        baseline = self.baseline
-        if baseline is None:
-            raise KeyError(design)
-        matched = self.interval(design, "time_fs")
-        return matched.value if matched else self.record(design).time_fs / baseline.time_fs
+    def is_comparable(self, record: Record) -> bool:
+        """Whether it did the same work as its baseline. It did not where a run ended early, as in a false alarm."""
+        baseline = self.baseline_of(record)
+        if record.sampling and baseline.sampling:
+            # Compared unit by unit.
+            return True
+        return record.feed.instructions == baseline.feed.instructions
 
-    def interval(self, design: str, figure: Literal["time_fs", "dram_bytes"]) -> Estimate | None:
+    def slowdown(self, design: str, machine: str | None = None) -> float:
+        """Its simulated time over the baseline's. Raises `KeyError` if the design has no record, `CasemateError` if the
+        two did not do the same work.
+        """
+        return self.ratio(self.record(design, machine), "time_fs")
+
+    def ratio(self, record: Record, figure: Literal["time_fs", "dram_bytes"]) -> float:
+        """How many times the baseline's time or traffic is a record's. Raises `CasemateError` if the two did not do the
+        same work.
+        """
+        baseline = self.baseline_of(record)
+        if not self.is_comparable(record):
+            raise CasemateError(
+                f"{record.design} executed {record.feed.instructions:,} instructions and {baseline.design} "
+                f"{baseline.feed.instructions:,}: there is nothing to compare"
+            )
+        matched = self._matched(record, figure)
+        below: int = getattr(baseline, figure)
+        return matched.value if matched else float(getattr(record, figure) / max(below, 1))
+
+    def interval(
+        self, design: str, figure: Literal["time_fs", "dram_bytes"], machine: str | None = None
+    ) -> Estimate | None:
         """How many times the baseline's time or traffic is the design's, with the 95 % interval from the units that
         both measured. `None` if the run was not sampled. Raises `KeyError` if the design has no record.
         """
-        above, baseline = self.record(design).sampling, self.baseline
-        below = baseline.sampling if baseline else None
-        return ratio(above, below, figure) if above and below else None
+        return self._matched(self.record(design, machine), figure)
 
-    @property
-    def passed(self) -> bool:
-        """Whether every design has a record, and every check of every record passed."""
-        clean = (record.checks.passed and record.feed.load_values_wrong == 0 for record in self.records)
-        return not self.failures and all(clean)
+    def _matched(self, record: Record, figure: Literal["time_fs", "dram_bytes"]) -> Estimate | None:
+        above, below = record.sampling, self.baseline_of(record).sampling
+        return ratio(above, below, figure) if above and below else None

@@ -17,8 +17,11 @@ class SamplingOptions(Result):
     """In detail before each unit, not measured."""
     period: int
     """From one unit to the next to begin with; it doubles as long as the sample stays accurate."""
+    aim: Literal["ipc", "traffic", "latency"]
+    """The figure whose accuracy is aimed at: instructions per cycle, bytes read and written per instruction, or the
+    mean time from the last-level cache's miss to the released line."""
     error: float
-    """The accuracy aimed at: half of the 95 % interval of the instructions per cycle, as a part of their value."""
+    """The accuracy aimed at: half of the 95 % interval of that figure, as a part of its value."""
     start: int | None
     """Seeds where units start, if not the run's own seed does."""
 
@@ -75,7 +78,7 @@ class Sampling(Result):
     ipc: Estimate
     """Instructions per cycle."""
     accurate: bool
-    """Whether the interval of the instructions per cycle is as narrow as was asked for."""
+    """Whether the interval of the figure that was aimed at is as narrow as was asked for."""
     dram_bytes: Estimate
     """All reads and writes of memory of the whole run, in bytes."""
     read_latency_ns: Estimate | None

@@ -55,7 +55,7 @@ fn a_fence_that_is_missing_shows_only_when_lines_arrive_torn_or_out_of_order() {
 fn a_written_line_that_recovery_re_encrypts_comes_back_old_and_under_a_pad_that_was_seen() {
     let bug = Some(Bug::RecoveryRenewsWritten);
     let found = histogram("plp-sp", Loss::TamperingWhileOff, bug, false);
-    assert!([Verdict::Leaked, Verdict::Stale].iter().all(|evil| found.contains_key(evil)), "{found:?}");
+    assert!([Verdict::Leaked, Verdict::Stale].iter().all(|evil| found.contains_key(&End::from(*evil))), "{found:?}");
     assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Leaked);
     assert_eq!(ends("plp-sp", Loss::LossInRecovery, bug), Verdict::Harmless, "but without an attacker all is well");
 }

@@ -1,6 +1,7 @@
 //! The program without its time: memory's content goes on, and the tables of the core stay warm.
 
-use super::{FeedCounters, FeedError, Program, Translation, pieces, take_effect, tell};
+use super::{FeedCounters, FeedError, Program, Translation, note_wrong, pieces, take_effect, tell};
+use crate::load_values::WrongLoad;
 use crate::shadow::Shadow;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
@@ -42,6 +43,7 @@ impl<S: Supplier> Program<S> {
             shadow: &self.shadow,
             counters: &mut self.counters,
             foreign: &mut self.foreign,
+            wrong: &mut self.wrong,
             node,
             beyond,
             requests: Vec::new(),
@@ -102,6 +104,7 @@ struct Sink<'a, F> {
     shadow: &'a RefCell<Shadow>,
     counters: &'a mut FeedCounters,
     foreign: &'a mut Vec<LineAddr>,
+    wrong: &'a mut Vec<WrongLoad>,
     node: Borrowed<'a>,
     beyond: F,
     requests: Vec<Request>,
@@ -214,8 +217,10 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
             let touch = Touch { page, line, offset, bytes: bytes as u8, store };
-            if access.value.is_some() {
-                take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters);
+            if access.value.is_some()
+                && !take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters)
+            {
+                note_wrong(self.wrong, strand, block.instructions[index].pc, access);
             }
             if self.prefetches {
                 self.touch_ahead(block.instructions[index].pc, nth, &touch);

@@ -3,6 +3,7 @@
 use crate::feed::FeedError;
 use thiserror::Error;
 use units::{Bytes, Time};
+use workload::Origin;
 
 /// Why a run has no result.
 #[derive(Debug, Error)]
@@ -37,8 +38,13 @@ pub enum RunError {
         cores: usize,
     },
     /// Nothing was executed.
-    #[error("'{0}' executed no instruction that could be simulated")]
-    Nothing(String),
+    #[error("'{program}' executed no instruction that could be simulated{why}")]
+    Nothing {
+        /// The program.
+        program: String,
+        /// What was left out, if that may be all of it.
+        why: String,
+    },
     /// How to sample it.
     #[error("{0}")]
     Sampling(String),
@@ -63,4 +69,20 @@ pub enum RunError {
     /// A bug: all tasks wait for each other.
     #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
     StandsStill(Time),
+}
+
+impl RunError {
+    /// Nothing of this was executed.
+    pub(super) fn nothing_of(origin: &Origin) -> RunError {
+        let why = match (origin.is_marked_region(), origin.skip) {
+            (true, 0) => {
+                ": only its marked region was asked for, and it never executed the marker, the instruction xchg %rbx,%rbx"
+                    .to_owned()
+            }
+            (true, skip) => format!(": its marked region has no more than the {skip} instructions that were skipped"),
+            (false, 0) => String::new(),
+            (false, skip) => format!(": it has no more than the {skip} that were skipped"),
+        };
+        RunError::Nothing { program: origin.program.join(" "), why }
+    }
 }

@@ -1,6 +1,6 @@
 //! What the record of a sampled run says about the sample.
 
-use super::{Estimate, ratio};
+use super::{Aim, Estimate, ratio};
 use crate::counts::Counts;
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct Sampling {
     pub warmed: u64,
     /// Instructions per cycle.
     pub ipc: Estimate,
-    /// Whether the interval of the instructions per cycle is as narrow as was asked for.
+    /// Whether the interval of the figure that was aimed at is as narrow as was asked for.
     pub accurate: bool,
     /// All reads and writes of memory of the whole run, in bytes.
     pub dram_bytes: Estimate,
@@ -66,8 +66,30 @@ pub struct Extent {
     pub detailed: u64,
     /// From one unit to the next.
     pub distance: u64,
+    /// The figure to aim at.
+    pub aim: Aim,
     /// The relative error to aim at.
     pub error: f64,
+}
+
+impl Aim {
+    /// The figure, per unit of what it is counted in, by some of the units. Nothing if they say nothing about it, as units
+    /// without a miss do not about its latency.
+    pub fn estimate<'a>(self, units: impl Iterator<Item = &'a Unit>) -> Option<Estimate> {
+        let of = |Unit { counts, .. }: &Unit| match self {
+            Aim::Ipc => (counts.node.instructions, counts.node.cycles),
+            Aim::Traffic => (counts.dram_bytes(), counts.node.instructions),
+            Aim::Latency => (counts.llc.miss_latency_fs, counts.llc.misses),
+        };
+        let (above, below): (Vec<f64>, Vec<f64>) =
+            units.map(of).map(|(above, below)| (above as f64, below as f64)).unzip();
+        ratio(&above, &below)
+    }
+
+    /// Whether the interval of the figure, by some of the units, is at most so wide; also if it is nothing at all.
+    pub fn is_met<'a>(self, units: impl Iterator<Item = &'a Unit>, error: f64) -> bool {
+        self.estimate(units).is_some_and(|found| found.high == 0.0 || found.relative_error() <= error)
+    }
 }
 
 impl Sampling {
@@ -77,15 +99,15 @@ impl Sampling {
         let instructions = by(&|unit| unit.counts.node.instructions);
         let each = |figure: &dyn Fn(&Counts) -> u64| ratio(&by(&|unit| figure(&unit.counts)), &instructions);
         let mpki = |figure: &dyn Fn(&Counts) -> u64| each(figure).map(|estimate| estimate.times(1e3));
-        let ipc = ratio(&instructions, &by(&|unit| unit.counts.node.cycles))?;
-        let latency = ratio(&by(&|unit| unit.counts.llc.miss_latency_fs), &by(&|unit| unit.counts.llc.misses));
+        let ipc = Aim::Ipc.estimate(units.iter())?;
+        let latency = Aim::Latency.estimate(units.iter());
         Some(Sampling {
             units: units.len() as u64,
             distance: extent.distance,
             detailed: extent.detailed,
             warmed: extent.instructions - extent.detailed,
             ipc,
-            accurate: ipc.relative_error() <= extent.error,
+            accurate: extent.aim.is_met(units.iter(), extent.error),
             dram_bytes: each(&Counts::dram_bytes)?.times(extent.instructions as f64),
             read_latency_ns: latency.map(|latency| latency.times(1e-6)),
             l1d_mpki: mpki(&|counts| counts.node.l1d.misses)?,

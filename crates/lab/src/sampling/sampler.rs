@@ -8,9 +8,9 @@
 //! units without gaps, the times would add up to that of the whole run. The core runs ahead of the clock, so at both ends
 //! it waits until the clock has caught up, and everything behind it has been counted.
 
+use super::SamplingOptions;
 use super::report::{Extent, Sampling, Unit};
 use super::schedule::Schedule;
-use super::{SamplingOptions, ratio};
 use crate::counts::{Counts, Meters};
 use crate::feed::{FeedError, Program};
 use crate::uncore::Uncore;
@@ -21,7 +21,7 @@ use workload::Supplier;
 
 /// Warmed at once, so that whoever watches is not kept waiting.
 const WARMED_AT_ONCE: u64 = 2_000_000;
-/// Fewer units than this are not thinned out: figures other than the instructions per cycle need some.
+/// Fewer units than this are not thinned out: figures other than the one that is aimed at need some.
 const UNITS_MIN: usize = 1_000;
 /// As many units are thinned out whatever their accuracy: a program that is so uneven would take its whole time in detail.
 const UNITS_MAX: usize = 1 << 14;
@@ -125,11 +125,7 @@ impl Sampler {
     }
 
     fn thin_out_if_accurate(&mut self) {
-        let every_other = self.units.iter().step_by(2);
-        let (instructions, cycles): (Vec<f64>, Vec<f64>) =
-            every_other.map(|unit| (unit.counts.node.instructions as f64, unit.counts.node.cycles as f64)).unzip();
-        let accurate =
-            ratio(&instructions, &cycles).is_some_and(|ipc| ipc.relative_error() <= MARGIN * self.options.error);
+        let accurate = self.options.aim.is_met(self.units.iter().step_by(2), MARGIN * self.options.error);
         if accurate || self.units.len() >= UNITS_MAX {
             self.schedule.thin_out();
             self.units.retain(|unit| self.schedule.keeps(unit.start));
@@ -180,6 +176,7 @@ impl Sampler {
             instructions,
             detailed: self.meters.chip.cores.nodes()[0].borrow().instructions(),
             distance: self.schedule.distance(),
+            aim: self.options.aim,
             error: self.options.error,
         };
         Sampling::of(&self.units, extent).map(|sampling| (sampling, sum))

@@ -16,6 +16,9 @@ use units::{Bytes, LINE_BYTES};
 /// The size of a cache if nothing is said.
 const USUAL: Bytes = Bytes(64 << 10);
 
+/// The largest cache, which is that of the largest last-level cache.
+const LARGEST: Bytes = Bytes(1 << 30);
+
 /// The metadata caches of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +126,9 @@ impl CacheDesign {
 
     fn geometry(&self, name: &str, size: Bytes) -> Result<Geometry, String> {
         let (lines, ways) = (size.0 as usize / LINE_BYTES, self.ways);
+        if size > LARGEST {
+            return Err(format!("caches.{name} = \"{size}\" is no cache on a chip: expected at most \"{LARGEST}\""));
+        }
         match lines.checked_div(ways) {
             Some(sets) if sets.is_power_of_two() && sets * ways * LINE_BYTES == size.0 as usize => {
                 Ok(Geometry { sets, ways })

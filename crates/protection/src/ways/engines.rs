@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use sim::resource::Pipe;
 use units::Duration;
 
+/// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be told from none.
+const INTERVAL_NS_MIN: f64 = 0.001;
+
 /// Identical pipelined units of one kind.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,9 +48,11 @@ impl Engine {
             engine if !(0.0..1e6).contains(&engine.latency_ns) => {
                 Err(format!("engines.{name}.latency_ns is {}: expected 0 to 1000000", engine.latency_ns))
             }
-            engine if !(0.0..1e6).contains(&engine.interval_ns) => {
-                Err(format!("engines.{name}.interval_ns is {}: expected 0 to 1000000", engine.interval_ns))
-            }
+            engine if !(INTERVAL_NS_MIN..1e6).contains(&engine.interval_ns) => Err(format!(
+                "engines.{name}.interval_ns is {}: expected {INTERVAL_NS_MIN} to 1000000, since a unit that takes any number \
+                 at once has no limit to its speed",
+                engine.interval_ns
+            )),
             _ => Ok(()),
         }
     }

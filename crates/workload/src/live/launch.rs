@@ -1,7 +1,7 @@
 //! Starting a program under QEMU: everything is checked before anything runs, so that every mistake has its own words.
 
 use crate::error::WorkloadError;
-use crate::source::{Finish, Medium, Origin, Values};
+use crate::source::{Finish, MARKED_REGION, Medium, Origin, Values};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::IsTerminal;
@@ -154,7 +154,7 @@ fn origin(options: &LiveOptions, qemu_version: String) -> Origin {
         ("cpu", launch::CPU),
         ("seed", launch::SEED),
         HASH_SEED,
-        ("marked region only", if options.marked_region { "yes" } else { "no" }),
+        (MARKED_REGION, if options.marked_region { "yes" } else { "no" }),
     ];
     Origin {
         program: options.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -193,7 +193,13 @@ fn recordable(path: &Path, called: &[OsString]) -> Result<(PathBuf, Vec<OsString
     if !is_executable(path) {
         return Err(WorkloadError::NotExecutable(path.to_owned()));
     }
-    let (file, kind, called) = program::resolve(path, called).map_err(WorkloadError::io("reading", path))?;
+    let unreadable = |(file, source): (PathBuf, std::io::Error)| match source.kind() {
+        std::io::ErrorKind::NotFound if file != path => {
+            WorkloadError::InterpreterMissing { script: path.to_owned(), interpreter: file }
+        }
+        _ => WorkloadError::io("reading", file)(source),
+    };
+    let (file, kind, called) = program::resolve(path, called).map_err(unreadable)?;
     match kind {
         Program::X86_64 => Ok((file, called)),
         Program::OtherMachine(machine) => Err(WorkloadError::OtherMachine { path: file, machine }),

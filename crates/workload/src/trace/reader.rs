@@ -22,7 +22,8 @@ pub struct TraceReader {
     origin: Origin,
     codec: Codec,
     counter: Counter,
-    footprint: Option<Bytes>,
+    /// What its end record says, if there is one.
+    whole: Option<Totals>,
     ended: bool,
 }
 
@@ -48,17 +49,21 @@ impl TraceReader {
         let origin: Option<Origin> =
             serde_json::from_slice(&origin).ok().filter(|_| crc32fast::hash(&origin) == checksum);
         let origin = origin.ok_or_else(|| damaged(path, 0, "the description before it does not match its checksum"))?;
-        let footprint = end_ahead(&mut file).map_err(WorkloadError::io("reading", path))?;
-        let footprint = footprint.and_then(|end| end.totals.footprint());
+        let end = end_ahead(&mut file).map_err(WorkloadError::io("reading", path))?;
         Ok(TraceReader {
             path: path.to_owned(),
             file,
             origin: Origin { medium: Medium::Stored, ..origin },
             codec: Codec::default(),
             counter: Counter::default(),
-            footprint,
+            whole: end.map(|end| end.totals),
             ended: false,
         })
+    }
+
+    /// How many instructions it has, if it says so.
+    pub fn length(&self) -> Option<u64> {
+        self.whole.map(|whole| whole.instructions)
     }
 
     /// What was read so far; after the last chunk, what the trace holds.
@@ -94,6 +99,9 @@ impl TraceReader {
             let known = |end: &End| if end.totals.pages == 0 { 0 } else { self.totals().pages };
             let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
             let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
+            if !read_up_to(&mut self.file, 1, &self.path)?.is_empty() {
+                return Err(damaged(&self.path, number, "something lies behind the end record"));
+            }
             self.origin.finish = end.finish;
             self.ended = true;
             return Ok(None);
@@ -116,7 +124,7 @@ impl Source for TraceReader {
     }
 
     fn footprint(&self) -> Option<Bytes> {
-        self.footprint
+        self.whole.and_then(|whole| whole.footprint())
     }
 }
 

@@ -1,0 +1,91 @@
+//! Designs that run executions of their own keep together.
+//!
+//! The simulation of one design takes less time than that of another. If each went as fast as it can, the programs of all
+//! could be ended only far apart, or after a long wait. So a design that is too far ahead of the slowest waits. The
+//! slowest never does, so all of them arrive.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Between two looks at whether there still is a reason to wait.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// How far each design is.
+pub struct Pace {
+    /// Instructions, by design; a design that has finished is ahead of all others and waits for none.
+    done: Mutex<Vec<u64>>,
+    moved: Condvar,
+    lead: u64,
+}
+
+impl Pace {
+    /// So many designs, each at most `lead` instructions ahead of the slowest.
+    pub fn new(designs: usize, lead: u64) -> Pace {
+        Pace { done: Mutex::new(vec![0; designs]), moved: Condvar::new(), lead }
+    }
+
+    fn done(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A design has come to so many instructions: waits until it may go on, or `is_over`.
+    pub fn arrived(&self, design: usize, instructions: u64, is_over: impl Fn() -> bool) {
+        let mut done = self.done();
+        done[design] = instructions;
+        self.moved.notify_all();
+        while is_ahead(&done, instructions, self.lead) && !is_over() {
+            done = self.moved.wait_timeout(done, BETWEEN_LOOKS).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A design has finished, one way or the other.
+    pub fn finished(&self, design: usize) {
+        self.done()[design] = u64::MAX;
+        self.moved.notify_all();
+    }
+}
+
+fn is_ahead(done: &[u64], instructions: u64, lead: u64) -> bool {
+    done.iter().min().is_some_and(|slowest| instructions.saturating_sub(*slowest) > lead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    #[test]
+    fn a_design_waits_for_the_slowest_and_never_for_one_that_has_finished() {
+        let pace = Pace::new(3, 10);
+        pace.arrived(0, 10, || panic!("there is nothing to wait for"));
+        pace.finished(2);
+        pace.arrived(1, 5, || false);
+        pace.arrived(0, 15, || panic!("the slowest is at 5, and 15 is not too far ahead"));
+        let looked = AtomicBool::new(false);
+        pace.arrived(0, 16, || looked.swap(true, Ordering::Relaxed));
+        assert!(looked.into_inner(), "16 is too far ahead");
+    }
+
+    #[test]
+    fn however_unequal_all_arrive_and_none_leads_by_more_than_it_may() {
+        let pace = Arc::new(Pace::new(2, 8));
+        let slow_at = Arc::new(AtomicU64::new(0));
+        let fast = std::thread::spawn({
+            let (pace, slow_at) = (pace.clone(), slow_at.clone());
+            move || {
+                for step in (0..400).step_by(4) {
+                    pace.arrived(0, step, || false);
+                    assert!(step <= slow_at.load(Ordering::SeqCst) + 8);
+                }
+                pace.finished(0);
+            }
+        });
+        for step in 0..400 {
+            slow_at.store(step, Ordering::SeqCst);
+            pace.arrived(1, step, || false);
+        }
+        pace.finished(1);
+        fast.join().unwrap();
+    }
+}

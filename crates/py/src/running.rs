@@ -1,0 +1,131 @@
+//! Runs: programs on machines under designs, every machine with every design.
+
+use crate::changes::Changes;
+use crate::programs::Program;
+use crate::watching::Watcher;
+use crate::{from_json, refused, to_json};
+use lab::sampling::{Detail, SamplingOptions};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use workload::Source;
+
+/// A run of one program, or of several at once, on several machines under several designs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunSpec {
+    designs: Vec<String>,
+    machines: Vec<String>,
+    changes: Changes,
+    programs: Vec<Program>,
+    /// The most instructions of each program; nothing for all.
+    limit: Option<u64>,
+    /// How many of these go before counting begins.
+    warm_up: u64,
+    seed: u64,
+    ledger: bool,
+    /// How to sample; nothing for every instruction in detail.
+    sampling: Option<SamplingOptions>,
+}
+
+impl RunSpec {
+    /// Every machine with every design.
+    fn options(&self) -> PyResult<Vec<lab::RunOptions>> {
+        let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
+        let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
+        let &RunSpec { warm_up, seed, ledger, .. } = self;
+        let mut all = Vec::new();
+        for machine in &self.machines {
+            let machine = self.changes.machine(machine)?;
+            for design in &self.designs {
+                let (machine, design) = (machine.clone(), self.changes.design(design)?);
+                all.push(lab::RunOptions { machine, design, seed, budget, warm_up, ledger, detail });
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many instructions each simulation has to do at most, if that is known of all programs.
+    fn length(&self) -> Option<u64> {
+        self.programs.iter().map(|program| program.length(self.limit)).sum()
+    }
+
+    /// For each of so many simulations, all programs anew.
+    fn open_for_each(&self, simulations: usize) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
+        if !self.programs.iter().all(Program::is_repeatable) {
+            return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
+        }
+        let open = |program: &Program| Ok(program.clone().open(self.limit, self.seed).map_err(refused)?.source);
+        (0..simulations).map(|_| self.programs.iter().map(open).collect()).collect()
+    }
+}
+
+#[derive(Serialize)]
+struct Failure {
+    design: String,
+    machine: String,
+    error: String,
+}
+
+#[derive(Serialize)]
+struct RunAnswer {
+    records: Vec<lab::Record>,
+    failures: Vec<Failure>,
+    interrupted: bool,
+    /// Whether every simulation has a record, and every check of every record passed.
+    passed: bool,
+}
+
+impl RunAnswer {
+    fn of(simulations: &[lab::RunOptions], results: lab::Results) -> RunAnswer {
+        let (mut records, mut failures) = (Vec::new(), Vec::new());
+        for (options, outcome) in simulations.iter().zip(results.outcomes) {
+            match outcome {
+                Ok(record) => records.push(record),
+                Err(error) => {
+                    let (design, machine) = (options.design.name.clone(), options.machine.name.clone());
+                    failures.push(Failure { design, machine, error: error.to_string() });
+                }
+            }
+        }
+        let passed = failures.is_empty() && records.iter().all(|record: &lab::Record| record.checks.passed);
+        RunAnswer { records, failures, interrupted: results.ended_early, passed }
+    }
+}
+
+/// Runs programs on machines under designs. `callback(progress_json)` is called about ten times a second, and
+/// not before all that was asked for is found to be there. Ctrl-C ends the program there and lets the simulations
+/// finish with that; a second one gives up.
+#[pyfunction]
+pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let spec: RunSpec = from_json(spec)?;
+    lab::check_warm_up(spec.warm_up, spec.limit.unwrap_or(u64::MAX)).map_err(refused)?;
+    let simulations = spec.options()?;
+    spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
+    let fits = |programs: &[Box<dyn Source>]| {
+        simulations.iter().try_for_each(|options| lab::check_fits(programs, &options.machine)).map_err(refused)
+    };
+    let mut watcher = Watcher::new(callback);
+    let of = spec.length();
+    let mut look = |progress: &lab::Progress, process| {
+        let lab::Progress { instructions, finished } = progress;
+        let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished });
+        watcher.look(&told, process)
+    };
+    let results = if let [program] = &spec.programs[..] {
+        let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
+        fits(std::slice::from_ref(&opened.source))?;
+        py.detach(|| lab::session(opened.source, &simulations, |progress| look(progress, opened.process)))
+    } else {
+        let sources = spec.open_for_each(simulations.len())?;
+        sources.first().map_or(Ok(()), |programs| fits(programs))?;
+        py.detach(|| lab::session_together(sources, &simulations, |progress| look(progress, None)))
+    };
+    watcher.finish()?;
+    to_json(&RunAnswer::of(&simulations, results))
+}
+
+/// The ratio of two totals by unit of a sample, with its 95 % interval; nothing if there are too few units.
+#[pyfunction]
+pub fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
+    to_json(&lab::sampling::ratio(&above, &below))
+}

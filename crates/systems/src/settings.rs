@@ -1,0 +1,106 @@
+//! Every value of a machine or a design, and where it comes from: what a file leaves out has its default, and a change comes
+//! before both.
+
+use crate::changes::Change;
+use crate::error::ConfigError;
+use serde::Serialize;
+use serde_json::Value;
+use toml::Table;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The file says it.
+    File,
+    /// The file leaves it out.
+    Default,
+    /// It was changed.
+    Change,
+}
+
+/// A key with its value.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Setting {
+    /// The key, by its path.
+    pub key: String,
+    /// Its value as a file has it; nothing if there is none.
+    pub value: Option<String>,
+    /// Where the value comes from.
+    pub source: Source,
+}
+
+/// The settings of what was read from a file with these changes.
+///
+/// # Errors
+/// [`ConfigError::Rule`] if it cannot be written down.
+pub(crate) fn of(
+    resolved: &impl Serialize,
+    (file, text): (&str, &str),
+    changes: &[Change],
+) -> Result<Vec<Setting>, ConfigError> {
+    let unwritable = |rule| ConfigError::Rule { file: file.to_owned(), rule };
+    let said: Table = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+    let setting = |(key, value): (String, Value)| {
+        let is_changed = |(changed, _): &Change| key == *changed || key.starts_with(&format!("{changed}."));
+        let source = match changes.iter().any(is_changed) {
+            true => Source::Change,
+            false if is_said(&said, &key) => Source::File,
+            false => Source::Default,
+        };
+        Setting { key, value: (!value.is_null()).then(|| value.to_string()), source }
+    };
+    Ok(values(resolved).map_err(unwritable)?.into_iter().map(setting).collect())
+}
+
+/// All values by the paths of their keys.
+///
+/// # Errors
+/// What cannot be written down.
+pub(crate) fn values(resolved: &impl Serialize) -> Result<Vec<(String, Value)>, String> {
+    let mut found = Vec::new();
+    list(serde_json::to_value(resolved).map_err(|error| error.to_string())?, "", &mut found);
+    Ok(found)
+}
+
+/// Values before tables, as in a file.
+fn list(value: Value, path: &str, found: &mut Vec<(String, Value)>) {
+    let Value::Object(keys) = value else {
+        found.push((path.to_owned(), value));
+        return;
+    };
+    let (tables, values): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, value)| value.is_object());
+    for (key, value) in values.into_iter().chain(tables) {
+        let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+        list(value, &path, found);
+    }
+}
+
+/// Whether a file has a value for this key.
+fn is_said(said: &Table, key: &str) -> bool {
+    let (first, rest) = key.split_once('.').unwrap_or((key, ""));
+    match said.get(first) {
+        Some(toml::Value::Table(table)) if !rest.is_empty() => is_said(table, rest),
+        found => found.is_some() && rest.is_empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine_settings;
+
+    #[test]
+    fn every_value_of_a_machine_says_where_it_comes_from() {
+        let changes = [("node.l2.size".to_owned(), "1 MB".to_owned())];
+        let settings = machine_settings("modern", &changes).unwrap();
+        let of = |key: &str| {
+            let found = settings.iter().find(|setting| setting.key == key).unwrap_or_else(|| panic!("no {key}"));
+            (found.value.clone().unwrap_or_default(), found.source)
+        };
+        assert_eq!(of("node.l2.size"), ("\"1 MB\"".to_owned(), Source::Change));
+        assert_eq!(of("node.l2.ways"), ("8".to_owned(), Source::Default));
+        assert_eq!(of("llc.size"), ("\"8 MB\"".to_owned(), Source::File));
+        assert_eq!(of("node.write_buffer"), (String::new(), Source::Default));
+    }
+}

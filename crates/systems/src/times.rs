@@ -1,0 +1,18 @@
+//! No time of a machine is absurdly long: sums of such times would leave the range of the simulated clock, and a run would
+//! take for ever.
+
+use crate::settings;
+use serde::Serialize;
+
+/// The most cycles or clocks of a latency: a quarter of a millisecond at 4 GHz.
+const CYCLES_MAX: u64 = 1_000_000;
+
+/// Refuses cycles of a core and clocks of a memory that are more than that. Nanoseconds are checked where they are read.
+pub(crate) fn check(machine: &impl Serialize) -> Result<(), String> {
+    let is_time = |key: &str| key.ends_with("_cycles") || key.starts_with("dram.timing.");
+    let long = settings::values(machine)?.into_iter().find_map(|(key, value)| {
+        let found = value.as_u64().filter(|found| is_time(&key) && *found > CYCLES_MAX)?;
+        Some(format!("{key} is {found}: expected at most {CYCLES_MAX}"))
+    });
+    long.map_or(Ok(()), Err)
+}

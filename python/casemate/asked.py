@@ -1,0 +1,86 @@
+"""What can be asked for in several forms, made one: `"5M"` is a number of instructions, `"none"` a list of one."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal
+
+from casemate._core import CasemateError
+from casemate.amounts import parse_count
+
+Instructions = int | str
+"""A number of instructions: `5000000`, or as on the command line `"5M"`."""
+
+Several = str | Iterable[str]
+"""One name, or several."""
+
+PathLike = str | os.PathLike[str]
+
+
+def instructions(given: Instructions, what: str) -> int:
+    """So many instructions. Raises `CasemateError` if it is no such number."""
+    try:
+        number = parse_count(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise CasemateError(f"{what}: {error}") from None
+    if number < 0:
+        raise CasemateError(f"{what} is {number}: expected 0 instructions or more")
+    return number
+
+
+def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int | None:
+    """The most instructions to run, nothing for all; `usual` if nothing is said."""
+    if given is None or given == "all":
+        return usual if given is None else None
+    return instructions(given, "limit")
+
+
+def names(given: Several, what: str) -> list[str]:
+    """The names, of which there must be one, each once."""
+    listed = list(dict.fromkeys([given] if isinstance(given, str) else given))
+    if not listed:
+        raise CasemateError(f"no {what} is asked for: expected at least one")
+    return listed
+
+
+def paths(given: PathLike | Sequence[PathLike] | None) -> list[str]:
+    """The paths."""
+    listed = [given] if isinstance(given, str | os.PathLike) else given or ()
+    return [str(path) for path in listed]
+
+
+def changes(
+    given: Mapping[str, object] | None, machines: Iterable[str] = (), designs: Iterable[str] = ()
+) -> dict[str, list[dict[str, Any]]]:
+    """What is other than in the files, apart for machines and designs. A key may begin with the name of one of them, as
+    in `design.sc64-bmt.parts.mac.tag_bits`; then it is for that one alone.
+    """
+    known = {"machine": list(machines), "design": list(designs)}
+    told: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
+    for path, value in (given or {}).items():
+        of, _, key = path.partition(".")
+        if of not in told or not key:
+            raise CasemateError(
+                f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
+            )
+        only = next((name for name in known[of] if key.startswith(f"{short(name)}.")), None)
+        key = key.removeprefix(f"{short(only)}.") if only is not None else key
+        told[of].append({"only": only, "key": key, "value": written(value)})
+    return told
+
+
+def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
+    """Of the changes those that are for a design: for all, or for it alone."""
+    others = tuple(f"design.{short(name)}." for name in designs if name != design)
+    of_designs = {path: value for path, value in (given or {}).items() if path.startswith("design.")}
+    return {path: value for path, value in of_designs.items() if not path.startswith(others)}
+
+
+def short(name: str) -> str:
+    """The name by which a design or a machine is changed: of a file, that without folder and ending."""
+    return PurePath(name).stem if name.endswith(".toml") else name
+
+
+def written(value: object) -> str:
+    """A value as a machine or design file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,100 @@
+"""Machines and designs with other values, listed and side by side."""
+
+import re
+from pathlib import Path
+
+import casemate as cm
+import pytest
+from casemate.results import RunResults
+from conftest import SMALL, Casemate
+
+
+def test_a_key_of_a_table_that_the_file_leaves_out_can_be_set_alone(casemate: Casemate) -> None:
+    (record,) = casemate("run", *SMALL, "--design", "none", "--with", "machine.node.l2.size=1 MB", "--json").json()[
+        "records"
+    ]
+    l2 = record["configuration"]["machine"]["node"]["l2"]
+    assert (l2["size"], l2["ways"]) == ("1 MB", 8)
+
+
+def test_every_value_of_a_machine_can_be_set_to_itself() -> None:
+    for machine in cm.machines():
+        for setting in cm.api.settings("machine", machine.name).settings:
+            if setting.value is not None and setting.key not in ("name", "summary"):
+                same = cm.api.settings("machine", machine.name, {f"machine.{setting.key}": setting.value})
+                changed = {found.key: found for found in same.settings}[setting.key]
+                assert (changed.value, changed.source) == (setting.value, "change"), (machine.name, setting.key)
+
+
+def test_a_machine_is_listed_whole_with_where_each_value_comes_from(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("list", "machines", "modern", "--with", "machine.llc.size=16 MB")
+    assert said.code == 0
+    for line in (
+        'size = "16 MB" +# --with',
+        "rob = 352 +# default",
+        "clock_mhz = 4000 +# file",
+        "# walker has no value",
+    ):
+        assert re.search(f"^{line}", said.out, re.MULTILINE), line
+    # What is listed is a machine file.
+    (tmp_path / "mine.toml").write_text(said.out)
+    again = cm.api.settings("machine", str(tmp_path / "mine.toml")).settings
+    usual = cm.api.settings("machine", "modern", {"machine.llc.size": "16 MB"}).settings
+    assert [(setting.key, setting.value) for setting in again] == [(setting.key, setting.value) for setting in usual]
+
+
+def test_only_what_has_values_is_listed_by_name(casemate: Casemate) -> None:
+    assert "only machines and designs have values" in casemate("list", "attacks", "badram").err
+    assert "did you mean 'modern'?" in casemate("list", "machines", "modren").err
+    assert casemate("list", "designs", "sc64-bmt").code == 0
+
+
+def test_several_machines_are_columns_and_each_has_its_own_baseline(casemate: Casemate) -> None:
+    machines = ("--machine", "modern", "--machine", "modern-ddr5")
+    said = casemate("run", *SMALL, *machines)
+    assert said.code == 0
+    assert "on modern, modern-ddr5:" in said.out
+    header = next(line for line in said.out.splitlines() if line.split() == ["modern", "modern", *["modern-ddr5"] * 2])
+    assert header
+    assert said.out.count("1.000x") == 2
+    results = RunResults.model_validate_json(casemate("run", *SMALL, *machines, "--json").out)
+    assert [(record.machine, record.design) for record in results.records] == [
+        (machine, design) for machine in ("modern", "modern-ddr5") for design in ("none", "sc64-bmt")
+    ]
+    for machine in ("modern", "modern-ddr5"):
+        alone = cm.run(workload="gups", settings={"footprint": "1 MB"}, limit="50K", machine=machine, protection=False)
+        assert results.slowdown("sc64-bmt", machine) == alone.slowdown("sc64-bmt")
+
+
+def test_one_design_on_several_machines_is_compared_with_the_first() -> None:
+    results = cm.run(
+        workload="gups", settings={"footprint": "1 MB"}, limit="50K", designs="none", protection=False,
+        machine=["modern", "modern-ddr5"],
+    )  # fmt: skip
+    first, second = results.records
+    assert results.slowdown("none", "modern-ddr5") == second.time_fs / first.time_fs != 1.0
+
+
+def test_a_change_may_be_of_one_design_alone(casemate: Casemate) -> None:
+    both = ("--design", "ctr-mac", "--design", "sc64-bmt")
+    answer = casemate("run", *SMALL, *both, "--with", "design.sc64-bmt.parts.caches.ways=16", "--json").json()
+    ways = [record["configuration"]["design"]["parts"]["caches"]["ways"] for record in answer["records"]]
+    assert ways == [8, 16]
+    wrong = casemate("run", *SMALL, "--design", "none", "--with", "design.sc64-bmt.parts.caches.ways=16")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "sc64-bmt" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ("machine.engines.aes.interval_ns=0", "engines.aes.interval_ns is 0: expected 0.001 to"),
+        ("machine.node.l2.latency_cycles=1000000000000", "node.l2.latency_cycles is 1000000000000: expected at most"),
+        ("machine.dram.timing.cl=1000000000000", "dram.timing.cl is 1000000000000: expected at most"),
+        ("design.parts.caches.counters=1048576 GB", "is no cache on a chip: expected at most"),
+    ],
+)
+def test_what_no_machine_has_is_refused(casemate: Casemate, change: str, rule: str) -> None:
+    said = casemate("run", *SMALL, "--design", "sc64-bmt", "--with", change)
+    assert said.code == 2
+    assert rule in " ".join(said.err.split())
