@@ -104,14 +104,14 @@ fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let designs = spec.designs.iter().map(options).collect::<PyResult<Vec<_>>>()?;
     spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
     let mut watcher = Watcher::new(callback);
-    let mut look = |progress: &lab::Progress, process| {
+    let mut look = |progress: &lab::Progress, program: Option<&_>| {
         let told = serde_json::json!({ "instructions": progress.instructions, "finished": progress.finished });
-        watcher.look(&told, process)
+        watcher.look(&told, program)
     };
     let results = if let [program] = &spec.programs[..] {
         let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
         lab::check_fits(std::slice::from_ref(&opened.source), &machine).map_err(refused)?;
-        py.detach(|| lab::session(opened.source, &designs, |progress| look(progress, opened.process)))
+        py.detach(|| lab::session(opened.source, &designs, |progress| look(progress, opened.ender.as_ref())))
     } else {
         let sources = open_for_each(&designs, &spec)?;
         sources.iter().try_for_each(|programs| lab::check_fits(programs, &machine)).map_err(refused)?;
@@ -162,7 +162,7 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let opened = spec.program.open(spec.limit, 1).map_err(refused)?;
     let totals = py.detach(|| {
         lab::record_trace(opened.source, &spec.output, |instructions| {
-            watcher.look(&serde_json::json!({ "instructions": instructions }), opened.process)
+            watcher.look(&serde_json::json!({ "instructions": instructions }), opened.ender.as_ref())
         })
     });
     let interrupted = watcher.was_interrupted();
