@@ -2,7 +2,7 @@
 
 import click
 
-from casemate import options, screen
+from casemate import interruption, options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 
 EPILOG = """\b
@@ -34,7 +34,7 @@ All sequences of up to three writes over three lines are tried, one after the ot
 overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part.
 
 \b
-Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C.
+Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 
@@ -75,6 +75,8 @@ def command(
     elif results.reports:
         screen.results().print(tables.crash_tables(results.reports))
     if results.interrupted:
-        screen.notices().print(f"stopped by Ctrl-C: {len(results.reports)} of {len(names)} designs are complete")
+        screen.notices().print(
+            f"stopped by {interruption.cause()}: {len(results.reports)} of {len(names)} designs are complete"
+        )
         return EXIT_INTERRUPTED
     return 0 if results.agrees else EXIT_NO
