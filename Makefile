@@ -27,7 +27,8 @@ build: $(VENV)/.ready ## Build the recorder and the Python package
 	install $(foreach file,$(notdir $(RECORDER)),$${CARGO_TARGET_DIR:-target}/release/$(file)) python/casemate/
 	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --locked --quiet --extras dev
 
-demo: build ## Run gzip under three designs, compare them, and explain one read
+demo: build ## Run sqlite3 under four designs, compare them, and explain one read
+	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
 test: build check-rust check-python ## Run every check
@@ -48,6 +49,7 @@ bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, 
 	$(PYTHON) scripts/bench.py
 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
+	scripts/setup.sh $(VENV) sqlite3
 	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
 
 reproduce: build ## Run the EMCC paper's evaluation again, its figures beside ours: half an hour; goes on from what is there
