@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(
 KILLS = int(os.environ.get("CASEMATE_KILLS", "12"))
 SEED = int(os.environ.get("CASEMATE_KILLS_SEED", "1"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-LATEST_SECONDS = 4.0
-"""The latest moment to kill at, after the start."""
+LATEST_SECONDS = 3.0
+"""The latest moment to kill at, after the start of Casemate or of the program."""
 GONE_SECONDS = 5.0
 """Until then everything must be gone."""
 ENDED_SECONDS = 30.0
@@ -190,6 +190,8 @@ def test_nothing_outlives_casemate_whatever_ends_it_and_when(
     program = programs[number % len(programs)]
     command = draw.choice((["run", "--design", "none", "--limit", "all"], ["run"], ["record", "-o", "some.trace"]))
     started = start(*command, "--", *program)
+    if draw.random() < 0.75:
+        started.wait_for(_is_recording)
     time.sleep(draw.uniform(0.0, LATEST_SECONDS))
     how = SIGNALS[number % len(SIGNALS)]
     # A terminal sends Ctrl-C to the whole group.
