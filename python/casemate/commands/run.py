@@ -47,8 +47,8 @@ Repeated string instructions count once for each repetition while recording (--l
 
 \b
 Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM (results of the part that was run are kept).
-A program that dies by a signal is no failure: its results are kept and say so. Nothing that it started outlives
-Casemate, however that ends.
+A program that dies by a signal is no failure: its results are kept and say so; the last thousands of instructions
+of each thread may be missing. Nothing that it started outlives Casemate, however that ends.
 """
 
 

@@ -96,4 +96,4 @@ class Recording(Result):
     totals: Totals
     """What it holds."""
     interrupted: bool
-    """Whether the program was ended by Ctrl-C; the trace holds what it had done so far."""
+    """Whether the program was ended by Ctrl-C or SIGTERM; the trace holds what it had done so far."""

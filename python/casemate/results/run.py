@@ -187,7 +187,7 @@ class RunResults(Result):
     failures: tuple[Failure, ...]
     """The others."""
     interrupted: bool
-    """Whether the program was ended by Ctrl-C; the records are then about what it had done so far."""
+    """Whether the program was ended by Ctrl-C or SIGTERM; the records are then about what it had done so far."""
     protection: tuple[Protection, ...]
     """What each design stops, from a short campaign of attacks; empty if none was asked for."""
 
