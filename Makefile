@@ -3,7 +3,7 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 CASEMATE := $(VENV)/bin/casemate
-RECORDER := python/casemate/libcasemate_recorder.so
+RECORDER := python/casemate/libcasemate_recorder.so python/casemate/casemate-keeper
 
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
@@ -24,10 +24,11 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 
 build: $(VENV)/.ready ## Build the recorder and the Python package
 	cargo build --release --locked --package casemate-recorder
-	cp $${CARGO_TARGET_DIR:-target}/release/libcasemate_recorder.so $(RECORDER)
+	install $(foreach file,$(notdir $(RECORDER)),$${CARGO_TARGET_DIR:-target}/release/$(file)) python/casemate/
 	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --locked --quiet --extras dev
 
-demo: build ## Run gzip under three designs, compare them, and explain one read
+demo: build ## Run sqlite3 under four designs, compare them, and explain one read
+	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
 test: build check-rust check-python ## Run every check
@@ -48,6 +49,7 @@ bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, 
 	$(PYTHON) scripts/bench.py
 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
+	scripts/setup.sh $(VENV) sqlite3
 	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
 
 reproduce: build ## Run the EMCC paper's evaluation again, its figures beside ours: half an hour; goes on from what is there
@@ -63,11 +65,12 @@ FUZZ_SECONDS := 60
 SEEDS_design := designs
 SEEDS_machine := machines
 
-test-long: ## Many more seeds, writes and compositions than test, and fuzzing: an hour; needs a nightly Rust toolchain
+test-long: build ## Many more seeds, writes, compositions and kills than test, and fuzzing: an hour; needs a nightly Rust toolchain
 	@cargo +nightly --version >/dev/null 2>&1 || \
 	  { echo "make test-long fuzzes, which needs a nightly Rust toolchain: rustup toolchain install nightly" >&2; exit 2; }
 	cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 	cargo test --locked --package casemate-protection --package casemate-campaign $(PLANTED) -- --ignored
+	CASEMATE_KILLS=100 $(PYTHON) -m pytest --quiet python/tests/test_killed.py
 	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test crowded
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that everything Casemate needs is on this machine, and says exactly what is missing where it may not install.
-# Usage: scripts/setup.sh VENV_DIRECTORY [bench]
-# With `bench`, also what the comparison with other libraries needs.
+# Usage: scripts/setup.sh VENV_DIRECTORY [bench | sqlite3]
+# With `bench`, also what the comparison with other libraries needs; with `sqlite3`, that program.
 set -euo pipefail
 venv=$1
 
@@ -23,6 +23,9 @@ command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)
 if [ "${2-}" = bench ]; then
     command -v pkg-config >/dev/null || missing+=(pkg-config)
     echo '#include <openssl/evp.h>' | cc -E - >/dev/null 2>&1 || missing+=(libssl-dev)
+fi
+if [ "${2-}" = sqlite3 ]; then
+    command -v sqlite3 >/dev/null || missing+=(sqlite3)
 fi
 if [ ${#missing[@]} -gt 0 ]; then
     as_root=()

@@ -1,7 +1,7 @@
 """The command line.
 
 Exit codes: 0 all is well; 1 a result says no (a check failed, a claim differs); 2 something asked for is not to be had;
-3 a bug in Casemate; 130 Ctrl-C, with everything that was finished kept and shown.
+3 a bug in Casemate; 130 Ctrl-C and 143 SIGTERM, with everything that was finished kept and shown.
 """
 
 import importlib
@@ -12,13 +12,15 @@ from collections.abc import Sequence
 
 import click
 
+from casemate import interruption
 from casemate._core import CasemateError, __version__
 from casemate.names import Commands
 
 EXIT_NO = 1
 EXIT_BAD_INPUT = 2
 EXIT_BUG = 3
-EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = interruption.EXIT_CTRL_C
+"""For commands; the process says 143 if it was SIGTERM."""
 
 COMMANDS = {
     "run": "Run a program under several designs: cost and protection side by side.",
@@ -80,7 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # A terminal that cannot show a bar gets a question mark, not a failure.
             stream.reconfigure(errors="replace")
     try:
-        sys.exit(casemate.main(args=arguments, prog_name="casemate", standalone_mode=False) or 0)
+        with interruption.listening():
+            code = casemate.main(args=arguments, prog_name="casemate", standalone_mode=False) or 0
+        sys.exit(interruption.exit_code() if code == EXIT_INTERRUPTED else code)
     except click.UsageError as error:
         error.show()
         sys.exit(EXIT_BAD_INPUT)
@@ -89,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"casemate: {message}", err=True)
         sys.exit(EXIT_BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("casemate: interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        click.echo(f"casemate: interrupted by {interruption.cause()}", err=True)
+        sys.exit(interruption.exit_code())
     except BrokenPipeError:
         # Whoever reads our output has seen enough; closing must not complain a second time.
         sys.stderr.close()

@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate import amounts
+from casemate import amounts, interruption
 from casemate.results.attack import Protection
-from casemate.results.origin import Exited
+from casemate.results.origin import Exited, Killed
 from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
 
@@ -42,7 +42,9 @@ def run_table(results: RunResults, check_values: bool) -> RenderableType:
     parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
     if results.interrupted:
-        parts.append(Text("Stopped by Ctrl-C: the results are about the part that was run.", style="yellow"))
+        parts.append(
+            Text(f"Stopped by {interruption.cause()}: the results are about the part that was run.", style="yellow")
+        )
     return Group(*parts)
 
 
@@ -114,6 +116,8 @@ def part_seen(record: Record) -> str:
             return f"the whole program, {executed} instructions"
         case Exited(exited=status):
             return f"the program to its end, {executed} instructions{after}, exit status {status}"
+        case Killed() as ended:
+            return f"the program until {ended} ended it, {executed} instructions{after}"
         case "limit-reached" if origin.medium == "stored":
             return f"the whole trace, the first {executed} instructions of the program{after}"
         case _:

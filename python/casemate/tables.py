@@ -11,7 +11,7 @@ from casemate import amounts
 from casemate.results.attack import AttackReport, ExhaustiveReport, Protection
 from casemate.results.catalogue import SEVERITY, End, Layout, Verdict
 from casemate.results.crash import CrashReport
-from casemate.results.origin import Exited, Origin, TraceInfo
+from casemate.results.origin import Exited, Killed, Origin, TraceInfo
 from casemate.results.validation import Validation
 from casemate.results.window import Window
 
@@ -208,6 +208,8 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
         whole = "the whole program" if not origin.skip else "to the program's end"
         whole = "the marked region of the program" if origin.is_marked_region else whole
         return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
+    if isinstance(origin.finish, Killed):
+        return f"until {origin.finish} ended the program, {executed} instructions{after}"
     return f"the first {executed} instructions{after}"
 
 

@@ -43,6 +43,12 @@ def claimed(design: str) -> tuple[int, int]:
 Casemate = Callable[..., Said]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _hear_ctrl_c() -> None:
+    """A process that a script starts in the background is deaf to Ctrl-C, and so is all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def casemate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Casemate:
     """The command, in an empty folder. It runs in this process, which is faster, and is heard as a process would be."""

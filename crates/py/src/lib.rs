@@ -56,7 +56,7 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let opened = spec.program.open(spec.limit, 1).map_err(refused)?;
     let totals = py.detach(|| {
         lab::record_trace(opened.source, &spec.output, |instructions| {
-            watcher.look(&serde_json::json!({ "instructions": instructions }), opened.process)
+            watcher.look(&serde_json::json!({ "instructions": instructions }), opened.ender.as_ref())
         })
     });
     let interrupted = watcher.was_interrupted();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use workload::live::{Input, Live, LiveOptions, Output};
+use workload::live::{Ender, Input, Live, LiveOptions, Output};
 use workload::trace::{Totals, TraceReader};
 use workload::{Origin, Source, WorkloadError, champsim, kernels};
 
@@ -45,8 +45,8 @@ pub enum Program {
 /// A program about to run.
 pub struct Opened {
     pub source: Box<dyn Source>,
-    /// The leader of the process group to kill if the program is to end now.
-    pub process: Option<u32>,
+    /// What ends the program if it is to end now.
+    pub ender: Option<Ender>,
 }
 
 impl Program {
@@ -77,20 +77,20 @@ impl Program {
     pub fn open(self, limit: Option<u64>, seed: u64) -> Result<Opened, WorkloadError> {
         match self {
             Program::Kernel { name, settings } => {
-                Ok(Opened { source: kernels::open(&name, &settings, seed)?, process: None })
+                Ok(Opened { source: kernels::open(&name, &settings, seed)?, ender: None })
             }
             Program::Trace { path } if is_of_champsim(&path) => {
-                Ok(Opened { source: champsim::open(&path, seed, None)?, process: None })
+                Ok(Opened { source: champsim::open(&path, seed, None)?, ender: None })
             }
-            Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), process: None }),
+            Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), ender: None }),
             Program::Live { command, skip, marked_region, load_values, inherit_output, inherit_input, recorder } => {
                 let output = if inherit_output { Output::Inherit } else { Output::Discard };
                 let input = if inherit_input { Input::Inherit } else { Input::Nothing };
                 let usual = LiveOptions::new(command, recorder);
                 let live =
                     Live::start(LiveOptions { skip, limit, marked_region, load_values, input, output, ..usual })?;
-                let process = Some(live.id());
-                Ok(Opened { source: Box::new(live), process })
+                let ender = Some(live.ender());
+                Ok(Opened { source: Box::new(live), ender })
             }
         }
     }

@@ -106,15 +106,15 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     };
     let mut watcher = Watcher::new(callback);
     let of = spec.length();
-    let mut look = |progress: &lab::Progress, process| {
+    let mut look = |progress: &lab::Progress, program: Option<&_>| {
         let lab::Progress { instructions, finished } = progress;
         let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished });
-        watcher.look(&told, process)
+        watcher.look(&told, program)
     };
     let results = if let [program] = &spec.programs[..] {
         let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
         fits(std::slice::from_ref(&opened.source))?;
-        py.detach(|| lab::session(opened.source, &simulations, |progress| look(progress, opened.process)))
+        py.detach(|| lab::session(opened.source, &simulations, |progress| look(progress, opened.ender.as_ref())))
     } else {
         let sources = spec.open_for_each(simulations.len())?;
         sources.first().map_or(Ok(()), |programs| fits(programs))?;

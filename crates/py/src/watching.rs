@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use workload::live::Ender;
 
 /// Between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
@@ -31,11 +32,11 @@ impl Watcher {
         Watcher { callback, interrupted: false, error: None }
     }
 
-    /// Tells progress, and finds out what is wanted. A program that has to end is killed with all that it started, which
+    /// Tells progress, and finds out what is wanted. A program that has to end is ended with all that it started, which
     /// also wakes whoever waits for it.
-    pub fn look(&mut self, progress: &Value, process: Option<u32>) -> Command {
+    pub fn look(&mut self, progress: &Value, program: Option<&Ender>) -> Command {
         let Err(error) = Python::attach(|py| tell(py, &self.callback, progress)) else { return Command::GoOn };
-        process.into_iter().for_each(wire::process::kill_group);
+        program.into_iter().for_each(Ender::end);
         let is_interrupt = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
         if is_interrupt && !self.interrupted {
             self.interrupted = true;

@@ -1,36 +1,68 @@
-//! Looking after processes: is one alive, end a group.
+//! Looking after processes: is one alive, whose child is it, end it.
 
 /// Whether a process exists and is not merely waiting to be reaped.
 pub fn is_alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return false;
-    };
-    // The state is the first letter after the name, which is in parentheses and may itself hold any character.
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
+    // No letter that stands for something else than being over.
+    stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// Ends every process of the group that `leader` leads, at once.
-pub fn kill_group(leader: u32) {
-    let Ok(group) = i32::try_from(leader) else {
-        return;
-    };
-    if group > 1 {
-        // SAFETY: `kill` touches no memory of ours; the group was made for the recorded program by whoever asks.
-        unsafe { libc::kill(-group, libc::SIGKILL) };
+/// All processes that `parent` has started, or has inherited from descendants that are gone.
+pub fn children(parent: u32) -> Vec<u32> {
+    all().filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
+}
+
+/// All processes.
+pub fn all() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The state of a process, and its parent.
+fn stat(pid: u32) -> Option<(char, u32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Both come after the name, which is in parentheses and may itself hold any character.
+    let mut fields = stat.rsplit_once(") ")?.1.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+/// Asks a process to end.
+pub fn terminate(pid: u32) {
+    send(pid, libc::SIGTERM);
+}
+
+/// Ends a process at once.
+pub fn kill(pid: u32) {
+    send(pid, libc::SIGKILL);
+}
+
+fn send(pid: u32, signal: libc::c_int) {
+    // Zero and one are no single processes of ours.
+    if let Ok(pid @ 2..) = i32::try_from(pid) {
+        // SAFETY: `kill` touches no memory of ours.
+        unsafe { libc::kill(pid, signal) };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     #[test]
     fn a_process_is_alive_until_it_has_ended() {
         assert!(is_alive(std::process::id()));
-        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let mut child = Command::new("true").spawn().unwrap();
         let pid = child.id();
         child.wait().unwrap();
         assert!(!is_alive(pid));
+    }
+
+    #[test]
+    fn a_child_is_its_parents_until_it_is_ended_and_waited_for() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        assert!(children(std::process::id()).contains(&child.id()));
+        kill(child.id());
+        child.wait().unwrap();
+        assert!(!children(std::process::id()).contains(&child.id()));
     }
 }

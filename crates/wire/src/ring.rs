@@ -12,8 +12,9 @@ mod consumer;
 mod producer;
 
 use crate::segment::Segment;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Release;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
@@ -24,6 +25,8 @@ const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
 const VERSION: u32 = 1;
 const PROCESSES: usize = 1024;
+/// What the kernel shows the memory of a ring as.
+pub const LABEL: &CStr = c"casemate-ring";
 
 /// What to record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -111,8 +114,8 @@ pub struct Ring {
 
 impl Ring {
     /// Makes a ring that this process will read.
-    pub fn create(name: &str, settings: Settings) -> io::Result<Ring> {
-        let segment = Segment::create(name, RING_BYTES)?;
+    pub fn create(settings: Settings) -> io::Result<Ring> {
+        let segment = Segment::create(LABEL, RING_BYTES)?;
         let header = segment.base().cast::<Header>().as_ptr();
         // SAFETY: the segment is new, large enough, page-aligned and not yet known to anyone; zero is a valid state of
         // all fields, and the magic number goes last.
@@ -134,9 +137,9 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Opens a ring to write to.
-    pub fn open(name: &OsStr) -> io::Result<Ring> {
-        let ring = Ring { segment: Segment::open(name)?, head: 0, waiting_since: None };
+    /// Opens a ring to write to, by its [path](Self::path).
+    pub fn open(path: &OsStr) -> io::Result<Ring> {
+        let ring = Ring { segment: Segment::open(path)?, head: 0, waiting_since: None };
         let refused = || io::Error::new(io::ErrorKind::InvalidData, "not a ring of this version of Casemate");
         if ring.segment.bytes() != RING_BYTES {
             return Err(refused());
@@ -144,6 +147,11 @@ impl Ring {
         let header = ring.header();
         let sizes = (header.magic, header.version, header.slots as usize, header.chunk_words as usize);
         if sizes == (MAGIC, VERSION, SLOTS, CHUNK_WORDS) { Ok(ring) } else { Err(refused()) }
+    }
+
+    /// How other processes find the ring as long as the one that made it keeps it; nothing in any other.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.segment.path()
     }
 
     /// What to record.
@@ -178,16 +186,28 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn ring(name: &str, settings: Settings) -> (Ring, Ring) {
-        let name = format!("/casemate-test-{name}-{}", std::process::id());
-        let reader = Ring::create(&name, settings).unwrap();
-        let writer = Ring::open(OsStr::new(&name)).unwrap();
+    fn ring(settings: Settings) -> (Ring, Ring) {
+        let reader = Ring::create(settings).unwrap();
+        let writer = Ring::open(reader.path().unwrap().as_os_str()).unwrap();
         (reader, writer)
     }
 
     #[test]
+    fn a_ring_that_is_dropped_can_be_found_no_more() {
+        use std::os::unix::fs::MetadataExt;
+        let (reader, writer) = ring(Settings::default());
+        let path = reader.path().unwrap();
+        let found = || std::fs::metadata(&path).map(|data| data.ino()).ok();
+        let before = found();
+        assert!(before.is_some() && writer.path().is_none());
+        drop(reader);
+        // Another test may have opened something under the same number meanwhile.
+        assert_ne!(found(), before);
+    }
+
+    #[test]
     fn chunks_of_many_threads_arrive_whole_and_in_each_threads_order() {
-        let (mut reader, writer) = ring("order", Settings { limit: u64::MAX, ..Settings::default() });
+        let (mut reader, writer) = ring(Settings { limit: u64::MAX, ..Settings::default() });
         let mut next = [0; 4];
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -206,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_stopped_ring_lets_a_waiting_producer_go() {
-        let (reader, writer) = ring("stop", Settings { limit: u64::MAX, ..Settings::default() });
+        let (reader, writer) = ring(Settings { limit: u64::MAX, ..Settings::default() });
         std::thread::scope(|scope| {
             let outcome = scope.spawn(|| (0..).find_map(|n| writer.publish(0, 0, &[n]).err()));
             std::thread::sleep(Duration::from_millis(5));
@@ -217,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_window_is_drawn_exactly() {
-        let (_reader, writer) = ring("window", Settings { skip: 100_000, limit: 70_000, ..Settings::default() });
+        let (_reader, writer) = ring(Settings { skip: 100_000, limit: 70_000, ..Settings::default() });
         let mut drawn = [0, 0];
         loop {
             match writer.draw() {
@@ -231,7 +251,7 @@ mod tests {
 
     #[test]
     fn only_the_marked_region_counts_if_that_is_asked_for() {
-        let (_reader, writer) = ring("region", Settings { limit: 10, marked_region: true, ..Settings::default() });
+        let (_reader, writer) = ring(Settings { limit: 10, marked_region: true, ..Settings::default() });
         assert_eq!(writer.draw().1, Phase::Outside);
         writer.toggle_region();
         assert_eq!(writer.draw(), (10, Phase::Record));

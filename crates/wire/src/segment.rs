@@ -1,20 +1,25 @@
-//! A named piece of shared memory.
+//! A piece of shared memory without a name: it is gone when the last process that uses it is, however that ended.
+//!
+//! The kernel shows an open file of a process under `/proc`, and that is how others open it. To hand the open file down
+//! would not do: programs close files that they do not know.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 
 /// Where mappings are asked to go. A large mapping near QEMU's own pushes its code buffer out of reach of the recorder's
 /// callbacks (more than 2 GB), which then take a slow indirect call each and double the run time.
 pub const FAR_HINT: usize = 0x2000_0000_0000;
 
-/// A mapping of a shared memory object. The one who created it removes the name when dropped.
+/// A mapping of shared memory.
 pub struct Segment {
     base: NonNull<u8>,
     bytes: usize,
-    name: CString,
-    is_owner: bool,
+    /// Open as long as others may open it.
+    file: Option<OwnedFd>,
 }
 
 // SAFETY: the mapping is plain shared memory; whoever uses it does so through atomics or under the ring's tickets.
@@ -23,52 +28,39 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes a new object of zero bytes that only this user may open.
-    pub fn create(name: &str, bytes: usize) -> io::Result<Segment> {
-        let name = c_name(name)?;
-        // SAFETY: `name` is a valid C string.
-        let fd = unsafe { libc::shm_open(name.as_ptr(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // Allocated now rather than on first use: a full /dev/shm is an error here and a SIGBUS later.
-        // SAFETY: `fd` is open.
-        let failed = unsafe { libc::posix_fallocate(fd, 0, bytes as libc::off_t) };
-        let mapped = if failed == 0 { map(fd, bytes) } else { Err(io::Error::from_raw_os_error(failed)) };
-        match mapped {
-            Ok(base) => Ok(Segment { base, bytes, name, is_owner: true }),
-            Err(error) => {
-                // SAFETY: `name` is a valid C string.
-                unsafe { libc::shm_unlink(name.as_ptr()) };
-                Err(error)
-            }
+    /// Makes new memory of zero bytes that only this user may open. `label` is what the kernel shows it as.
+    pub fn create(label: &CStr, bytes: usize) -> io::Result<Segment> {
+        // SAFETY: `label` is a valid C string.
+        let file = owned(unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) })?;
+        // Allocated now rather than on first use: a lack of memory is an error here and a SIGBUS later.
+        // SAFETY: `file` is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
+            0 => Ok(Segment { base: map(&file, bytes)?, bytes, file: Some(file) }),
+            failed => Err(io::Error::from_raw_os_error(failed)),
         }
     }
 
-    /// Opens an object that someone else made.
-    pub fn open(name: &OsStr) -> io::Result<Segment> {
-        let name = CString::new(name.as_bytes())?;
-        // SAFETY: `name` is a valid C string.
-        let fd = unsafe { libc::shm_open(name.as_ptr(), libc::O_RDWR, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: all-zero is a valid `stat`, and `fd` is open.
+    /// Opens memory that another process made, by its [path](Self::path).
+    pub fn open(path: &OsStr) -> io::Result<Segment> {
+        let path = CString::new(path.as_bytes())?;
+        // SAFETY: `path` is a valid C string.
+        let file = owned(unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
+        // SAFETY: all-zero is a valid `stat`.
         let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `stat` is ours to write.
-        let bytes = if unsafe { libc::fstat(fd, &mut stat) } == 0 { stat.st_size as usize } else { 0 };
-        Ok(Segment { base: map(fd, bytes)?, bytes, name, is_owner: false })
+        // SAFETY: `file` is open and `stat` is ours to write.
+        let bytes = if unsafe { libc::fstat(file.as_raw_fd(), &mut stat) } == 0 { stat.st_size as usize } else { 0 };
+        Ok(Segment { base: map(&file, bytes)?, bytes, file: None })
+    }
+
+    /// How other processes find it as long as this one keeps it; nothing if this one has itself found it so.
+    pub fn path(&self) -> Option<PathBuf> {
+        let file = self.file.as_ref()?.as_raw_fd();
+        Some(PathBuf::from(format!("/proc/{}/fd/{file}", std::process::id())))
     }
 
     /// The first byte.
     pub fn base(&self) -> NonNull<u8> {
         self.base
-    }
-
-    /// Nobody shall open it any more.
-    pub fn remove_name(&self) {
-        // SAFETY: `name` is a valid C string.
-        unsafe { libc::shm_unlink(self.name.as_ptr()) };
     }
 
     /// How many bytes.
@@ -77,18 +69,19 @@ impl Segment {
     }
 }
 
-fn c_name(name: &str) -> io::Result<CString> {
-    Ok(CString::new(name)?)
+fn owned(opened: libc::c_int) -> io::Result<OwnedFd> {
+    if opened < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just opened, and known to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(opened) })
 }
 
-/// Maps `fd` and closes it.
-fn map(fd: libc::c_int, bytes: usize) -> io::Result<NonNull<u8>> {
+fn map(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at a hint that is not forced replaces nothing.
-    let base = unsafe { libc::mmap(FAR_HINT as *mut _, bytes, protection, libc::MAP_SHARED, fd, 0) };
+    let base = unsafe { libc::mmap(FAR_HINT as *mut _, bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     let error = io::Error::last_os_error();
-    // SAFETY: `fd` is open and not used again.
-    unsafe { libc::close(fd) };
     if base == libc::MAP_FAILED {
         return Err(error);
     }
@@ -99,8 +92,5 @@ impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nobody can hold a reference into it beyond our own lifetime.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-        if self.is_owner {
-            self.remove_name();
-        }
     }
 }

@@ -49,6 +49,9 @@ pub enum WorkloadError {
     /// The recorder's shared object is missing.
     #[error("the recorder '{}' is missing; set {} to the path of libcasemate_recorder.so", .0.display(), crate::live::RECORDER_VARIABLE)]
     RecorderMissing(PathBuf),
+    /// The keeper is missing.
+    #[error("'{}' is missing or not executable: it comes with the recorder, and belongs beside it", .0.display())]
+    KeeperMissing(PathBuf),
     /// QEMU ended before the recorder had started.
     #[error("'{}' could not be recorded: QEMU ended with {status} before the program started: {said}", .program.display())]
     NotRecorded {
@@ -58,14 +61,6 @@ pub enum WorkloadError {
         status: String,
         /// The end of what it wrote to its standard error.
         said: String,
-    },
-    /// The program was ended by a signal.
-    #[error("'{}' was ended by signal {signal}", .program.display())]
-    Killed {
-        /// The program.
-        program: PathBuf,
-        /// The signal's number.
-        signal: i32,
     },
     /// A word list that no recorder writes.
     #[error("the recording of process {process}, thread {thread} is damaged: {found}")]

@@ -1,21 +1,24 @@
-//! A program as it runs: QEMU in a process group of its own, and the ring between.
+//! A program as it runs: QEMU under a keeper, and the ring between.
 
+mod keeper;
 mod launch;
+mod sweep;
 
+pub use keeper::Ender;
 pub use launch::{Input, LiveOptions, Output, RECORDER_VARIABLE, recorder_from_environment};
 
 use crate::assemble::Assembler;
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source};
 use crate::stream::Chunk;
+use keeper::Keeper;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::process;
 use wire::ring::Ring;
 
 /// How long to sleep when the program has nothing to tell yet.
@@ -23,15 +26,16 @@ const NAP: Duration = Duration::from_micros(100);
 /// How much of QEMU's complaints is shown.
 const SAID_BYTES: usize = 2000;
 
-/// A running program. Dropping it ends the program and everything that it started.
+/// A running program: one process and all that came from it. It is over when none of them is left. Dropping it ends them
+/// all, and so does the death of this process, however it dies.
 ///
-/// When the limit is reached the program is ended too: what it would still have written is not written. A program's exit
-/// status is not an error, but a signal that ends it is.
+/// When the limit is reached the program is ended too: what it would still have written is not written. How a program
+/// ends, with what status or by what signal, is no error.
 pub struct Live {
     program: PathBuf,
     origin: Origin,
     ring: Ring,
-    child: Child,
+    keeper: Keeper,
     status: Option<ExitStatus>,
     complaints: Option<File>,
     assembler: Assembler,
@@ -46,7 +50,7 @@ impl Live {
             program: started.program,
             origin: started.origin,
             ring: started.ring,
-            child: started.child,
+            keeper: started.keeper,
             complaints: started.complaints,
             status: None,
             assembler: Assembler::default(),
@@ -54,20 +58,17 @@ impl Live {
         })
     }
 
-    /// The process, and process group, that the program runs as.
-    pub fn id(&self) -> u32 {
-        self.child.id()
+    /// What ends the program from elsewhere, while this waits for it.
+    pub fn ender(&self) -> Ender {
+        self.keeper.ender()
     }
 
     /// Whether everything is over and published: the limit reached, or every process ended.
     fn is_over(&mut self) -> Result<bool, WorkloadError> {
-        if self.ring.is_limit_reached() {
-            return Ok(true);
-        }
         if self.status.is_none() {
-            self.status = self.child.try_wait().map_err(WorkloadError::io("waiting for", &self.program))?;
+            self.status = self.keeper.status().map_err(WorkloadError::io("waiting for", &self.program))?;
         }
-        Ok(self.status.is_some() && !self.ring.has_live_process())
+        Ok(self.status.is_some() || self.ring.is_limit_reached())
     }
 
     /// Ends what still runs and finds out how it went.
@@ -78,6 +79,9 @@ impl Live {
             self.end();
             return Ok(());
         }
+        if self.keeper.was_told_to_end() {
+            return Ok(());
+        }
         let status = self.status.unwrap_or_default();
         if self.ring.images() == 0 {
             return Err(WorkloadError::NotRecorded {
@@ -86,10 +90,7 @@ impl Live {
                 said: self.said(),
             });
         }
-        if let Some(signal) = status.signal() {
-            return Err(WorkloadError::Killed { program: self.program.clone(), signal });
-        }
-        self.origin.finish = Finish::Exited(status.code().unwrap_or_default());
+        self.origin.finish = status.signal().map_or(Finish::Exited(status.code().unwrap_or_default()), Finish::Killed);
         Ok(())
     }
 
@@ -104,12 +105,9 @@ impl Live {
     }
 
     fn end(&mut self) {
+        // Processes that are just being born notice this themselves.
         self.ring.stop();
-        if self.status.is_none() {
-            process::kill_group(self.child.id());
-            // It was killed, so this returns at once; there is nobody left to tell if it does not.
-            self.status = self.child.wait().ok();
-        }
+        self.keeper.end();
     }
 }
 

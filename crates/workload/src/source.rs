@@ -125,6 +125,8 @@ pub enum Finish {
     Running,
     /// The program exited with this status.
     Exited(i32),
+    /// The program was ended by the signal of this number.
+    Killed(i32),
     /// As much as was asked for is recorded; the program was ended there.
     LimitReached,
 }

@@ -9,8 +9,9 @@ use casemate_workload::walker::{Event, Walker};
 use casemate_workload::{Finish, Source, WorkloadError};
 use common::recorder;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 fn options(program: &[&str]) -> Option<LiveOptions> {
     recorder().map(|recorder| LiveOptions::new(program, recorder))
@@ -23,6 +24,13 @@ fn checked(program: &[&str]) -> Option<Report> {
 
 fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("casemate-live-{name}-{}", std::process::id()))
+}
+
+/// How many processes there are with this word in their arguments.
+fn alive(word: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let arguments = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    arguments.filter(|words| String::from_utf8_lossy(words).contains(word)).count()
 }
 
 fn finish_of(mut live: Live) -> Result<Finish, WorkloadError> {
@@ -68,22 +76,40 @@ fn a_window_is_recorded_to_the_block_and_the_program_is_ended_there() {
 }
 
 #[test]
-fn an_exit_status_is_told_and_a_deadly_signal_is_an_error() {
+fn how_a_program_ended_is_told_be_it_by_a_status_or_a_signal() {
     let Some(failing) = options(&["sh", "-c", "exit 7"]) else { return };
     assert_eq!(finish_of(Live::start(failing).unwrap()).unwrap(), Finish::Exited(7));
     let Some(dying) = options(&["sh", "-c", "kill -TERM $$"]) else { return };
-    let error = finish_of(Live::start(dying).unwrap()).unwrap_err();
-    assert!(matches!(error, WorkloadError::Killed { signal: 15, .. }), "{error}");
+    assert_eq!(finish_of(Live::start(dying).unwrap()).unwrap(), Finish::Killed(15));
 }
 
 #[test]
 fn a_recording_that_is_dropped_leaves_nothing_behind() {
-    let Some(options) = options(&["sh", "-c", "while true; do :; done"]) else { return };
+    let Some(options) = options(&["sh", "-c", "while true; do : dropped-recording; done"]) else { return };
     let mut live = Live::start(options).unwrap();
     assert!(live.next_chunk().unwrap().is_some());
-    let id = live.id();
+    // The keeper and the program.
+    assert_eq!(alive("dropped-recording"), 2);
     drop(live);
-    assert!(!Path::new(&format!("/proc/{id}")).exists());
+    assert_eq!(alive("dropped-recording"), 0);
+}
+
+#[test]
+fn a_daemon_belongs_to_the_program_that_started_it_and_ends_with_it() {
+    let daemon = "setsid sh -c 'trap : TERM; while :; do sleep 1; : daemon-of-ours; done' & exit 3";
+    let Some(options) = options(&["sh", "-c", daemon]) else { return };
+    let mut live = Live::start(options).unwrap();
+    let ender = live.ender();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(3));
+        ender.end();
+    });
+    let started = Instant::now();
+    while live.next_chunk().unwrap().is_some() {}
+    // It did not end with its leader, and did end when told.
+    assert!((2..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+    assert_eq!(live.origin().finish, Finish::Running);
+    assert_eq!(alive("daemon-of-ours"), 0);
 }
 
 #[test]
@@ -108,12 +134,14 @@ fn what_cannot_be_recorded_is_refused_in_words() {
     assert!(start("true", |options| options.qemu = Some("/no/qemu".into())).contains("qemu-user"));
     assert!(start("true", |options| options.qemu = Some("/bin/echo".into())).contains("recording needs QEMU 7 or 8"));
     assert!(start("true", |options| options.recorder = "/no/recorder.so".into()).contains("CASEMATE_RECORDER"));
+    assert!(start("true", |options| options.keeper = Some("/no/keeper".into())).contains("'/no/keeper' is missing"));
 }
 
 #[test]
 fn a_recorder_that_does_not_load_is_reported_with_what_qemu_said() {
     let Some(options) = options(&["true"]) else { return };
-    let live = Live::start(LiveOptions { recorder: "/proc/self/exe".into(), ..options }).unwrap();
+    let keeper = Some(options.recorder.with_file_name("casemate-keeper"));
+    let live = Live::start(LiveOptions { recorder: "/proc/self/exe".into(), keeper, ..options }).unwrap();
     let error = finish_of(live).unwrap_err().to_string();
     assert!(error.contains("could not be recorded") && error.contains("lugin"), "{error}");
 }

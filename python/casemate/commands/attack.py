@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from casemate import options, screen
+from casemate import interruption, options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 
 DEFAULT_LOG = Path("results", "attacks.jsonl")
@@ -45,7 +45,7 @@ A log is text, a JSON object a line, and is only ever added to. Trial number i o
 so many short runs add up to one long one. Ctrl-C loses at most the trials under way.
 
 \b
-Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C.
+Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 
@@ -125,7 +125,7 @@ def command(
         )
     if results.interrupted and results.log is None:
         complete = len(results.reports) + len(results.exhaustive)
-        screen.notices().print(f"stopped by Ctrl-C: {complete} of {len(names)} designs are complete")
+        screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
     if results.interrupted:
         return EXIT_INTERRUPTED
     return 0 if results.agrees else EXIT_NO

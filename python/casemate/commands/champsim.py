@@ -19,7 +19,7 @@ which of ChampSim's configuration is told in docs/VALIDATION.md. What protection
 `casemate run --trace`.
 
 \b
-Exit codes: 0 fine, 2 bad input, 130 Ctrl-C.
+Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from casemate import options, screen
+from casemate import interruption, options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 
 EPILOG = """\b
@@ -42,7 +42,7 @@ counts different memories: those that were left, those of them that only torn or
 an attacker made of them.
 
 \b
-Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C.
+Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 
@@ -85,6 +85,8 @@ def command(
     elif results.reports:
         screen.results().print(tables.crash_tables(results.reports))
     if results.interrupted:
-        screen.notices().print(f"stopped by Ctrl-C: {len(results.reports)} of {len(names)} designs are complete")
+        screen.notices().print(
+            f"stopped by {interruption.cause()}: {len(results.reports)} of {len(names)} designs are complete"
+        )
         return EXIT_INTERRUPTED
     return 0 if results.agrees else EXIT_NO

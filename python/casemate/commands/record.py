@@ -14,12 +14,13 @@ Examples:
   casemate run --trace gzip.trace --design none --design sc64-bmt
   casemate trace info gzip.trace
 
-The file appears under its name only when it is whole. Ctrl-C ends the program there and keeps what was
-recorded. Recording needs QEMU's user mode (qemu-x86_64); CASEMATE_RECORDER names another recorder than the
-one that came with this package.
+The file appears under its name only when it is whole. Ctrl-C and SIGTERM end the program there and keep
+what was recorded; nothing that the program started outlives Casemate, however that ends. Recording needs
+QEMU's user mode (qemu-x86_64); CASEMATE_RECORDER names another recorder than the one that came with this
+package.
 
 \b
-Exit codes: 0 fine, 2 bad input, 130 Ctrl-C (what was recorded is kept).
+Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM (what was recorded is kept).
 """
 
 

@@ -27,7 +27,7 @@ How to read it:
   trends  statements of the paper, each with the numbers that it stands or falls with
 
 \b
-Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C.
+Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 STUDIES = ("emcc",)

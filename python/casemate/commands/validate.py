@@ -19,7 +19,7 @@ How to read the table:
 What differs, and why, is explained in docs/VALIDATION.md; where the references come from, in reference/.
 
 \b
-Exit codes: 0 all within their tolerances, 1 something is not, 2 bad input, 130 Ctrl-C.
+Exit codes: 0 all within their tolerances, 1 something is not, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 

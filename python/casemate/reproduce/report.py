@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from casemate import interruption
 from casemate._core import CasemateError
 from casemate.progress import Steps
 from casemate.reproduce.runs import Job, Runs, Store
@@ -50,7 +51,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     parts.append(_trends(found))
     parts += [Text(failure, style="red") for failure in found.failures]
     if found.interrupted:
-        parts.append(Text("Stopped by Ctrl-C: the same command goes on from here.", style="yellow"))
+        parts.append(Text(f"Stopped by {interruption.cause()}: the same command goes on from here.", style="yellow"))
     return Group(*parts)
 
 

@@ -132,7 +132,7 @@ class AttackResults(Result):
     agrees: bool
     """Whether everything ended as claimed."""
     interrupted: bool = False
-    """Whether Ctrl-C was pressed; the reports are those that were complete, or what the log held then."""
+    """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete, or what the log held then."""
     log: str | None = None
     """The file that a long campaign goes on from."""
     resumed: int = 0

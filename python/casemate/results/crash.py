@@ -70,4 +70,4 @@ class CrashResults(Result):
     agrees: bool
     """Whether everything ended as claimed."""
     interrupted: bool = False
-    """Whether Ctrl-C was pressed; the reports are those that were complete."""
+    """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete."""

@@ -1,5 +1,6 @@
 """What was executed, and what a trace of it holds."""
 
+import signal
 from typing import Literal
 
 from casemate.results.base import Result
@@ -19,6 +20,18 @@ class Exited(Result):
     """With this exit status."""
 
 
+class Killed(Result):
+    """The program was ended by a signal."""
+
+    killed: int
+    """The signal's number."""
+
+    def __str__(self) -> str:
+        """Number and name, as in `signal 11 (SIGSEGV)`."""
+        known = {known.value: f" ({known.name})" for known in signal.Signals}
+        return f"signal {self.killed}{known.get(self.killed, '')}"
+
+
 class Origin(Result):
     """What was executed, and under which conditions: all that is needed to do it again."""
 
@@ -36,7 +49,7 @@ class Origin(Result):
     """How it reached the machine: as it happened, from a file, or made here."""
     conditions: tuple[tuple[str, str], ...]
     """Everything else that decides what the program does, as name and value."""
-    finish: Literal["running", "limit-reached"] | Exited
+    finish: Literal["running", "limit-reached"] | Exited | Killed
     """How it finished; `running` if the simulation had enough before the program had ended."""
 
     @property
@@ -96,4 +109,4 @@ class Recording(Result):
     totals: Totals
     """What it holds."""
     interrupted: bool
-    """Whether the program was ended by Ctrl-C; the trace holds what it had done so far."""
+    """Whether the program was ended by Ctrl-C or SIGTERM; the trace holds what it had done so far."""

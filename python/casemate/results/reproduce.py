@@ -71,6 +71,6 @@ class Reproduction(Result):
     failures: tuple[str, ...]
     """Runs that could not be done."""
     interrupted: bool
-    """Whether Ctrl-C ended it; what was done is kept for the next time."""
+    """Whether Ctrl-C or SIGTERM ended it; what was done is kept for the next time."""
     holds: bool
     """Whether all statements hold, and all runs were done."""

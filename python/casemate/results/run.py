@@ -237,7 +237,7 @@ class RunResults(Result):
     failures: tuple[Failure, ...]
     """The others."""
     interrupted: bool
-    """Whether the program was ended by Ctrl-C; the records are then about what it had done so far."""
+    """Whether the program was ended by Ctrl-C or SIGTERM; the records are then about what it had done so far."""
     passed: bool
     """Whether every design has a record, and every check of every record passed."""
     protection: tuple[Protection, ...]

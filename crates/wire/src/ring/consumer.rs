@@ -58,7 +58,7 @@ impl Ring {
     }
 
     /// Whether a process that announced itself is still alive.
-    pub fn has_live_process(&self) -> bool {
+    fn has_live_process(&self) -> bool {
         let pids = self.header().processes.iter().map(|entry| entry.load(Acquire));
         pids.filter(|pid| *pid != 0).any(is_alive)
     }

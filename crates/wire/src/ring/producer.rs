@@ -103,11 +103,10 @@ impl Ring {
         self.header().stop.load(Acquire) != 0
     }
 
-    /// A simulator that was killed cannot say that it wants nothing more, nor clean up.
+    /// A simulator that was killed cannot say that it wants nothing more.
     fn look_after_consumer(&self) {
         if !is_alive(self.header().consumer) {
             self.header().stop.store(1, Release);
-            self.segment.remove_name();
         }
     }
 }

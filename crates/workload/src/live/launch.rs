@@ -1,5 +1,7 @@
 //! Starting a program under QEMU: everything is checked before anything runs, so that every mistake has its own words.
 
+use super::keeper::Keeper;
+use super::sweep;
 use crate::error::WorkloadError;
 use crate::source::{Finish, MARKED_REGION, Medium, Origin, Values};
 use std::ffi::{OsStr, OsString};
@@ -8,7 +10,7 @@ use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wire::launch;
 use wire::program::{self, Program};
@@ -57,6 +59,8 @@ pub struct LiveOptions {
     pub marked_region: bool,
     /// The recorder, `libcasemate_recorder.so`.
     pub recorder: PathBuf,
+    /// The keeper, if not the one beside the recorder.
+    pub keeper: Option<PathBuf>,
     /// QEMU, if not the `qemu-x86_64` of the search path.
     pub qemu: Option<PathBuf>,
     /// What the program's standard input is.
@@ -75,6 +79,7 @@ impl LiveOptions {
             load_values: false,
             marked_region: false,
             recorder,
+            keeper: None,
             qemu: None,
             input: Input::Nothing,
             output: Output::Discard,
@@ -92,7 +97,7 @@ pub struct Started {
     pub program: PathBuf,
     pub origin: Origin,
     pub ring: Ring,
-    pub child: Child,
+    pub keeper: Keeper,
     pub complaints: Option<File>,
 }
 
@@ -105,26 +110,35 @@ pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
         return Err(WorkloadError::RecorderMissing(options.recorder.clone()));
     }
     let recorder = options.recorder.canonicalize().map_err(WorkloadError::io("finding", &options.recorder))?;
+    let keeper = keeper(options, &recorder)?;
     let qemu = options.qemu.clone().unwrap_or_else(|| QEMU.into());
     let version = qemu_version(&qemu)?;
+    sweep::end_orphans();
 
-    let ring_name = unique_name();
     let settings = Settings {
         skip: options.skip,
         limit: options.limit.unwrap_or(u64::MAX),
         load_values: options.load_values,
         marked_region: options.marked_region,
     };
-    let ring = Ring::create(&ring_name, settings).map_err(WorkloadError::io("making the ring", &ring_name))?;
-    let mut command = Command::new(&qemu);
+    let ring = Ring::create(settings).map_err(WorkloadError::io("making the ring for", &program))?;
+    let ring_path = ring.path().unwrap_or_default();
+    let mut command = Command::new(&keeper);
     command
-        .args(launch::arguments(&recorder, OsStr::new(&ring_name), None, &program, &called))
+        .arg(std::process::id().to_string())
+        .arg(&qemu)
+        .args(launch::arguments(&recorder, ring_path.as_os_str(), None, &program, &called))
         .env(HASH_SEED.0, HASH_SEED.1)
         .stdin(standard_input(options.input))
         .process_group(0);
     let complaints = redirect(&mut command, options.output)?;
-    let child = command.spawn().map_err(WorkloadError::io("starting", &qemu))?;
-    Ok(Started { program: asked, origin: origin(options, version), ring, child, complaints })
+    let keeper = Keeper::start(&mut command).map_err(WorkloadError::io("starting", &keeper))?;
+    Ok(Started { program: asked, origin: origin(options, version), ring, keeper, complaints })
+}
+
+fn keeper(options: &LiveOptions, recorder: &Path) -> Result<PathBuf, WorkloadError> {
+    let keeper = options.keeper.clone().unwrap_or_else(|| recorder.with_file_name(launch::KEEPER));
+    if is_executable(&keeper) { Ok(keeper) } else { Err(WorkloadError::KeeperMissing(keeper)) }
 }
 
 fn standard_input(input: Input) -> Stdio {
@@ -139,7 +153,7 @@ fn redirect(command: &mut Command, output: Output) -> Result<Option<File>, Workl
     if output == Output::Inherit {
         return Ok(None);
     }
-    let path = std::env::temp_dir().join(unique_name().trim_start_matches('/'));
+    let path = std::env::temp_dir().join(unique_name());
     let file = File::options().read(true).write(true).create_new(true).open(&path);
     let file = file.map_err(WorkloadError::io("making", &path))?;
     std::fs::remove_file(&path).map_err(WorkloadError::io("removing the name of", &path))?;
@@ -225,8 +239,8 @@ fn qemu_version(qemu: &Path) -> Result<String, WorkloadError> {
     }
 }
 
-/// A name that no other recording of this machine has.
+/// A file name that no other recording of this machine has.
 fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("/casemate-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("casemate-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }

@@ -1,0 +1,75 @@
+//! What is left of a run that was killed together with its keeper: processes that write to a ring which nobody has.
+//!
+//! Those that run notice it by themselves when the ring is full. Those that sleep are found here, by the path of their ring
+//! in the arguments of QEMU, when another run begins.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use wire::launch::RING_OPTION;
+use wire::{process, ring};
+
+/// Ends them.
+pub fn end_orphans() {
+    let Ok(ours) = namespace("self") else { return };
+    for pid in process::all() {
+        let Ok(arguments) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
+        // The same numbers mean other processes in other containers.
+        if writes_to_nowhere(&arguments) && namespace(&pid.to_string()).is_ok_and(|theirs| theirs == ours) {
+            process::kill(pid);
+        }
+    }
+}
+
+fn namespace(process: &str) -> std::io::Result<std::path::PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/pid"))
+}
+
+/// Whether these are the arguments of a recorded program whose ring is gone.
+fn writes_to_nowhere(arguments: &[u8]) -> bool {
+    let mut words = arguments.split(|byte| *byte == 0).skip_while(|word| *word != b"-plugin").skip(1);
+    let ring = words.next().and_then(|plugin| ring_of(plugin));
+    ring.is_some_and(|path| match fs::read_link(path) {
+        Ok(found) => !contains(found.as_os_str().as_bytes(), ring::LABEL.to_bytes()),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    })
+}
+
+/// The path of the ring among the recorder's options.
+fn ring_of(plugin: &[u8]) -> Option<&Path> {
+    let mut options = plugin.split(|byte| *byte == b',').filter_map(|word| word.strip_prefix(RING_OPTION.as_bytes()));
+    let path = options.next_back()?;
+    path.starts_with(b"/proc/").then(|| Path::new(std::ffi::OsStr::from_bytes(path)))
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use wire::launch;
+
+    fn arguments(ring: &Path) -> Vec<u8> {
+        let called = ["true".into()];
+        let words = launch::arguments(Path::new("/r.so"), ring.as_os_str(), Some(2), Path::new("/bin/true"), &called);
+        words.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect()
+    }
+
+    #[test]
+    fn a_program_is_left_behind_if_its_ring_is_gone_and_no_other_is() {
+        let ring = ring::Ring::create(ring::Settings::default()).unwrap();
+        assert!(!writes_to_nowhere(&arguments(&ring.path().unwrap())));
+        assert!(writes_to_nowhere(&arguments(&PathBuf::from("/proc/0/fd/3"))));
+        // The number of a process that is gone may be another's, who has something else open.
+        let other = fs::File::open("/dev/null").unwrap();
+        use std::os::fd::AsRawFd;
+        let path = format!("/proc/{}/fd/{}", std::process::id(), other.as_raw_fd());
+        assert!(writes_to_nowhere(&arguments(Path::new(&path))));
+        assert!(!writes_to_nowhere(b"/usr/bin/qemu-x86_64\0-plugin\0other.so,file=/proc/0/fd/3\0true\0"));
+        assert!(!writes_to_nowhere(b"cat\0ring=/proc/0/fd/3\0"));
+    }
+}
