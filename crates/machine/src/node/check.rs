@@ -201,7 +201,7 @@ impl NodeConfig {
         }
         at_least_one(self.write_buffer.unwrap_or(1).into(), || "write_buffer".to_owned())?;
         if let Some(found) = self.physical_registers.map(u64::from) {
-            let least = Reg::COUNT as u64 * if self.unwritten_registers_leak { 2 } else { 1 };
+            let least = Reg::COUNT as u64;
             if found < least {
                 return Err(NodeConfigError::TooFew { key: "physical_registers".to_owned(), found, least });
             }

@@ -203,9 +203,6 @@ pub struct NodeConfig {
     /// Registers behind those of the architecture: an instruction enters when there is one for each of its results, and
     /// frees those that it replaces when it retires. Nothing if they never run out.
     pub physical_registers: Option<u32>,
-    /// Whether a register that is read before it is ever written keeps a second physical one for good, as in ChampSim,
-    /// which finds such registers at the beginning of a trace and never frees what they get there.
-    pub unwritten_registers_leak: bool,
     /// Whether no instruction behind a taken branch is delivered in its cycle.
     pub taken_branch_ends_fetch: bool,
     /// Loads that start per cycle.
@@ -285,7 +282,6 @@ impl NodeConfig {
             l1d_in_order: false,
             read_queue_ports: None,
             physical_registers: None,
-            unwritten_registers_leak: false,
             taken_branch_ends_fetch: false,
             load_ports: 2,
             load_start_cycles: 0,
