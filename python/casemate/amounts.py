@@ -41,12 +41,25 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things, in words: `1 thread`, `3 processes`."""
+    several = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{count(number)} {what if number == 1 else several}"
+
+
 def short_count(number: float) -> str:
     """A number in at most five characters: `950`, `12.3K`, `20.0M`."""
     for scale, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
         if number >= factor:
             return f"{number / factor:.1f}{scale}"
     return f"{number:.0f}"
+
+
+def short_time(seconds: float) -> str:
+    """A length of time, rounded: `40 s`, `12 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def size(number: float) -> str:

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, a line now and then elsewhere."""
+"""Progress on standard error: bars on a terminal, a line now and then elsewhere; both say how much is left."""
 
 import time
 from collections.abc import Sequence
@@ -9,11 +9,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from casemate.amounts import short_count
+from casemate.amounts import short_count, short_time
 
 BETWEEN_LINES_SECONDS = 5.0
-BETWEEN_STEPS_SECONDS = 30.0
-"""Between two lines about steps, of which there are long ones."""
+BETWEEN_LATER_LINES_SECONDS = 30.0
+"""Between two lines when there have been some: long work does not fill a log."""
+
+LINES_SOON = 4
 
 
 class _Rate(ProgressColumn):
@@ -26,20 +28,56 @@ class _Rate(ProgressColumn):
 
 class _Instructions(ProgressColumn):
     def render(self, task: Task) -> Text:
-        return Text(f"{short_count(task.completed):>7}" if task.completed else "starting", style="dim")
+        of = f" of {short_count(task.total)}" if task.total else ""
+        return Text(f"{short_count(task.completed):>7}{of}" if task.completed else "starting", style="dim")
+
+
+class _Left(ProgressColumn):
+    """The expected end, by what the work has taken so far."""
+
+    def render(self, task: Task) -> Text:
+        share = task.completed / task.total if task.total else 0.0
+        return Text(_left(task.elapsed or 0.0, share).strip(" ,"), style="dim")
+
+
+def _left(elapsed: float, share: float) -> str:
+    """How long it still takes, if the rest goes as what was done did; nothing where that is not known yet."""
+    if not 0.005 < share < 1.0:
+        return ""
+    return f", about {short_time(elapsed * (1 - share) / share)} left"
+
+
+class _Lines:
+    """Lines about work where no bars can be shown: soon at first, and then at longer distances."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._started = self._said = time.monotonic()
+        self._lines = 0
+
+    def say(self, what: str, share: float) -> None:
+        """Says how far the work is, if it is time to; `share` is how much of it is done, as far as that is known."""
+        now = time.monotonic()
+        between = BETWEEN_LINES_SECONDS if self._lines < LINES_SOON else BETWEEN_LATER_LINES_SECONDS
+        if self._console.is_terminal or now - self._said < between:
+            return
+        self._said, self._lines = now, self._lines + 1
+        elapsed = now - self._started
+        self._console.print(f"  {elapsed:4.0f} s: {what}{_left(elapsed, share)}", markup=False)
 
 
 class Instructions:
-    """Instructions done, for one or several simulations at once; `tell` takes what the laboratory tells."""
+    """Instructions done, for one or several simulations at once; `tell` takes what the laboratory tells, and says
+    `title` when it is told for the first time: until then nothing runs.
+    """
 
-    def __init__(self, console: Console, names: Sequence[str], limit: int | None) -> None:
-        self._console = console
-        self._names = names
-        self._started = self._said = time.monotonic()
+    def __init__(self, console: Console, names: Sequence[str], limit: int | None, title: str = "") -> None:
+        self._console, self._names, self._limit, self._title = console, names, limit, title
+        self._lines = _Lines(console)
         self._bars: Progress | None = None
         if console.is_terminal:
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(32), _Instructions(), _Rate())
-            self._bars = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+            self._bars = Progress(*columns, TimeElapsedColumn(), _Left(), console=console, transient=True)
             self._tasks = [self._bars.add_task(name, total=limit) for name in names]
 
     def __enter__(self) -> "Instructions":
@@ -55,15 +93,19 @@ class Instructions:
 
     def tell(self, progress: dict[str, Any]) -> None:
         """Shows how many instructions each simulation has done."""
+        if self._title:
+            self._console.print(self._title, markup=False)
+            self._title = ""
         told = progress["instructions"]
         counts: list[int] = told if isinstance(told, list) else [told]
         if self._bars:
             for task, done in zip(self._tasks, counts, strict=True):
                 self._bars.update(task, completed=done)
-        elif time.monotonic() - self._said >= BETWEEN_LINES_SECONDS:
-            self._said = time.monotonic()
-            parts = (f"{name} {short_count(done)}" for name, done in zip(self._names, counts, strict=True))
-            self._console.print(f"  {self._said - self._started:4.0f} s: instructions: {', '.join(parts)}")
+            return
+        of = f" of {short_count(self._limit)}" if self._limit else ""
+        parts = (f"{name} {short_count(done)}{of}" for name, done in zip(self._names, counts, strict=True))
+        share = min(counts, default=0) / self._limit if self._limit else 0.0
+        self._lines.say(f"instructions: {', '.join(parts)}", share)
 
 
 _S = TypeVar("_S", bound="_Shown")
@@ -95,14 +137,15 @@ class Steps(_Shown):
             BarColumn(32),
             TextColumn("{task.fields[piece]}", style="dim"),
             TimeElapsedColumn(),
+            _Left(),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
         self._task = self._bars.add_task(title, total=pieces, piece="")
         self._piece = 0
-        self._console, self._title, self._name = console, title, ""
-        self._started = self._said = time.monotonic()
+        self._title, self._name = title, ""
+        self._lines = _Lines(console)
 
     def begin(self, piece: int, name: str) -> None:
         """Begins a piece of work, counted from zero."""
@@ -110,28 +153,10 @@ class Steps(_Shown):
         self._bars.update(self._task, completed=piece, piece=name)
 
     def tell(self, progress: dict[str, Any] | None) -> None:
-        """Shows how far the piece is."""
+        """Shows how far the piece is, and what it is about if that is told."""
         if not progress:
             return
-        done = self._piece + progress["done"] / max(progress["of"], 1)
-        self._bars.update(self._task, completed=done)
-        if not self._console.is_terminal and time.monotonic() - self._said >= BETWEEN_STEPS_SECONDS:
-            self._said = time.monotonic()
-            share = f"{100 * done / self._pieces:.0f} %"
-            self._console.print(f"  {self._said - self._started:4.0f} s: {self._title}: {share}, {self._name}")
-
-
-class Finding(_Shown):
-    """Figures found, of a number that is not known beforehand; `tell` takes what the laboratory tells."""
-
-    def __init__(self, console: Console, title: str) -> None:
-        columns = (SpinnerColumn(), TextColumn(title), TextColumn("{task.description}", style="dim"))
-        self._bars = Progress(
-            *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
-        )
-        self._task = self._bars.add_task("starting", total=None)
-
-    def tell(self, progress: dict[str, Any] | None) -> None:
-        """Shows how many figures there are and what the last was about."""
-        if progress:
-            self._bars.update(self._task, description=f"{progress['rows']} figures, {progress['subject']}")
+        self._name = progress.get("about", self._name)
+        share = (self._piece + progress["done"] / max(progress["of"], 1)) / self._pieces
+        self._bars.update(self._task, completed=share * self._pieces, piece=self._name)
+        self._lines.say(f"{self._title}: {100 * share:.0f} %, {self._name}", share)

@@ -221,7 +221,7 @@ def window_table(window: Window) -> RenderableType:
 def validation_table(report: Validation) -> RenderableType:
     """Our figures beside the references', and what is out of its tolerance."""
     table = plain_table(
-        "reference", "subject", "measured", "ours", "theirs", "off", "allowed",
+        "reference", "subject", "measured", "ours", "theirs", "off", "allowed", "",
         right=("ours", "theirs", "off", "allowed"),
     )  # fmt: skip
     before = None
@@ -232,7 +232,8 @@ def validation_table(report: Validation) -> RenderableType:
         before = (row.reference, row.subject)
         allowed = "" if row.tolerance_percent is None else f"{row.tolerance_percent:g} %"
         off = Text(f"{row.difference_percent:+.1f} %", style="" if row.ok else "red")
-        table.add_row(*names, row.quantity, f"{row.ours:.4g}", f"{row.theirs:.4g}", off, allowed)
+        mark = Text("" if row.ok else "OUT", style="bold red")
+        table.add_row(*names, row.quantity, f"{row.ours:.4g}", f"{row.theirs:.4g}", off, allowed, mark)
     checked = [row for row in report.rows if row.tolerance_percent is not None]
     within = sum(row.ok for row in checked)
     verdict = Text(f"{within} of {len(checked)} figures within their tolerances", style="green" if report.ok else "red")

@@ -17,7 +17,7 @@ use thiserror::Error;
 pub enum Extent {
     /// All of it: minutes.
     Full,
-    /// A small part, which shows only whether anything is badly wrong: seconds.
+    /// Shorter streams, and the short ones of the traces' windows: seconds.
     Brief,
 }
 
@@ -101,14 +101,35 @@ pub enum ValidationError {
     Window(#[from] WindowError),
 }
 
-/// Measures everything. `progress` is told each row as it is found.
+/// How far a validation is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// What was simulated last.
+    pub subject: &'a str,
+    /// How much has been simulated: instructions of windows, requests of streams.
+    pub done: u64,
+    /// How much there is.
+    pub of: u64,
+}
+
+/// Measures everything. `progress` is told each subject when it has been simulated.
 ///
 /// # Errors
 /// See [`ValidationError`]; a figure out of its tolerance is a result.
-pub fn validate(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<ValidationReport, ValidationError> {
-    let mut rows = validate_dram(extent, &mut progress)?.rows;
+pub fn validate(extent: Extent, mut progress: impl FnMut(Progress<'_>)) -> Result<ValidationReport, ValidationError> {
+    let work = [dram::work(extent)?, champsim::work(extent)?].concat();
+    let of = work.iter().sum();
+    let (mut ahead, mut done, mut last) = (work.into_iter(), 0, String::new());
+    let mut tell = |row: &Row| {
+        if last != row.subject {
+            last.clone_from(&row.subject);
+            done += ahead.next().unwrap_or(0);
+            progress(Progress { subject: &last, done, of });
+        }
+    };
+    let mut rows = validate_dram(extent, &mut tell)?.rows;
     champsim::compare(extent, &mut |row: Row| {
-        progress(&row);
+        tell(&row);
         rows.push(row);
     })?;
     Ok(ValidationReport::of(rows))

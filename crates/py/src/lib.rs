@@ -292,10 +292,8 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
     let extent = if brief { Extent::Brief } else { Extent::Full };
     let report = interruptible(py, &callback, move |progress| {
-        let mut rows = 0;
-        lab::validate::validate(extent, |row| {
-            rows += 1;
-            progress.tell(serde_json::json!({ "rows": rows, "subject": row.subject }));
+        lab::validate::validate(extent, |told| {
+            progress.tell(serde_json::json!({ "done": told.done, "of": told.of, "about": told.subject }));
         })
     })?;
     to_json(&report.map_err(refused)?)

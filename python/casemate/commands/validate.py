@@ -8,13 +8,13 @@ from casemate.cli import EXIT_NO
 EPILOG = """\b
 Examples:
   casemate validate            all streams and traces of the references: minutes
-  casemate validate --brief    a small part of each: seconds, and rougher
+  casemate validate --brief    shorter streams and the short ones of the windows, held to the same tolerances
 
 \b
 How to read the table:
   ours, theirs    our figure and the reference simulator's, for the same configuration and the same input
   off             by how much ours is higher
-  allowed         the tolerance; a figure without one is only reported
+  allowed         the tolerance; a figure without one is only reported, one beyond it is marked OUT
 
 What differs, and why, is explained in docs/VALIDATION.md; where the references come from, in reference/.
 
@@ -33,9 +33,9 @@ def command(brief: bool, as_json: bool) -> int:
     same traces.
     """
     from casemate import api, tables
-    from casemate.progress import Finding
+    from casemate.progress import Steps
 
-    with Finding(screen.notices(), "validating") as progress:
+    with Steps(screen.notices(), "validating", 1) as progress:
         report = api.validate(brief=brief, progress=progress.tell)
     if as_json:
         screen.print_json(report)

@@ -31,3 +31,8 @@ class Validation(Result):
     """In the order in which they were measured."""
     ok: bool
     """Whether all are within their tolerances."""
+
+    def brief(self) -> str:
+        """How many figures are within their tolerances."""
+        held = [row for row in self.rows if row.tolerance_percent is not None]
+        return f"{sum(row.ok for row in held)} of {len(held)} figures are within their tolerances"

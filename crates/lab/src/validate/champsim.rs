@@ -13,6 +13,8 @@ const NAME: &str = "ChampSim";
 const TRACE_SEED: u32 = 1;
 /// Places pages.
 const SEED: u64 = 1;
+/// Instructions, warm-up included, of the longest window that is among the brief ones.
+const BRIEF_MAX: u64 = 1_000_000;
 
 #[derive(Deserialize)]
 struct Reference {
@@ -38,21 +40,27 @@ struct Figures {
     stlb_misses: Option<f64>,
 }
 
-pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+/// The reference's windows, whole: a part of one has figures of its own. Brief are those of few instructions.
+fn windows(extent: Extent) -> Result<Vec<Figures>, ValidationError> {
     let reference: Reference =
         serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
-    for theirs in &reference.results {
-        if extent == Extent::Full || (theirs.trace == "hot" && theirs.stlb_misses.is_some()) {
-            compare_window(theirs, extent, found)?;
-        }
-    }
-    Ok(())
+    let is_wanted =
+        |window: &Figures| extent == Extent::Full || window.warmup_instructions + window.instructions <= BRIEF_MAX;
+    Ok(reference.results.into_iter().filter(is_wanted).collect())
 }
 
-fn compare_window(theirs: &Figures, extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+/// The instructions that each window takes, in their order: those before it are simulated twice.
+pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
+    Ok(windows(extent)?.iter().map(|window| 2 * window.warmup_instructions + window.instructions).collect())
+}
+
+pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+    windows(extent)?.iter().try_for_each(|theirs| compare_window(theirs, found))
+}
+
+fn compare_window(theirs: &Figures, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
     let machine = systems::machine(&theirs.machine)?;
-    let part = if extent == Extent::Full { 1 } else { 10 };
-    let window = window::Extent { warmup: theirs.warmup_instructions / part, instructions: theirs.instructions / part };
+    let window = window::Extent { warmup: theirs.warmup_instructions, instructions: theirs.instructions };
     let open = |instructions| synthetic(&theirs.trace, theirs.trace_instructions, TRACE_SEED, instructions);
     let ours = measure_window(&machine, SEED, window, open, |_| Control::GoOn)?;
     let thousands = |instructions: u64| instructions / 1000;
@@ -62,9 +70,6 @@ fn compare_window(theirs: &Figures, extent: Extent, found: &mut impl FnMut(Row))
         |quantity, ours, theirs, tolerance| found(Row::new(NAME, &subject, quantity, [ours, theirs], tolerance));
 
     row("instructions per cycle", ours.ipc, theirs.ipc, Some(10.0));
-    if extent == Extent::Brief {
-        return Ok(());
-    }
     let misses = |accesses: Accesses| accesses.misses as f64;
     for (quantity, ours, theirs, tolerance) in [
         ("branches mispredicted per 1000 instructions", ours.branch_mpki, theirs.branch_mpki, 5.0),

@@ -13,6 +13,8 @@ const FILE: &str = "reference/dram.json";
 const TEXT: &str = include_str!("../../../../reference/dram.json");
 /// The first of the million requests that the reference was measured with; means move by less than 1 % beyond.
 const REQUESTS: usize = 300_000;
+/// Reads whose latency is measured on a channel that has nothing else to do.
+const IDLE_READS: usize = 3;
 
 #[derive(Deserialize)]
 struct Reference {
@@ -43,11 +45,24 @@ struct Figures {
     row_hit_rate: f64,
 }
 
+fn reference() -> Result<Reference, ValidationError> {
+    serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })
+}
+
+fn requests(extent: Extent) -> usize {
+    if extent == Extent::Full { REQUESTS } else { 20_000 }
+}
+
+/// The requests of each stream that is compared, in their order.
+pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
+    let streams = vec![requests(extent) as u64; reference()?.rows.len()];
+    Ok([vec![1; IDLE_READS], streams].concat())
+}
+
 pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
-    let reference: Reference =
-        serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
+    let reference = reference()?;
     compare_idle(&reference.idle_latency_clocks, found);
-    let requests = if extent == Extent::Full { REQUESTS } else { 20_000 };
+    let requests = requests(extent);
     let points = &reference.rows;
     for point in points {
         let saturated = points.iter().find(|other| other.pattern == point.pattern && other.mean_gap_clocks == 0);
@@ -64,11 +79,12 @@ fn compare_idle(theirs: &IdleLatency, found: &mut impl FnMut(Row)) {
         config.organisation.lines_per_row * config.organisation.bank_groups * config.organisation.banks_per_group;
     let clock = Clock::from_mhz(config.clock_mhz);
     let mut dram = Dram::new(config);
-    for (start, line, outcome, theirs) in [
+    let reads: [_; IDLE_READS] = [
         (0, 0, "a closed bank", theirs.closed),
         (1_000, 1, "an open row", theirs.hit),
         (2_000, same_bank, "a bank with another row open", theirs.conflict),
-    ] {
+    ];
+    for (start, line, outcome, theirs) in reads {
         let mut completions = Vec::new();
         let mut next = Some(clock.start_of(Cycles(start)));
         dram.submit(clock.start_of(Cycles(start)), LineAddr(line), Kind::Read, 0);
