@@ -2,6 +2,7 @@
 
 use super::prefetch::PrefetcherConfig;
 use crate::cache::Replacement;
+use crate::lookups::LookUpLimit;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -194,6 +195,9 @@ pub struct NodeConfig {
     pub l1d_lookups: Option<FunctionalUnit>,
     /// Look-ups of the data TLB beside it, as the same; an access whose translation comes late is looked up in L1D again.
     pub dtlb_lookups: Option<FunctionalUnit>,
+    /// Look-ups of L2, by misses of the first-level caches and by what L1D writes back; nothing if there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2_lookups: Option<LookUpLimit>,
     /// Whether an access that finds no miss register of L1D keeps all later ones waiting. Loads of one line that wait there
     /// share one look-up.
     pub l1d_in_order: bool,
@@ -279,6 +283,7 @@ impl NodeConfig {
             complete_width: None,
             l1d_lookups: None,
             dtlb_lookups: None,
+            l2_lookups: None,
             l1d_in_order: false,
             read_queue_ports: None,
             physical_registers: None,

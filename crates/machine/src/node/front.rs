@@ -125,8 +125,7 @@ impl Core {
         let Some(results) = &self.results else { return Some(0) };
         let instruction = step.instruction;
         let bits = |list: &[Reg]| list.iter().fold(0u64, |bits, register| bits | 1 << register.0);
-        self.named |=
-            bits(&instruction.address_sources) | bits(&instruction.sources) | bits(&instruction.destinations);
+        self.named |= bits(&instruction.address_sources) | bits(&instruction.sources) | bits(&instruction.destinations);
         results.room_beside(self.named.count_ones().into(), instruction.destinations.len() as u64)
     }
 

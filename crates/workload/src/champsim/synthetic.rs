@@ -53,7 +53,10 @@ pub struct Synthetic {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Chase { order: Vec<u32>, chains: u64 },
+    Chase {
+        order: Vec<u32>,
+        chains: u64,
+    },
     /// With the bytes of one side of the copy.
     Stream(u64),
     Mixed(Box<Mixed>),
