@@ -245,9 +245,14 @@ def validation_table(report: Validation) -> RenderableType:
         names = ("", "") if (row.reference, row.subject) == before else (row.reference, row.subject)
         before = (row.reference, row.subject)
         allowed = "" if row.tolerance_percent is None else f"{row.tolerance_percent:g} %"
+        if row.placement_percent:
+            allowed += f" + {row.placement_percent:.1f} %"
+        ours = f"{row.ours:.4g}"
+        if row.interval is not None and row.interval[1] > row.interval[0]:
+            ours += f" ± {row.interval[1] - row.ours:.2g}"
         off = Text(f"{row.difference_percent:+.1f} %", style="" if row.ok else "red")
         mark = Text("" if row.ok else "OUT", style="bold red")
-        table.add_row(*names, row.quantity, f"{row.ours:.4g}", f"{row.theirs:.4g}", off, allowed, mark)
+        table.add_row(*names, row.quantity, ours, f"{row.theirs:.4g}", off, allowed, mark)
     checked = [row for row in report.rows if row.tolerance_percent is not None]
     within = sum(row.ok for row in checked)
     verdict = Text(f"{within} of {len(checked)} figures within their tolerances", style="green" if report.ok else "red")

@@ -10,6 +10,7 @@ use crate::intensity::Intensity;
 use crate::upward::Miss;
 use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
+use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
 use protection::scheme::Scheme;
 use protection::verbs::{Leg, Verbs};
@@ -21,7 +22,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 use systems::Machine;
-use units::{Clock as Frequency, Cycles, Duration, LineAddr};
+use units::{Clock as Frequency, Cycles, Duration, LineAddr, Time};
 
 /// The last-level cache's controller and what is behind it.
 pub struct Uncore {
@@ -32,6 +33,9 @@ pub struct Uncore {
     /// What a core that is probed takes to look a line up.
     probe: Duration,
     path: Duration,
+    /// The core's clock, by which the last-level cache looks lines up, and its look-ups, if they are limited.
+    frequency: Frequency,
+    lookups: Option<RefCell<LookUps>>,
     writeback_buffers: usize,
     /// How often memory serves each core, where L2s begin no reads if that is seldom.
     intensities: Option<RefCell<Vec<Intensity>>>,
@@ -69,6 +73,8 @@ impl Uncore {
             memory,
             probe: Frequency::from_mhz(machine.node.clock_mhz).span(Cycles(machine.node.l2.latency_cycles)),
             path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
+            frequency: Frequency::from_mhz(machine.node.clock_mhz),
+            lookups: machine.llc.lookups.map(|limit| RefCell::new(LookUps::new(limit))),
             writeback_buffers: machine.llc.writeback_buffers,
             intensities: off_below
                 .map(|below| (0..machine.cores).map(|_| Intensity::new(below)).collect::<Vec<_>>().into()),
@@ -90,13 +96,23 @@ impl Uncore {
         for Request { at, line, kind } in requests.drain(..) {
             if kind.is_answered() {
                 let in_l2 = self.scheme.is_eager() || self.chip.predicts();
-                let at = if in_l2 { at } else { at + self.chip.network.request(core, line) };
+                let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, kind, in_l2 });
             } else {
+                self.request_takes(core, line, at);
                 self.chip.take_back(line, kind == RequestKind::WriteBack);
             }
         }
+    }
+
+    /// From what leaves a core's private caches at `at` to the end of the last-level cache's look-up.
+    fn request_takes(&self, core: usize, line: LineAddr, at: Time) -> Duration {
+        let request = self.chip.network.request(core, line);
+        let Some(lookups) = &self.lookups else { return request };
+        let cycle = self.frequency.cycle_at_or_after(at + self.chip.network.way(core, line)).0;
+        let entered = lookups.borrow_mut().enter(cycle);
+        request + self.frequency.span(Cycles(entered - cycle))
     }
 
     /// Whether no line is under way between the private caches and memory.
@@ -129,7 +145,7 @@ impl Uncore {
             let predicted = miss.in_l2 && self.chip.expects_memory(miss);
             let request = async {
                 if miss.in_l2 {
-                    self.clock.sleep(self.chip.network.request(miss.core, miss.line)).await;
+                    self.clock.sleep(self.request_takes(miss.core, miss.line, self.clock.now())).await;
                 }
                 outcome.set(self.request(miss).await);
                 if miss.in_l2 {

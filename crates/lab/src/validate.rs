@@ -7,6 +7,7 @@
 mod champsim;
 mod dram;
 
+use crate::sampling::{Estimate, ratio};
 use crate::window::WindowError;
 use serde::Serialize;
 use systems::ConfigError;
@@ -30,22 +31,51 @@ pub struct Row {
     pub subject: String,
     /// What was measured, with its unit.
     pub quantity: String,
-    /// Our figure.
+    /// Our figure; where pages were placed several times, the mean.
     pub ours: f64,
+    /// Its 95 % interval over the placements of pages, if there were several.
+    pub interval: Option<[f64; 2]>,
     /// The reference's.
     pub theirs: f64,
     /// By how much ours is higher, in percent of theirs; of two figures in percent, their difference.
     pub difference_percent: f64,
     /// How far it may be off, in percent; nothing if it is only reported.
     pub tolerance_percent: Option<f64>,
-    /// Whether it is within the tolerance.
+    /// How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages and ours is the
+    /// mean of a few: 95 % of single placements are no further from such a mean.
+    pub placement_percent: f64,
+    /// Whether it is within both together.
     pub ok: bool,
 }
 
 impl Row {
     fn new(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: Option<f64>) -> Row {
-        let difference = if theirs == 0.0 { 0.0 } else { 100.0 * (ours - theirs) / theirs };
+        let difference = match (ours, theirs) {
+            (0.0, 0.0) => 0.0,
+            (_, 0.0) => 100.0,
+            _ => 100.0 * (ours - theirs) / theirs,
+        };
         Row::of(reference, subject, quantity, [ours, theirs], (difference, tolerance))
+    }
+
+    /// A row of a figure that was measured under several placements of pages, once under each.
+    fn of_placements(
+        reference: &str,
+        subject: &str,
+        quantity: &str,
+        (ours, theirs): (&[f64], f64),
+        tolerance: f64,
+    ) -> Row {
+        let mean = ours.iter().sum::<f64>() / ours.len() as f64;
+        let mut row = Row::new(reference, subject, quantity, [mean, theirs], Some(tolerance));
+        if let Some(Estimate { value, low, high }) = ratio(ours, &vec![1.0; ours.len()]) {
+            row.interval = Some([low, high]);
+            // The interval is that of a mean; a single one beside it has a variance that is larger by the count plus one.
+            let single = (high - value) * (ours.len() as f64 + 1.0).sqrt();
+            row.placement_percent = if theirs == 0.0 { 0.0 } else { 100.0 * single / theirs };
+            row.ok = row.difference_percent.abs() <= tolerance + row.placement_percent;
+        }
+        row
     }
 
     /// A row of two figures in percent: what is told and held is the difference of them, not its share.
@@ -65,9 +95,11 @@ impl Row {
             subject: subject.to_owned(),
             quantity: quantity.to_owned(),
             ours,
+            interval: None,
             theirs,
             difference_percent: difference,
             tolerance_percent: tolerance,
+            placement_percent: 0.0,
             ok: tolerance.is_none_or(|tolerance| difference.abs() <= tolerance),
         }
     }

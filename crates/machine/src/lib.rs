@@ -9,6 +9,7 @@ pub mod channel;
 pub mod coherence;
 pub mod dram;
 pub mod llc;
+pub mod lookups;
 pub mod memory;
 pub mod miss_prediction;
 pub mod noc;
@@ -16,6 +17,7 @@ pub mod node;
 pub mod observer;
 pub mod paging;
 pub mod pcm;
+mod pool;
 pub mod sparse;
 
 #[cfg(test)]

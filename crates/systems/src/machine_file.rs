@@ -6,6 +6,7 @@ use machine::cache::Replacement;
 use machine::coherence::directory::CORES_MAX;
 use machine::dram::DramConfig;
 use machine::llc::Inclusion;
+use machine::lookups::LookUpLimit;
 use machine::memory::{DeviceConfig, Interleave, MemoryConfig};
 use machine::miss_prediction::MissPrediction;
 use machine::noc::{Network, NocConfig};
@@ -40,6 +41,9 @@ pub struct LlcConfig {
     /// From the memory controller to it and back with a line, in nanoseconds; if nothing is said, as long as from L2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_latency_ns: Option<f64>,
+    /// Look-ups in core cycles, by misses of L2 and by what L2 writes back; nothing if there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookups: Option<LookUpLimit>,
     /// Lines that may be under way into it at once.
     pub mshrs: usize,
     /// Lines that may be on their way out of it at once.
@@ -66,6 +70,7 @@ impl LlcConfig {
                  over, and at most {LLC_MAX}"
             ));
         }
+        self.lookups.map_or(Ok(()), |limit| limit.check("llc.lookups"))?;
         for (name, found) in [("mshrs", self.mshrs), ("writeback_buffers", self.writeback_buffers)] {
             if !(1..=UNDER_WAY_MAX).contains(&found) {
                 return Err(format!("llc.{name} is {found}: expected 1 to {UNDER_WAY_MAX}"));

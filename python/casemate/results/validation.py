@@ -13,15 +13,20 @@ class ValidationRow(Result):
     quantity: str
     """What was measured, with its unit."""
     ours: float
-    """Our figure."""
+    """Our figure; where pages were placed several times, the mean."""
+    interval: tuple[float, float] | None
+    """Its 95 % interval over the placements of pages, if there were several."""
     theirs: float
     """The reference's."""
     difference_percent: float
     """By how much ours is higher, in percent of theirs."""
     tolerance_percent: float | None
     """How far it may be off, in percent; nothing if it is only reported."""
+    placement_percent: float
+    """How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages: 95 % of single
+    placements are no further from the mean of ours."""
     ok: bool
-    """Whether it is within the tolerance."""
+    """Whether it is within both together."""
 
 
 class Validation(Result):

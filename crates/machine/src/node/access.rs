@@ -16,6 +16,11 @@ pub(super) enum Waiter {
 }
 
 impl Waiter {
+    /// Whether it has a look-up of L1D to itself.
+    pub(super) fn is_inside_l1d(self) -> bool {
+        !matches!(self, Waiter::SharedLoad(_) | Waiter::Fetch)
+    }
+
     /// How many accesses it counts for.
     pub(super) fn counted(self) -> u64 {
         u64::from(!matches!(self, Waiter::SharedLoad(_)))

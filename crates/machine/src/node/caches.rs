@@ -20,6 +20,7 @@ use super::timed::TimedTags;
 use super::waiting::Lists;
 use super::{Request, RequestKind, UNKNOWN};
 use crate::cache::{State, TagArray};
+use crate::lookups;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr};
@@ -45,7 +46,8 @@ pub(super) struct Caches {
     l1i_latency: u64,
     pub(super) l1d_latency: u64,
     pub(super) l2_latency: u64,
-    lookups: LookUps,
+    pub(super) lookups: LookUps,
+    l2_lookups: Option<lookups::LookUps>,
     l1d_in_order: bool,
     pub(super) l1d_mshrs: Mshrs,
     pub(super) l2_mshrs: Mshrs,
@@ -100,9 +102,10 @@ impl Caches {
             l1d_latency: config.l1d.latency_cycles,
             l2_latency: config.l2.latency_cycles,
             lookups: LookUps::new(config),
+            l2_lookups: config.l2_lookups.map(lookups::LookUps::new),
             l1d_in_order: config.l1d_in_order,
-            l1d_mshrs: Mshrs::new(config.l1d.mshrs),
-            l2_mshrs: Mshrs::new(config.l2.mshrs),
+            l1d_mshrs: Mshrs::new(config.l1d.mshrs, config.l2.latency_cycles.max(1)),
+            l2_mshrs: Mshrs::new(config.l2.mshrs, 1),
             outstanding: vec![Outstanding::NOT_WANTED; config.l2.mshrs].into(),
             waiters: Lists::new(),
             stalled: VecDeque::new(),
@@ -141,34 +144,27 @@ impl Caches {
     /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be told.
     #[inline]
     pub(super) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
-        let cycle = match waiter {
-            Waiter::Fetch | Waiter::SharedLoad(_) => cycle,
-            Waiter::Load(_) | Waiter::Store(_) => self.lookups.enter(half.line(), cycle),
-            Waiter::Walk(_) => self.lookups.enter_translated(cycle),
-        };
+        let cycle = if matches!(waiter, Waiter::Walk(_)) { self.lookups.enter(cycle) } else { cycle };
         let queues = self.l1d_in_order && !self.stalled.is_empty() && waiter != Waiter::Fetch;
         let answer = if queues { Answer::Stalled } else { self.attempt(half, cycle, waiter, out) };
         if answer == Answer::Stalled {
-            let waiter = if self.l1d_in_order { self.sharing(half, waiter) } else { waiter };
             self.stalled.push_back(Stalled { half, cycle, waiter });
         }
         answer
     }
 
-    /// The same waiter, sharing a look-up if it and another that is stalled are loads of one line.
-    fn sharing(&self, half: Half, waiter: Waiter) -> Waiter {
-        let key = self.data_key(half);
-        let loads = |other: &Stalled| self.l1d_lines.key(other.half) == key && matches!(other.waiter, Waiter::Load(_));
-        match waiter {
-            Waiter::Load(number) if self.stalled.iter().any(loads) => Waiter::SharedLoad(number),
-            other => other,
-        }
+    /// Whether another access may enter L1D beside those that wait in it for miss registers.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        let inside = || self.stalled.iter().filter(|stalled| stalled.waiter.is_inside_l1d()).count();
+        !self.l1d_in_order || self.stalled.is_empty() || self.lookups.places().is_none_or(|places| inside() < places)
     }
 
     /// Tries the access that has stalled for longest again, if there is one and it can go on.
     pub(super) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
-        match self.attempt(first.half, first.cycle.max(cycle), first.waiter, out) {
+        let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
+        match self.attempt(first.half, first.cycle.max(cycle - looked_up_first), first.waiter, out) {
             Answer::Stalled => None,
             answer => {
                 self.stalled.pop_front();
@@ -199,8 +195,9 @@ impl Caches {
             }
             self.l1d.tags.mark_dirty(slot);
         }
-        self.l1d_counters.hits += waiter.counted();
         let ready = self.l1d.ready(slot, looked_up, cycle + self.l1d_latency + self.l2_latency);
+        let found = ready <= cycle + self.l1d_latency;
+        *(if found { &mut self.l1d_counters.hits } else { &mut self.l1d_counters.merged }) += waiter.counted();
         if self.l1d_unused.take(slot) {
             self.l1d_counters.prefetches.count_use(ready > looked_up);
         }
@@ -212,8 +209,14 @@ impl Caches {
         if let Some(register) = self.under_way(half) {
             return self.join(register, half, cycle, waiter);
         }
-        let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
-        let looked_up = vacancy.start + self.l1d_latency + self.l2_latency;
+        // In order, an access waits for a register where its look-up has ended; else it begins when there is one.
+        let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
+        let Some(vacancy) = self.l1d_mshrs.vacancy(cycle + looked_up_first) else { return Answer::Stalled };
+        let cycle = self.held(cycle, vacancy.start - looked_up_first);
+        if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(half)).is_none() {
+            return Answer::Stalled;
+        }
+        let looked_up = self.look_up_l2(cycle + self.l1d_latency);
         let write = matches!(waiter, Waiter::Store(_));
         let purpose = if write { Purpose::Write } else { Purpose::Read };
         let in_l2 = self.hit_l2(half);
@@ -252,7 +255,7 @@ impl Caches {
             self.l1d_counters.merged += waiter.counted();
         } else {
             let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
-            earliest = vacancy.start + self.l1d_latency + self.l2_latency;
+            earliest = self.look_up_l2(vacancy.start + self.l1d_latency);
             self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
             self.l2_counters.merged += 1;
             self.l1d_counters.misses += 1;
@@ -267,11 +270,10 @@ impl Caches {
 
     /// Fetch is in order: it waits for one line at a time, and a hit adds nothing to the depth of the front end.
     fn fetch(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> Answer {
-        let looked_up = cycle + self.l1i_latency + self.l2_latency;
         let key = self.code_key(half);
         if let Some(slot) = self.l1i.tags.lookup(key) {
             self.l1i_counters.hits += 1;
-            return Answer::At(self.l1i.ready(slot, cycle, looked_up));
+            return Answer::At(self.l1i.ready(slot, cycle, cycle + self.l1i_latency + self.l2_latency));
         }
         if let Some(register) = self.under_way(half) {
             self.l1i_counters.misses += 1;
@@ -282,6 +284,10 @@ impl Caches {
             self.waiters.push(&mut outstanding.waiters, (Waiter::Fetch, cycle));
             return Answer::Asked;
         }
+        if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(half)).is_none() {
+            return Answer::Stalled;
+        }
+        let looked_up = self.look_up_l2(cycle + self.l1i_latency);
         // Code that was just written may be in L1D alone.
         if self.hit_l2(half).is_some() || self.in_l1d(half) {
             self.l1i_counters.misses += 1;
@@ -305,6 +311,20 @@ impl Caches {
         let register = self.l2_mshrs.find(half.line().0)?;
         let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(half));
         (wanted || self.l2.probe(self.l2_lines.key(half)).is_none()).then_some(register)
+    }
+
+    /// When an access has entered that comes at `cycle` and has a register as if at `start`: it keeps its place meanwhile.
+    fn held(&mut self, cycle: u64, start: u64) -> u64 {
+        if start > cycle && self.l1d_in_order {
+            self.lookups.hold(cycle, start);
+        }
+        start.max(cycle)
+    }
+
+    /// When L2 has looked up what comes at `cycle`.
+    #[inline]
+    pub(super) fn look_up_l2(&mut self, cycle: u64) -> u64 {
+        self.l2_lookups.as_mut().map_or(cycle, |lookups| lookups.enter(cycle)) + self.l2_latency
     }
 
     /// Looks up in L2 for a first-level cache; what may be done with it, if it is there.

@@ -71,6 +71,9 @@ pub enum NodeConfigError {
         /// The length of the lines of L2.
         longest: Bytes,
     },
+    /// A limit of look-ups that there cannot be.
+    #[error("{0}")]
+    LookUps(String),
     /// A prefetcher where there can be none.
     #[error("l1i.prefetcher: only l1d and l2 can have one")]
     CodePrefetcher,
@@ -199,9 +202,10 @@ impl NodeConfig {
         ] {
             at_least_one(width.unwrap_or(1).into(), || key.to_owned())?;
         }
+        self.l2_lookups.map_or(Ok(()), |limit| limit.check("l2_lookups")).map_err(NodeConfigError::LookUps)?;
         at_least_one(self.write_buffer.unwrap_or(1).into(), || "write_buffer".to_owned())?;
         if let Some(found) = self.physical_registers.map(u64::from) {
-            let least = Reg::COUNT as u64 * if self.unwritten_registers_leak { 2 } else { 1 };
+            let least = Reg::COUNT as u64;
             if found < least {
                 return Err(NodeConfigError::TooFew { key: "physical_registers".to_owned(), found, least });
             }

@@ -2,6 +2,7 @@
 
 use super::prefetch::PrefetcherConfig;
 use crate::cache::Replacement;
+use crate::lookups::LookUpLimit;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -194,6 +195,9 @@ pub struct NodeConfig {
     pub l1d_lookups: Option<FunctionalUnit>,
     /// Look-ups of the data TLB beside it, as the same; an access whose translation comes late is looked up in L1D again.
     pub dtlb_lookups: Option<FunctionalUnit>,
+    /// Look-ups of L2, by misses of the first-level caches and by what L1D writes back; nothing if there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2_lookups: Option<LookUpLimit>,
     /// Whether an access that finds no miss register of L1D keeps all later ones waiting. Loads of one line that wait there
     /// share one look-up.
     pub l1d_in_order: bool,
@@ -203,9 +207,6 @@ pub struct NodeConfig {
     /// Registers behind those of the architecture: an instruction enters when there is one for each of its results, and
     /// frees those that it replaces when it retires. Nothing if they never run out.
     pub physical_registers: Option<u32>,
-    /// Whether a register that is read before it is ever written keeps a second physical one for good, as in ChampSim,
-    /// which finds such registers at the beginning of a trace and never frees what they get there.
-    pub unwritten_registers_leak: bool,
     /// Whether no instruction behind a taken branch is delivered in its cycle.
     pub taken_branch_ends_fetch: bool,
     /// Loads that start per cycle.
@@ -282,10 +283,10 @@ impl NodeConfig {
             complete_width: None,
             l1d_lookups: None,
             dtlb_lookups: None,
+            l2_lookups: None,
             l1d_in_order: false,
             read_queue_ports: None,
             physical_registers: None,
-            unwritten_registers_leak: false,
             taken_branch_ends_fetch: false,
             load_ports: 2,
             load_start_cycles: 0,

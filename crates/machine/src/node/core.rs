@@ -112,8 +112,6 @@ pub(super) struct Core {
     pub(super) results: Option<Queue>,
     /// Registers that the program has named, a bit each.
     pub(super) named: u64,
-    /// Registers that keep a second physical register, a bit each; nothing if none does.
-    pub(super) leaked: Option<u64>,
     pub(super) retire_latency: u64,
     pub(super) load_start: u64,
     pub(super) load_return: u64,
@@ -152,7 +150,6 @@ impl Core {
             counters: NodeCounters::default(),
             results: config.physical_registers.map(Queue::new),
             named: 0,
-            leaked: config.unwritten_registers_leak.then_some(0),
             retire_latency: config.retire_latency_cycles,
             load_start: config.load_start_cycles,
             load_return: config.load_return_cycles,

@@ -8,18 +8,18 @@ use serde::Serialize;
 pub struct HitCounters {
     /// Found.
     pub hits: u64,
-    /// Not found.
+    /// Not found; those that joined an earlier miss of the same thing are among them.
     pub misses: u64,
 }
 
 /// Accesses to one private cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CacheCounters {
-    /// Found, or arriving within the latency of the next level or ahead of its use.
+    /// Found.
     pub hits: u64,
     /// Not found, and the first to send for the line.
     pub misses: u64,
-    /// Not found, and joined to an earlier miss of the same line.
+    /// Not found, and joined to an earlier miss of the same line, or to its fetching ahead of use.
     pub merged: u64,
     /// Dirty lines that left for the next level.
     pub writebacks: u64,

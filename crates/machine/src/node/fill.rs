@@ -77,6 +77,7 @@ impl Caches {
         }
         if let Some(Evicted { key, dirty: true }) = evicted {
             self.l1d_counters.writebacks += 1;
+            self.look_up_l2(arrival);
             self.fill_l2(self.l1d_lines.first(key), Purpose::Write, State::Modified, cycle, out);
         }
     }

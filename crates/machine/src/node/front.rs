@@ -125,13 +125,8 @@ impl Core {
         let Some(results) = &self.results else { return Some(0) };
         let instruction = step.instruction;
         let bits = |list: &[Reg]| list.iter().fold(0u64, |bits, register| bits | 1 << register.0);
-        let read = bits(&instruction.address_sources) | bits(&instruction.sources);
-        if let Some(leaked) = &mut self.leaked {
-            *leaked |= read & !self.named;
-        }
-        self.named |= read | bits(&instruction.destinations);
-        let taken = self.named.count_ones() + self.leaked.unwrap_or(0).count_ones();
-        results.room_beside(taken.into(), instruction.destinations.len() as u64)
+        self.named |= bits(&instruction.address_sources) | bits(&instruction.sources) | bits(&instruction.destinations);
+        results.room_beside(self.named.count_ones().into(), instruction.destinations.len() as u64)
     }
 
     /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches so far.

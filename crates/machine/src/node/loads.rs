@@ -1,7 +1,7 @@
 //! The way of a load: through the read queue to its translation and its look-up, or to the store that has its data.
 //!
-//! While as many accesses wait for translations as may, nothing enters L1D (`Walker::has_room`): loads and stores wait
-//! outside, in the order in which they came, until a walk has ended.
+//! While as many accesses wait for translations as may (`Walker::has_room`), or those that wait for miss registers have all
+//! places of L1D (`Caches::has_room`), nothing enters it: loads and stores wait outside, in the order in which they came.
 
 use super::Request;
 use super::core::{Core, Role};
@@ -9,7 +9,7 @@ use super::lines::Half;
 use super::stores::Forward;
 use super::tlb::Side;
 use super::walk::Translated;
-use super::{Touch, UNKNOWN};
+use super::{PageKey, Touch, UNKNOWN};
 
 impl Core {
     /// Sends a load to L1D at `cycle`; when its data can be used, or nothing if it will be told.
@@ -49,11 +49,28 @@ impl Core {
         if self.waits_outside(goal, start) {
             return None;
         }
+        let entered = self.caches.lookups.enter(start);
         if let Some(queue) = &mut self.read_queue {
-            queue.left(self.caches.data_key(Half::touched(touch)), start);
+            queue.left(self.caches.data_key(Half::touched(touch)), entered);
         }
-        let translated = self.translate(Side::Data, touch.page, start, goal, out)?;
-        self.load(number, touch, forward, false, translated, out)
+        let looked_up = self.translate_inside(touch.page, entered, goal, out)?;
+        self.load(number, touch, forward, false, looked_up, out)
+    }
+
+    /// Has an access translated that entered L1D at `entered`: the cycle of its last look-up there, or nothing if a walk will
+    /// see to `goal`.
+    #[inline]
+    pub(super) fn translate_inside(
+        &mut self,
+        page: PageKey,
+        entered: u64,
+        goal: Translated,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        let asked = self.caches.lookups.ask(page, entered);
+        let found = self.tlbs.look_up(Side::Data, page, asked.start, !asked.shared);
+        let translated = self.translated_or_walk(found, page, (Side::Data, goal), out)?;
+        Some(self.caches.lookups.translated(entered, translated.max(asked.answer)))
     }
 
     /// Lets a load share the way of another of its line, which left the queue at `left`.
@@ -82,8 +99,9 @@ impl Core {
     /// Keeps an access out that comes at `cycle`, if nothing may enter.
     #[inline]
     pub(super) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
+        let inside = self.caches.has_room();
         match &mut self.walker {
-            Some(walker) if !walker.has_room() => {
+            Some(walker) if !walker.has_room() || !inside => {
                 walker.wait_outside(goal, cycle);
                 true
             }
@@ -91,9 +109,11 @@ impl Core {
         }
     }
 
-    /// Lets in what waited outside, now that a walk has ended at `cycle`.
+    /// Lets in what waited outside, now that a walk has ended at `cycle`, or a line has arrived.
     pub(super) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
-        while let Some((goal, came)) = self.walker.as_mut().and_then(|walker| walker.next_outside()) {
+        while self.caches.has_room()
+            && let Some((goal, came)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
+        {
             let cycle = cycle.max(came);
             match goal {
                 Translated::Load { number, touch, forward, shared } => {
@@ -107,13 +127,19 @@ impl Core {
                     }
                 }
                 Translated::Store { store } => {
-                    let page = self.stores.target(store).0;
-                    if let Some(translated) = self.translate(Side::Data, page, cycle, goal, out) {
-                        self.write(store, translated, out);
-                    }
+                    self.enter_store(store, cycle, out);
                 }
                 Translated::Fetch { .. } => unreachable!("code is not looked up in L1D"),
             }
+        }
+    }
+
+    /// Lets a store into L1D at `cycle`, and writes it if its translation is at hand.
+    pub(super) fn enter_store(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+        let entered = self.caches.lookups.enter(cycle);
+        let page = self.stores.target(store).0;
+        if let Some(looked_up) = self.translate_inside(page, entered, Translated::Store { store }, out) {
+            self.write(store, looked_up, out);
         }
     }
 

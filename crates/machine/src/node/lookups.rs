@@ -1,22 +1,21 @@
 //! The way into L1D: how many look-ups its tags and the data TLB beside them take.
 //!
-//! Both are looked up at once. A translation that comes late, because the TLB was busy, finds the cache's look-up over:
-//! the access is *replayed*, that is, it goes through the cache once more and takes another of its look-ups. Accesses to
-//! one page share a look-up of the TLB that has not begun. Without limits nothing is ever late.
+//! Both are looked up at once. A translation that comes late, because the TLB was busy or had to ask the second level,
+//! finds the cache's look-up over: the access is *replayed*, that is, it goes through the cache once more and takes another
+//! of its look-ups. Accesses to one page share a look-up of the TLB that has not begun. An access that finds no miss
+//! register keeps its place until there is one. Without limits nothing is ever late but for the translation itself.
 
-use super::config::NodeConfig;
-use super::units::Pool;
-use units::LineAddr;
+use super::PageKey;
+use super::config::{FunctionalUnit, NodeConfig};
+use crate::pool::Pool;
 
-/// Lines of a page.
-const PAGE_LINES: u64 = 64;
 /// Look-ups of the TLB that are remembered for sharing: more than can wait at once.
 const REMEMBERED: usize = 8;
 
 /// One look-up of the data TLB: when it was asked for, and when it begins.
 #[derive(Clone, Copy, Debug)]
 struct TlbLookUp {
-    page: u64,
+    page: PageKey,
     asked: u64,
     start: u64,
 }
@@ -32,12 +31,24 @@ struct TlbLookUps {
     next: usize,
 }
 
+/// What becomes of a request for a translation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Asked {
+    /// When the TLB looks it up.
+    pub(super) start: u64,
+    /// When its answer is there, if it has it.
+    pub(super) answer: u64,
+    /// Whether the look-up is another access's.
+    pub(super) shared: bool,
+}
+
 impl TlbLookUps {
-    /// When the translation for an access that entered at `entered` is there.
-    fn answer(&mut self, page: u64, entered: u64) -> u64 {
+    /// Asks for the translation of an access that entered at `entered`.
+    fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
         let of_page = |other: &&TlbLookUp| other.page == page && other.asked <= entered;
-        if let Some(waiting) = self.latest.iter().filter(of_page).find(|other| entered <= other.start) {
-            return waiting.start + self.latency;
+        if let Some(&TlbLookUp { start, .. }) = self.latest.iter().filter(of_page).find(|other| entered <= other.start)
+        {
+            return Asked { start, answer: start + self.latency, shared: true };
         }
         let start = self.places.start(entered);
         // An answer serves every access to its page that is inside when it comes.
@@ -45,8 +56,12 @@ impl TlbLookUps {
         let answer = earlier.filter(|answer| *answer > entered).fold(start + self.latency, u64::min);
         self.latest[self.next] = TlbLookUp { page, asked: entered, start };
         self.next = (self.next + 1) % REMEMBERED;
-        answer
+        Asked { start, answer, shared: false }
     }
+}
+
+fn pool(places: &FunctionalUnit) -> Pool {
+    Pool::new(places.count, places.latency_cycles, places.pipelined)
 }
 
 /// Both limits, as far as there are any.
@@ -61,36 +76,59 @@ pub(super) struct LookUps {
 impl LookUps {
     pub(super) fn new(config: &NodeConfig) -> LookUps {
         LookUps {
-            cache: config.l1d_lookups.as_ref().map(Pool::new),
+            cache: config.l1d_lookups.as_ref().map(pool),
             tlb: config.dtlb_lookups.as_ref().map(|places| TlbLookUps {
-                places: Pool::new(places),
+                places: pool(places),
                 latency: places.latency_cycles,
-                latest: [TlbLookUp { page: u64::MAX, asked: 0, start: 0 }; REMEMBERED],
+                latest: [TlbLookUp { page: PageKey(u64::MAX), asked: 0, start: 0 }; REMEMBERED],
                 next: 0,
             }),
             cache_latency: config.l1d.latency_cycles,
         }
     }
 
-    /// When an access by virtual address that comes at `cycle` enters for the last time.
+    /// When an access that comes at `cycle` enters.
     #[inline]
-    pub(super) fn enter(&mut self, line: LineAddr, cycle: u64) -> u64 {
-        let entered = self.enter_translated(cycle);
-        let Some(tlb) = &mut self.tlb else { return entered };
-        let answer = tlb.answer(line.0 / PAGE_LINES, entered);
-        if answer <= entered + self.cache_latency { entered } else { self.enter_translated(answer) }
+    pub(super) fn enter(&mut self, cycle: u64) -> u64 {
+        self.cache.as_mut().map_or(cycle, |cache| cache.start(cycle))
     }
 
-    /// When an access by physical address that comes at `cycle` enters.
+    /// Asks for the translation of an access that entered at `entered`.
     #[inline]
-    pub(super) fn enter_translated(&mut self, cycle: u64) -> u64 {
-        self.cache.as_mut().map_or(cycle, |cache| cache.start(cycle))
+    pub(super) fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
+        match &mut self.tlb {
+            Some(tlb) => tlb.ask(page, entered),
+            None => Asked { start: entered, answer: entered, shared: false },
+        }
+    }
+
+    /// When an access is looked up for the last time that entered at `entered` and has its translation at `translated`.
+    #[inline]
+    pub(super) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
+        if self.cache.is_none() && self.tlb.is_none() {
+            translated
+        } else if translated <= entered + self.cache_latency {
+            entered
+        } else {
+            self.enter(translated)
+        }
+    }
+
+    /// How many accesses may be inside, if that is limited.
+    pub(super) fn places(&self) -> Option<usize> {
+        self.cache.as_ref().map(Pool::count)
+    }
+
+    /// An access that entered at `entered` keeps its place as if it had entered at `until`.
+    pub(super) fn hold(&mut self, entered: u64, until: u64) {
+        if let Some(cache) = &mut self.cache {
+            cache.hold(entered, until);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::FunctionalUnit;
     use super::*;
 
     fn limited(l1d: Option<FunctionalUnit>, dtlb: Option<FunctionalUnit>) -> LookUps {
@@ -99,34 +137,51 @@ mod tests {
         LookUps::new(&config)
     }
 
+    fn access(lookups: &mut LookUps, page: u64, cycle: u64) -> u64 {
+        let entered = lookups.enter(cycle);
+        let answer = lookups.ask(PageKey(page), entered).answer;
+        lookups.translated(entered, answer)
+    }
+
     #[test]
     fn without_limits_every_access_enters_when_it_comes() {
         let mut lookups = limited(None, None);
-        assert_eq!([5, 5, 5, 5].map(|cycle| lookups.enter(LineAddr(0), cycle)), [5; 4]);
+        assert_eq!([5, 5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5; 4]);
+        let entered = lookups.enter(5);
+        assert_eq!(lookups.translated(entered, 6), 6, "and is looked up when it is translated");
     }
 
     #[test]
     fn a_third_access_waits_until_one_of_two_has_been_looked_up() {
         let mut lookups = limited(Some(FunctionalUnit { count: 2, latency_cycles: 3, pipelined: false }), None);
-        assert_eq!([5, 5, 5].map(|cycle| lookups.enter(LineAddr(0), cycle)), [5, 5, 8]);
+        assert_eq!([5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5, 5, 8]);
     }
 
     #[test]
     fn an_access_whose_translation_is_late_enters_again() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
-        assert_eq!(lookups.enter(LineAddr(0), 5), 5);
-        assert_eq!(
-            lookups.enter(LineAddr(64), 6),
-            6 + 2 + 1,
-            "its translation comes one cycle after the cache's look-up"
-        );
-        assert_eq!(lookups.enter_translated(6), 6, "which a physical address does not need");
+        assert_eq!(access(&mut lookups, 0, 5), 5);
+        assert_eq!(access(&mut lookups, 1, 6), 6 + 2 + 1, "its translation comes one cycle after the cache's look-up");
+        assert_eq!(lookups.enter(6), 6, "which a physical address does not need");
     }
 
     #[test]
     fn an_answer_serves_every_access_to_its_page_that_is_inside() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
-        assert_eq!([0, 63].map(|line| lookups.enter(LineAddr(line), 5)), [5, 5]);
-        assert_eq!(lookups.enter(LineAddr(0), 6), 6);
+        assert_eq!([5, 5].map(|entered| lookups.ask(PageKey(0), entered).shared), [false, true]);
+        let later = lookups.ask(PageKey(0), 6);
+        assert_eq!(
+            (later.start, later.answer, later.shared),
+            (7, 7, false),
+            "it asks for itself, and needs it no more"
+        );
+    }
+
+    #[test]
+    fn an_access_that_is_held_up_keeps_its_place() {
+        let mut lookups = limited(Some(FunctionalUnit { count: 1, latency_cycles: 3, pipelined: false }), None);
+        let entered = lookups.enter(5);
+        lookups.hold(entered, 20);
+        assert_eq!(lookups.enter(6), 20 + 3);
     }
 }

@@ -1,63 +1,104 @@
 //! Miss-status holding registers: how many lines may be under way into a cache at once.
-
-use super::UNKNOWN;
+//!
+//! A line from the next level takes a register for a known time, one from further away until it arrives. Accesses are
+//! scheduled in program order but happen out of order: a store that is written late must not keep a register from a load
+//! that comes before it. So known times are kept in a calendar, which says for each cycle how many registers they take.
+//!
+//! While lines are awaited, no more than two are booked one after the other on what registers are left: by then another
+//! register may be free, which is known only when its line has arrived.
 
 /// In place of a line's key, of a register that waits for none.
 const NO_LINE: u64 = u64::MAX;
+/// Cycles in one word of the calendar.
+const WORD: u64 = 64;
+/// Words of calendar kept; what is older is forgotten.
+const WORDS: u64 = 64;
 
-/// The registers of one cache. Each is taken until a known cycle, or until its line arrives.
+/// The registers of one cache.
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
-    free_from: Box<[u64]>,
-    lines: Box<[u64]>,
+    /// Which line each register waits for, and since when.
+    lines: Box<[(u64, u64)]>,
     outstanding: usize,
+    calendar: Box<[Word]>,
+    /// The latest end of a known time.
+    latest: u64,
+    /// The latest arrival of a line.
+    arrival: u64,
+    /// The least time for which a register is taken.
+    shortest: u64,
+}
+
+/// How many registers are taken in each of some cycles.
+#[derive(Clone, Debug)]
+struct Word {
+    number: u64,
+    taken: [u16; WORD as usize],
 }
 
 /// A register that may be taken from `start` on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vacancy {
-    register: usize,
     pub(super) start: u64,
 }
 
 impl Mshrs {
-    pub(super) fn new(count: usize) -> Mshrs {
-        Mshrs { free_from: vec![0; count].into(), lines: vec![NO_LINE; count].into(), outstanding: 0 }
+    /// So many registers, each of which is taken for no less than `shortest` cycles.
+    pub(super) fn new(count: usize, shortest: u64) -> Mshrs {
+        Mshrs {
+            lines: vec![(NO_LINE, 0); count].into(),
+            outstanding: 0,
+            calendar: vec![Word { number: 0, taken: [0; WORD as usize] }; WORDS as usize].into(),
+            latest: 0,
+            arrival: 0,
+            shortest,
+        }
     }
 
-    /// The register to take at `cycle` or as soon after it as is known, or nothing if all wait for their lines.
+    /// The register to take at `cycle` or as soon after it as is known, or nothing if it has to be seen which line arrives
+    /// first.
+    #[inline]
     pub(super) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
-        let mut register = 0;
-        for (other, &free) in self.free_from.iter().enumerate() {
-            if free <= cycle {
-                return Some(Vacancy { register: other, start: cycle });
-            }
-            if free < self.free_from[register] {
-                register = other;
-            }
+        let room = self.room()?;
+        let mut start = cycle;
+        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.taken(at) >= room) {
+            start = full + 1;
         }
-        let start = self.free_from[register];
-        (start != UNKNOWN).then_some(Vacancy { register, start })
+        let foreseen = cycle.max(self.arrival) + 2 * self.shortest;
+        (self.outstanding == 0 || start <= foreseen).then_some(Vacancy { start })
     }
 
     /// A register that is free at `cycle`, if another one is free as well: prefetches leave one for what is asked for.
     pub(super) fn spare(&self, cycle: u64) -> Option<Vacancy> {
-        let mut free = self.free_from.iter().enumerate().filter(|(_, free)| **free <= cycle);
-        let register = free.next()?.0;
-        free.next().map(|_| Vacancy { register, start: cycle })
+        let room = self.room()?;
+        let most = (cycle..self.latest.min(cycle + self.shortest)).map(|at| self.taken(at)).max().unwrap_or(0);
+        (most + 1 < room).then_some(Vacancy { start: cycle })
     }
 
     /// Takes a register until `end`.
     pub(super) fn take(&mut self, vacancy: Vacancy, end: u64) {
-        self.free_from[vacancy.register] = end;
+        self.latest = self.latest.max(end);
+        let mut cycle = vacancy.start.max(end.saturating_sub(WORD * WORDS));
+        while cycle < end {
+            let (number, first) = (cycle / WORD, cycle % WORD);
+            let last = WORD.min(end - number * WORD);
+            let word = &mut self.calendar[(number % WORDS) as usize];
+            if word.number < number {
+                *word = Word { number, taken: [0; WORD as usize] };
+            }
+            if word.number == number {
+                word.taken[first as usize..last as usize].iter_mut().for_each(|taken| *taken += 1);
+            }
+            cycle = (number + 1) * WORD;
+        }
     }
 
     /// Takes a register until the line of that key arrives; tells its number.
     pub(super) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
-        self.free_from[vacancy.register] = UNKNOWN;
-        self.lines[vacancy.register] = key;
+        let Some(register) = self.find_any(NO_LINE) else { unreachable!("there was a vacancy") };
+        self.lines[register] = (key, vacancy.start);
         self.outstanding += 1;
-        vacancy.register
+        register
     }
 
     /// The register that waits for the line of that key.
@@ -65,20 +106,84 @@ impl Mshrs {
         if self.outstanding == 0 {
             return None;
         }
-        self.lines.iter().position(|&held| held == key)
+        self.find_any(key)
     }
 
     /// Frees the register of the line of that key, which arrived at `cycle`; tells its number.
     pub(super) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
         let register = self.find(key)?;
-        self.lines[register] = NO_LINE;
-        self.free_from[register] = cycle;
+        let (_, start) = std::mem::replace(&mut self.lines[register], (NO_LINE, 0));
         self.outstanding -= 1;
+        self.arrival = self.arrival.max(cycle);
+        self.take(Vacancy { start }, cycle);
         Some(register)
     }
 
     /// How many wait for their lines.
     pub(super) fn outstanding(&self) -> usize {
         self.outstanding
+    }
+
+    /// How many registers wait for no line, if any.
+    fn room(&self) -> Option<usize> {
+        Some(self.lines.len() - self.outstanding).filter(|room| *room > 0)
+    }
+
+    fn taken(&self, cycle: u64) -> usize {
+        let word = &self.calendar[(cycle / WORD % WORDS) as usize];
+        if word.number == cycle / WORD { word.taken[(cycle % WORD) as usize].into() } else { 0 }
+    }
+
+    fn find_any(&self, key: u64) -> Option<usize> {
+        self.lines.iter().position(|(held, _)| *held == key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(registers: &Mshrs, cycle: u64) -> Option<u64> {
+        registers.vacancy(cycle).map(|vacancy| vacancy.start)
+    }
+
+    #[test]
+    fn a_register_that_is_taken_late_is_free_before_that() {
+        let mut registers = Mshrs::new(1, 10);
+        registers.take(Vacancy { start: 100 }, 110);
+        assert_eq!([90, 91, 109, 110].map(|cycle| start(&registers, cycle)), [90, 110, 110, 110].map(Some));
+    }
+
+    #[test]
+    fn as_many_registers_are_taken_at_once_as_there_are() {
+        let mut registers = Mshrs::new(2, 10);
+        registers.take(Vacancy { start: 50 }, 70);
+        assert_eq!(start(&registers, 60), Some(60));
+        registers.take(Vacancy { start: 60 }, 65);
+        assert_eq!(start(&registers, 60), Some(65));
+        assert!(registers.spare(60).is_none() && registers.spare(70).is_some());
+    }
+
+    #[test]
+    fn what_is_far_off_is_left_open_while_a_line_is_awaited() {
+        let mut registers = Mshrs::new(2, 10);
+        registers.take_for(Vacancy { start: 0 }, 7);
+        for expected in [0, 10, 20] {
+            assert_eq!(start(&registers, 0), Some(expected));
+            registers.take(Vacancy { start: expected }, expected + 10);
+        }
+        assert_eq!(start(&registers, 0), None);
+        registers.arrived(7, 12);
+        assert_eq!(start(&registers, 0), Some(12));
+    }
+
+    #[test]
+    fn a_register_that_waits_for_its_line_is_free_when_that_has_come() {
+        let mut registers = Mshrs::new(1, 10);
+        let vacancy = registers.vacancy(5).unwrap();
+        registers.take_for(vacancy, 7);
+        assert_eq!((start(&registers, 500), registers.outstanding()), (None, 1));
+        assert_eq!(registers.arrived(7, 90), Some(0));
+        assert_eq!([20, 90].map(|cycle| start(&registers, cycle)), [90, 90].map(Some));
     }
 }

@@ -6,7 +6,7 @@
 //! was displaced is not found, and the later one is looked up by itself.
 
 use super::UNKNOWN;
-use super::units::Pool;
+use crate::pool::Pool;
 
 /// More lines than the queue holds loads, so that displacement is rare.
 const TABLE: usize = 256;

@@ -67,7 +67,7 @@ impl Core {
         if self.walker.is_some() {
             return cycle;
         }
-        match self.tlbs.look_up(Side::Data, page, cycle) {
+        match self.tlbs.look_up(Side::Data, page, cycle, true) {
             Looked::Up(ready) | Looked::Missed(ready) => ready,
         }
     }
@@ -82,9 +82,22 @@ impl Core {
         goal: Translated,
         out: &mut Vec<Request>,
     ) -> Option<u64> {
-        match self.tlbs.look_up(side, page, cycle) {
+        let found = self.tlbs.look_up(side, page, cycle, true);
+        self.translated_or_walk(found, page, (side, goal), out)
+    }
+
+    /// The same, as the TLBs have been looked up.
+    #[inline]
+    pub(super) fn translated_or_walk(
+        &mut self,
+        found: Looked,
+        page: PageKey,
+        waiter: (Side, Translated),
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
+        match found {
             Looked::Up(ready) => Some(ready),
-            Looked::Missed(from) => self.walk(page, from, (side, goal), out),
+            Looked::Missed(from) => self.walk(page, from, waiter, out),
         }
     }
 
@@ -140,11 +153,15 @@ impl Core {
     fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
         match goal {
             Translated::Load { number, touch, forward, shared } => {
+                let cycle = if shared { cycle } else { self.caches.lookups.enter(cycle) };
                 if let Some(ready) = self.load(number, &touch, forward, shared, cycle, out) {
                     self.tell(number, Role::Operand, ready, out);
                 }
             }
-            Translated::Store { store } => self.write(store, cycle, out),
+            Translated::Store { store } => {
+                let entered = self.caches.lookups.enter(cycle);
+                self.write(store, entered, out);
+            }
             Translated::Fetch { half } => self.fetch_translated(half, cycle, out),
         }
     }
@@ -153,6 +170,8 @@ impl Core {
     pub(super) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let half = self.stores.target(store).1;
         match self.caches.access(half, cycle, Waiter::Store(store), out) {
+            // L1D has accepted it, though its line may be on its way from L2.
+            Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
             Answer::At(written) => self.stores.written(store, written),
             Answer::Asked if self.stores.is_buffered() => self.stores.written(store, cycle),
             Answer::Asked | Answer::Stalled => {}
@@ -190,6 +209,7 @@ impl Core {
                 _ => {}
             }
         }
+        self.let_in(cycle, out);
         self.cascade(out);
         self.retire(out);
     }
@@ -275,19 +295,12 @@ impl Core {
             }
             for _ in 0..entry.stores {
                 let (store, start) = self.stores.write(cycle);
-                let translated = if self.walker.is_some() {
-                    let page = self.stores.target(store).0;
-                    let goal = Translated::Store { store };
-                    if self.waits_outside(goal, start) {
-                        None
-                    } else {
-                        self.translate(Side::Data, page, start, goal, out)
-                    }
-                } else {
-                    Some(start)
-                };
-                if let Some(translated) = translated {
-                    self.write(store, translated, out);
+                if self.walker.is_none() {
+                    // Its address was translated early.
+                    let entered = self.caches.lookups.enter(start);
+                    self.write(store, entered, out);
+                } else if !self.waits_outside(Translated::Store { store }, start) {
+                    self.enter_store(store, start, out);
                 }
             }
         }

@@ -52,18 +52,20 @@ impl Tlbs {
         }
     }
 
-    /// When the translation that is asked for at `cycle` is there.
+    /// When the translation that is asked for at `cycle` is there. A look-up that several share is `counted` for one.
     #[inline]
-    pub(super) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64) -> Looked {
+    pub(super) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64, counted: bool) -> Looked {
+        let counted = u64::from(counted);
         let looked_up = cycle + self.first_latency[side as usize];
         let longest = self.walk_end(looked_up + self.second_latency);
         let first = self.first(side);
         if let Some(slot) = first.tags.lookup(page.0) {
             let ready = first.ready(slot, looked_up, longest);
-            self.counters[side as usize].hits += 1;
+            let counters = &mut self.counters[side as usize];
+            *(if ready == looked_up { &mut counters.hits } else { &mut counters.misses }) += counted;
             return Looked::Up(ready);
         }
-        self.counters[side as usize].misses += 1;
+        self.counters[side as usize].misses += counted;
         let looked = self.second_level(page, looked_up + self.second_latency);
         if let Looked::Up(ready) = looked {
             self.first(side).fill(page.0, ready, State::Shared);

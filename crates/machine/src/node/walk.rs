@@ -149,9 +149,13 @@ impl Walker {
         self.outside.push_back((goal, cycle));
     }
 
-    /// The next of those that wait outside, if there is room for it.
+    /// The next of those that wait outside, if there is room for it: the first store, else the first load.
     pub(super) fn next_outside(&mut self) -> Option<(Translated, u64)> {
-        if self.has_room() { self.outside.pop_front() } else { None }
+        if !self.has_room() {
+            return None;
+        }
+        let store = self.outside.iter().position(|(goal, _)| matches!(goal, Translated::Store { .. }));
+        self.outside.remove(store.unwrap_or(0))
     }
 
     /// Begins a walk; its place and its first access, unless it has to wait for a place.

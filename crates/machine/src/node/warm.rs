@@ -77,7 +77,7 @@ impl Node {
 
     fn warm_translation(&mut self, side: Side, page: PageKey, out: &mut Vec<Request>) {
         let core = &mut self.core;
-        if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0), &mut core.walker) {
+        if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0, true), &mut core.walker) {
             for line in walker.walk_at_once(page) {
                 let half = Half::of(line, 0);
                 core.caches.warm_data(half, half, false, out);

@@ -302,8 +302,11 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.after(self.memory.receiver.last_level_look_up(slot))
     }
 
-    fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
-        self.after(self.memory.receiver.way(leg))
+    async fn travel(&self, leg: Leg) {
+        self.after(self.memory.receiver.way(leg)).await;
+        if let Some(last) = self.memory.receiver.last_stretch(leg) {
+            self.after(last).await;
+        }
     }
 
     fn look_up_private(&self, role: Role) -> impl Future<Output = ()> {

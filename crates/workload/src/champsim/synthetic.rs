@@ -1,10 +1,12 @@
-//! The five traces on which the machine is compared with ChampSim, made here instead of kept as files.
+//! The traces on which the machine is compared with ChampSim, made here instead of kept as files.
 //!
 //! | name | what it does |
 //! |---|---|
 //! | `chase1` | follows one chain of pointers over 256 MB, 20 instructions a hop |
 //! | `chase4` | follows four chains in turn: four misses may overlap |
+//! | `chase8` | follows eight chains in turn, over 64 MB |
 //! | `stream` | copies 32 bytes at a time from 32 MB to another 32 MB |
+//! | `stream_512k`, `stream_128k` | the same between two arrays of 512 KB and of 128 KB, again and again |
 //! | `mix` | blocks of seven instructions: a quarter loads, a tenth stores; 95 % of the accesses in 16 KB |
 //! | `hot` | the same with predictable branches and nearly all accesses in 16 KB |
 //!
@@ -20,17 +22,15 @@ const HEAP: u64 = 0x10_0000_0000;
 const SECOND_HEAP: u64 = 0x20_0000_0000;
 const CODE: u64 = 0x40_0000;
 
-/// Lines that the chains go through.
-const CHASE_LINES: u32 = 1 << 22;
-/// Bytes of one side of the copy.
-const STREAM_BYTES: u64 = 32 << 20;
+/// Lines of a megabyte.
+const MEGABYTE_LINES: u32 = 1 << 14;
 /// Blocks of code of the mixed traces.
 const BLOCKS: usize = 585;
 /// Instructions in each.
 const BLOCK: usize = 7;
 
 /// All names.
-pub const NAMES: [&str; 5] = ["chase1", "chase4", "stream", "mix", "hot"];
+pub const NAMES: [&str; 8] = ["chase1", "chase4", "chase8", "stream", "stream_512k", "stream_128k", "mix", "hot"];
 
 /// There is no such trace.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -53,8 +53,12 @@ pub struct Synthetic {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Chase { order: Vec<u32>, chains: u64 },
-    Stream,
+    Chase {
+        order: Vec<u32>,
+        chains: u64,
+    },
+    /// With the bytes of one side of the copy.
+    Stream(u64),
     Mixed(Box<Mixed>),
 }
 
@@ -66,12 +70,19 @@ impl Synthetic {
     /// [`UnknownTrace`] with the names that there are.
     pub fn new(name: &str, instructions: u64, seed: u32) -> Result<Synthetic, UnknownTrace> {
         let generator = Pcg64::new(seed);
-        let chase = |chains| Kind::Chase { order: generator.clone().permutation(CHASE_LINES), chains };
+        let chase = |chains, megabytes| {
+            let order = generator.clone().permutation(megabytes * MEGABYTE_LINES);
+            (Kind::Chase { order, chains }, 20)
+        };
+        let stream = |kilobytes: u64| (Kind::Stream(kilobytes << 10), 5);
         let blocks = instructions / BLOCK as u64;
         let (kind, round) = match name {
-            "chase1" => (chase(1), 20),
-            "chase4" => (chase(4), 20),
-            "stream" => (Kind::Stream, 5),
+            "chase1" => chase(1, 256),
+            "chase4" => chase(4, 256),
+            "chase8" => chase(8, 64),
+            "stream" => stream(32 << 10),
+            "stream_512k" => stream(512),
+            "stream_128k" => stream(128),
             "mix" => (Kind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.08, 0.95, 0.99]))), BLOCK as u64),
             "hot" => (Kind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.005, 0.999, 1.0]))), BLOCK as u64),
             _ => return Err(UnknownTrace { name: name.to_owned(), nearest: nearest(name, NAMES) }),
@@ -91,7 +102,7 @@ impl Iterator for Synthetic {
         self.at += 1;
         Some(match &mut self.kind {
             Kind::Chase { order, chains } => chase(at / 20, at % 20, order, *chains, last),
-            Kind::Stream => stream(at / 5, at % 5, last),
+            Kind::Stream(bytes) => stream(at / 5 * 32 % *bytes, at % 5, last),
             Kind::Mixed(mixed) => mixed.record(),
         })
     }
@@ -130,8 +141,7 @@ fn chase(round: u64, index: u64, order: &[u32], chains: u64, last: bool) -> Reco
     }
 }
 
-fn stream(round: u64, index: u64, last: bool) -> Record {
-    let offset = round * 32 % STREAM_BYTES;
+fn stream(offset: u64, index: u64, last: bool) -> Record {
     match index {
         0 => Record { loads: [HEAP + offset, 0, 0, 0], ..plain(0, 1, [2, 0]) },
         1 => plain(1, 3, [1, 4]),
@@ -271,19 +281,22 @@ mod tests {
         records.into_iter().flat_map(Record::to_bytes).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
-    /// FNV-1a of the first and of the last 2000 records of the script's files under seed 1 with 40000 instructions.
-    const CHECKSUMS: [(&str, usize, u64, u64); 5] = [
-        ("chase1", 40_000, 0xd86a_423f_4f5f_59e2, 0x5dc7_b5e5_cde6_cbb1),
-        ("chase4", 40_000, 0x4e46_a5b0_758e_17be, 0xc49a_9c62_d5e6_65cd),
-        ("stream", 40_000, 0xf958_707d_cf47_2165, 0x5651_0d8e_828e_361a),
-        ("mix", 39_998, 0x2fab_ffb2_672a_2941, 0xa030_255d_4ab6_069a),
-        ("hot", 39_998, 0x29f6_46e8_8c74_e487, 0x9383_58af_e62c_bc57),
+    /// FNV-1a of the first and of the last 2000 records of the script's files under seed 1 with 150000 instructions.
+    const CHECKSUMS: [(&str, usize, u64, u64); 8] = [
+        ("chase1", 150_000, 0xd86a_423f_4f5f_59e2, 0x8e64_f7be_1fc4_36d1),
+        ("chase4", 150_000, 0x4e46_a5b0_758e_17be, 0xd6b7_2437_6eb9_fa5d),
+        ("chase8", 150_000, 0xd2a6_b6f0_802f_cf6d, 0x027c_5dbe_01aa_e229),
+        ("stream", 150_000, 0xf958_707d_cf47_2165, 0xea11_f096_055b_3f1a),
+        ("stream_512k", 150_000, 0xf958_707d_cf47_2165, 0x33b7_172f_4e42_085a),
+        ("stream_128k", 150_000, 0xf958_707d_cf47_2165, 0x5331_a279_ee1b_b6da),
+        ("mix", 149_996, 0x2053_aaa0_5dc8_0d71, 0x296c_3206_23bc_c86d),
+        ("hot", 149_996, 0xffee_f965_1462_608e, 0x9183_d1b8_46e0_c2b7),
     ];
 
     #[test]
     fn every_trace_is_the_scripts_bit_for_bit() {
         for (name, length, first, last) in CHECKSUMS {
-            let records: Vec<Record> = Synthetic::new(name, 40_000, 1).unwrap().collect();
+            let records: Vec<Record> = Synthetic::new(name, 150_000, 1).unwrap().collect();
             assert_eq!(records.len(), length, "{name}");
             assert_eq!(checksum(&records[..2000]), first, "{name}: the first records");
             assert_eq!(checksum(&records[length - 2000..]), last, "{name}: the last records");

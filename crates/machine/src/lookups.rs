@@ -1,0 +1,104 @@
+//! How many accesses a cache behind the first level looks up.
+//!
+//! A cache's tags take in so many accesses in a cycle, and no more than so many are inside at once. With fewer places
+//! than cycles that each is inside, even one access a cycle is more than it can look up.
+
+use crate::pool::Pool;
+use serde::{Deserialize, Serialize};
+
+/// The limit, as a machine file gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LookUpLimit {
+    /// Accesses that enter in one cycle.
+    pub per_cycle: u8,
+    /// Accesses that are inside at once.
+    pub places: u8,
+    /// Cycles for which each of them is.
+    pub cycles: u64,
+}
+
+/// The longest that an access may be inside.
+const CYCLES_MAX: u64 = 1000;
+
+impl LookUpLimit {
+    /// Whether there can be such a limit.
+    ///
+    /// # Errors
+    /// The rule that is broken, with the key behind `name`.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        let counts =
+            [("per_cycle", u64::from(self.per_cycle)), ("places", self.places.into()), ("cycles", self.cycles)];
+        match counts.into_iter().find(|(_, found)| !(1..=CYCLES_MAX).contains(found)) {
+            Some((key, found)) => Err(format!("{name}.{key} is {found}: expected 1 to {CYCLES_MAX}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The look-ups of one cache, by its cycles.
+#[derive(Clone, Debug)]
+pub struct LookUps {
+    entries: Pool,
+    places: Pool,
+}
+
+impl LookUps {
+    /// Look-ups within `limit`.
+    pub fn new(limit: LookUpLimit) -> LookUps {
+        LookUps {
+            entries: Pool::ports(limit.per_cycle),
+            places: Pool::new(limit.places, limit.cycles, limit.cycles == 1),
+        }
+    }
+
+    /// When an access that comes at `cycle` enters.
+    #[inline]
+    pub fn enter(&mut self, cycle: u64) -> u64 {
+        let mut start = cycle;
+        loop {
+            let entry = self.entries.free_from(start);
+            start = self.places.free_from(entry);
+            if start == entry {
+                self.entries.book(start);
+                self.places.book(start);
+                return start;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookups(per_cycle: u8, places: u8, cycles: u64) -> LookUps {
+        LookUps::new(LookUpLimit { per_cycle, places, cycles })
+    }
+
+    #[test]
+    fn five_of_six_cycles_take_an_access_in_if_five_are_inside_for_six() {
+        let mut lookups = lookups(1, 5, 6);
+        let entered: Vec<u64> = (0..12).map(|_| lookups.enter(0)).collect();
+        assert_eq!(entered, [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13]);
+    }
+
+    #[test]
+    fn as_many_enter_in_a_cycle_as_may() {
+        let mut lookups = lookups(2, 4, 3);
+        assert_eq!([9, 9, 9, 9, 9].map(|cycle| lookups.enter(cycle)), [9, 9, 10, 10, 12]);
+    }
+
+    #[test]
+    fn a_late_access_leaves_earlier_cycles_to_others() {
+        let mut lookups = lookups(1, 1, 2);
+        assert_eq!([20, 10, 11].map(|cycle| lookups.enter(cycle)), [20, 10, 12]);
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_is_refused_with_the_key() {
+        assert_eq!(LookUpLimit { per_cycle: 1, places: 5, cycles: 6 }.check("llc.lookups"), Ok(()));
+        let refused = LookUpLimit { per_cycle: 1, places: 0, cycles: 6 }.check("llc.lookups").unwrap_err();
+        assert_eq!(refused, "llc.lookups.places is 0: expected 1 to 1000");
+    }
+}

@@ -1,0 +1,165 @@
+//! Alike units that are booked by the cycle.
+//!
+//! Instructions are booked in program order but start out of order: one whose operands come late must not keep the unit
+//! from a younger one that is ready now. So a pool of alike units is a calendar: for each cycle, how many are taken. A
+//! bit per cycle says "all taken", so the search for the first free cycle passes over 64 full ones in one step.
+
+/// Cycles in one word of the calendar.
+const WORD: u64 = 64;
+/// Words of calendar kept: bookings are exact within 4096 cycles of the latest one. What is older is forgotten, and a
+/// request for a forgotten cycle is granted.
+const WORDS: u64 = 64;
+
+#[derive(Clone, Debug)]
+struct Word {
+    number: u64,
+    full: u64,
+    taken: [u8; WORD as usize],
+}
+
+impl Word {
+    const fn free(number: u64) -> Word {
+        Word { number, full: 0, taken: [0; WORD as usize] }
+    }
+}
+
+/// A number of alike units.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    calendar: Box<[Word]>,
+    count: u8,
+    latency: u64,
+    /// Cycles for which one start keeps a unit from starting again.
+    occupancy: u64,
+}
+
+impl Pool {
+    /// `count` units that take `latency` cycles for a piece of work; pipelined ones may start another in the next cycle.
+    pub(crate) fn new(count: u8, latency: u64, pipelined: bool) -> Pool {
+        let occupancy = if pipelined { 1 } else { latency };
+        Pool { calendar: vec![Word::free(0); WORDS as usize].into(), count, latency, occupancy }
+    }
+
+    /// `count` ports that take one access each in every cycle; what follows has a latency of its own.
+    pub(crate) fn ports(count: u8) -> Pool {
+        Pool::new(count, 0, true)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count.into()
+    }
+
+    /// When work that is ready at `ready` is done.
+    #[inline]
+    pub(crate) fn complete(&mut self, ready: u64) -> u64 {
+        self.start(ready) + self.latency
+    }
+
+    /// Books the first free start at or after `ready`.
+    #[inline]
+    pub(crate) fn start(&mut self, ready: u64) -> u64 {
+        let start = self.free_from(ready);
+        self.book(start);
+        start
+    }
+
+    /// The first cycle at or after `ready` in which work could start.
+    #[inline]
+    pub(crate) fn free_from(&mut self, ready: u64) -> u64 {
+        let mut start = self.first_free(ready);
+        if self.occupancy > 1 {
+            while let Some(later) = self.obstacle(start) {
+                start = self.first_free(later);
+            }
+        }
+        start
+    }
+
+    /// Books a start in a cycle that was found free.
+    #[inline]
+    pub(crate) fn book(&mut self, start: u64) {
+        for cycle in start..start + self.occupancy {
+            self.take(cycle);
+        }
+    }
+
+    /// Work that was started in `start` goes on as if it had been started in `later`.
+    pub(crate) fn hold(&mut self, start: u64, later: u64) {
+        for cycle in start + self.occupancy..later + self.occupancy {
+            self.take(cycle);
+        }
+    }
+
+    /// The first cycle after `start` by which work started then would be in the way of a later booking.
+    fn obstacle(&mut self, start: u64) -> Option<u64> {
+        (start + 1..start + self.occupancy).find(|&cycle| self.first_free(cycle) != cycle)
+    }
+
+    #[inline]
+    fn first_free(&mut self, from: u64) -> u64 {
+        let mut cycle = from;
+        loop {
+            let Some(word) = self.word(cycle / WORD) else { return cycle };
+            let free = !word.full >> (cycle % WORD);
+            if free != 0 {
+                return cycle + u64::from(free.trailing_zeros());
+            }
+            cycle = (cycle / WORD + 1) * WORD;
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, cycle: u64) {
+        let count = self.count;
+        if let Some(word) = self.word(cycle / WORD) {
+            let bit = cycle % WORD;
+            let taken = &mut word.taken[bit as usize];
+            *taken = taken.saturating_add(1);
+            if *taken >= count {
+                word.full |= 1 << bit;
+            }
+        }
+    }
+
+    /// The word of that number, or nothing if it is forgotten.
+    #[inline]
+    fn word(&mut self, number: u64) -> Option<&mut Word> {
+        let word = &mut self.calendar[(number % WORDS) as usize];
+        if word.number < number {
+            *word = Word::free(number);
+        }
+        (word.number == number).then_some(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_booking_leaves_earlier_cycles_free() {
+        let mut pool = Pool::new(1, 1, true);
+        assert_eq!(pool.start(1000), 1000);
+        assert_eq!(pool.start(10), 10);
+        assert_eq!(pool.start(10), 11);
+    }
+
+    #[test]
+    fn the_search_passes_over_full_words() {
+        let mut pool = Pool::new(2, 1, true);
+        for n in 0..1000 {
+            assert_eq!(pool.start(5), 5 + n / 2);
+        }
+    }
+
+    #[test]
+    fn an_unpipelined_unit_is_taken_until_it_is_done() {
+        let mut pool = Pool::new(1, 4, false);
+        assert_eq!(pool.start(0), 0);
+        assert_eq!(pool.start(1), 4);
+        assert_eq!(pool.start(20), 20);
+        assert_eq!(pool.start(17), 24, "four cycles do not fit between 17 and 20");
+        assert_eq!(pool.start(9), 9);
+    }
+}
