@@ -1,7 +1,18 @@
 """Typed results. Every field is described, with its unit; `casemate schema` prints the JSON schemas."""
 
 from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
-from casemate.results.catalogue import Attack, Design, DesignInfo, End, Layout, Listing, Loss, Machine, Verdict, Workload
+from casemate.results.catalogue import (
+    Attack,
+    Design,
+    DesignInfo,
+    End,
+    Layout,
+    Listing,
+    Loss,
+    Machine,
+    Verdict,
+    Workload,
+)
 from casemate.results.crash import CrashReport, CrashResults
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
@@ -21,6 +32,7 @@ __all__ = [
     "CrashResults",
     "Design",
     "DesignInfo",
+    "End",
     "ExhaustiveReport",
     "Explanation",
     "Explanations",

@@ -167,7 +167,7 @@ fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, 
             workload: workload.to_string(),
             point: case.point,
             story: case.story,
-            replay: format!("casemate crash {} --row {} --workload {index} --seed {seed}", design.name, row.loss),
+            replay: format!("casemate crash {} --row {} --workload {index} --seed {seed}", design.called(), row.loss),
         });
     }
     *row.histogram.entry(end).or_default() += 1;

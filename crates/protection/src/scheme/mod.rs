@@ -42,7 +42,7 @@ use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
-use crate::ownership::Asker;
+use crate::ownership::{Asker, Ownership};
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, LockName, Role, Slot, Untrusted, Verbs};
@@ -77,6 +77,8 @@ pub struct Scheme {
     pub(crate) tree: Option<Tree>,
     /// Where everything lies.
     pub(crate) layout: Layout,
+    /// Who may ask.
+    pub(crate) ownership: Ownership,
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
@@ -110,6 +112,7 @@ impl Scheme {
             mac: self.mac.clone(),
             tree: self.tree.clone(),
             layout: self.layout.clone(),
+            ownership: self.ownership,
             persistence: self.persistence,
             chip: RefCell::new(self.chip.borrow().twin()),
             counted: self.counted.clone(),
