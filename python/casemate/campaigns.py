@@ -35,6 +35,12 @@ def attack(designs: Sequence[str], row: str | None, trials: int, seed: int, step
     return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
 
 
+def replay(designs: Sequence[str], row: str | None, seed: int, steps: Steps) -> AttackResults:
+    """How the trial with this seed ends, of all attacks or only of `row`, on each design, whatever is claimed."""
+    results = attack(designs, row, 1, seed, steps)
+    return results.model_copy(update={"agrees": True, "replay": True})
+
+
 def long(
     designs: Sequence[str],
     row: str | None,

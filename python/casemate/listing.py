@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from casemate import tables
-from casemate.results.catalogue import DesignInfo, Listing, Settings, Workload
+from casemate.results.catalogue import Attack, DesignInfo, Listing, Settings, Workload
 
 
 def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
@@ -16,7 +16,7 @@ def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
         "designs": lambda: _designs(found.designs),
         "machines": lambda: _named([(machine.name, machine.summary) for machine in found.machines]),
         "workloads": lambda: _workloads(found.workloads),
-        "attacks": lambda: _named([(attack.name, attack.summary) for attack in found.attacks]),
+        "attacks": lambda: _named([(attack.name, _said(attack)) for attack in found.attacks]),
         "traces": lambda: _traces(found.traces),
     }
     parts: list[RenderableType] = []
@@ -50,11 +50,17 @@ def _named(rows: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
+def _said(attack: Attack) -> str:
+    return f"{attack.summary} Hypothetical: no design here has that fault." if attack.hypothetical else attack.summary
+
+
 def _designs(designs: Sequence[DesignInfo]) -> Table:
     table = tables.plain_table("  name", "class", "what it is", "weak choices")
     for design in designs:
         weak = Text("\n".join(design.weaknesses) or "none", style="yellow" if design.weaknesses else "green")
         text = Text.assemble(design.summary, "\n", (design.source, "dim"))
+        for sentence in design.leaves_out:
+            text.append(f"\nLeaves out: {sentence}", style="dim")
         table.add_row(Text(f"  {design.name}", style="bold"), Text(design.design_class), text, weak)
     return table
 

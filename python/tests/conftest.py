@@ -36,7 +36,9 @@ class Said:
 
 def claimed(design: str) -> tuple[int, int]:
     """How many kinds of attack a design claims to stop, and of how many that there is something to attack for."""
-    ends = [end for end in api.design(design).claims.values() if end != "not-applicable"]
+    hypothetical = {attack.name for attack in api.attacks() if attack.hypothetical}
+    claims = api.design(design).claims.items()
+    ends = [end for attack, end in claims if end != "not-applicable" and attack not in hypothetical]
     return sum(end in STOPPED for end in ends), len(ends)
 
 

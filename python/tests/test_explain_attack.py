@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from casemate.cli import COMMANDS
 from casemate.commands.schema import KINDS
-from casemate.results import CrashResults
+from casemate.results import AttackResults, CrashResults
 from conftest import SMALL, Casemate
 
 DESIGNS = Path(__file__).resolve().parents[2] / "designs"
@@ -96,8 +96,74 @@ def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: P
     said = casemate("attack", "bold.toml")
     assert said.code == 1
     assert "stale ≠ detected" in said.out
-    assert "1 of 43 claims differ" in said.out
-    assert "--row replay-data-tag-counter" in said.out
+    assert "1 of 45 claims differ" in said.out
+    again = "casemate attack bold.toml --row replay-data-tag-counter --replay "
+    assert f"see it again: {again}" in said.out
+    seed = said.out.partition(again)[2].split()[0]
+    said = casemate("attack", "bold.toml", "--row", "replay-data-tag-counter", "--replay", seed)
+    assert (said.code, f"trial {seed}: ended stale" in said.out) == (0, True), said.out
+    assert "claimed at worst: detected" in said.out
+
+
+def test_every_replay_line_of_a_report_shows_the_same_end_again_and_does_not_fail(casemate: Casemate) -> None:
+    report = AttackResults.model_validate_json(casemate("attack", "ctr-mac", "--trials", "30", "--json").out).reports[0]
+    mixed = [row for row in report.rows if len(row.examples) > 1]
+    assert len(mixed) > 3
+    for row in mixed[:4]:
+        for example in row.examples:
+            said = casemate(*example.replay.split()[1:], "--json")
+            assert said.code == 0, said.out
+            again = AttackResults.model_validate_json(said.out)
+            assert again.replay
+            assert again.reports[0].rows[0].examples == (example,)
+
+
+def test_old_data_and_a_pad_that_serves_twice_are_both_told(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("attack", "ctr-mac", "--row", "delay-write")
+    assert said.code == 0, said.out
+    assert "stale + leaked" in said.out
+    text = (Path(__file__).resolve().parents[2] / "designs" / "ctr-mac.toml").read_text()
+    both = 'delay-write = ["stale", "leaked"]'
+    assert both in text
+    for claim in ("stale", "leaked"):
+        (tmp_path / "half.toml").write_text(text.replace(both, f'delay-write = "{claim}"'))
+        said = casemate("attack", "half.toml", "--row", "delay-write")
+        assert said.code == 1
+        assert f"ended stale + leaked, claimed {claim}" in said.out
+    (tmp_path / "half.toml").write_text(text.replace(both, 'delay-write = ["stale", "detected"]'))
+    said = casemate("attack", "half.toml")
+    assert said.code == 2
+    assert 'expected one verdict, or one and "leaked"' in said.err
+
+
+def test_a_hypothetical_fault_stands_apart_and_counts_for_nothing(casemate: Casemate) -> None:
+    said = casemate("attack", "sc64-bmt", "--trials", "3")
+    above, _, below = said.out.partition("stopped")
+    assert "forbidden-attack" not in above
+    assert "forbidden-attack (*)" in below
+    assert "a fault would cost that no design here has" in below
+    rows = casemate("attack", "sc64-bmt", "--trials", "3", "--json").json()["reports"][0]["rows"]
+    assert [row["attack"] for row in rows if row["hypothetical"]] == ["forbidden-attack"]
+
+
+def test_what_a_model_leaves_out_is_said_with_its_claims(casemate: Casemate) -> None:
+    said = casemate("attack", "synergy-like", "--trials", "1")
+    assert "synergy-like leaves out: A parity over the nine chips" in said.out
+    assert "Leaves out: A parity over the nine chips" in " ".join(casemate("list", "designs").out.split())
+
+
+def test_the_hypervisor_sees_ciphertext_only_where_the_design_lets_it(casemate: Casemate, tmp_path: Path) -> None:
+    text = (Path(__file__).resolve().parents[2] / "designs" / "sev-like.toml").read_text()
+    (tmp_path / "hidden.toml").write_text(text.replace('ownership = "pages"', 'ownership = "pages-hidden"'))
+
+    def ends(design: str) -> list[str]:
+        rows = ("bus-repeat", "software-repeat", "software-dictionary", "foreign-read", "foreign-write")
+        said = [casemate("attack", design, "--row", row, "--trials", "5", "--json").json() for row in rows]
+        return [found["reports"][0]["rows"][0]["worst"] for found in said]
+
+    assert ends("sev-like") == ["leaked", "leaked", "leaked", "hidden", "refused"]
+    assert ends("hidden.toml") == ["leaked", "refused", "refused", "refused", "refused"]
+    assert ends("tdx-like") == ["leaked", *["not-applicable"] * 4]
 
 
 def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
@@ -163,6 +229,7 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
         (["attack", "xts", "--attack", "bad-ram"], "did you mean 'badram'?"),
         (["attack", "xts", "--budget", "10"], "as in 90s, 10m or 1.5h"),
         (["attack", "xts", "--exhaustive", "--trials", "3"], "takes no --row, --trials, --budget or --log"),
+        (["attack", "xts", "--replay", "3", "--trials", "3"], "--replay is about one trial"),
         (["explain", "emcc", "--from", "l2"], "a table [at_l2]"),
         (["explain", "emcc", "--predicted"], "it is an L2 that predicts"),
         (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
@@ -207,7 +274,7 @@ def test_every_help_teaches_with_an_example(casemate: Casemate, name: str) -> No
     assert f"  casemate {name}" in said.out
 
 
-def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casemate: Casemate) -> None:
+def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("crash", "plp-sp", "sc64-bmt", "--workload", "37", "--json")
     assert said.code == 0
     durable, volatile = CrashResults.model_validate_json(said.out).reports
@@ -219,6 +286,12 @@ def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casem
     again = casemate(*durable.rows[0].example.replay.split()[1:])
     assert again.code == 0
     assert "All as claimed" in again.out
+    text = (Path(__file__).resolve().parents[2] / "designs" / "plp-sp.toml").read_text()
+    (tmp_path / "mine.toml").write_text(text)
+    said = casemate("crash", "mine.toml", "--workload", "37", "--row", "power-loss", "--json")
+    example = CrashResults.model_validate_json(said.out).reports[0].rows[0].example
+    assert example is not None
+    assert example.replay == "casemate crash mine.toml --row power-loss --workload 37 --seed 1"
 
 
 def test_a_wrong_row_or_workload_of_losses_is_refused(casemate: Casemate) -> None:

@@ -131,11 +131,11 @@ impl Trial<'_> {
 
     /// Carries out an attack, at each of its levels on a victim of its own.
     fn run(&self, tally: &mut Tally, attack: Attack, victim: &dyn Fn() -> Victim) {
-        let (seed, planted) = (self.seed, self.planted);
+        let (seed, planted, alias_check) = (self.seed, self.planted, self.design.alias_check);
         let first = victim();
         if let Some(scene) = scenes::scene(attack) {
             let random = Random::new(seed ^ ATTACKER_SALT);
-            let ended = scene(Stage { parts: &self.design.parts, victim: first, random, seed, planted });
+            let ended = scene(Stage { parts: &self.design.parts, alias_check, victim: first, random, seed, planted });
             tally.note(0, ended.as_ref().map_or(End::NONE, |ended| ended.end));
             if let Some(ended) = ended {
                 ended.counts.iter().for_each(|(what, number)| tally.count(what, *number));
@@ -163,7 +163,7 @@ fn note_strike(tally: &mut Tally, design: &Design, attack: Attack, seed: u64, le
 }
 
 fn example(design: &Design, attack: Attack, seed: u64, verdict: End, line: LineAddr) -> Example {
-    let replay = format!("casemate attack {} --row {attack} --seed {seed} --trials 1", design.name);
+    let replay = format!("casemate attack {} --row {attack} --replay {seed}", design.called());
     Example { verdict, seed, line: line.0, bit: None, level: None, replay }
 }
 

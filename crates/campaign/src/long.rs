@@ -162,9 +162,9 @@ fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
     plan.designs.iter().flat_map(|design| plan.attacks.iter().map(move |attack| row(design, *attack))).collect()
 }
 
-/// A digest of what a design is composed of.
+/// A digest of what the end of a trial depends on beside its seed: what a design is composed of, and what its firmware does.
 fn digest(design: &Design) -> String {
-    let parts = serde_json::to_string(&design.parts).unwrap_or_default();
+    let parts = serde_json::to_string(&(&design.parts, design.alias_check)).unwrap_or_default();
     format!("{:016x}", parts.bytes().fold(0, |digest, byte| mix(digest ^ u64::from(byte))))
 }
 

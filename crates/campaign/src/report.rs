@@ -34,6 +34,8 @@ pub struct Example {
 pub struct Outcome {
     /// What the attacker did.
     pub attack: Attack,
+    /// Whether it assumes a fault that the design does not have, so that its end is none of the design's.
+    pub hypothetical: bool,
     /// How often it ended how. Attacks that are tried at several levels count once for each.
     pub histogram: Histogram,
     /// What was counted, in all trials together; empty for attacks of which only the end matters.
@@ -75,6 +77,8 @@ pub struct DesignReport {
     pub source: String,
     /// What a reviewer would object to, in a word each.
     pub weaknesses: Vec<&'static str>,
+    /// What the source has and the model lacks, a sentence each.
+    pub leaves_out: Vec<String>,
     /// The seed of the first trial of each row; the others follow.
     pub seed: u64,
     /// Trials of each row.
@@ -93,6 +97,7 @@ impl DesignReport {
             summary: design.summary.clone(),
             source: design.source.clone(),
             weaknesses: design.parts.weaknesses(),
+            leaves_out: design.leaves_out.clone(),
             seed,
             trials,
             agrees: rows.iter().all(|row| row.agrees),

@@ -62,6 +62,7 @@ impl Tally {
         let has_levels = attack == Attack::ReplayBelowLevel;
         Outcome {
             attack,
+            hypothetical: attack.is_hypothetical(),
             worst: End::worst_of(self.worst_by_level.iter().copied()).unwrap_or(End::NONE),
             histogram: self.histogram,
             counts: self.counts,

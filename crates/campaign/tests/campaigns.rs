@@ -2,11 +2,12 @@
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
-use casemate_campaign::{Options, ageing, attack_design, honest, tamper_before_overflow};
+use casemate_campaign::{CrashOptions, Options, ageing, attack_design, crash, honest, tamper_before_overflow};
 use protection::counter::Age;
 use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts};
+use protection::ownership::Ownership;
 use protection::planted::Planted;
-use systems::{Attack, End, Verdict, designs};
+use systems::{Attack, Design, End, Loss, Verdict, designs};
 use units::LineAddr;
 use units::random::Random;
 
@@ -143,7 +144,7 @@ fn reports_are_json_that_names_the_command_to_see_it_again() {
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["rows"][0]["attack"], "spoof-data");
     assert_eq!(json["rows"][0]["worst"], "forged");
-    assert_eq!(json["rows"][0]["examples"][0]["replay"], "casemate attack none --row spoof-data --seed 1 --trials 1");
+    assert_eq!(json["rows"][0]["examples"][0]["replay"], "casemate attack none --row spoof-data --replay 1");
 }
 
 #[test]
@@ -161,6 +162,51 @@ fn a_broken_claim_and_a_stale_one_are_both_complained_about() {
     design.claims = systems::design("none").unwrap().claims;
     let stale = casemate_campaign::attack(&design, Attack::FlipData, &options);
     assert!(stale.complaint("sc64-bmt").unwrap().contains("(better than claimed)"));
+}
+
+fn ends(design: &Design, attack: Attack) -> End {
+    casemate_campaign::attack(design, attack, &Options { trials: 40, ..Options::default() }).worst
+}
+
+#[test]
+fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
+    use Attack::{ForeignRead, ForeignWrite, RemapPage, SoftwareDictionary, SoftwareRepeat, SpoofOwner};
+    for design in designs() {
+        for row in [ForeignRead, ForeignWrite, RemapPage, SpoofOwner, SoftwareRepeat, SoftwareDictionary] {
+            let applies = ends(&design, row) != Verdict::NotApplicable;
+            assert_eq!(applies, design.parts.ownership != Ownership::None, "{}, {row}", design.name);
+        }
+    }
+}
+
+#[test]
+fn owners_are_spoofed_on_the_bus_over_a_tree_as_well_and_that_is_named_as_weak() {
+    let mut design = systems::design("sc64-bmt").unwrap();
+    design.parts.ownership = Ownership::Pages;
+    assert_eq!(ends(&design, Attack::RemapPage), Verdict::Refused);
+    assert_eq!(ends(&design, Attack::SpoofOwner), Verdict::Forged);
+    assert_eq!(ends(&design, Attack::SoftwareRepeat), Verdict::Hidden, "ciphertext is seen, and never twice the same");
+    assert_eq!(design.parts.weaknesses(), ["owners in memory that nothing checks"]);
+}
+
+#[test]
+fn firmware_that_looks_for_aliases_finds_the_one_at_power_on_and_not_the_one_that_comes_later() {
+    let mut design = systems::design("scalable-sgx-like").unwrap();
+    for (alias_check, badram) in [(true, Verdict::Detected), (false, Verdict::Stale)] {
+        design.alias_check = alias_check;
+        assert_eq!(ends(&design, Attack::Badram), badram);
+        assert_eq!(ends(&design, Attack::BatteringRam), Verdict::Stale);
+    }
+}
+
+#[test]
+fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
+    let design = Design { file: Some("my designs/bold.toml".to_owned()), ..systems::design("none").unwrap() };
+    let outcome = casemate_campaign::attack(&design, Attack::FlipData, &Options { trials: 1, ..Options::default() });
+    assert_eq!(outcome.examples[0].replay, "casemate attack 'my designs/bold.toml' --row flip-data --replay 1");
+    let options = CrashOptions { rows: vec![Loss::PowerLoss], workload: Some(0), ..CrashOptions::default() };
+    let example = crash(&design, &options, &mut |_, _| ()).rows.swap_remove(0).example.unwrap();
+    assert_eq!(example.replay, "casemate crash 'my designs/bold.toml' --row power-loss --workload 0 --seed 1");
 }
 
 /// The counters of the first write arrive after those of the second: old ones came up in between, so that both writes took

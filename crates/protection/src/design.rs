@@ -222,7 +222,7 @@ impl Parts {
         };
         let caches = &self.caches;
         let layout = Layout::new(data_lines, needs)?;
-        let layout = if self.ownership == Ownership::Pages { layout.with_owners() } else { layout };
+        let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
         let forest = self.tree.forest(&layout);
         let mut chip =
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
@@ -233,6 +233,7 @@ impl Parts {
             mac,
             tree,
             layout,
+            ownership: self.ownership,
             chip: RefCell::new(chip),
             counted: Cell::default(),
             persistence: self.persistence,
@@ -260,6 +261,7 @@ impl Parts {
             (self.tree.kind == TreeKind::None, "no freshness"),
             (fresh_counters && self.mac.ignores_version(), "fresh counters, but tags that ignore them"),
             (self.release == Release::Speculative, "addresses leave before the verdict"),
+            (self.ownership != Ownership::None, "owners in memory that nothing checks"),
         ];
         let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));
         cipher.chain(self.mac.weaknesses(self.cipher)).chain(freshness).collect()

@@ -9,9 +9,12 @@
 //! The guest page is written as its distance from the page itself, so that a blank entry says what holds when the machine
 //! starts: the page is the tenant's, where it is, and validated.
 //!
-//! It stops software that goes through the controller: another tenant, or a hypervisor that maps one page of a tenant in the
-//! place of another. Whoever reaches the bus reads and writes below it, and the table itself lies in memory like anything
-//! else.
+//! It stops software that goes through the controller from *writing*: another tenant, or a hypervisor that maps one page of a
+//! tenant in the place of another. It need not stop it from reading: other software has other keys, so what it reads of a
+//! page is its ciphertext, and what it writes of a page that it was given is taken as ciphertext. That is SEV-SNP (AMD,
+//! "SEV-SNP: strengthening VM isolation", 2020; Programmer's Manual, volume 2, 15.36.10); parts with *ciphertext hiding*
+//! refuse such reads. Whoever reaches the bus reads and writes below the table, and the table itself lies in memory, where
+//! nothing checks it.
 //!
 //! # Contract
 //! [`Entry::admits`] is all that is asked before an access; what comes out is not verified by it.
@@ -33,8 +36,10 @@ pub enum Ownership {
     /// No: whoever reaches the controller may ask for anything.
     #[default]
     None,
-    /// Each page has one.
+    /// Each page has one, who alone writes it; others read its ciphertext.
     Pages,
+    /// Each page has one; others read nothing of it either.
+    PagesHidden,
 }
 
 /// Somebody to whom a page can belong.

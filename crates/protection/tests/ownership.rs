@@ -9,8 +9,9 @@ use casemate_protection::ways::{Functional, run_now};
 use units::{Line, LineAddr};
 
 const LINES: u64 = 1 << 16;
-const LINE: LineAddr = LineAddr(77 * 64 + 5);
-const TENANT: Asker = Asker { owner: Owner::TENANT, guest_page: 77 };
+const PAGE: u64 = 77;
+const LINE: LineAddr = LineAddr(PAGE * 64 + 5);
+const TENANT: Asker = Asker { owner: Owner::TENANT, guest_page: PAGE };
 
 struct Memory {
     scheme: Scheme,
@@ -49,24 +50,55 @@ impl Memory {
     }
 }
 
+/// Others than the owner, and the owner where it does not have the page.
+const OTHERS: [Asker; 3] = [
+    Asker { owner: Owner::HYPERVISOR, ..TENANT },
+    Asker { owner: Owner::NEIGHBOUR, ..TENANT },
+    Asker { guest_page: 78, ..TENANT },
+];
+
 #[test]
-fn nobody_but_the_owner_at_its_place_reads_or_writes_a_page() {
-    let memory = Memory::new(Ownership::Pages);
-    assert_eq!(memory.write([1; 64], TENANT), None);
-    for asker in [
-        Asker { owner: Owner::HYPERVISOR, ..TENANT },
-        Asker { owner: Owner::NEIGHBOUR, ..TENANT },
-        Asker { guest_page: 78, ..TENANT },
-    ] {
-        assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");
-        assert_eq!(memory.write([2; 64], asker), Some(Fault::Refused(LINE)), "{asker:?}");
+fn nobody_but_the_owner_at_its_place_writes_a_page_and_with_ciphertext_hidden_nobody_else_reads_it() {
+    for ownership in [Ownership::Pages, Ownership::PagesHidden] {
+        let memory = Memory::new(ownership);
+        assert_eq!(memory.write([1; 64], TENANT), None);
+        for asker in OTHERS {
+            if ownership == Ownership::PagesHidden || asker.owner == Owner::TENANT {
+                assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");
+            }
+            assert_eq!(memory.write([2; 64], asker), Some(Fault::Refused(LINE)), "{asker:?}");
+        }
+        assert_eq!(memory.read(TENANT), Ok([1; 64]));
     }
-    assert_eq!(memory.read(TENANT), Ok([1; 64]));
+}
+
+#[test]
+fn other_software_reads_ciphertext_and_what_it_writes_to_a_page_of_its_own_is_taken_as_ciphertext() {
+    let memory = Memory::new(Ownership::Pages);
+    memory.write([1; 64], TENANT);
+    let stored = memory.verbs.media.borrow().read(memory.scheme.layout().data_slot(LINE)).examine();
+    for asker in [OTHERS[0], OTHERS[1]] {
+        assert_eq!(memory.read(asker), Ok(stored), "{asker:?}");
+    }
+    assert_ne!(stored, [1; 64]);
+    memory.write([2; 64], TENANT);
+    let table = memory.scheme.layout().owners().unwrap().slot(PAGE / 4);
+    // On the bus: the page is the hypervisor's, and later the tenant's again.
+    let owned_by = |owner: Owner| {
+        let mut entries = [0; 64];
+        entries[PAGE as usize % 4 * 16..][..4].copy_from_slice(&owner.0.to_le_bytes());
+        run_now(memory.scheme.flush(&memory.verbs));
+        memory.verbs.media.borrow_mut().write(table, &entries);
+    };
+    owned_by(Owner::HYPERVISOR);
+    assert_eq!(memory.write(stored, OTHERS[0]), None);
+    owned_by(Owner::TENANT);
+    assert_eq!(memory.read(TENANT), Ok([1; 64]), "an old line came back");
 }
 
 #[test]
 fn a_page_that_was_given_away_is_of_no_use_to_anybody_before_it_is_accepted() {
-    let memory = Memory::new(Ownership::Pages);
+    let memory = Memory::new(Ownership::PagesHidden);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };
     run_now(memory.scheme.assign(&memory.verbs, LINE, neighbour));

@@ -82,7 +82,10 @@ pub fn workloads() -> PyResult<String> {
 /// All attacks.
 #[pyfunction]
 pub fn attacks() -> PyResult<String> {
-    let describe = |attack: &Attack| json!({ "name": attack.name(), "summary": attack.summary().trim() });
+    let describe = |attack: &Attack| {
+        let (summary, hypothetical) = (attack.summary().trim(), attack.is_hypothetical());
+        json!({ "name": attack.name(), "summary": summary, "hypothetical": hypothetical })
+    };
     to_json(&Attack::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 

@@ -113,22 +113,27 @@ rows! {
     /// Switches an alias of addresses on and off while the victim runs, after every check at power-on
     /// (Battering RAM, De Meulemeester et al., 2025).
     BatteringRam = "battering-ram",
-    /// Reads a line through the controller, as another tenant or as the hypervisor.
+    /// Reads a line through the controller, as another tenant or as the hypervisor, which do without the tenant's keys.
     ForeignRead = "foreign-read",
     /// Writes a line through the controller, as another tenant or as the hypervisor.
     ForeignWrite = "foreign-write",
     /// Maps one of the victim's pages where another of them should be
     /// (SEVered, Morbitzer et al., EuroSec 2018).
     RemapPage = "remap-page",
-    /// Writes itself into the table of owners on the bus, and then reads as the owner
-    /// (BadRAM's way into the reverse map table of SEV-SNP).
+    /// Writes into the table of owners on the bus; then puts back old ciphertext as the owner, or maps one page in the place
+    /// of another (BadRAM's way into the reverse map table of SEV-SNP).
     SpoofOwner = "spoof-owner",
-    /// Looks whether the same ciphertext comes back when the same line is written with what it held before
-    /// (CipherLeaks, Li et al., USENIX Security 2021).
-    CiphertextRepeat = "ciphertext-repeat",
-    /// Collects the ciphertext of each of 256 values of a line, then looks a secret one up
+    /// Looks on the bus whether the same ciphertext comes back when a line is written with what it held before.
+    BusRepeat = "bus-repeat",
+    /// Collects on the bus the ciphertext of each of 256 values of a line, then looks a secret one up
     /// (WireTap and TEE.fail, 2025).
-    CiphertextDictionary = "ciphertext-dictionary",
+    BusDictionary = "bus-dictionary",
+    /// Looks as the hypervisor, by reading through the controller, whether the same ciphertext comes back
+    /// (CipherLeaks, Li et al., USENIX Security 2021).
+    SoftwareRepeat = "software-repeat",
+    /// Collects as the hypervisor, by reading through the controller, the ciphertext of each of 256 values of a line, then looks
+    /// a secret one up.
+    SoftwareDictionary = "software-dictionary",
     /// Tampers, and takes what leaves the chip before the verdict, also as the address of the next read.
     UseBeforeVerify = "use-before-verify",
     /// Guesses tags of 8, 10, 12 and 16 bits, and counts how many pass.
@@ -148,6 +153,14 @@ rows! {
     FalseAlarm = "false-alarm",
     /// Tampers with a line and leaves it so: what is released after the first report?
     Denial = "denial",
+}
+
+impl Attack {
+    /// Whether it assumes a fault that no design here has. What it comes to is then no outcome of the design, and stands apart
+    /// from those: it says what the fault would cost.
+    pub fn is_hypothetical(self) -> bool {
+        self == Attack::ForbiddenAttack
+    }
 }
 
 rows! {

@@ -18,17 +18,37 @@ pub struct Design {
     pub design_class: String,
     /// Where it comes from.
     pub source: String,
+    /// What the source has and the model lacks, or the other way round, where a claim could be misread for it: a sentence
+    /// each.
+    #[serde(default)]
+    pub leaves_out: Vec<String>,
     /// Its parts.
     pub parts: Parts,
+    /// Whether firmware looks for aliases of addresses before it lets memory be used.
+    #[serde(default)]
+    pub alias_check: bool,
     /// What it claims to withstand; a new design may claim nothing yet (`casemate attack --print-claims`).
     #[serde(default)]
     pub claims: Claims<Attack>,
     /// What it claims about losses of power.
     #[serde(default)]
     pub crash: Claims<Loss>,
+    /// The file that it was read from; nothing if it is built in.
+    #[serde(skip)]
+    pub file: Option<String>,
 }
 
 impl Design {
+    /// What names it on a command line: its name if it is built in, and its file otherwise, quoted for a shell if need be.
+    pub fn called(&self) -> String {
+        let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+,:@".contains(c));
+        match &self.file {
+            None => self.name.clone(),
+            Some(file) if plain(file) => file.clone(),
+            Some(file) => format!("'{}'", file.replace('\'', "'\\''")),
+        }
+    }
+
     /// Reads the text of a design file.
     ///
     /// # Errors

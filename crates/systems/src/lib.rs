@@ -63,7 +63,8 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
 /// # Errors
 /// As [`design`]; changes of what is not there, or that break a rule.
 pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
-    find("design", embedded::DESIGNS, name_or_path, changes, Design::parse)
+    let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse)?;
+    Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
 }
 
 /// The machine with this name, or in the file with this path (which must end in `.toml`).
@@ -118,7 +119,7 @@ fn find<T: Serialize>(
 
 /// The path and the text of a file: of a built-in one, or of one of the user's.
 fn text_of(kind: &'static str, built_in: &[(&str, &str)], name_or_path: &str) -> Result<(String, String), ConfigError> {
-    if name_or_path.ends_with(".toml") {
+    if is_path(name_or_path) {
         let unreadable = |source| ConfigError::Unreadable { file: name_or_path.to_owned(), source };
         return Ok((name_or_path.to_owned(), std::fs::read_to_string(name_or_path).map_err(unreadable)?));
     }
@@ -128,6 +129,11 @@ fn text_of(kind: &'static str, built_in: &[(&str, &str)], name_or_path: &str) ->
         let nearest = nearest(name_or_path, known.iter().map(String::as_str)).map(str::to_owned);
         ConfigError::Unknown { kind, name: name_or_path.to_owned(), nearest, known }
     })
+}
+
+/// Whether this names a file of the user's, and not one that is built in.
+fn is_path(name_or_path: &str) -> bool {
+    name_or_path.ends_with(".toml")
 }
 
 /// A built-in file is named as what it describes.
@@ -169,6 +175,26 @@ mod tests {
         for (path, text) in embedded::DESIGNS {
             assert!(text.lines().count() < 25 + Attack::ALL.len(), "{path}");
         }
+    }
+
+    #[test]
+    fn a_design_is_called_by_its_name_if_it_is_built_in_and_by_its_file_if_it_is_not() {
+        assert_eq!(design("xts").unwrap().called(), "xts");
+        let folder = tempfile();
+        for (name, called) in [("bold.toml", "bold.toml"), ("it's mine.toml", "'it'\\''s mine.toml'")] {
+            let path = folder.join(name);
+            std::fs::write(&path, embedded::DESIGNS[0].1).unwrap();
+            let found = design(path.to_str().unwrap()).unwrap();
+            let named = Design { file: Some(name.to_owned()), ..found.clone() };
+            assert_eq!((found.file.as_deref(), named.called().as_str()), (path.to_str(), called));
+        }
+    }
+
+    /// A folder of its own for one test.
+    fn tempfile() -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("casemate-systems-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
     }
 
     #[test]

@@ -14,8 +14,8 @@ EPILOG = """\b
 Examples:
   casemate attack sc64-bmt                         all attacks on one design
   casemate attack --all                            all designs, side by side
-  casemate attack ctr-mac --row replay-data-tag --seed 7 --trials 1
-                                                   one trial of one attack, as a verdict's replay line says
+  casemate attack ctr-mac --row replay-data-tag --replay 7
+                                                   how the trial with this seed ends, as an example's replay line says
   casemate attack --all --attack badram            one attack on all designs; `casemate list attacks` names all
   casemate attack mine.toml --print-claims >> mine.toml
                                                    how every row of a new design ends, as claims to be read and kept
@@ -39,7 +39,9 @@ Verdicts, from what the defender wants to what it fears:
 What leaked beside wrong bytes is told with them, as in "stale + leaked".
 
 A campaign proves no security: it says that under these attackers and seeds these attacks ended so. Every design file
-claims how each attack ends at worst; a difference either way, worse or better, is shown and counted.
+claims how each attack ends at worst; a difference either way, worse or better, is shown and counted. One trial shows
+no worst: --replay decides about no claim. Attacks that assume a fault which no design has stand apart, and count for
+nothing.
 
 A log is text, a JSON object a line, and is only ever added to. Trial number i of an attack depends on its seed alone,
 so many short runs add up to one long one. Ctrl-C loses at most the trials under way.
@@ -57,6 +59,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
     "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
 )
 @options.seed
+@click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show how this one trial ends.")
 @click.option("--print-claims", is_flag=True, help="Print the tables of claims that a new design's file still lacks.")
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
 @click.option("--budget", type=options.Seconds(), metavar="TIME", help="Go on for this long, as in 90s, 10m or 2h.")
@@ -70,6 +73,7 @@ def command(
     row: str | None,
     trials: int | None,
     seed: int,
+    replay: int | None,
     print_claims: bool,
     exhaustive: bool,
     budget: float | None,
@@ -89,7 +93,11 @@ def command(
         )
     if print_claims and (is_long or exhaustive or every or len(designs) > 1 or row is not None or as_json):
         raise click.UsageError("--print-claims is about all rows of one design: it takes --trials and --seed", context)
-    from casemate import amounts, api, campaigns, claims, tables
+    if replay is not None and (is_long or exhaustive or print_claims or trials is not None):
+        raise click.UsageError(
+            "--replay is about one trial: it takes no --trials, --exhaustive, --print-claims, --budget or --log", context
+        )
+    from casemate import amounts, api, campaigns, claims, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps
 
@@ -107,6 +115,8 @@ def command(
     with Steps(screen.notices(), title, 1 if is_long else len(names)) as steps:
         if exhaustive:
             results = campaigns.exhaustive(names, steps)
+        elif replay is not None:
+            results = campaigns.replay(names, row, replay, steps)
         elif is_long:
             goal = trials if budget is not None else trials or DEFAULT_TRIALS
             results = campaigns.long(names, row, goal, budget, seed, log or DEFAULT_LOG, steps)
@@ -114,10 +124,12 @@ def command(
             results = campaigns.attack(names, row, trials or DEFAULT_TRIALS, seed, steps)
     if as_json:
         screen.print_json(results)
+    elif results.replay:
+        screen.results().print(verdicts.replayed(results.reports))
     elif results.reports:
-        screen.results().print(tables.verdict_tables(results.reports))
+        screen.results().print(verdicts.verdict_tables(results.reports))
     elif results.exhaustive:
-        screen.results().print(tables.exhaustive_table(results.exhaustive, results.agrees))
+        screen.results().print(verdicts.exhaustive_table(results.exhaustive, results.agrees))
     if results.log is not None:
         screen.notices().print(
             f"{results.log}: {amounts.count(results.resumed)} trials were there, "

@@ -71,7 +71,7 @@ def command(
     chip recovers from that, and every line is read.
     """
     options.check_designs(context, designs, every)
-    from casemate import api, campaigns, tables
+    from casemate import api, campaigns, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps
 
@@ -83,7 +83,7 @@ def command(
     if as_json:
         screen.print_json(results)
     elif results.reports:
-        screen.results().print(tables.crash_tables(results.reports))
+        screen.results().print(verdicts.crash_tables(results.reports))
     if results.interrupted:
         screen.notices().print(
             f"stopped by {interruption.cause()}: {len(results.reports)} of {len(names)} designs are complete"

@@ -34,6 +34,7 @@ __all__ = [
     "CrashResults",
     "Design",
     "DesignInfo",
+    "End",
     "ExhaustiveReport",
     "Explanation",
     "Explanations",

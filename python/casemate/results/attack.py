@@ -28,6 +28,8 @@ class Outcome(Result):
 
     attack: str
     """What the attacker did."""
+    hypothetical: bool
+    """Whether it assumes a fault that the design does not have, so that its end is none of the design's."""
     histogram: dict[End, int]
     """How often it ended how. Attacks that are tried at several levels count once for each."""
     counts: dict[str, int] = Field(default_factory=dict)
@@ -59,6 +61,8 @@ class AttackReport(Result):
     """Its class and where it comes from."""
     weaknesses: tuple[str, ...]
     """What a reviewer would object to, in a word each."""
+    leaves_out: tuple[str, ...] = ()
+    """What the source has and the model lacks, a sentence each."""
     seed: int
     """The seed of the first trial of each attack; the others follow."""
     trials: int
@@ -130,7 +134,9 @@ class AttackResults(Result):
     exhaustive: tuple[ExhaustiveReport, ...] = ()
     """A report for each design of which every bit was flipped."""
     agrees: bool
-    """Whether everything ended as claimed."""
+    """Whether everything ended as claimed; true of one trial that was looked at again, which decides about no claim."""
+    replay: bool = False
+    """Whether this is one trial that was looked at again."""
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete, or what the log held then."""
     log: str | None = None
@@ -149,7 +155,7 @@ class Protection(Result):
     stopped: int
     """Attacks that it stopped, in every trial."""
     applicable: int
-    """Attacks that there was something to attack for."""
+    """Attacks that there was something to attack for, but for those that are hypothetical."""
     trials: int
     """Trials of each attack."""
     agrees: bool
@@ -158,7 +164,7 @@ class Protection(Result):
     @staticmethod
     def of(report: AttackReport) -> "Protection":
         """The summary of a report."""
-        rows = [row for row in report.rows if row.worst != "not-applicable"]
+        rows = [row for row in report.rows if row.worst != "not-applicable" and not row.hypothetical]
         return Protection(
             design=report.design,
             stopped=sum(row.worst in STOPPED for row in rows),

@@ -192,8 +192,8 @@ class Parts(Result):
     """How lines are authenticated."""
     tree: TreeDesign
     """How versions or tags are kept fresh."""
-    ownership: Literal["none", "pages"]
-    """Whether pages have owners, who alone may ask for them."""
+    ownership: Literal["none", "pages", "pages-hidden"]
+    """Whether pages have owners, who alone write them, and whether their ciphertext is hidden from other software."""
     caches: CacheDesign
     """Caches on the chip."""
     persistence: PersistenceDesign
@@ -213,8 +213,12 @@ class Design(Result):
     """The class of protection, from C0 (plain memory) up."""
     source: str
     """Where it comes from."""
+    leaves_out: tuple[str, ...] = ()
+    """What the source has and the model lacks, where a claim could be misread for it; a sentence each."""
     parts: Parts
     """What it is composed of."""
+    alias_check: bool = False
+    """Whether firmware looks for aliases of addresses before it lets memory be used."""
     claims: dict[str, End]
     """The worst end of each attack that it admits."""
     crash: dict[str, End]
@@ -298,6 +302,8 @@ class Attack(Result):
     """Its name."""
     summary: str
     """What the attacker does, in a sentence."""
+    hypothetical: bool = False
+    """Whether it assumes a fault that no design here has, so that its end is none of the design's."""
 
 
 class Loss(Result):

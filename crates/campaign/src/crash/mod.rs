@@ -236,5 +236,5 @@ fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, 
 /// The command that shows a case again.
 fn replay(design: &Design, loss: Loss, index: usize, options: &CrashOptions) -> String {
     let thorough = if options.thorough { " --thorough" } else { "" };
-    format!("casemate crash {} --row {loss} --workload {index} --seed {}{thorough}", design.name, options.seed)
+    format!("casemate crash {} --row {loss} --workload {index} --seed {}{thorough}", design.called(), options.seed)
 }

@@ -2,13 +2,15 @@
 //!
 //! Neither needs any bus of its own for what follows: ordinary reads and writes, by software that the design does not
 //! protect, carry ciphertext away and bring it back. A check at power-on writes to each address and looks whether another
-//! one changes. It finds the static alias; the dynamic one is not there yet. Both facts are counted.
+//! one changes. It finds the static alias; the dynamic one is not there yet. Both facts are counted;
+//! where a design's firmware makes the check (`alias_check`), memory with an alias that it finds is never used.
 
 use super::{Ended, Stage};
 use crate::bus::Recording;
 use crate::oracle::Wish;
 use crate::tap::Alias;
 use protection::verbs::{Slot, Untrusted};
+use systems::Verdict;
 use units::LineAddr;
 
 const FOUND: &str = "found by a check at power-on";
@@ -18,6 +20,9 @@ pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     stage.victim.tap().connect(Alias::Ghost);
     let found = check_at_power_on(&stage, target);
+    if found && stage.alias_check {
+        return Some(Ended::new(Verdict::Detected, target).counting(FOUND, 1));
+    }
     let recorded = stage.victim.attacked(|bus| bus.record());
     let ghosts: Vec<(Slot, Untrusted)> = recorded
         .slots()
@@ -33,6 +38,9 @@ pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
 pub fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     let found = check_at_power_on(&stage, target);
+    if found && stage.alias_check {
+        return Some(Ended::new(Verdict::Detected, target).counting(FOUND, 1));
+    }
     let recorded: Recording = stage.victim.attacked(|bus| bus.record());
     // The other cells begin as copies, so that the victim notices nothing when it is diverted.
     recorded.slots().for_each(|(slot, content)| {

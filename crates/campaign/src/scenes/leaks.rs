@@ -1,12 +1,17 @@
 //! What ciphertext tells whoever only reads it.
 //!
 //! A deterministic mode gives equal ciphertext for equal plaintext in the same place. That is enough to follow a secret that
-//! changes, and to look up one of few values. The attacker also looks at the line's tag. How much was learned is counted in
-//! bits.
+//! changes, and to look up one of few values. How much was learned is counted in bits.
+//!
+//! Who looks makes a difference. On the bus everything is seen, the line's tag as well. Software sees what the controller
+//! gives it: under SEV-SNP the hypervisor reads ciphertext (CipherLeaks), where ciphertext is hidden it is refused, and a
+//! design without owners knows no other software.
 
 use super::{Ended, Stage};
 use crate::bus::Structure;
 use crate::victim::Victim;
+use protection::ownership::{Asker, Owner, Ownership};
+use protection::verbs::Fault;
 use std::collections::BTreeMap;
 use systems::Verdict;
 use units::{Line, LineAddr};
@@ -15,14 +20,51 @@ const LEARNED: &str = "bits learned";
 /// Secret decisions in one trial.
 const COINS: usize = 8;
 
-/// All that memory shows of a line: its ciphertext and its tag.
+/// All that memory shows of a line: its ciphertext and its tag, as far as they are seen.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Sight {
     data: Option<Line>,
     tag: Option<Vec<u8>>,
 }
 
-fn look(victim: &Victim, line: LineAddr) -> Sight {
+/// How the attacker looks at a line.
+type Look = fn(&Victim, LineAddr) -> Sight;
+
+pub fn bus_repeat(stage: Stage<'_>) -> Option<Ended> {
+    Some(repeat(stage, on_the_bus))
+}
+
+pub fn bus_dictionary(stage: Stage<'_>) -> Option<Ended> {
+    Some(dictionary(stage, on_the_bus))
+}
+
+pub fn software_repeat(stage: Stage<'_>) -> Option<Ended> {
+    by_software(stage, repeat)
+}
+
+pub fn software_dictionary(stage: Stage<'_>) -> Option<Ended> {
+    by_software(stage, dictionary)
+}
+
+/// The same by the hypervisor, if the design knows one and lets it read at all.
+fn by_software(mut stage: Stage<'_>, scene: fn(Stage<'_>, Look) -> Ended) -> Option<Ended> {
+    if stage.parts.ownership == Ownership::None {
+        return None;
+    }
+    let line = stage.any_line();
+    let (_, fault) = stage.victim.read_as(line, Asker::of(Owner::HYPERVISOR, line));
+    if matches!(fault, Some(Fault::Refused(_))) {
+        return Some(Ended::new(Verdict::Refused, line));
+    }
+    Some(scene(stage, through_the_controller))
+}
+
+fn through_the_controller(victim: &Victim, line: LineAddr) -> Sight {
+    let (answer, _) = victim.read_as(line, Asker::of(Owner::HYPERVISOR, line));
+    Sight { data: answer.released, tag: None }
+}
+
+fn on_the_bus(victim: &Victim, line: LineAddr) -> Sight {
     let tag = victim.map().place(Structure::Tag, line);
     victim.attacked(|bus| Sight {
         data: bus.read_place(Structure::Data, line),
@@ -33,32 +75,32 @@ fn look(victim: &Victim, line: LineAddr) -> Sight {
 impl Sight {
     /// Whether either part is as in another sight.
     fn resembles(&self, other: &Sight) -> bool {
-        self.data == other.data || (self.tag.is_some() && self.tag == other.tag)
+        (self.data.is_some() && self.data == other.data) || (self.tag.is_some() && self.tag == other.tag)
     }
 }
 
 /// The victim writes a line with what it held at first, or with something else, as secret coins fall.
-pub fn ciphertext_repeat(mut stage: Stage<'_>) -> Option<Ended> {
+fn repeat(mut stage: Stage<'_>, look: Look) -> Ended {
     let target = stage.any_line();
     let held = stage.random.line();
-    let first = write_and_look(&mut stage.victim, target, &held);
+    let first = write_and_look(&mut stage.victim, target, &held, look);
     let mut right = 0;
     let mut repeats = 0;
     for _ in 0..COINS {
         let other = stage.random.line();
         let same = stage.random.below(2) == 1;
-        let seen = write_and_look(&mut stage.victim, target, if same { &held } else { &other });
+        let seen = write_and_look(&mut stage.victim, target, if same { &held } else { &other }, look);
         let guess = seen.resembles(&first);
         repeats += u64::from(guess);
         right += u64::from(guess == same);
     }
     // A guess that never says "the same" knows nothing, however the coins fell.
     let learned = if repeats > 0 && right == COINS as u64 { COINS as u64 } else { 0 };
-    Some(judged(target, learned))
+    judged(target, learned)
 }
 
 /// One byte of a line that is otherwise known has 256 values. The attacker has each written once.
-pub fn ciphertext_dictionary(mut stage: Stage<'_>) -> Option<Ended> {
+fn dictionary(mut stage: Stage<'_>, look: Look) -> Ended {
     let target = stage.any_line();
     let known = stage.random.line();
     let position = stage.random.below(known.len() as u64) as usize;
@@ -68,14 +110,14 @@ pub fn ciphertext_dictionary(mut stage: Stage<'_>) -> Option<Ended> {
         line
     };
     let dictionary: BTreeMap<Sight, u8> =
-        (0..=u8::MAX).map(|byte| (write_and_look(&mut stage.victim, target, &with(byte)), byte)).collect();
+        (0..=u8::MAX).map(|byte| (write_and_look(&mut stage.victim, target, &with(byte), look), byte)).collect();
     let secret = stage.random.word() as u8;
-    let seen = write_and_look(&mut stage.victim, target, &with(secret));
+    let seen = write_and_look(&mut stage.victim, target, &with(secret), look);
     let found: Vec<u8> = dictionary.iter().filter(|(sight, _)| sight.resembles(&seen)).map(|(_, byte)| *byte).collect();
-    Some(judged(target, if found == [secret] { u64::from(u8::BITS) } else { 0 }))
+    judged(target, if found == [secret] { u64::from(u8::BITS) } else { 0 })
 }
 
-fn write_and_look(victim: &mut Victim, line: LineAddr, content: &Line) -> Sight {
+fn write_and_look(victim: &mut Victim, line: LineAddr, content: &Line, look: Look) -> Sight {
     victim.write(line, content);
     victim.flush();
     look(victim, line)

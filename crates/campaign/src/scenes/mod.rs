@@ -30,6 +30,8 @@ pub use tags::{TAG_LENGTHS, tags_in_bound};
 pub struct Stage<'a> {
     /// The design under attack.
     pub parts: &'a Parts,
+    /// Whether firmware looks for aliases of addresses before memory is used.
+    pub alias_check: bool,
     /// A memory with a past under it.
     pub victim: Victim,
     /// The attacker's choices.
@@ -92,8 +94,10 @@ pub fn scene(attack: Attack) -> Option<Scene> {
         Attack::ForeignWrite => owners::foreign_write,
         Attack::RemapPage => owners::remap_page,
         Attack::SpoofOwner => owners::spoof_owner,
-        Attack::CiphertextRepeat => leaks::ciphertext_repeat,
-        Attack::CiphertextDictionary => leaks::ciphertext_dictionary,
+        Attack::BusRepeat => leaks::bus_repeat,
+        Attack::BusDictionary => leaks::bus_dictionary,
+        Attack::SoftwareRepeat => leaks::software_repeat,
+        Attack::SoftwareDictionary => leaks::software_dictionary,
         Attack::UseBeforeVerify => refusal::use_before_verify,
         Attack::ShortTags => tags::short_tags,
         Attack::ForbiddenAttack => nonce_repeat::forbidden_attack,

@@ -1,30 +1,31 @@
 //! Software that goes through the controller: another tenant, or the hypervisor.
 //!
-//! Nothing here touches the bus but the last, and no cipher helps against the rest: the controller decrypts for whoever may
-//! ask. Where a design keeps no owners, everybody may.
+//! A design without a table of owners models one tenant with its machine to itself: who else runs there, and what keeps it
+//! off, is access control that the design does not describe. So these rows do not apply to it. Where there is a table, other
+//! software is whoever does not have the tenant's keys: it reads ciphertext, if it is let.
+//!
+//! Nothing here touches the bus but the last, which writes itself into the table there.
 
 use super::{Ended, Stage};
 use crate::bus::Structure;
 use crate::oracle::{Answer, Wish};
-use protection::ownership::{Asker, Owner};
+use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
 use systems::{End, Verdict};
-use units::{LINES_PER_PAGE, LineAddr};
+use units::{LINES_PER_PAGE, Line, LineAddr};
 
 /// Reads as somebody else; now and then after the hypervisor has given the page away.
 pub fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
-    let target = stage.any_line();
-    let asker = Asker::of(somebody_else(&mut stage), target);
+    let (target, asker) = somebody_else(&mut stage)?;
     if stage.random.below(2) == 1 {
         stage.victim.assign(target, asker);
     }
-    Some(Ended::new(read_by(&stage, target, asker), target))
+    Some(Ended::new(read_by(&stage, target, asker).0, target))
 }
 
 /// Writes as somebody else; then the victim reads.
 pub fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
-    let target = stage.any_line();
-    let asker = Asker::of(somebody_else(&mut stage), target);
+    let (target, asker) = somebody_else(&mut stage)?;
     let forgery = stage.random.line();
     let refused = stage.victim.write_as(target, &forgery, asker).map(judge_fault);
     stage.victim.flush();
@@ -34,49 +35,93 @@ pub fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Maps one of the victim's pages where another of them should be; now and then after telling the table so.
 pub fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
-    let target = stage.any_line();
-    let (page, position) = split(target);
-    let elsewhere: Vec<LineAddr> = stage.victim.oracle().lines();
-    let elsewhere: Vec<LineAddr> =
-        elsewhere.into_iter().filter(|line| split(*line).0 != page && split(*line).1 == position).collect();
-    let frame = stage.random.pick(&elsewhere)?;
-    let asker = Asker { owner: Owner::TENANT, guest_page: page };
+    let (target, _) = somebody_else(&mut stage)?;
+    let frame = page_elsewhere(&mut stage, target)?;
     if stage.random.below(2) == 1 {
-        stage.victim.assign(frame, asker);
+        stage.victim.assign(frame, Asker::of(Owner::TENANT, target));
     }
-    let (answer, fault) = stage.victim.read_as(frame, asker);
+    Some(Ended::new(remapped_read(&stage, target, frame), target))
+}
+
+/// Writes into the table, on the bus, what lets an attack on owners through. No tree and no tag covers the table, so it
+/// serves over those as well.
+pub fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
+    let (target, asker) = somebody_else(&mut stage)?;
+    stage.victim.flush();
+    if stage.random.below(2) == 1 {
+        return replayed_as_owner(stage, target, asker);
+    }
+    let frame = page_elsewhere(&mut stage, target)?;
+    let end = with_entry(&stage, frame, Asker::of(Owner::TENANT, target), || remapped_read(&stage, target, frame))?;
+    Some(Ended::new(end, target))
+}
+
+/// One of the victim's lines at the same place of another page.
+fn page_elsewhere(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
+    let (page, position) = split(target);
+    let lines = stage.victim.oracle().lines().into_iter();
+    let elsewhere: Vec<LineAddr> = lines.filter(|line| split(*line).0 != page && split(*line).1 == position).collect();
+    stage.random.pick(&elsewhere)
+}
+
+/// What the victim reads whose page of the target is mapped to that of the frame.
+fn remapped_read(stage: &Stage<'_>, target: LineAddr, frame: LineAddr) -> Verdict {
+    let (answer, fault) = stage.victim.read_as(frame, Asker::of(Owner::TENANT, target));
     let oracle = stage.victim.oracle();
     let wished = oracle.wished_bytes(target, Wish::ContentOf(frame));
-    Some(Ended::new(fault.map_or(oracle.judge(target, &answer, wished), judge_fault), target))
+    fault.map_or(oracle.judge(target, &answer, wished), judge_fault)
 }
 
-/// Makes itself the owner of a page, on the bus, and then asks for it.
-pub fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
+/// The attacker is the page's owner for a moment and reads it; once the victim has written it anew, it is once more and puts
+/// back what it read. Each time the table then says again what it said, so that the victim notices nothing.
+fn replayed_as_owner(mut stage: Stage<'_>, target: LineAddr, asker: Asker) -> Option<Ended> {
+    let (read, old) = with_entry(&stage, target, asker, || read_by(&stage, target, asker))?;
+    let quiet = stage.writes_through(target);
+    let refused = match old {
+        Some(old) => with_entry(&stage, target, asker, || stage.victim.write_as(target, &old, asker))?.map(judge_fault),
+        None => None,
+    };
+    let after = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
+    let ends = [Some(End::from(read)), refused.map(End::from), Some(after)];
+    Some(Ended::new(End::worst_of(ends.into_iter().flatten())?, target))
+}
+
+/// Does something while the table in memory says that the page of a line is the asker's.
+fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOnce() -> R) -> Option<R> {
+    let (slot, bytes) = stage.victim.map().place(Structure::Owner, line)?;
+    let before = stage.victim.attacked(|bus| bus.read_cell(slot));
+    let distance = asker.guest_page.wrapping_sub(split(line).0);
+    let entry = [u64::from(asker.owner.0), distance].map(u64::to_le_bytes).concat();
+    stage.victim.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &entry));
+    let done = act();
+    stage.victim.flush();
+    stage.victim.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &before[bytes]));
+    Some(done)
+}
+
+/// One of the lines in use, and other software that asks for it; nothing if the design knows none.
+fn somebody_else(stage: &mut Stage<'_>) -> Option<(LineAddr, Asker)> {
+    if stage.parts.ownership == Ownership::None {
+        return None;
+    }
     let target = stage.any_line();
-    let asker = Asker::of(somebody_else(&mut stage), target);
-    let (slot, bytes) = stage.victim.map().place(Structure::Owner, target)?;
-    let mut entry = [0; size_of::<units::Line>()];
-    entry[bytes.start..bytes.start + size_of_val(&asker.owner.0)].copy_from_slice(&asker.owner.0.to_le_bytes());
-    stage.victim.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &entry[bytes]));
-    Some(Ended::new(read_by(&stage, target, asker), target))
-}
-
-fn somebody_else(stage: &mut Stage<'_>) -> Owner {
-    stage.random.pick(&[Owner::HYPERVISOR, Owner::NEIGHBOUR]).unwrap_or(Owner::HYPERVISOR)
+    let owner = stage.random.pick(&[Owner::HYPERVISOR, Owner::NEIGHBOUR])?;
+    Some((target, Asker::of(owner, target)))
 }
 
 fn split(line: LineAddr) -> (u64, u64) {
     (line.0 / LINES_PER_PAGE as u64, line.0 % LINES_PER_PAGE as u64)
 }
 
-/// What somebody learns who may not read a line.
-fn read_by(stage: &Stage<'_>, target: LineAddr, asker: Asker) -> Verdict {
+/// What somebody learns who may not read a line, and the bytes that came out, if any did.
+fn read_by(stage: &Stage<'_>, target: LineAddr, asker: Asker) -> (Verdict, Option<Line>) {
     let (Answer { released, .. }, fault) = stage.victim.read_as(target, asker);
-    match (released, fault) {
+    let verdict = match (released, fault) {
         (Some(bytes), _) if stage.victim.oracle().current(target) == Some(&bytes) => Verdict::Leaked,
         (_, Some(fault)) => judge_fault(fault),
         _ => Verdict::Hidden,
-    }
+    };
+    (verdict, released)
 }
 
 fn judge_fault(fault: Fault) -> Verdict {

@@ -43,7 +43,7 @@ use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
-use crate::ownership::Asker;
+use crate::ownership::{Asker, Ownership};
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Untrusted, Verbs};
@@ -78,6 +78,8 @@ pub struct Scheme {
     pub(crate) tree: Option<Tree>,
     /// Where everything lies.
     pub(crate) layout: Layout,
+    /// Who may ask.
+    pub(crate) ownership: Ownership,
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
@@ -113,6 +115,7 @@ impl Scheme {
             mac: self.mac.clone(),
             tree: self.tree.clone(),
             layout: self.layout.clone(),
+            ownership: self.ownership,
             persistence: self.persistence,
             chip: RefCell::new(self.chip.borrow().twin()),
             counted: self.counted.clone(),

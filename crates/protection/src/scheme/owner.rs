@@ -5,22 +5,57 @@
 
 use super::Scheme;
 use super::early::Early;
-use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner};
+use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner, Ownership};
 use crate::planted::Bug;
-use crate::verbs::{Fault, Role, Verbs};
+use crate::verbs::{Fault, Plaintext, Role, Verbs};
 use units::{Line, LineAddr};
 
 impl Scheme {
-    /// Reads a line as somebody: releases its plaintext, or reports why not.
+    /// Reads a line as somebody: releases its plaintext, or reports why not. What other software than the tenant reads of
+    /// memory with owners is ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
-        let outcome = self.try_read(verbs, line, asker, None, &Early::default()).await;
+        let outcome = match self.has_other_keys(asker) {
+            true => self.read_without_key(verbs, line, asker).await,
+            false => self.try_read(verbs, line, asker, None, &Early::default()).await,
+        };
         self.finish(verbs, outcome).await;
     }
 
-    /// Writes a line as somebody.
-    pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line, asker: Asker) {
-        let outcome = self.try_write(verbs, line, plaintext, asker).await;
+    /// Writes a line as somebody. What other software than the tenant writes to memory with owners is taken as ciphertext.
+    pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, asker: Asker) {
+        let outcome = match self.has_other_keys(asker) {
+            true => self.write_without_key(verbs, line, content, asker).await,
+            false => self.try_write(verbs, line, content, asker).await,
+        };
         self.finish(verbs, outcome).await;
+    }
+
+    /// Whether somebody does without the tenant's keys.
+    fn has_other_keys(&self, asker: Asker) -> bool {
+        self.layout.owners().is_some() && asker.owner != Owner::TENANT
+    }
+
+    async fn read_without_key<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
+        let _line = self.lock_line(verbs, line).await;
+        if self.ownership == Ownership::PagesHidden {
+            self.admit(verbs, line, asker).await?;
+        }
+        let bytes = verbs.fetch(self.layout.data_slot(line), Role::Data).await.examine();
+        verbs.release(line, Plaintext { bytes, verified: false });
+        Ok(())
+    }
+
+    async fn write_without_key<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        content: &Line,
+        asker: Asker,
+    ) -> Result<(), Fault> {
+        let _line = self.lock_line(verbs, line).await;
+        self.admit(verbs, line, asker).await?;
+        verbs.store(self.layout.data_slot(line), Role::Data, (*content).into()).await;
+        Ok(())
     }
 
     /// The hypervisor gives the page of a line to an owner, as one of its pages. Whoever gets one must accept it before it is
