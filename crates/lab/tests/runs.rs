@@ -2,7 +2,7 @@
 
 mod common;
 
-use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use common::kernel;
@@ -79,7 +79,8 @@ fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
         engine.latency_ns = 0.0;
     }
     let design = systems::design(design).unwrap();
-    explain(&machine, &design, Scenario { on_chip, row, ..Scenario::default() }).unwrap().latency_fs / 1_000
+    let scenario = Scenario { on_chip, row, ..Scenario::default() };
+    explain(&machine, &design, scenario, Lines::default()).unwrap().latency_fs / 1_000
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn a_longer_walk_takes_longer() {
 fn the_pad_is_made_while_its_counter_is_still_being_verified() {
     let (machine, design) = (systems::machine("modern").unwrap(), systems::design("sc64-bmt").unwrap());
     let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed, ..Scenario::default() };
-    let spans = explain(&machine, &design, scenario).unwrap().spans;
+    let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
     let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
     let verified = spans.iter().filter(|span| span.verb == "hash").map(|span| span.end).max().unwrap();
     assert_eq!(span("pad", "4 blocks").start, span("fetch", "counter").end);

@@ -3,7 +3,7 @@
 from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
 from casemate.results.catalogue import Attack, Design, DesignInfo, Layout, Listing, Loss, Machine, Verdict, Workload
 from casemate.results.crash import CrashReport, CrashResults
-from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
+from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
@@ -40,6 +40,7 @@ __all__ = [
     "RunResults",
     "Scenario",
     "Span",
+    "Spread",
     "Totals",
     "TraceInfo",
     "Validation",
