@@ -33,6 +33,7 @@ PROTECTION_TRIALS = 20
 """Trials of each attack beside a run: enough for what always happens. `attack` tries more."""
 
 ATTACK_TRIALS = 100
+EXPLAINED_LINES = 999
 """Trials of each attack if nothing is said."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
@@ -252,13 +253,20 @@ def explain(
     start: Start = "controller",
     predicted: bool = False,
     decoded: bool = False,
+    address: int | None = None,
+    lines: int = EXPLAINED_LINES,
+    seed: int = 1,
     machine: str = DEFAULT_MACHINE,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one read under a design; `changes` as for `run`."""
+    """The timeline of one read under a design: of the median among so many lines, or of the one at `address` in bytes.
+
+    `changes` as for `run`. Raises `CasemateError` for an address outside the memory.
+    """
+    chosen = {"sample": {"lines": lines, "seed": seed}} if address is None else {"at": address}
     scenario = json.dumps({"on_chip": on_chip, "row": row, "start": start, "predicted": predicted, "decoded": decoded})
     changed = json.dumps(asked.changes(changes, [machine], [design]))
-    return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario))
+    return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, json.dumps(chosen)))
 
 
 def attack(

@@ -22,6 +22,7 @@ COLOURS = {
 }
 OTHER = "#6b7280"
 INK = "#374151"
+SPREAD = "#e3f1e4"
 FAINT = 0.6
 """The opacity of what does not decide the latency."""
 DARK = 0.62
@@ -81,6 +82,8 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
                 alpha=opacity,
             )
         _annotate(axis, span, row, horizon, on_bar=_ink_on(colour, opacity))
+    if explanation.spread:
+        axis.axvspan(explanation.spread.p5_ns, explanation.spread.p95_ns, color=SPREAD, linewidth=0, zorder=-1)
     axis.axvline(explanation.latency_ns, color="#2e7d32", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
     axis.set_yticks(range(len(spans)), [timeline.title(span) for span in spans])
     for label, span in zip(axis.get_yticklabels(), spans, strict=True):
@@ -94,7 +97,8 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
         axis.spines[side].set_visible(False)
     condition = timeline.condition(explanation)
     axis.set_title(
-        f"{explanation.design}: {explanation.latency_ns:.1f} ns\n{condition}; solid: critical path",
+        f"{explanation.design}: {explanation.latency_ns:.1f} ns, {timeline.among(explanation)}\n"
+        f"{condition}; solid: critical path{', shaded: where nine in ten lines end' if explanation.spread else ''}",
         loc="left",
         fontsize=9,
     )

@@ -70,6 +70,17 @@ def condition(explanation: Explanation) -> str:
     return f"{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}{decoded}"
 
 
+def among(explanation: Explanation) -> str:
+    """Which line was read, and how the latencies of others are spread."""
+    spread = explanation.spread
+    if spread is None:
+        return f"the line at {explanation.address:#x}"
+    return (
+        f"the median of {spread.lines} lines, at {explanation.address:#x}; "
+        f"5th to 95th percentile: {spread.p5_ns:.1f} to {spread.p95_ns:.1f} ns"
+    )
+
+
 def aes(found: AesBandwidth) -> str:
     """How many blocks the AES units take, and where."""
     places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
@@ -78,8 +89,9 @@ def aes(found: AesBandwidth) -> str:
 
 
 def horizon_ns(explanations: Sequence[Explanation]) -> float:
-    """When the last piece of work of all timelines is done."""
-    return max(span.end_ns for explanation in explanations for span in explanation.spans)
+    """When the last piece of work of all timelines is done, or all but the slowest lines are released."""
+    ends = [span.end_ns for explanation in explanations for span in explanation.spans]
+    return max(ends + [explanation.spread.p95_ns for explanation in explanations if explanation.spread])
 
 
 def tick_step_ns(horizon: float, most: int) -> int:
@@ -106,7 +118,7 @@ def _timeline(explanation: Explanation, horizon: float, columns: int) -> Rendera
         (f"{explanation.latency_ns:.1f} ns", "bold"),
     )
     width = max(columns - LABEL_COLUMNS - TIME_COLUMNS - NOTE_COLUMNS - 3, 16)
-    lines = [heading, _axis(horizon, width)]
+    lines = [heading, Text(among(explanation)), _axis(horizon, width)]
     critical = {id(span) for span in explanation.critical_path()}
     for span in explanation.spans:
         lines.append(_line(span, horizon, width, id(span) in critical))

@@ -24,6 +24,28 @@ def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
     assert max(len(line) for line in said.out.splitlines()) <= 100
 
 
+def test_the_median_of_many_lines_is_drawn_and_how_others_lie_is_said(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
+    spread = said["spread"]
+    assert spread["lines"] == 999
+    assert spread["shortest_fs"] <= spread["p5_fs"] < said["latency_fs"] < spread["p95_fs"] <= spread["longest_fs"]
+    text = casemate("explain", "sc64-bmt", "--svg", "read.svg").out
+    percentiles = f"5th to 95th percentile: {spread['p5_fs'] / 1e6:.1f} to {spread['p95_fs'] / 1e6:.1f} ns"
+    assert f"the median of 999 lines, at {said['address']:#x}" in text
+    assert percentiles in text
+    assert percentiles in (tmp_path / "read.svg").read_text()
+    other = casemate("explain", "sc64-bmt", "--seed", "2", "--json").json()["explanations"][0]
+    assert other["address"] != said["address"]
+
+
+def test_one_line_is_explained_if_its_address_is_given(casemate: Casemate) -> None:
+    median = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
+    ask = ("explain", "sc64-bmt", "--address", hex(median["address"] + 5))
+    alone = casemate(*ask, "--json").json()["explanations"][0]
+    assert (alone["spread"], alone["address"], alone["spans"]) == (None, median["address"], median["spans"])
+    assert f"the line at {median['address']:#x}" in casemate(*ask).out
+
+
 def test_two_timelines_are_compared(casemate: Casemate) -> None:
     said = casemate("explain", "sc64-bmt", "--against", "none", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
@@ -233,6 +255,10 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
         (["explain", "emcc", "--from", "l2"], "a table [at_l2]"),
         (["explain", "emcc", "--predicted"], "it is an L2 that predicts"),
         (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
+        (["explain", "sc64-bmt", "--address", "4 GB"], "is not an address"),
+        (["explain", "sc64-bmt", "--address", "0x100000000"], "expected one below 0x100000000"),
+        (["explain", "sc64-bmt", "--address", "0", "--seed", "2"], "--seed draws the lines"),
+        (["explain", "sc64-bmt", "--layout", "--address", "0"], "--address is for timelines"),
         (["explain", "sc64-bmt", "--memory", "4 GB"], "--memory is for --layout"),
         (["explain", "sc64-bmt", "--layout", "--memory", "4 gallons"], "is not a size"),
         (["explain", "sc64-bmt", "--layout", "--memory", "100 B"], "whole lines of 64 bytes"),

@@ -1,13 +1,20 @@
 //! The timeline of one read: what was done, from when to when, and what it waited for.
 //!
-//! The machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
+//! A machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
 //! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
+//!
+//! How long that takes depends on the line: where it and its metadata meet in a bank, one waits for the other. So many
+//! lines are read, each on a machine of its own, and the timeline is that of the one with the median latency
+//! ([`sample`]).
 
+mod sample;
 mod witness;
+
+pub use self::sample::{Lines, Spread};
 
 use self::witness::Witness;
 use crate::memory;
-use machine::dram::{Dram, DramConfig, Kind, RowOutcome, Wanted};
+use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::scheme::Scheme;
 use protection::verbs::{Leg, Role, Slot, Verbs};
@@ -18,7 +25,7 @@ use sim::span::Span;
 use std::cell::RefCell;
 use std::rc::Rc;
 use systems::{AesBandwidth, Design, Machine};
-use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, LineAddr, Time};
+use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
 
 /// Which metadata of the line is on the chip when the line is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
@@ -90,6 +97,10 @@ pub struct Explanation {
     pub machine: String,
     /// The condition.
     pub scenario: Scenario,
+    /// The first byte of the line whose read this is.
+    pub address: u64,
+    /// The latencies of the lines of which this one has the median, if several were read.
+    pub spread: Option<Spread>,
     /// From the start to the released line, or to the line in L2 if it begins there, in femtoseconds.
     pub latency_fs: u64,
     /// AES blocks a second at the peak, as the design has the machine's units.
@@ -101,11 +112,12 @@ pub struct Explanation {
 /// The time in which a bank comes to rest, so that nothing of the preparation is left but the row.
 const REST: Duration = Duration::from_ns(200);
 
-/// Reads one line of a protected memory in the stated condition.
+/// Reads lines of a protected memory in the stated condition, each for itself.
 ///
 /// # Errors
-/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it.
-pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result<Explanation, String> {
+/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it; an
+/// address outside the memory; a sample of no lines.
+pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
     if scenario.predicted && scenario.start != Start::L2 {
         return Err(
             "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
@@ -117,54 +129,100 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario) -> Result
     let mut undecoding = machine.clone();
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };
-    let mut executor = Executor::new();
-    let clock = executor.clock().clone();
-    let lines = machine.memory.size.0 / LINE_BYTES as u64;
-    let scheme = Rc::new(design.parts.build(lines, 1)?);
-    let config = machine.memory_config();
-    let channels = MemorySystem::start(&clock, config.clone());
-    let witness = Witness::new(&clock, machine);
-    let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness);
-    let result = Rc::new(RefCell::new(None));
-
-    let (outcome, seen) = (result.clone(), memory.clone());
-    clock.clone().spawn(async move {
-        let target = LineAddr(lines / 2 + 64 * 5 + 3);
-        prepare(&scheme, &seen, target, scenario.on_chip).await;
-        clock.sleep_until(at_rest(&config.device, clock.now())).await;
-        channels.close_rows();
-        if let Some(opening) = that_opens_a_row(&config, target, scenario.row) {
-            channels.read(opening, Wanted::Line).await;
-        }
-        clock.sleep(REST).await;
-        let start = clock.now();
-        seen.receiver().forget();
-        let explained = Explained::new(Timed::new(&seen));
-        match scenario.start {
-            Start::Controller => scheme.read_at_controller(&explained, target).await,
-            Start::L2 => read_from_l2(&scheme, &explained, target, scenario.predicted).await,
-        }
-        let end = match scenario.start {
-            Start::Controller => seen.receiver().released(),
-            Start::L2 => seen.receiver().in_l2(&explained, target),
-        };
-        *outcome.borrow_mut() = end.map(|end| (start, end, explained.take_spans()));
-    });
-    executor.run_until(|| result.borrow().is_some());
-
-    let Some((start, end, mut spans)) = result.take() else { unreachable!("a read without an attacker is released") };
-    for span in &mut spans {
-        (span.start, span.end) = (since(start, span.start), since(start, span.end));
+    let bench = Bench::new(machine, design, scenario)?;
+    let targets = lines.targets(bench.whole_lines)?;
+    let mut readings = Vec::with_capacity(targets.len());
+    for target in targets {
+        readings.push(bench.read(target)?);
     }
-    spans.sort_by_key(|span| (span.start, span.end));
+    let (Reading { target, latency, spans }, spread) = lines.median(readings, |reading| reading.latency);
     Ok(Explanation {
         design: design.name.clone(),
         machine: machine.name.clone(),
         scenario,
+        address: target.0 * LINE_BYTES as u64,
+        spread,
         aes: machine.aes_bandwidth(&design.parts),
-        latency_fs: end.since(start).as_fs(),
+        latency_fs: latency.as_fs(),
         spans,
     })
+}
+
+/// The read of one line.
+struct Reading {
+    target: LineAddr,
+    latency: Duration,
+    spans: Vec<Span>,
+}
+
+/// What lines are read on: a machine under a design, and the condition.
+struct Bench<'a> {
+    machine: &'a Machine,
+    design: &'a Design,
+    scenario: Scenario,
+    memory_lines: u64,
+    /// Those of them, from the first, that all have the neighbours which bring their metadata on the chip.
+    whole_lines: u64,
+}
+
+impl Bench<'_> {
+    fn new<'a>(machine: &'a Machine, design: &'a Design, scenario: Scenario) -> Result<Bench<'a>, String> {
+        let memory_lines = machine.memory.size.0 / LINE_BYTES as u64;
+        let family = 2 * lines_per_group(&design.parts.build(memory_lines, 1)?);
+        let whole_lines = memory_lines - memory_lines % family;
+        Ok(Bench { machine, design, scenario, memory_lines, whole_lines })
+    }
+
+    /// Reads one line on a machine that has done nothing else.
+    fn read(&self, target: LineAddr) -> Result<Reading, String> {
+        let Bench { machine, design, scenario, .. } = *self;
+        let mut executor = Executor::new();
+        let clock = executor.clock().clone();
+        let scheme = Rc::new(design.parts.build(self.memory_lines, 1)?);
+        let config = machine.memory_config();
+        let channels = MemorySystem::start(&clock, config.clone());
+        let witness = Witness::new(&clock, machine);
+        let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness);
+        let result = Rc::new(RefCell::new(None));
+
+        let (outcome, seen) = (result.clone(), memory.clone());
+        clock.clone().spawn(async move {
+            prepare(&scheme, &seen, target, scenario.on_chip).await;
+            clock.sleep_until(at_rest(&config.device, clock.now())).await;
+            channels.close_rows();
+            if let Some(opening) = that_opens_a_row(&config, target, scenario.row) {
+                channels.read(opening, Wanted::Line).await;
+            }
+            clock.sleep(REST).await;
+            let start = clock.now();
+            seen.receiver().forget();
+            let explained = Explained::new(Timed::new(&seen));
+            match scenario.start {
+                Start::Controller => scheme.read_at_controller(&explained, target).await,
+                Start::L2 => read_from_l2(&scheme, &explained, target, scenario.predicted).await,
+            }
+            let end = match scenario.start {
+                Start::Controller => seen.receiver().released(),
+                Start::L2 => seen.receiver().in_l2(&explained, target),
+            };
+            *outcome.borrow_mut() = end.map(|end| (start, end, explained.take_spans()));
+        });
+        executor.run_until(|| result.borrow().is_some());
+
+        let Some((start, end, mut spans)) = result.take() else {
+            unreachable!("a read without an attacker is released")
+        };
+        for span in &mut spans {
+            (span.start, span.end) = (since(start, span.start), since(start, span.end));
+        }
+        spans.sort_by_key(|span| (span.start, span.end));
+        Ok(Reading { target, latency: end.since(start), spans })
+    }
+}
+
+/// How many lines share a line of counters, or as many as share a page if there are no counters.
+fn lines_per_group(scheme: &Scheme) -> u64 {
+    scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
 }
 
 fn since(start: Time, time: Time) -> Time {
@@ -186,7 +244,7 @@ async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target
 /// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
 /// the same line of counters, of one with the same line of tags.
 async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: LineAddr, on_chip: OnChip) {
-    let group = scheme.lines_per_counter_line().unwrap_or(64);
+    let group = lines_per_group(scheme);
     let before = match on_chip {
         OnChip::Nothing => return,
         OnChip::Tree => target.0 ^ group,
@@ -213,32 +271,18 @@ fn at_rest(device: &DeviceConfig, now: Time) -> Time {
     }
 }
 
-/// A line whose read, on an idle memory with closed rows, leaves the row of `target` as it is wanted: found by trying.
+/// A line whose read, on a memory with closed rows, leaves the row of `target` as it is wanted: found by trying.
 fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: Row) -> Option<LineAddr> {
     let DeviceConfig::Dram(dram) = &config.device else { return None };
-    let (stride, wanted) = match wanted {
+    let stride = match wanted {
         Row::Closed => return None,
-        Row::Hit => (1, RowOutcome::Hit),
-        Row::Conflict => (dram.organisation.lines_per_row, RowOutcome::Conflict),
+        Row::Hit => 1,
+        Row::Conflict => dram.organisation.lines_per_row,
     };
-    let (channel, local) = config.place(target);
+    let row = config.row(target)?;
     let mut candidates = (1..1 << 12).map(|step| LineAddr(target.0.wrapping_sub(step * stride)));
     candidates.find(|candidate| {
-        let (its_channel, its_local) = config.place(*candidate);
-        its_channel == channel && outcome_after(dram, its_local, local) == Some(wanted)
+        let its = config.row(*candidate);
+        its.is_some_and(|its| if wanted == Row::Hit { its == row } else { its.conflicts_with(&row) })
     })
-}
-
-/// How a read of `second` finds its bank when the channel has come to rest after a read of `first`.
-fn outcome_after(dram: &DramConfig, first: LineAddr, second: LineAddr) -> Option<RowOutcome> {
-    let mut channel = Dram::new(dram.clone());
-    let mut answers = Vec::new();
-    for (token, line) in (0..).zip([first, second]) {
-        let mut now = Time::from_fs(u64::from(token) * REST.as_fs());
-        channel.submit(now, line, Kind::Read, token);
-        while let Some(next) = channel.advance(now, &mut answers) {
-            now = next;
-        }
-    }
-    answers.last().map(|answer| answer.outcome)
 }

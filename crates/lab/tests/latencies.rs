@@ -1,12 +1,15 @@
 //! Every latency between L2 and memory, and those of the protection's engines: set a little longer, a read that waits for
 //! it is longer by just that.
 
-use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run};
 use protection::ways::{Engine, Engines};
 use std::collections::BTreeMap;
 use systems::Machine;
+
+/// A line whose metadata is in other banks than itself and each other.
+const ONE_LINE: Lines = Lines::At(0x1234_5640);
 
 /// The latency of an explained read in picoseconds, with engines that never wait but for what `change` does to them.
 fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
@@ -21,7 +24,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
         Engines { aes: engine, mac: engine, hash: engine, metadata_cache: engine, counter_decode_ns: Some(1.0) };
     change(&mut machine);
     let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
-    explain(&machine, &systems::design(design).unwrap(), scenario).unwrap().latency_fs
+    explain(&machine, &systems::design(design).unwrap(), scenario, ONE_LINE).unwrap().latency_fs
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
     let machine = systems::machine("modern").unwrap();
     let pad = |on_chip| {
         let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
-        let explanation = explain(&machine, &systems::design("sc64-bmt").unwrap(), scenario).unwrap();
+        let explanation = explain(&machine, &systems::design("sc64-bmt").unwrap(), scenario, ONE_LINE).unwrap();
         let pad = explanation.spans.iter().find(|span| span.verb == "pad").unwrap();
         (pad.end.since(pad.start), explanation.latency_fs)
     };

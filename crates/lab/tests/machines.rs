@@ -1,7 +1,7 @@
 //! Every built-in machine runs a program, unprotected and protected, and every line that came back was right.
 //! `--nocapture` shows what it cost.
 
-use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ fn a_prefetcher_makes_a_stream_faster_and_its_lines_are_right_too() {
 fn explained(machine: &str, row: Row) -> u64 {
     let scenario = Scenario { on_chip: OnChip::Nothing, row, ..Scenario::default() };
     let machine = systems::machine(machine).unwrap();
-    explain(&machine, &systems::design("none").unwrap(), scenario).unwrap().latency_fs / 1000
+    explain(&machine, &systems::design("none").unwrap(), scenario, Lines::default()).unwrap().latency_fs / 1000
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use casemate_lab::explain::{OnChip, Row, Scenario, explain};
+use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use common::kernel;
@@ -79,7 +79,8 @@ fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
         engine.latency_ns = 0.0;
     }
     let design = systems::design(design).unwrap();
-    explain(&machine, &design, Scenario { on_chip, row, ..Scenario::default() }).unwrap().latency_fs / 1_000
+    let scenario = Scenario { on_chip, row, ..Scenario::default() };
+    explain(&machine, &design, scenario, Lines::default()).unwrap().latency_fs / 1_000
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn a_longer_walk_takes_longer() {
 fn the_pad_is_made_while_its_counter_is_still_being_verified() {
     let (machine, design) = (systems::machine("modern").unwrap(), systems::design("sc64-bmt").unwrap());
     let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed, ..Scenario::default() };
-    let spans = explain(&machine, &design, scenario).unwrap().spans;
+    let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
     let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
     let verified = spans.iter().filter(|span| span.verb == "hash").map(|span| span.end).max().unwrap();
     assert_eq!(span("pad", "4 blocks").start, span("fetch", "counter").end);
@@ -138,7 +139,22 @@ fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes()
     assert_eq!(plain.counters_in_llc, None);
     assert!(found.hits > 0 && fetched(&llc).counters < fetched(&plain).counters, "{found:?}");
     let [counters, ..] = llc.metadata_caches;
-    assert_eq!(found.hits + found.misses, counters.misses, "what one cache does not have, the other is asked for");
+    let asked = found.hits + found.merged + found.misses;
+    assert_eq!(asked, counters.merged + counters.misses, "what one cache does not have, the other is asked for");
+}
+
+#[test]
+fn a_look_up_that_finds_its_line_on_its_way_is_merged_and_a_miss_is_a_line_fetched() {
+    for workload in ["gups", "stream"] {
+        let record =
+            run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| Control::GoOn);
+        let record = record.unwrap();
+        let ([counters, tags, nodes], fetched) = (record.metadata_caches, record.protection.fetched);
+        assert_eq!([counters, tags, nodes].map(|cache| cache.misses), [fetched.counters, fetched.tags, fetched.nodes]);
+        assert!(counters.merged > 0 && nodes.misses > 0, "{workload}: {counters:?} {nodes:?}");
+        // Eight lines that follow each other have one line of tags; lines at random hardly ever do.
+        assert!(workload != "stream" || tags.merged > 1000, "{workload}: {tags:?}");
+    }
 }
 
 #[test]

@@ -29,21 +29,24 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// Hits and misses of one cache.
+/// Look-ups of one cache, each of one of three kinds, and what leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CacheCounters {
     /// Look-ups that found the line on the chip.
     pub hits: u64,
-    /// Look-ups that did not.
+    /// Look-ups that did not, and waited for an earlier one of the same line, which brought it.
+    pub merged: u64,
+    /// Look-ups that did not, and brought the line themselves.
     pub misses: u64,
     /// Dirty lines that had to leave.
     pub writebacks: u64,
 }
 
 impl CacheCounters {
-    fn looked_up(&mut self, found: bool) {
-        self.hits += u64::from(found);
-        self.misses += u64::from(!found);
+    /// Counts a look-up that did not find its line, once it is known who brings it.
+    fn not_found(&mut self, merged: bool) {
+        self.merged += u64::from(merged);
+        self.misses += u64::from(!merged);
     }
 }
 
@@ -151,13 +154,33 @@ impl OnChip {
         &mut self.caches[kind.min(last)]
     }
 
-    /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit or a miss.
+    /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit; what else a look-up
+    /// was, [`OnChip::not_found`] is told.
     pub fn look_up(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let found = self.find(role, slot);
+        self.seen[kind(role)].hits += u64::from(found.is_some());
+        found
+    }
+
+    /// As [`OnChip::look_up`], of a line that was looked up a moment before.
+    pub fn find(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.call_back_leaving(role, slot);
         let kept = self.keeps(role, slot);
-        let found = if kept { self.forest.node(slot) } else { self.cache(role).get(slot) }.copied();
-        self.seen[kind(role)].looked_up(found.is_some());
-        found
+        if kept { self.forest.node(slot) } else { self.cache(role).get(slot) }.copied()
+    }
+
+    /// Counts a look-up that did not find its line: merged, if another brought it, or else a miss. `in_last_level` says
+    /// whether the last-level cache was asked too, and had not got it either.
+    pub fn not_found(&mut self, role: Role, merged: bool, in_last_level: bool) {
+        self.seen[kind(role)].not_found(merged);
+        if in_last_level {
+            self.not_found_in_last_level(role, merged);
+        }
+    }
+
+    /// Whether a line is in its cache or leaving it. Looking is no use of it.
+    pub fn is_in_its_cache(&mut self, role: Role, slot: Slot) -> bool {
+        self.keeps(role, slot) || self.leaving(slot).is_some() || self.cache(role).holds(slot)
     }
 
     /// The content of a line, if it is on the chip.
@@ -327,7 +350,7 @@ impl OnChip {
         self.gathering.drain(..ready).collect()
     }
 
-    /// Hits and misses of counters, tags and nodes in their caches.
+    /// Look-ups of counters, tags and nodes in their caches.
     pub fn counters(&self) -> [CacheCounters; 3] {
         self.seen
     }
@@ -348,15 +371,24 @@ mod tests {
     }
 
     #[test]
-    fn a_look_up_counts_for_its_kind_as_a_hit_or_as_a_miss() {
+    fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
         let mut chip = crowded();
         let found = [3, 1, 2, 9].map(|slot| chip.look_up(Role::Counter, Slot(slot)));
         assert_eq!(found, [Some([3; 64]), Some([1; 64]), Some([2; 64]), None]);
+        [true, true, false].into_iter().for_each(|merged| chip.not_found(Role::Counter, merged, false));
         let [counters, tags, nodes] = chip.counters();
-        assert_eq!(
-            (counters.hits, counters.misses, tags, nodes),
-            (3, 1, CacheCounters::default(), CacheCounters::default())
-        );
+        assert_eq!(counters, CacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
+        assert_eq!([tags, nodes], [CacheCounters::default(); 2]);
+    }
+
+    #[test]
+    fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
+        let two = Geometry { sets: 1, ways: 2 };
+        let mut chip = OnChip::new(Geometries::Separate([two; 3]), None, 1, Forest::default(), Planted::NONE);
+        LINES[..2].iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, false));
+        assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
+        chip.admit(Role::Counter, Slot(3), &[3; 64], false);
+        assert_eq!([1, 2, 3].map(|slot| chip.is_in_its_cache(Role::Counter, Slot(slot))), [false, true, true]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod watching;
 
 use campaign::{CrashOptions, Options};
 use changes::Changes;
-use lab::explain::Scenario;
+use lab::explain::{Lines, Scenario};
 use lab::validate::Extent;
 use programs::Program;
 use pyo3::create_exception;
@@ -74,13 +74,14 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
     to_json(&read.map_err(refused)?)
 }
 
-/// The timeline of one read.
+/// The timeline of one read, and how the latencies of several lines are spread.
 #[pyfunction]
-fn explain(machine: &str, design: &str, changes: &str, scenario: &str) -> PyResult<String> {
+fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
     let changes: Changes = from_json(changes)?;
     let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
     let scenario: Scenario = from_json(scenario)?;
-    to_json(&lab::explain::explain(&machine, &design, scenario).map_err(refused)?)
+    let lines: Lines = from_json(lines)?;
+    to_json(&lab::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
 }
 
 /// A campaign's size.

@@ -1,9 +1,10 @@
 """`casemate explain`: where the time of one read goes, and where metadata lies."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from casemate import options, screen
 
@@ -15,13 +16,36 @@ Examples:
   casemate explain sc64-bmt                            a read with no metadata on the chip
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
+  casemate explain sc64-bmt --address 0x80005000       the line there, instead of many
   casemate explain sc64-bmt --svg read.svg --png read.png
   casemate explain morphable-llc --against emcc --machine emcc-4core --from l2 --on-chip last-level --row hit
   casemate explain --layout sc64-bmt --memory "64 GB"  where its metadata lies, and what is on the chip
 
 It is the same scheme text on the same simulated hardware as in any run: an otherwise idle machine is put
-into the stated condition, and one line is read.
+into the stated condition, and one line is read. That is done for many lines, drawn from all of the memory, since
+a line whose metadata lies in its own bank waits longer: the one with the median latency is drawn, and how far the
+others are from it is said.
 """
+
+
+class Address(click.ParamType[int]):
+    """A place in memory in bytes, as in `0x80005000`."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of the byte."""
+        if isinstance(value, int):
+            return value
+        try:
+            number = int(value, 0)
+        except ValueError:
+            number = -1
+        if not 0 <= number < 2**64:
+            self.fail(
+                f"'{value}' is not an address: expected bytes from the start of memory, as in 0x80005000", param, ctx
+            )
+        return number
 
 
 @click.command("explain", epilog=EPILOG)
@@ -54,12 +78,18 @@ into the stated condition, and one line is read.
 )
 @click.option("--predicted", is_flag=True, help="With --from l2: L2 expects the line in memory, and says so at once.")
 @click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
+@click.option(
+    "--address", type=Address(), metavar="BYTE", help="Read the line that holds this byte, instead of many lines."
+)
+@options.seed
 @click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
 @click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
 @click.option("--layout", "only_layout", is_flag=True, help="Say instead where its metadata lies.")
 @click.option("--memory", metavar="SIZE", help='With --layout: so much data, as in "64 GB".  [default: the machine\'s]')
 @screen.as_json
+@click.pass_context
 def command(
+    context: click.Context,
     design: str,
     against: str | None,
     machine: str,
@@ -69,6 +99,8 @@ def command(
     start: str,
     predicted: bool,
     decoded: bool,
+    address: int | None,
+    seed: int,
     svg: Path | None,
     png: Path | None,
     only_layout: bool,
@@ -83,11 +115,15 @@ def command(
     if only_layout:
         if svg or png:
             raise click.UsageError("--svg and --png draw timelines: leave --layout out")
+        if address is not None:
+            raise click.UsageError("--address is for timelines: leave --layout out")
         if changes:
             raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
         layouts = tuple(api.layout(name, machine=machine, memory=memory) for name in names)
         show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
         return
+    if address is not None and context.get_parameter_source("seed") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--seed draws the lines that are read: with --address there is only one")
     if memory:
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
@@ -104,6 +140,8 @@ def command(
                 start=starts[start],
                 predicted=predicted,
                 decoded=decoded,
+                address=address,
+                seed=seed,
             )
             for name in names
         )

@@ -16,7 +16,7 @@ from casemate.results.catalogue import (
     Workload,
 )
 from casemate.results.crash import CrashReport, CrashResults
-from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span
+from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
@@ -56,6 +56,7 @@ __all__ = [
     "Setting",
     "Settings",
     "Span",
+    "Spread",
     "Totals",
     "TraceInfo",
     "Validation",

@@ -61,8 +61,10 @@ class Misses(Result):
 
 
 class MetadataCache(Hits):
-    """Accesses to a metadata cache."""
+    """Look-ups in a metadata cache; a miss brings the line."""
 
+    merged: int
+    """Not found, and joined to an earlier look-up of the same line, which brought it."""
     writebacks: int
     """Dirty lines written to memory."""
 

@@ -79,6 +79,33 @@ class Span(Result):
         return f"{self.verb} {self.what}"
 
 
+class Spread(Result):
+    """The latencies of several lines, each read by itself."""
+
+    lines: int
+    """How many lines were read, drawn from all of the memory."""
+    seed: int
+    """What they were drawn from."""
+    shortest_fs: int
+    """The shortest, in femtoseconds."""
+    p5_fs: int
+    """The 5th percentile, in femtoseconds: five in a hundred lines took no longer."""
+    p95_fs: int
+    """The 95th percentile, in femtoseconds."""
+    longest_fs: int
+    """The longest, in femtoseconds."""
+
+    @property
+    def p5_ns(self) -> float:
+        """The 5th percentile, in nanoseconds."""
+        return self.p5_fs / FS_PER_NS
+
+    @property
+    def p95_ns(self) -> float:
+        """The 95th percentile, in nanoseconds."""
+        return self.p95_fs / FS_PER_NS
+
+
 class Explanation(Result):
     """The timeline of one read under one design."""
 
@@ -88,6 +115,10 @@ class Explanation(Result):
     """The machine's name."""
     scenario: Scenario
     """The condition."""
+    address: int
+    """The first byte of the line whose read this is."""
+    spread: Spread | None
+    """The latencies of the lines of which this one has the median; nothing if only this line was read."""
     latency_fs: int
     """From the start to the released line, or to the line in L2 if it begins there, in femtoseconds."""
     aes: AesBandwidth
@@ -127,7 +158,7 @@ class Explanations(Result):
 
     @property
     def difference_ns(self) -> float | None:
-        """How much longer the first design takes than the second, in nanoseconds."""
+        """How much longer the first design takes than the second, in nanoseconds: each its median line, or one line."""
         match self.explanations:
             case (first, second):
                 return first.latency_ns - second.latency_ns

@@ -3,9 +3,10 @@
 //!
 //! A configuration is checked once, as a whole, before a channel is made of it; afterwards everything may rely on it.
 
+use super::address_map::Mapper;
 use super::timing::Timing;
 use serde::{Deserialize, Serialize};
-use units::LINE_BYTES;
+use units::{LINE_BYTES, LineAddr};
 
 /// The most banks one channel may have: eight ranks of sixteen, as DDR4 allows.
 const BANKS_MAX: u64 = 128;
@@ -159,6 +160,12 @@ impl DramConfig {
         self.organisation.lines() * LINE_BYTES as u64
     }
 
+    /// The bank of a line on the channel, and its row there.
+    pub fn bank_and_row(&self, line: LineAddr) -> (u8, u32) {
+        let place = Mapper::new(self.address_map, &self.organisation).place(line);
+        (place.bank, place.row)
+    }
+
     /// Checks that the values can describe a machine.
     ///
     /// # Errors
@@ -186,7 +193,7 @@ impl DramConfig {
 
 impl Organisation {
     /// Banks on the channel.
-    pub(super) fn banks(&self) -> u64 {
+    pub fn banks(&self) -> u64 {
         self.ranks * self.bank_groups * self.banks_per_group
     }
 

@@ -48,6 +48,32 @@ impl MemoryConfig {
     pub fn place(&self, line: LineAddr) -> (usize, LineAddr) {
         self.interleave.place(self.channels, line)
     }
+
+    /// The channel, the bank and the row of a line; nothing if this memory has no rows.
+    pub fn row(&self, line: LineAddr) -> Option<Row> {
+        let DeviceConfig::Dram(dram) = &self.device else { return None };
+        let (channel, local) = self.place(line);
+        let (bank, row) = dram.bank_and_row(local);
+        Some(Row { channel, bank, row })
+    }
+}
+
+/// A row of a memory's banks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The channel.
+    pub channel: usize,
+    /// The bank on it.
+    pub bank: u8,
+    /// The row in that.
+    pub row: u32,
+}
+
+impl Row {
+    /// Whether a read of a line here makes one of a line there wait for its row: another row of the same bank.
+    pub fn conflicts_with(&self, other: &Row) -> bool {
+        (self.channel, self.bank) == (other.channel, other.bank) && self.row != other.row
+    }
 }
 
 /// One to eight memory channels on a simulated clock; clones are the same memory.

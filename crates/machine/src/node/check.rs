@@ -182,6 +182,10 @@ impl NodeConfig {
             at_least_one(prefetcher.degree().into(), || format!("{name}.prefetcher.degree"))?;
             // A prefetch takes no last register: with fewer than these there never is one.
             at_least(2, cache.mshrs as u64, || format!("{name}.mshrs, with a prefetcher,"))?;
+            if let PrefetcherConfig::Stream { distance, pages, .. } = prefetcher {
+                at_least_one(distance.into(), || format!("{name}.prefetcher.stream.distance"))?;
+                at_least_one(pages as u64, || format!("{name}.prefetcher.stream.pages"))?;
+            }
             if let PrefetcherConfig::Stride { entries: found, .. } = prefetcher
                 && (!found.is_power_of_two() || found < TABLE_WAYS)
             {
@@ -293,6 +297,10 @@ mod tests {
         assert_eq!(
             broken(|c| c.l2.prefetcher = Some(PrefetcherConfig::Stride { degree: 1, entries: 2 })),
             "l2.prefetcher.stride.entries is 2: expected a power of two from 4"
+        );
+        assert_eq!(
+            broken(|c| c.l2.prefetcher = Some(PrefetcherConfig::Stream { degree: 2, distance: 20, pages: 0 })),
+            "l2.prefetcher.stream.pages is 0: expected at least 1"
         );
         assert!(broken(|c| c.l1d.ways = 0).starts_with("l1d: 768 entries in 0 ways"));
         assert!(broken(|c| c.l1d.ways = 10).starts_with("l1d: 768 entries in 10 ways make 76 sets"));

@@ -1,14 +1,18 @@
 //! What a prefetcher expects: from the accesses that a cache sees, the lines that it will be asked for next.
 //!
-//! Two kinds. *Next-line* expects the lines behind the one accessed, after every access (the "always prefetch" of Smith, ACM
+//! Three kinds. *Next-line* expects the lines behind the one accessed, after every access (the "always prefetch" of Smith, ACM
 //! Computing Surveys 14(3), 1982). *Stride* keeps the reference prediction table of Chen and Baer (IEEE Transactions on
 //! Computers 44(5), 1995): for each instruction that accesses data the latest address, the stride to it, and whether that
-//! stride held. An instruction whose stride changes twice in a row is left alone until it repeats itself.
+//! stride held. An instruction whose stride changes twice in a row is left alone until it repeats itself. *Stream* follows
+//! the pages that are gone through in one direction, whichever instructions do it (`stream`).
 //!
 //! Strides below a line are taken for a whole line in their direction, since the line itself is there already. Nothing is
 //! expected beyond the 4 KB frame of the access: what follows it in physical memory may be anyone's. Which of the
 //! expected lines are worth a request, and whether there is room for one, is for the caches to say (`ahead.rs`).
 
+mod stream;
+
+use self::stream::Streams;
 use super::Touch;
 use super::lines::LineSize;
 use crate::cache::{Slot, TagArray};
@@ -36,13 +40,24 @@ pub enum PrefetcherConfig {
         /// Instructions that the table holds, in sets of four.
         entries: usize,
     },
+    /// The lines of a page that is gone through in one direction.
+    Stream {
+        /// The most lines after one access.
+        degree: u32,
+        /// The most lines by which it runs ahead of the accesses.
+        distance: u32,
+        /// Pages that are followed at once.
+        pages: usize,
+    },
 }
 
 impl PrefetcherConfig {
     /// Lines that one access makes it expect.
     pub(super) fn degree(self) -> u32 {
         match self {
-            PrefetcherConfig::NextLine { degree } | PrefetcherConfig::Stride { degree, .. } => degree,
+            PrefetcherConfig::NextLine { degree }
+            | PrefetcherConfig::Stride { degree, .. }
+            | PrefetcherConfig::Stream { degree, .. } => degree,
         }
     }
 }
@@ -130,11 +145,18 @@ impl Table {
     }
 }
 
+/// What a prefetcher goes by.
+#[derive(Clone, Debug)]
+enum Kind {
+    NextLine,
+    Stride(Table),
+    Stream(Streams),
+}
+
 /// The prefetcher of one cache.
 #[derive(Clone, Debug)]
 pub(super) struct Prefetcher {
-    /// Nothing if it expects the next lines whatever comes.
-    table: Option<Table>,
+    kind: Kind,
     degree: u32,
     line_bytes: i64,
 }
@@ -142,20 +164,30 @@ pub(super) struct Prefetcher {
 impl Prefetcher {
     /// Of a cache with lines of that size.
     pub(super) fn new(config: PrefetcherConfig, lines: LineSize) -> Prefetcher {
-        let table = match config {
-            PrefetcherConfig::NextLine { .. } => None,
-            PrefetcherConfig::Stride { entries, .. } => Some(Table::new(entries)),
+        let line_bytes = lines.bytes() as i64;
+        let kind = match config {
+            PrefetcherConfig::NextLine { .. } => Kind::NextLine,
+            PrefetcherConfig::Stride { entries, .. } => Kind::Stride(Table::new(entries)),
+            PrefetcherConfig::Stream { degree, distance, pages } => {
+                Kind::Stream(Streams::new(pages, degree, distance, line_bytes))
+            }
         };
-        Prefetcher { table, degree: config.degree(), line_bytes: lines.bytes() as i64 }
+        Prefetcher { kind, degree: config.degree(), line_bytes }
     }
 
     /// What is expected after this access, the nearest first, by addresses.
     pub(super) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
-        let stride = self.table.as_mut().map_or(self.line_bytes, |table| table.stride_after(seen));
-        let stride = stride.signum() * stride.abs().max(self.line_bytes);
+        let (from, stride, steps) = match &mut self.kind {
+            Kind::NextLine => (seen.address, self.line_bytes, self.degree),
+            Kind::Stream(streams) => streams.after(seen),
+            Kind::Stride(table) => {
+                let stride = table.stride_after(seen);
+                let whole = stride.signum() * stride.abs().max(self.line_bytes);
+                (seen.address, whole, if stride == 0 { 0 } else { self.degree })
+            }
+        };
         let frame = seen.address >> FRAME_BITS;
-        let address = move |steps: u32| seen.address.wrapping_add_signed(stride.wrapping_mul(steps.into()));
-        let steps = if stride == 0 { 0 } else { self.degree };
+        let address = move |steps: u32| from.wrapping_add_signed(stride.wrapping_mul(steps.into()));
         (1..=steps).map(address).take_while(move |address| address >> FRAME_BITS == frame)
     }
 }

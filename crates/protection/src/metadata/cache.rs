@@ -80,6 +80,11 @@ impl MetadataCache {
         Some(&mut self.held(place).content)
     }
 
+    /// Whether a line is there; looking is no use of it.
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.tags.probe(slot.0).is_some()
+    }
+
     /// The content of a line for changing; it is dirty from now on.
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.lookup(slot.0)?;

@@ -181,13 +181,21 @@ impl OnChip {
         self.shared.as_ref().is_some_and(|shared| shared.is_for(role))
     }
 
-    /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit or a miss.
+    /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit there, and a miss in its own
+    /// cache; what else a look-up was, [`OnChip::not_found`] is told.
     pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
-        let found = self.call_back_shared(role, slot);
+        let found = self.call_back_shared(role, slot)?;
         if let Some(shared) = &mut self.shared {
-            shared.seen[kind(role)].looked_up(found.is_some());
+            shared.seen[kind(role)].hits += 1;
         }
-        found
+        self.seen[kind(role)].not_found(false);
+        Some(found)
+    }
+
+    pub(super) fn not_found_in_last_level(&mut self, role: Role, merged: bool) {
+        if let Some(shared) = &mut self.shared {
+            shared.seen[kind(role)].not_found(merged);
+        }
     }
 
     /// The last-level cache needs a line's place for something else.
@@ -206,7 +214,7 @@ impl OnChip {
         Some(content)
     }
 
-    /// Hits and misses of counters, tags and nodes in the last-level cache; nothing if none of them go there.
+    /// Look-ups of counters, tags and nodes in the last-level cache; nothing if none of them go there.
     pub fn shared_counters(&self) -> Option<[CacheCounters; 3]> {
         self.shared.as_ref().map(|shared| shared.seen)
     }

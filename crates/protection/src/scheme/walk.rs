@@ -98,7 +98,8 @@ impl Scheme {
             verbs.look_up(role).await;
         }
         let mut found = self.on_chip(|chip| chip.look_up(role, slot)).map(|content| (content, Place::Controller));
-        if found.is_none() && self.in_last_level(role) && sought != Sought::Everywhere {
+        let in_last_level = self.in_last_level(role) && sought != Sought::Everywhere;
+        if found.is_none() && in_last_level {
             verbs.look_up_last_level(slot).await;
             found = self.on_chip(|chip| chip.recall(role, slot)).map(|content| (content, Place::LastLevel));
         }
@@ -107,11 +108,18 @@ impl Scheme {
             return Ok(place);
         }
         // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
-        Box::pin(self.walk(verbs, (slot, role), start)).await.map(|()| Place::Memory)
+        Box::pin(self.walk(verbs, (slot, role), in_last_level, start)).await.map(|()| Place::Memory)
     }
 
-    /// Brings a line of metadata that is not on the chip, and what is missing above it.
-    async fn walk<V: Verbs>(&self, verbs: &V, leaf: (Slot, Role), start: impl Fn(&Line)) -> Result<(), Fault> {
+    /// Brings a line of metadata that is not on the chip, and what is missing above it. `in_last_level` says whether the
+    /// last-level cache was asked for it.
+    async fn walk<V: Verbs>(
+        &self,
+        verbs: &V,
+        leaf: (Slot, Role),
+        in_last_level: bool,
+        start: impl Fn(&Line),
+    ) -> Result<(), Fault> {
         if self.on_chip(|chip| chip.rootless) {
             return Err(Fault::Root);
         }
@@ -126,7 +134,7 @@ impl Scheme {
             content
         };
         let mut fetches = Going::default();
-        let (path, anchor) = self.walk_up(verbs, leaf, &mut fetches, fetch).await;
+        let (path, anchor) = self.walk_up(verbs, leaf, in_last_level, &mut fetches, fetch).await;
         if path.is_empty() {
             // Somebody else has brought it meanwhile.
             let content = self.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
@@ -153,23 +161,34 @@ impl Scheme {
         &'a self,
         verbs: &'a V,
         (slot, role): (Slot, Role),
+        mut in_last_level: bool,
         fetches: &mut Going<F>,
         fetch: impl Fn((Slot, Role, bool)) -> F,
     ) -> (Vec<Missing<V::Guard<'a>>>, Voucher) {
         let mut path: Vec<Missing<V::Guard<'a>>> = Vec::new();
         let (mut slot, mut role) = (slot, role);
+        // Whether the line was there when it was looked for. Who has the lock may be bringing it.
+        let mut was_there = false;
         loop {
             let guard = fetches.meanwhile(verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
-            // The leaf was looked for before.
+            // The leaf was looked for before, in the last-level cache too.
             let looked_up_above = !path.is_empty();
-            let mut found = self.on_chip(|chip| match looked_up_above {
-                true => chip.look_up(role, slot),
-                false => chip.get(role, slot).copied(),
+            let mut found = self.on_chip(|chip| match (looked_up_above, was_there) {
+                (true, true) => chip.look_up(role, slot),
+                (true, false) => chip.find(role, slot),
+                (false, _) => chip.get(role, slot).copied(),
             });
+            let mut counted = was_there && found.is_some();
             if found.is_none() && looked_up_above && self.in_last_level(role) {
+                in_last_level = true;
                 fetches.meanwhile(verbs.look_up_last_level(slot)).await;
-                // Unless somebody else has taken it from there meanwhile.
-                found = self.on_chip(|chip| chip.recall(role, slot).or_else(|| chip.get(role, slot).copied()));
+                found = self.on_chip(|chip| chip.recall(role, slot));
+                counted = found.is_some();
+                // Unless another access has taken it from there meanwhile.
+                found = found.or_else(|| self.on_chip(|chip| chip.get(role, slot).copied()));
+            }
+            if !counted {
+                self.on_chip(|chip| chip.not_found(role, found.is_some(), in_last_level));
             }
             if let Some(content) = found {
                 let below = path.last().and_then(|step| step.parent);
@@ -189,6 +208,8 @@ impl Scheme {
                 }
             }
             fetches.meanwhile(verbs.look_up(role)).await;
+            was_there = self.on_chip(|chip| chip.is_in_its_cache(role, slot));
+            in_last_level = false;
         }
     }
 

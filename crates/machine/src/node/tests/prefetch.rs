@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 const MISS: u64 = 5 + 10 + MEMORY;
 const NEXT: Option<PrefetcherConfig> = Some(PrefetcherConfig::NextLine { degree: 1 });
+const STREAM: Option<PrefetcherConfig> = Some(PrefetcherConfig::Stream { degree: 2, distance: 20, pages: 32 });
 const STRIDE: Option<PrefetcherConfig> = Some(PrefetcherConfig::Stride { degree: 2, entries: 64 });
 
 fn expected(config: PrefetcherConfig, line: u64, seen: &[(u64, u64)]) -> Vec<Vec<u64>> {
@@ -73,6 +74,84 @@ fn naive(accesses: &[(u64, u64)], degree: u32) -> Vec<Vec<u64>> {
         if *state == 3 || *stride == 0 { Vec::new() } else { same_frame.map(|ahead| ahead as u64).collect() }
     };
     accesses.iter().map(&mut expect).collect()
+}
+
+fn stream(pages: usize, addresses: &[u64]) -> Vec<Vec<u64>> {
+    // Who accesses does not matter.
+    let seen: Vec<(u64, u64)> = (0..).zip(addresses.iter().copied()).collect();
+    let config = PrefetcherConfig::Stream { degree: 2, distance: 4, pages };
+    let lines = |expected: Vec<u64>| expected.into_iter().map(|address| address / 64).collect();
+    expected(config, 64, &seen).into_iter().map(lines).collect()
+}
+
+#[test]
+fn a_stream_is_two_steps_in_one_direction_and_runs_ahead_as_far_as_it_may() {
+    let lines = |lines: &[u64]| stream(2, &lines.iter().map(|line| line * 64 + 8).collect::<Vec<_>>());
+    let nothing = Vec::<u64>::new();
+    assert_eq!(lines(&[0, 1, 2, 3, 4]), [nothing.clone(), nothing.clone(), vec![3, 4], vec![5, 6], vec![7, 8]]);
+    assert_eq!(lines(&[0, 1, 2, 3, 4, 5])[5], [9], "four ahead and no more");
+    assert_eq!(lines(&[40, 38, 35, 34])[2..], [vec![34, 33], vec![32, 31]], "down, by any steps");
+    assert_eq!(lines(&[0, 1, 2, 20])[3], [21, 22], "what was passed is not fetched any more");
+    assert_eq!(lines(&[0, 0, 1, 1, 2])[4], [3, 4], "the same line is no step");
+    assert_eq!(lines(&[9, 8, 9, 8, 9, 8]).concat(), nothing, "to and fro is no stream");
+    assert_eq!(lines(&[5, 6, 7, 6, 5])[3..], [nothing.clone(), vec![4, 3]], "it turns round after two steps back");
+}
+
+#[test]
+fn a_stream_ends_with_its_page_and_each_page_followed_has_its_own() {
+    let lines = |lines: &[u64]| stream(2, &lines.iter().map(|line| line * 64).collect::<Vec<_>>());
+    assert_eq!(lines(&[60, 61, 62, 63])[2..], [vec![63], vec![]]);
+    assert_eq!(lines(&[64 + 2, 64 + 1, 64]).concat(), Vec::<u64>::new(), "nothing is below the page's first line");
+    let nothing = Vec::<u64>::new();
+    assert_eq!(lines(&[0, 64, 1, 65, 2, 66])[4..], [vec![3, 4], vec![67, 68]]);
+    assert_eq!(
+        lines(&[0, 64, 128, 1, 65, 129, 2]).concat(),
+        nothing,
+        "of three pages in turn none stays in two places"
+    );
+}
+
+/// What is expected of streams as the text says it: every page's steps from its last access without an order between, with
+/// the lines asked for kept as a set.
+fn naive_streams(lines: &[u64], degree: i64, distance: i64) -> Vec<Vec<u64>> {
+    let mut pages: BTreeMap<i64, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
+    let mut expect = |line: i64| {
+        let (steps, asked) = pages.entry(line / 64).or_default();
+        if steps.last() == Some(&line) {
+            // No step; but a stream goes on to where it may.
+        } else {
+            steps.push(line);
+        }
+        let ways: Vec<i64> = steps.windows(2).map(|pair| (pair[1] - pair[0]).signum()).collect();
+        let [.., before, way] = ways[..] else { return Vec::new() };
+        if before != way {
+            asked.clear();
+            return Vec::new();
+        }
+        let furthest = asked.iter().map(|ahead| (ahead - line) * way).fold(0, i64::max);
+        let new = (furthest + 1..=distance).take(degree as usize).map(|ahead| line + ahead * way);
+        let new: Vec<i64> = new.filter(|ahead| ahead.div_euclid(64) == line / 64).collect();
+        asked.extend(&new);
+        new.into_iter().map(|line| line as u64).collect()
+    };
+    lines.iter().map(|line| expect(*line as i64)).collect()
+}
+
+proptest! {
+    #[test]
+    fn streams_are_what_the_text_says(
+        lines in proptest::collection::vec((0..192u64, -3..4i64, 1..9usize), 1..20), degree in 1..4u32, distance in 1..9u32,
+    ) {
+        let run = |(start, step, length): (u64, i64, usize)| {
+            (0..length as i64).map(move |n| start.saturating_add_signed(step * n).min(191))
+        };
+        let lines: Vec<u64> = lines.into_iter().flat_map(run).collect();
+        let seen: Vec<(u64, u64)> = lines.iter().map(|line| (0, line * 64)).collect();
+        let config = PrefetcherConfig::Stream { degree, distance, pages: 3 };
+        let found: Vec<Vec<u64>> = expected(config, 64, &seen);
+        let found: Vec<Vec<u64>> = found.into_iter().map(|ahead| ahead.into_iter().map(|a| a / 64).collect()).collect();
+        prop_assert_eq!(found, naive_streams(&lines, degree.into(), distance.into()));
+    }
 }
 
 fn some_accesses() -> impl Strategy<Value = Vec<(u64, u64)>> {
@@ -184,7 +263,7 @@ fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_nothing_of_an_irregular_
     let regular = |n| 64 + 3 * n;
     let irregular = |n| 64 + n * n % 61;
     assert_eq!(walk(&small(), &regular), 20 * MISS);
-    for config in [with(STRIDE, None), with(None, STRIDE), with(STRIDE, STRIDE)] {
+    for config in [with(STRIDE, None), with(None, STRIDE), with(STRIDE, STRIDE), with(STRIDE, STREAM)] {
         assert!(walk(&config, &regular) < 12 * MISS, "{}", walk(&config, &regular));
         assert!(walk(&config, &irregular) >= 18 * MISS);
     }

@@ -54,7 +54,9 @@ fn some_prefetchers() -> impl Strategy<Value = (Option<PrefetcherConfig>, Option
     let one = || {
         let next_line = (1..3u32).prop_map(|degree| Some(PrefetcherConfig::NextLine { degree }));
         let stride = (1..3u32).prop_map(|degree| Some(PrefetcherConfig::Stride { degree, entries: 4 }));
-        prop_oneof![Just(None), next_line, stride]
+        let stream = (1..3u32, 1..9u32, 1..4usize)
+            .prop_map(|(degree, distance, pages)| Some(PrefetcherConfig::Stream { degree, distance, pages }));
+        prop_oneof![Just(None), next_line, stride, stream]
     };
     (one(), one())
 }

@@ -1,0 +1,76 @@
+//! Accesses that look for the same line of metadata while it is on its way: one brings it, the others are merged with
+//! that. Both are counted apart from each other, and from what was on the chip.
+
+mod common;
+
+use common::Machine;
+use protection::metadata::CacheCounters;
+use protection::verbs::{Fault, Plaintext};
+use protection::ways::{Receiver, Timed};
+use std::cell::Cell;
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr, ZERO_LINE};
+
+struct Core;
+
+impl Receiver for Core {
+    fn released(&self, _: LineAddr, _: &Plaintext) {}
+
+    fn fault(&self, fault: Fault) {
+        panic!("nobody tampers: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+/// Reads of these lines at once under a design, round by round; hits, merges and misses of counters, tags and nodes.
+fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
+    let parts = systems::design(design).unwrap().parts;
+    let mut machine = Machine::new(&parts, 1, Core);
+    for round in rounds {
+        let finished = Rc::new(Cell::new(0));
+        for line in *round {
+            let (scheme, memory, finished) = (machine.scheme.clone(), machine.memory.clone(), finished.clone());
+            let line = LineAddr(*line);
+            machine.executor.clock().spawn(async move {
+                scheme.read(&Timed::new(&memory), line).await;
+                finished.set(finished.get() + 1);
+            });
+        }
+        assert!(machine.run(Duration::from_ns(100_000), || finished.get() == round.len()), "{design} finishes");
+    }
+    machine.scheme.cache_counters().map(|CacheCounters { hits, merged, misses, .. }| (hits, merged, misses))
+}
+
+#[test]
+fn two_reads_under_one_line_of_counters_miss_it_once() {
+    let [counters, tags, nodes] = read("sc64-bmt", &[&[0, 1]]);
+    // Whoever is merged has no need of the nodes above.
+    assert_eq!((counters, tags), ((0, 1, 1), (0, 1, 1)));
+    assert_eq!((nodes.0, nodes.1), (0, 0));
+    // Later the line is there.
+    let [counters, tags, again] = read("sc64-bmt", &[&[0, 1], &[2]]);
+    assert_eq!((counters, tags, again), ((1, 1, 1), (1, 1, 1), nodes));
+}
+
+#[test]
+fn two_walks_that_meet_at_a_node_on_its_way_miss_it_once_and_later_ones_hit_it() {
+    // Lines 0 and 64 have neighbouring lines of counters, hence one lowest node.
+    let [_, _, one] = read("sc64-bmt", &[&[0]]);
+    let [counters, _, both] = read("sc64-bmt", &[&[0, 64]]);
+    assert_eq!(counters, (0, 0, 2));
+    assert_eq!(both, (0, 1, one.2));
+    let [_, _, third] = read("sc64-bmt", &[&[0, 64], &[128]]);
+    assert_eq!(third, (1, 1, one.2));
+}
+
+#[test]
+fn a_crowd_under_one_line_of_counters_misses_it_once_whatever_the_design() {
+    let crowd: Vec<u64> = (0..8).collect();
+    for design in ["ctr-mac", "morphable", "sc64-bmt-llc", "sc64-bmt-speculative", "mono-tree"] {
+        let [counters, ..] = read(design, &[&crowd]);
+        assert_eq!(counters, (0, 7, 1), "{design}");
+    }
+}

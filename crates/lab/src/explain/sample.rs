@@ -1,0 +1,155 @@
+//! Which lines are read when a read is explained, and what is made of their latencies.
+//!
+//! The lines are drawn evenly from all of the memory. The seed and the memory alone decide which, so designs are explained
+//! by the same ones, unless their lines of counters serve so many lines that the memory's last ones are left out.
+
+use serde::{Deserialize, Serialize};
+use units::random::Random;
+use units::{Duration, LINE_BYTES, LineAddr};
+
+/// Sets the draws apart from everything else that a seed decides.
+const PURPOSE: u64 = 0x6578_706c_6169_6e73;
+
+/// Which lines are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Lines {
+    /// The one that holds the byte at this address.
+    At(u64),
+    /// So many, drawn from all of the memory.
+    Sample {
+        /// How many, at least one.
+        lines: u32,
+        /// What they are drawn from.
+        seed: u64,
+    },
+}
+
+impl Default for Lines {
+    /// So many that a twentieth of them are fifty.
+    fn default() -> Lines {
+        Lines::Sample { lines: 999, seed: 1 }
+    }
+}
+
+/// The latencies of a sample: a hundredth of the lines took no longer than the first percentile, and so on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Spread {
+    /// How many lines were read.
+    pub lines: u32,
+    /// What they were drawn from.
+    pub seed: u64,
+    /// The shortest, in femtoseconds.
+    pub shortest_fs: u64,
+    /// The 5th percentile, in femtoseconds.
+    pub p5_fs: u64,
+    /// The 95th percentile, in femtoseconds.
+    pub p95_fs: u64,
+    /// The longest, in femtoseconds.
+    pub longest_fs: u64,
+}
+
+impl Lines {
+    /// The lines to read, of a memory whose first so many have what it takes.
+    pub(super) fn targets(self, memory_lines: u64) -> Result<Vec<LineAddr>, String> {
+        match self {
+            _ if memory_lines == 0 => {
+                Err("the memory is too small to explain a read: it has not two lines of counters".to_owned())
+            }
+            Lines::At(address) => match address / LINE_BYTES as u64 {
+                line if line < memory_lines => Ok(vec![LineAddr(line)]),
+                _ => Err(format!(
+                    "address {address:#x} is not one that can be explained: expected one below {:#x}, the end of the \
+                     memory's data",
+                    memory_lines * LINE_BYTES as u64
+                )),
+            },
+            Lines::Sample { lines: 0, .. } => {
+                Err("a sample of no lines explains nothing: expected 1 or more".to_owned())
+            }
+            Lines::Sample { lines, seed } => {
+                let mut random = Random::for_purpose(seed, PURPOSE);
+                Ok((0..lines).map(|_| LineAddr(random.below(memory_lines))).collect())
+            }
+        }
+    }
+
+    /// The median of what was read, the first of those that took as long, and how far all are spread.
+    ///
+    /// # Panics
+    /// If nothing was read.
+    pub(super) fn median<T>(self, mut read: Vec<T>, latency: impl Fn(&T) -> Duration) -> (T, Option<Spread>) {
+        read.sort_by_key(&latency);
+        let spread = match self {
+            Lines::At(_) => None,
+            Lines::Sample { lines, seed } => {
+                let at = |percent| latency(&read[rank(read.len(), percent)]).as_fs();
+                let (shortest_fs, longest_fs) = (at(0), at(100));
+                Some(Spread { lines, seed, shortest_fs, p5_fs: at(5), p95_fs: at(95), longest_fs })
+            }
+        };
+        let median = latency(&read[rank(read.len(), 50)]);
+        let first = read.partition_point(|reading| latency(reading) < median);
+        (read.swap_remove(first), spread)
+    }
+}
+
+/// Where a percentile is among so many in order: the first that so many percent are not beyond (nearest rank).
+fn rank(count: usize, percent: usize) -> usize {
+    (count * percent).div_ceil(100).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(lines: u32, seed: u64) -> Lines {
+        Lines::Sample { lines, seed }
+    }
+
+    fn spread_of(latencies: &[u64]) -> (u64, Spread) {
+        let read = latencies.iter().map(|fs| Duration::from_fs(*fs)).collect();
+        let (median, spread) = sample(latencies.len() as u32, 1).median(read, |latency| *latency);
+        (median.as_fs(), spread.unwrap())
+    }
+
+    #[test]
+    fn percentiles_are_latencies_that_were_seen() {
+        let shuffled: Vec<u64> = (1..=999).map(|n| n * 7 % 1000).collect();
+        let (median, spread) = spread_of(&shuffled);
+        assert_eq!(
+            (spread.shortest_fs, spread.p5_fs, median, spread.p95_fs, spread.longest_fs),
+            (1, 50, 500, 950, 999)
+        );
+        let (median, spread) = spread_of(&[7]);
+        assert_eq!((spread.p5_fs, median, spread.p95_fs), (7, 7, 7));
+        assert_eq!(spread_of(&[4, 3, 2, 1]).0, 2);
+    }
+
+    #[test]
+    fn of_lines_with_the_median_latency_the_first_is_drawn() {
+        let read = vec![(5, 'a'), (3, 'b'), (3, 'c'), (1, 'd'), (3, 'e')];
+        let ((_, name), _) = sample(5, 1).median(read, |(fs, _)| Duration::from_fs(*fs));
+        assert_eq!(name, 'b');
+    }
+
+    #[test]
+    fn a_sample_is_drawn_from_all_of_the_memory_and_by_its_seed_alone() {
+        let drawn = sample(999, 7).targets(1 << 20).unwrap();
+        assert_eq!(drawn, sample(999, 7).targets(1 << 20).unwrap());
+        assert_ne!(drawn, sample(999, 8).targets(1 << 20).unwrap());
+        let quarter = |line: &LineAddr| line.0 >> 18;
+        for number in 0..4 {
+            let lines = drawn.iter().filter(|line| quarter(line) == number).count();
+            assert!((200..300).contains(&lines), "{lines} in quarter {number}");
+        }
+    }
+
+    #[test]
+    fn an_address_outside_the_memory_and_an_empty_sample_are_refused() {
+        assert_eq!(Lines::At(64 * 9 + 63).targets(10), Ok(vec![LineAddr(9)]));
+        assert!(Lines::At(640).targets(10).unwrap_err().contains("expected one below 0x280"));
+        assert!(sample(0, 1).targets(10).unwrap_err().contains("expected 1 or more"));
+        assert!(sample(1, 1).targets(0).is_err());
+    }
+}
