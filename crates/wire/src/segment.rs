@@ -73,7 +73,7 @@ fn owned(opened: libc::c_int) -> io::Result<OwnedFd> {
     if opened < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and known to nobody else.
+    // SAFETY: just opened, and owned by nothing else yet.
     Ok(unsafe { OwnedFd::from_raw_fd(opened) })
 }
 
@@ -90,7 +90,7 @@ fn map(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody can hold a reference into it beyond our own lifetime.
+        // SAFETY: the mapping is ours, and no reference into it outlives us.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }

@@ -60,7 +60,7 @@ fn keep(caller: u32, program: &OsString, arguments: impl Iterator<Item = OsStrin
         }
         unwanted |= parent_id() != caller;
         if unwanted {
-            // Only its own children: nobody else gets their numbers before they are reaped here.
+            // Only its own children: their numbers are given to no other process before they are reaped here.
             process::children(std::process::id()).into_iter().for_each(process::kill);
         }
         let patience = if unwanted { BETWEEN_ROUNDS } else { BETWEEN_LOOKS };

@@ -23,7 +23,7 @@ pub fn adopt_orphans() -> io::Result<()> {
 
 /// Signals come when they are waited for, and have no other effect.
 pub fn hold_back() -> io::Result<()> {
-    // SAFETY: the default action, which whoever called us may have taken away: with it, ended children stay to be reaped.
+    // SAFETY: the default action, which the caller may have changed: under it, ended children stay to be reaped.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     mask(libc::SIG_SETMASK, &every())
 }

@@ -44,7 +44,7 @@ impl Keeper {
     /// Ends the program and everything that it started. When this returns, nothing of it is left.
     pub fn end(&self) {
         self.0.end();
-        // Whoever kills cannot be kept waiting; and there is nothing left to be done if waiting is impossible.
+        // Killed processes cannot delay this for long, and if waiting fails there is nothing left to be done.
         let _ = self.0.child().wait();
     }
 }

@@ -1,4 +1,4 @@
-//! What is left of a run that was killed together with its keeper: processes that write to a ring which nobody has.
+//! What is left of a run that was killed together with its keeper: processes that write to a ring which no simulator reads.
 //!
 //! Those that run notice it by themselves when the ring is full. Those that sleep are found here, by the path of their ring
 //! in the arguments of QEMU, when another run begins.
