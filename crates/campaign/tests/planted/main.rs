@@ -8,6 +8,7 @@
 //! those of [`Bug::ONLY_IN_THE_KIT`] are caught there and nowhere else, since they take too long to show in a small memory, or
 //! show no otherwise than others do.
 
+mod boots;
 mod checks;
 mod ciphers;
 mod codes;
@@ -96,6 +97,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(forests::BUGS)
         .chain(owners::BUGS)
         .chain(places::BUGS)
+        .chain(boots::BUGS)
         .chain(keys::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();

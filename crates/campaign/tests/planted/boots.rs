@@ -1,0 +1,63 @@
+//! Bugs in how the machine's first content gets into memory.
+
+use casemate_campaign::bus::Structure;
+use casemate_campaign::victim::Victim;
+use casemate_campaign::{Finding, Options, attack, honest};
+use protection::planted::{Bug, Planted};
+use systems::{Attack, Verdict};
+use units::LineAddr;
+
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 2] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines];
+
+/// A line is first read while its counters are those of a line that was written once; then they are put back and it is written.
+/// Whether the first read left anything in memory, and whether keystream served twice.
+fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
+    let (target, ahead) = (LineAddr(5), LineAddr(64 + 5));
+    let parts = systems::design("sc64-bmt").unwrap().parts;
+    let mut victim = Victim::booting(&parts, &[target, ahead], 1, planted).unwrap();
+    // The neighbour has counters in the same line, so there is one to put back.
+    [LineAddr(6), ahead].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
+    victim.flush();
+    let (slot, _) = victim.map().place(Structure::Counter, target).unwrap();
+    let counters = |line| victim.attacked(|bus| bus.read_place(Structure::Counter, line)).unwrap();
+    let (right, forged) = (counters(target), counters(ahead));
+    victim.attacked(|bus| bus.write(slot, &forged));
+    let (answer, _) = victim.read(target);
+    assert!(answer.reported && answer.released.is_none());
+    victim.flush();
+    victim.attacked(|bus| bus.write(slot, &right));
+    let (data, _) = victim.map().place(Structure::Data, target).unwrap();
+    let left = victim.attacked(|bus| bus.record()).get(data).is_some();
+    victim.write(target, &[2; 64]);
+    (left, victim.keystream_reuse().is_some())
+}
+
+#[test]
+fn counters_forged_while_a_line_is_first_read_leave_nothing_under_their_pad() {
+    assert_eq!(first_read_under_forged_counters(Planted::NONE), (false, false));
+    assert_eq!(first_read_under_forged_counters(Planted::new(Bug::BootTrustsMemory)), (true, true));
+}
+
+#[test]
+fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_attacker() {
+    let planted = Planted::new(Bug::BootTrustsMemory);
+    let design = systems::design("sc64-bmt").unwrap();
+    let forged = |planted| attack(&design, Attack::ForgedBoot, &Options { trials: 60, seed: 1, planted }).worst;
+    assert_eq!(forged(Planted::NONE), Verdict::Detected);
+    assert!(forged(planted).leaks(), "{}", forged(planted));
+    assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None);
+}
+
+#[test]
+fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come() {
+    for lines in [2, 4] {
+        let mut parts = systems::design("sc64-bmt-mac4").unwrap().parts;
+        parts.mac.lines = lines;
+        let found = |planted| honest(&parts, 2_000, 1, planted).unwrap().finding;
+        assert_eq!(found(Planted::NONE), None, "{lines}");
+        assert_eq!(found(Planted::new(Bug::TagOverBlankLines)), Some(Finding::MaskReuse), "{lines}");
+    }
+    let alone = systems::design("sc64-bmt").unwrap().parts;
+    assert_eq!(honest(&alone, 2_000, 1, Planted::new(Bug::TagOverBlankLines)).unwrap().finding, None);
+}
