@@ -294,8 +294,8 @@ def crash(
 ) -> CrashReport:
     """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one.
 
-    Workloads of one write are tried with every strike and up to 1,024 subsets of what was on its way at each point,
-    longer ones with some, drawn with the seed; if `thorough`, with every strike and up to 256 subsets.
+    Workloads of one and two writes are attacked with every strike, longer ones with one of each kind, drawn with the
+    seed; if `thorough`, all are attacked with every strike, and with more subsets of what was on its way.
     """
     spec = json.dumps({"row": row, "workload": workload, "seed": seed, "thorough": thorough})
     return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))

@@ -163,7 +163,7 @@ struct CrashSpec {
     /// Only this workload, or all.
     workload: Option<usize>,
     seed: u64,
-    /// Everything of every workload, not of the shortest alone.
+    /// Every strike on every workload, and more subsets.
     thorough: bool,
 }
 

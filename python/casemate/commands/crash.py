@@ -36,10 +36,10 @@ All sequences of up to three writes over three lines are tried, one after the ot
 overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part. After each recovery every
 line is read, written and read again.
 
-Sequences of one write are tried with every strike and up to 1,024 subsets of what was on its way at each point, longer
-ones with some, drawn with the seed; --thorough tries every strike on all of them, and up to 256 subsets. The table
-counts different memories: those that were left, those of them that only torn or reordered writes leave, and those that
-an attacker made of them.
+Of what was on its way, up to 1,024 subsets are tried at each point of a sequence of one write, and 64 of longer ones.
+What sequences of one and two writes leave is attacked with every strike, what longer ones leave with one of each kind,
+drawn with the seed; --thorough takes every strike and 256 subsets for all. The table counts different memories: those
+that were left, those of them that only torn or reordered writes leave, and those that an attacker made of them.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -51,7 +51,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @options.every
 @click.option("--row", metavar="ROW", help="Only this row.")
 @click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
-@click.option("--thorough", is_flag=True, help="Every strike on every workload, not on the shortest alone.")
+@click.option("--thorough", is_flag=True, help="Every strike on every workload, and more subsets.")
 @options.seed
 @screen.as_json
 @click.pass_context

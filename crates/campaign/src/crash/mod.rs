@@ -44,7 +44,7 @@ pub struct CrashOptions {
     pub workload: Option<usize>,
     /// Of the contents, and of subsets where there are too many.
     pub seed: u64,
-    /// Whether all workloads are tried as the shortest are: with every strike at every point, and more subsets.
+    /// Whether all workloads are attacked with every strike as the short ones are, with more subsets.
     pub thorough: bool,
     /// Whether what is on its way always arrives, whole and in order: what then is found needs no torn memory.
     pub in_order: bool,
@@ -59,8 +59,6 @@ pub struct Extent {
     arrivals: Arrivals,
     /// States at a point that go on to tampering and to losses in recovery, beyond the one in which everything arrives.
     torn_at_a_point: usize,
-    /// Dead memories that are attacked at most, or all.
-    attacked: Option<usize>,
     /// How they are attacked.
     strikes: Strikes,
     /// Losses during the recovery from an attack that are tried of each.
@@ -68,23 +66,22 @@ pub struct Extent {
 }
 
 impl CrashOptions {
-    /// How much is tried of a history: of the shortest everything, of longer ones a part, drawn with the seed.
+    /// How much is tried of a history: of short ones everything, of longer ones a part, drawn with the seed.
     fn extent(&self, history: &History) -> Extent {
         let writes = history.writes.len();
-        let everything = writes == 1 || self.thorough;
         let subsets = match writes {
             // Nothing survives anyway.
             _ if !history.parts.persistence.exists() => 1 << 3,
             1 => 1 << 10,
-            _ if everything => 1 << 8,
+            _ if self.thorough => 1 << 8,
             _ => 1 << 6,
         };
         let arrivals = if self.in_order { Arrivals::InOrder } else { Arrivals::Any(subsets) };
-        if everything {
-            return Extent { arrivals, torn_at_a_point: 2, attacked: None, strikes: Strikes::All, between_strikes: 2 };
+        if writes <= 2 || self.thorough {
+            let torn_at_a_point = if writes == 1 { usize::MAX } else { 2 };
+            return Extent { arrivals, torn_at_a_point, strikes: Strikes::All, between_strikes: 2 };
         }
-        let attacked = (writes > 2).then_some(6);
-        Extent { arrivals, torn_at_a_point: 1, attacked, strikes: Strikes::EachKind, between_strikes: 1 }
+        Extent { arrivals, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1 }
     }
 }
 

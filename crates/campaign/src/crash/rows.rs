@@ -125,11 +125,7 @@ impl<'a> Aftermath<'a> {
     }
 
     fn tampered(&self) -> &[Trial] {
-        self.tampered.get_or_init(|| {
-            let dead = self.chosen();
-            let step = self.extent.attacked.map_or(1, |few| dead.len().div_ceil(few)).max(1);
-            dead.into_iter().rev().step_by(step).flat_map(|dead| self.tampering(dead)).collect()
-        })
+        self.tampered.get_or_init(|| self.chosen().into_iter().flat_map(|dead| self.tampering(dead)).collect())
     }
 
     /// Attacks a dead memory, and if lines are being re-encrypted, again after a second loss while the machine recovers.

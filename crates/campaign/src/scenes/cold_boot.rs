@@ -119,7 +119,8 @@ fn is_key_schedule(bytes: &[u8], words_of_key: usize) -> bool {
     let words = bytes.len() / 4;
     let blank_words = (0..words).filter(|index| word(*index) == 0).count();
     let distinct = bytes[..LINE_BYTES].iter().fold(0_u128, |seen, byte| seen | 1 << (byte % 128)).count_ones();
-    let substituted = |index: usize| index % words_of_key == 0 || (words_of_key > 6 && index % words_of_key == 4);
+    let substituted =
+        |index: usize| index.is_multiple_of(words_of_key) || (words_of_key > 6 && index % words_of_key == 4);
     let obeys = || {
         let (mut checked, mut broken) = (0, 0);
         for index in (words_of_key..words).filter(|index| !substituted(*index)) {
