@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::Machine;
+use common::{Machine, cases, with_caches};
+use proptest::prelude::*;
+use protection::design::Parts;
 use protection::metadata::CacheCounters;
 use protection::verbs::{Fault, Plaintext};
 use protection::ways::{Receiver, Timed};
@@ -27,11 +29,16 @@ impl Receiver for Core {
 
 /// Reads of these lines at once under a design, round by round; hits, merges and misses of counters, tags and nodes.
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
-    let parts = systems::design(design).unwrap().parts;
-    let mut machine = Machine::new(&parts, 1, Core);
-    for round in rounds {
+    let machine = read_with(&systems::design(design).unwrap().parts, rounds);
+    machine.scheme.cache_counters().map(|CacheCounters { hits, merged, misses, .. }| (hits, merged, misses))
+}
+
+/// The machine after reads of these lines at once, round by round.
+fn read_with(parts: &Parts, rounds: &[impl AsRef<[u64]>]) -> Machine<Core> {
+    let mut machine = Machine::new(parts, 1, Core);
+    for round in rounds.iter().map(AsRef::as_ref) {
         let finished = Rc::new(Cell::new(0));
-        for line in *round {
+        for line in round {
             let (scheme, memory, finished) = (machine.scheme.clone(), machine.memory.clone(), finished.clone());
             let line = LineAddr(*line);
             machine.executor.clock().spawn(async move {
@@ -39,9 +46,9 @@ fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
                 finished.set(finished.get() + 1);
             });
         }
-        assert!(machine.run(Duration::from_ns(100_000), || finished.get() == round.len()), "{design} finishes");
+        assert!(machine.run(Duration::from_ns(1_000_000), || finished.get() == round.len()), "not all reads finish");
     }
-    machine.scheme.cache_counters().map(|CacheCounters { hits, merged, misses, .. }| (hits, merged, misses))
+    machine
 }
 
 #[test]
@@ -72,5 +79,24 @@ fn a_crowd_under_one_line_of_counters_misses_it_once_whatever_the_design() {
     for design in ["ctr-mac", "morphable", "sc64-bmt-llc", "sc64-bmt-speculative", "mono-tree"] {
         let [counters, ..] = read(design, &[&crowd]);
         assert_eq!(counters, (0, 7, 1), "{design}");
+    }
+}
+
+fn some_rounds() -> impl Strategy<Value = Vec<Vec<u64>>> {
+    let near = (0..common::DATA_LINES / 256, 0..32u64).prop_map(|(page, line)| page * 256 + line);
+    proptest::collection::vec(proptest::collection::vec(near, 1..12), 1..6)
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+    #[test]
+    fn every_miss_is_a_line_fetched_and_nothing_else_is(rounds in some_rounds(), which in 0..3u64) {
+        for design in ["ctr-mac", "sc64-bmt", "sc64-bmt-speculative", "morphable", "mono-tree", "merkle-full"] {
+            let parts = with_caches(&systems::design(design).unwrap().parts, which);
+            let machine = read_with(&parts, &rounds);
+            let fetched = machine.memory.counters().fetched;
+            let misses = machine.scheme.cache_counters().map(|cache| cache.misses);
+            prop_assert_eq!(misses, [fetched.counters, fetched.tags, fetched.nodes], "{}", design);
+        }
     }
 }

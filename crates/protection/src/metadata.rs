@@ -154,8 +154,7 @@ impl OnChip {
         &mut self.caches[kind.min(last)]
     }
 
-    /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit; what else a look-up
-    /// was, [`OnChip::not_found`] is told.
+    /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit and nothing else.
     pub fn look_up(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.find(role, slot);
         self.seen[kind(role)].hits += u64::from(found.is_some());
@@ -165,8 +164,7 @@ impl OnChip {
     /// As [`OnChip::look_up`], of a line that was looked up a moment before.
     pub fn find(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.call_back_leaving(role, slot);
-        let kept = self.keeps(role, slot);
-        if kept { self.forest.node(slot) } else { self.cache(role).get(slot) }.copied()
+        if self.keeps(role, slot) { self.forest.node(slot) } else { self.cache(role).get(slot) }.copied()
     }
 
     /// Counts a look-up that did not find its line: merged, if another brought it, or else a miss. `in_last_level` says
