@@ -354,13 +354,15 @@ impl Receiver for Chip {
     fn way(&self, leg: Leg) -> Duration {
         match leg {
             Leg::Request(core, slot) => self.network.request(core, LineAddr(slot.0)),
-            Leg::Answer(core, slot) => {
-                let line = LineAddr(slot.0);
-                self.network.wait(core, line, self.clock.now()) + self.network.way(core, line)
-            }
+            Leg::Answer(core, slot) => self.network.to_last_stretch(core, LineAddr(slot.0), self.clock.now()),
             Leg::ToController | Leg::FromController => self.distances.path,
             Leg::Predicted => self.distances.past,
         }
+    }
+
+    fn last_stretch(&self, leg: Leg) -> Option<Duration> {
+        let Leg::Answer(core, _) = leg else { return None };
+        self.network.has_links().then(|| self.network.last_stretch(core, self.clock.now()))
     }
 
     fn private_look_up(&self, role: Role) -> Duration {

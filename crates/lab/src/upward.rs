@@ -2,8 +2,8 @@
 //!
 //! From its claim until its arrival a line belongs to one request. Requests of other cores for it wait, and are then
 //! handled as if they had just come: what they find may be another owner. What the kernel changes waits as well. A line
-//! reaches the private caches' tags at the moment when it leaves the controller, and says by itself when it arrives;
-//! only where links are busy it leaves later.
+//! reaches the private caches' tags at the moment when it leaves the controller, and says by itself when it arrives; where
+//! there are links it has to wait for, when it begins the last stretch of its way.
 
 use crate::chip::Chip;
 use machine::coherence::{Claim, Supplier};
@@ -128,27 +128,26 @@ impl Chip {
     /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
-        let wait = self.network.wait(core, line, self.clock.now() + delay);
-        if wait == Duration::ZERO {
-            self.arrive(line, delay);
-        } else {
-            let (waited, chip) = (self.clock.sleep(wait), self.under_way.borrow().chip.clone());
-            self.clock.spawn(async move {
-                waited.await;
-                if let Some(chip) = chip.upgrade() {
-                    chip.arrive(line, delay);
-                }
-            });
+        if !self.network.has_links() {
+            self.arrive(line, delay + self.network.way(core, line), delay);
+            return;
         }
+        let (clock, chip) = (self.clock.clone(), self.under_way.borrow().chip.clone());
+        self.clock.spawn(async move {
+            clock.sleep(delay).await;
+            let Some(chip) = chip.upgrade() else { return };
+            chip.network.carry(&clock, core, line).await;
+            chip.arrive(line, chip.network.shortest(), Duration::ZERO);
+        });
     }
 
-    /// A line goes up to its core, from its slice in `delay`.
-    fn arrive(&self, line: LineAddr, delay: Duration) {
+    /// A line goes up to its core, which has it in `rest`. Others who want it are heard in `delay`.
+    fn arrive(&self, line: LineAddr, rest: Duration, delay: Duration) {
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
             // It may have been displaced while it waited for another core or for a link.
             self.pass_by(line);
         }
-        self.come_up(line, delay, |core| self.network.way(core, line));
+        self.come_up(line, rest, delay);
     }
 
     /// A line is in the L2 that asked for it, which owes it to a last-level cache that has it encrypted.
@@ -157,15 +156,15 @@ impl Chip {
         if let Some(core) = core.filter(|_| self.llc.borrow().is_unverified(line)) {
             self.cores.nodes()[core].borrow_mut().owe(line);
         }
-        self.come_up(line, Duration::ZERO, |_| Duration::ZERO);
+        self.come_up(line, Duration::ZERO, Duration::ZERO);
     }
 
-    /// A line comes to its core, from where it is in `delay`.
-    fn come_up(&self, line: LineAddr, delay: Duration, way: impl FnOnce(usize) -> Duration) {
+    /// A line comes to its core in `rest`, and is there for others in `delay`.
+    fn come_up(&self, line: LineAddr, rest: Duration, delay: Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
         let Journey { core, permission, changed, waiting, .. } = journey;
         let port = &self.ports[core];
-        let at = self.clock.now() + delay + way(core);
+        let at = self.clock.now() + rest;
         self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
         if let Some(task) = port.task.get() {
             self.clock.wake(task);

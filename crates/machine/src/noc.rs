@@ -7,9 +7,12 @@
 //! for the last-level cache. So the mean is as measured, and the spread follows from the hops.
 //!
 //! Each tile has one link for lines into the mesh and one out of it, each of which carries a line in a given time. What
-//! asks for lines is short and waits for no link, and nor does what goes down.
+//! asks for lines is short and waits for no link, and nor does what goes down. A link carries lines in the order in which
+//! they come to it, whichever was sent first: so the last stretch of a way, as long as the shortest of all, begins with the
+//! booking of the core's link.
 
 use serde::{Deserialize, Serialize};
+use sim::Clock;
 use std::cell::RefCell;
 use units::random::mix;
 use units::{Duration, LineAddr, Time};
@@ -104,6 +107,8 @@ pub struct Network {
     slices: usize,
     /// One way, by core and slice.
     ways: Box<[Duration]>,
+    /// The shortest of them.
+    shortest: Duration,
     lookup: Duration,
     links: Option<RefCell<Links>>,
 }
@@ -115,7 +120,7 @@ impl Network {
         let latency = Duration::from_ns_f64(latency_ns);
         let way = if cores == 1 { Duration::ZERO } else { Duration::from_ns_f64(latency_ns / 2.0) };
         let lookup = Duration::from_fs(latency.as_fs() - 2 * way.as_fs());
-        Network { slices: 1, ways: vec![way; cores].into(), lookup, links: None }
+        Network { slices: 1, ways: vec![way; cores].into(), shortest: way, lookup, links: None }
     }
 
     /// A mesh that [checks](NocConfig::check), with this mean latency of a hit.
@@ -130,9 +135,11 @@ impl Network {
             slices: vec![Time::ZERO; config.tiles()].into(),
             cores: vec![Time::ZERO; config.core_tiles.len()].into(),
         };
+        let ways: Box<[Duration]> = config.core_tiles.iter().flat_map(from).collect();
         Network {
             slices: config.tiles(),
-            ways: config.core_tiles.iter().flat_map(from).collect(),
+            shortest: ways.iter().copied().min().unwrap_or(Duration::ZERO),
+            ways,
             lookup: Duration::from_ns_f64(config.lookup_ns),
             links: (config.line_ns > 0.0).then(|| RefCell::new(links)),
         }
@@ -155,26 +162,50 @@ impl Network {
 
     /// The shortest of all ways: what a slice does now reaches no core sooner.
     pub fn shortest(&self) -> Duration {
-        self.ways.iter().copied().min().unwrap_or(Duration::ZERO)
+        self.shortest
     }
 
-    /// A slice has a line for a core, at `now`: how long it waits until the links on both tiles are free.
-    pub fn wait(&self, core: usize, line: LineAddr, now: Time) -> Duration {
-        let Some(links) = &self.links else { return Duration::ZERO };
-        let links = &mut *links.borrow_mut();
+    /// Whether lines may have to wait for links.
+    pub fn has_links(&self) -> bool {
+        self.links.is_some()
+    }
+
+    /// A slice has a line for a core, at `now`: how long it takes to the last stretch of its way, the wait for the slice's
+    /// link included.
+    pub fn to_last_stretch(&self, core: usize, line: LineAddr, now: Time) -> Duration {
         let way = self.way(core, line);
+        let Some(links) = &self.links else { return way };
+        let links = &mut *links.borrow_mut();
         let slice = &mut links.slices[self.slice(line)];
         let leaves = now.max(*slice);
         *slice = leaves + links.line;
-        let arrives = (leaves + way).max(links.cores[core]);
+        leaves.since(now) + Duration::from_fs(way.as_fs() - self.shortest.as_fs())
+    }
+
+    /// A line begins the last stretch of its way to a core at `now`, after all that come to it before this one: how long it
+    /// waits for the core's link, and then takes.
+    pub fn last_stretch(&self, core: usize, now: Time) -> Duration {
+        let Some(links) = &self.links else { return Duration::ZERO };
+        let links = &mut *links.borrow_mut();
+        let comes = now + self.shortest;
+        let arrives = comes.max(links.cores[core]);
         links.cores[core] = arrives + links.line;
-        arrives.since(now + way)
+        arrives.since(now)
+    }
+
+    /// Carries a line from its slice to the moment from which it takes a core the [shortest](Network::shortest) way.
+    pub async fn carry(&self, clock: &Clock, core: usize, line: LineAddr) {
+        clock.sleep(self.to_last_stretch(core, line, clock.now())).await;
+        let last = self.last_stretch(core, clock.now());
+        clock.sleep(Duration::from_fs(last.as_fs().saturating_sub(self.shortest.as_fs()))).await;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim::Executor;
+    use std::rc::Rc;
 
     /// Six by five tiles, as wide as a hop takes one and as high as it takes two nanoseconds, and cores in two corners.
     fn mesh(line_ns: f64) -> NocConfig {
@@ -219,30 +250,52 @@ mod tests {
         assert!(held.iter().all(|held| (850..1150).contains(held)), "{held:?}");
     }
 
-    fn at(ns: u64) -> Time {
-        Time::ZERO + Duration::from_ns(ns)
+    /// When lines that slices have for cores at these times arrive, in picoseconds, if they are sent in this order.
+    fn arrivals(network: Network, sent: &[(usize, LineAddr, u64)]) -> Vec<u64> {
+        let mut executor = Executor::new();
+        let arrived = Rc::new(RefCell::new(vec![0; sent.len()]));
+        let network = Rc::new(network);
+        for (number, &(core, line, ps)) in sent.iter().enumerate() {
+            let (clock, arrived, network) = (executor.clock().clone(), arrived.clone(), network.clone());
+            executor.clock().spawn(async move {
+                clock.sleep(Duration::from_ps(ps)).await;
+                network.carry(&clock, core, line).await;
+                arrived.borrow_mut()[number] = (clock.now() + network.shortest()).as_fs() / 1000;
+            });
+        }
+        executor.run();
+        arrived.take()
     }
 
     #[test]
     fn a_link_carries_one_line_in_its_time_and_not_a_moment_sooner() {
-        let network = Network::mesh(&mesh(3.0), 40.0);
-        let [near, far] = [0, 29].map(|slice| lines_of_slice(&network, slice).next().unwrap());
-        assert_eq!(network.wait(0, near, at(1000)), Duration::ZERO);
-        let (ns, moment) = (Duration::from_ns(1), Duration::from_fs(1));
-        // The same slice to the other core, a moment before its link is free, and when it is.
-        assert_eq!(network.wait(1, near, Time::from_fs(at(1003).as_fs() - 1)), moment);
-        assert_eq!(network.wait(1, near, at(1006)), Duration::ZERO);
-        // Another slice, so far that its line comes to the core one nanosecond before that has the first one.
-        let further = network.way(0, far) - network.way(0, near);
-        assert_eq!(network.wait(0, far, Time::from_fs(at(1002).as_fs() - further.as_fs())), ns);
+        let network = || Network::mesh(&mesh(3.0), 40.0);
+        let near = lines_of_slice(&network(), 0).next().unwrap();
+        let way = network().way(1, near).as_fs() / 1000;
+        let found = arrivals(network(), &[(0, near, 1000), (1, near, 3999)]);
+        assert_eq!(found[1] - 4000, way, "its slice's link is busy for one picosecond more");
+        let found = arrivals(network(), &[(0, near, 1000), (1, near, 4000)]);
+        assert_eq!(found[1] - 4000, way);
+    }
+
+    #[test]
+    fn a_link_carries_lines_in_the_order_in_which_they_come_to_it() {
+        let network = || Network::mesh(&mesh(3.0), 40.0);
+        let [near, far] = [0, 29].map(|slice| lines_of_slice(&network(), slice).next().unwrap());
+        let [short, long] = [near, far].map(|line| network().way(0, line).as_fs() / 1000);
+        // The far one is sent first, and would come one nanosecond after the near one.
+        let later = 1000 + long - short - 1000;
+        let found = arrivals(network(), &[(0, far, 1000), (0, near, later)]);
+        assert_eq!(found, [later + short + 3000, later + short], "the near one waits for nothing");
     }
 
     #[test]
     fn a_thousand_lines_take_a_link_a_thousand_times_the_time_of_one() {
         for line_ns in [2, 3] {
             let network = Network::mesh(&mesh(line_ns as f64), 40.0);
-            let waits = lines_of_slice(&network, 29).take(1000).map(|line| network.wait(0, line, at(1000)));
-            assert_eq!(waits.last(), Some(Duration::from_ns(line_ns * 999)));
+            let way = network.way(0, lines_of_slice(&network, 29).next().unwrap()).as_fs() / 1000;
+            let sent: Vec<_> = lines_of_slice(&network, 29).take(1000).map(|line| (0, line, 0)).collect();
+            assert_eq!(arrivals(network, &sent).last(), Some(&(way + line_ns * 999_000)));
         }
     }
 

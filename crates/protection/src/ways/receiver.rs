@@ -14,9 +14,14 @@ pub trait Receiver {
     fn last_level_look_up(&self, _slot: Slot) -> Duration {
         Duration::ZERO
     }
-    /// How long a leg of the way on the chip takes from now, what it waits for others included.
+    /// How long a leg of the way on the chip takes from now, what it waits for others included; without its last stretch if
+    /// it has one.
     fn way(&self, _leg: Leg) -> Duration {
         Duration::ZERO
+    }
+    /// How long the last stretch of a leg takes from now, if that is known only when it has come so far.
+    fn last_stretch(&self, _leg: Leg) -> Option<Duration> {
+        None
     }
     /// How long an L2 looks for a line of this role.
     fn private_look_up(&self, _role: Role) -> Duration {
@@ -49,6 +54,10 @@ impl<R: Receiver> Receiver for Rc<R> {
 
     fn way(&self, leg: Leg) -> Duration {
         (**self).way(leg)
+    }
+
+    fn last_stretch(&self, leg: Leg) -> Option<Duration> {
+        (**self).last_stretch(leg)
     }
 
     fn private_look_up(&self, role: Role) -> Duration {

@@ -303,7 +303,14 @@ impl<R: Receiver> Verbs for Timed<R> {
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
-        self.after(self.memory.receiver.way(leg))
+        // It begins now, not when it is first waited for.
+        let way = self.after(self.memory.receiver.way(leg));
+        async move {
+            way.await;
+            if let Some(last) = self.memory.receiver.last_stretch(leg) {
+                self.after(last).await;
+            }
+        }
     }
 
     fn look_up_private(&self, role: Role) -> impl Future<Output = ()> {
