@@ -72,7 +72,9 @@ impl Row {
             row.interval = Some([low, high]);
             // The interval is that of a mean; a single one beside it has a variance that is larger by the count plus one.
             let single = (high - value) * (ours.len() as f64 + 1.0).sqrt();
-            row.placement_percent = if theirs == 0.0 { 0.0 } else { 100.0 * single / theirs };
+            // Of nothing there is no share: then it is a share of ours, as the difference is.
+            let whole = if theirs == 0.0 { mean.max(f64::MIN_POSITIVE) } else { theirs };
+            row.placement_percent = 100.0 * single / whole;
             row.ok = row.difference_percent.abs() <= tolerance + row.placement_percent;
         }
         row
@@ -184,5 +186,39 @@ impl ValidationReport {
     fn of(rows: Vec<Row>) -> ValidationReport {
         let ok = rows.iter().all(|row| row.ok);
         ValidationReport { rows, ok }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: &[f64], theirs: f64) -> Row {
+        Row::of_placements("", "", "", (ours, theirs), 5.0)
+    }
+
+    #[test]
+    fn a_figure_that_placements_do_not_move_is_held_to_its_tolerance_alone() {
+        let found = row(&[104.0; 5], 100.0);
+        assert_eq!((found.interval, found.placement_percent, found.ok), (Some([104.0; 2]), 0.0, true));
+        assert!(!row(&[106.0; 5], 100.0).ok);
+    }
+
+    #[test]
+    fn one_placement_may_be_as_far_off_as_students_distribution_says_of_a_single_one() {
+        // Mean 100, deviation 10, quantile for four degrees of freedom 2.776, root of 1 + 1/5.
+        let placements = [85.858, 100.0, 114.142, 100.0, 100.0];
+        let found = row(&placements, 100.0);
+        assert!((found.placement_percent - 27.76 * 1.2f64.sqrt()).abs() < 0.05, "{}", found.placement_percent);
+        let [low, high] = found.interval.unwrap();
+        assert!((high - low - 2.0 * 27.76 / 5f64.sqrt()).abs() < 0.05);
+        // 23 % off with 5 + 23 allowed, and 33 % off with 5 + 20.
+        assert!(row(&placements, 130.0).ok && !row(&placements, 150.0).ok);
+    }
+
+    #[test]
+    fn something_where_the_reference_has_nothing_is_off() {
+        assert!(row(&[0.0; 5], 0.0).ok && !row(&[1.0; 5], 0.0).ok);
+        assert!(row(&[0.0, 0.0, 9.0, 0.0, 0.0], 0.0).ok, "unless most placements have nothing either");
     }
 }

@@ -23,8 +23,8 @@ class ValidationRow(Result):
     tolerance_percent: float | None
     """How far it may be off, in percent; nothing if it is only reported."""
     placement_percent: float
-    """How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages: 95 % of single
-    placements are no further from the mean of ours."""
+    """How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages: 95 % of
+    single placements are no further from the mean of ours."""
     ok: bool
     """Whether it is within both together."""
 

@@ -17,8 +17,8 @@ const NAME: &str = "ChampSim";
 const TRACE_SEED: u32 = 1;
 /// Placements of pages under which a window is measured, if the reference says nothing else.
 const PLACEMENTS: u64 = 5;
-/// Instructions, warm-up included, of the longest window that is among the brief ones.
-const BRIEF_MAX: u64 = 1_000_000;
+/// Instructions to be simulated for the longest window that is among the brief ones.
+const BRIEF_MAX: u64 = 5_000_000;
 
 #[derive(Deserialize)]
 struct Reference {
@@ -46,21 +46,28 @@ struct Figures {
     stlb_misses: Option<f64>,
 }
 
+impl Figures {
+    fn placements(&self) -> u64 {
+        self.placements.unwrap_or(PLACEMENTS)
+    }
+
+    /// The instructions that the window takes: those before it are simulated twice, and all under each placement.
+    fn work(&self) -> u64 {
+        self.placements() * (2 * self.warmup_instructions + self.instructions)
+    }
+}
+
 /// The reference's windows, whole: a part of one has figures of its own. Brief are those of few instructions.
 fn windows(extent: Extent) -> Result<Vec<Figures>, ValidationError> {
     let reference: Reference =
         serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
-    let is_wanted =
-        |window: &Figures| extent == Extent::Full || window.warmup_instructions + window.instructions <= BRIEF_MAX;
+    let is_wanted = |window: &Figures| extent == Extent::Full || window.work() <= BRIEF_MAX;
     Ok(reference.results.into_iter().filter(is_wanted).collect())
 }
 
-/// The instructions that each window takes, in their order: those before it are simulated twice.
+/// The instructions that each window takes, in their order.
 pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
-    let work = |window: &Figures| {
-        window.placements.unwrap_or(PLACEMENTS) * (2 * window.warmup_instructions + window.instructions)
-    };
-    Ok(windows(extent)?.iter().map(work).collect())
+    Ok(windows(extent)?.iter().map(Figures::work).collect())
 }
 
 pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
@@ -70,7 +77,7 @@ pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(),
 fn compare_window(theirs: &Figures, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
     let machine = systems::machine(&theirs.machine)?;
     let window = window::Extent { warmup: theirs.warmup_instructions, instructions: theirs.instructions };
-    let ours = under_placements(theirs.placements.unwrap_or(PLACEMENTS), |seed| {
+    let ours = under_placements(theirs.placements(), |seed| {
         let open = |instructions| synthetic(&theirs.trace, theirs.trace_instructions, TRACE_SEED, instructions);
         measure_window(&machine, seed, window, open, |_| Control::GoOn)
     })?;

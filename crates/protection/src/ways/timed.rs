@@ -302,10 +302,14 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.after(self.memory.receiver.last_level_look_up(slot))
     }
 
-    async fn travel(&self, leg: Leg) {
-        self.after(self.memory.receiver.way(leg)).await;
-        if let Some(last) = self.memory.receiver.last_stretch(leg) {
-            self.after(last).await;
+    fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
+        // It begins now, not when it is first waited for.
+        let way = self.after(self.memory.receiver.way(leg));
+        async move {
+            way.await;
+            if let Some(last) = self.memory.receiver.last_stretch(leg) {
+                self.after(last).await;
+            }
         }
     }
 

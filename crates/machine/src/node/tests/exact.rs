@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::cache::Replacement;
-use crate::lookups::LookUpLimit;
 
 const MISS: u64 = 5 + 10 + MEMORY;
 
@@ -110,15 +109,6 @@ fn a_load_of_a_line_that_is_coming_from_l2_waits_for_it_and_is_merged() {
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8), alu(&[2], &[2])]), 15 + 1);
     let l1d = bench.node.counters().l1d;
     assert_eq!((l1d.hits, l1d.merged), (0, 1));
-}
-
-#[test]
-fn l2_looks_up_no_more_than_its_places_hold() {
-    for cycles in [1, 2, 9] {
-        let limit = LookUpLimit { per_cycle: 1, places: 1, cycles };
-        let mut bench = Bench::warm(&NodeConfig { l2_lookups: Some(limit), ..small() }, &[64, 68, 72, 65, 69, 73]);
-        assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 65, 0)]), 15 + cycles);
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Loads that meet in the read queue, to the exact cycle.
+//! Loads that meet in the read queue or at L2, to the exact cycle.
 
 use super::*;
+use crate::lookups::LookUpLimit;
 
 const MISS: u64 = 5 + 10 + MEMORY;
 
@@ -24,4 +25,13 @@ fn a_load_after_its_line_was_looked_up_is_an_access_of_its_own() {
     let mut bench = Bench::new(&config);
     bench.cycles(&[load(1, &[], 64, 0), alu(&[3], &[]), alu(&[3], &[3]), load(2, &[3], 64, 8)]);
     assert_eq!(bench.node.counters().l1d.merged, 1);
+}
+
+#[test]
+fn l2_looks_up_no_more_than_its_places_hold() {
+    for cycles in [1, 2, 9] {
+        let limit = LookUpLimit { per_cycle: 1, places: 1, cycles };
+        let mut bench = Bench::warm(&NodeConfig { l2_lookups: Some(limit), ..small() }, &[64, 68, 72, 65, 69, 73]);
+        assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 65, 0)]), 15 + cycles);
+    }
 }
