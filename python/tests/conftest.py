@@ -16,6 +16,8 @@ from casemate.cli import main
 from casemate.results.catalogue import STOPPED
 
 SECONDS_TO_CTRL_C = 4.0
+SECONDS_OF_SILENCE = 15.0
+"""Not every command says that it has begun. One that does may take long to, on a busy computer."""
 
 SMALL = ("--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K")
 """A run of a fraction of a second."""
@@ -69,14 +71,21 @@ def casemate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Casemate:
-    """The command as a process of its own, which gets Ctrl-C after a while."""
+    """The command as a process of its own, which gets Ctrl-C some time after it has said that it has begun."""
 
     def run(*arguments: str) -> Said:
         command = [sys.executable, "-m", "casemate.cli", *arguments]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        heard = tmp_path / "standard-error"
+        with heard.open("w") as errors:
+            running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=tmp_path)
+        started = time.monotonic()
+        while not heard.stat().st_size and time.monotonic() - started < SECONDS_OF_SILENCE:
+            time.sleep(0.1)
         time.sleep(SECONDS_TO_CTRL_C)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=20)
+        out, _ = running.communicate(timeout=60)
+        err = heard.read_text()
+        heard.unlink()
         assert "Traceback" not in err, err
         return Said(running.returncode, out, err)
 

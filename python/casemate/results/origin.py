@@ -83,10 +83,6 @@ class Totals(Result):
 class TraceInfo(Result):
     """A trace file, read to its end and found right."""
 
-    def brief(self) -> str:
-        """The file, and what it holds."""
-        return f"{self.path}: {self.totals.instructions:,} instructions of {self.origin.title}"
-
     path: str
     """The file."""
     file_bytes: int
@@ -96,13 +92,13 @@ class TraceInfo(Result):
     totals: Totals
     """What it holds."""
 
+    def brief(self) -> str:
+        """The file, and what it holds."""
+        return f"{self.path}: {self.totals.instructions:,} instructions of {self.origin.title}"
+
 
 class Recording(Result):
     """A program that was recorded."""
-
-    def brief(self) -> str:
-        """The file, and what it holds."""
-        return f"{self.path}: {self.totals.instructions:,} instructions"
 
     path: str
     """The trace."""
@@ -110,3 +106,7 @@ class Recording(Result):
     """What it holds."""
     interrupted: bool
     """Whether the program was ended by Ctrl-C or SIGTERM; the trace holds what it had done so far."""
+
+    def brief(self) -> str:
+        """The file, and what it holds."""
+        return f"{self.path}: {self.totals.instructions:,} instructions"

@@ -41,7 +41,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::RootNotUpdated, Honest, Dishonest(Finding::FalseAlarmOfNode(2)), EqualNodes),
         Case::new(Bug::TagsDropped, Honest, Dishonest(Finding::FalseAlarmOfTag), EqualNodes),
         Case::new(Bug::CountersDropped, Honest, Dishonest(Finding::FalseAlarmOfCounter), ZeroLine),
-        Case::new(Bug::NodesDropped, Honest, Dishonest(Finding::FalseAlarmOfNode(1)), ZeroLine),
+        Case::new(Bug::NodesDropped, Honest, Dishonest(Finding::FalseAlarmOfNode(0)), ZeroLine),
         // Neither memory nor anybody above knows: the old counter is used again.
         Case::new(Bug::EvictionForgetsDirty, Honest, Dishonest(Finding::PadReuse), ZeroLine),
     ]
