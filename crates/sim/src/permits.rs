@@ -25,6 +25,8 @@ pub struct Permits {
     /// Who wants how many, first come first served.
     waiting: RefCell<VecDeque<(usize, Ticket)>>,
     at_door: RefCell<Vec<Ticket>>,
+    /// How many have been let in and are not through the door yet: whoever comes at that instant goes behind them.
+    entering: Cell<usize>,
 }
 
 impl Permits {
@@ -37,6 +39,7 @@ impl Permits {
             most: Cell::new(0),
             waiting: RefCell::default(),
             at_door: RefCell::default(),
+            entering: Cell::new(0),
         }
     }
 
@@ -66,19 +69,33 @@ impl Permits {
             self.grant(&ticket);
         }
         if waiting.is_empty() {
-            self.at_door.borrow_mut().drain(..).for_each(|ticket| self.grant(&ticket));
+            self.at_door.borrow_mut().drain(..).for_each(|ticket| self.let_in(&ticket));
         }
     }
 
-    /// Waits until nobody waits for permits.
+    /// Waits until nobody waits for permits, in order: who comes when the door has just opened goes behind those who waited.
     pub fn pass(&self) -> impl Future<Output = ()> + '_ {
-        granted(move || {
-            if self.waiting.borrow().is_empty() {
-                return None;
+        let mut drawn: Option<Ticket> = None;
+        poll_fn(move |_| {
+            if let Some(ticket) = &drawn {
+                if !ticket.granted.get() {
+                    return Poll::Pending;
+                }
+                self.entering.set(self.entering.get() - 1);
+                return Poll::Ready(());
+            }
+            let is_open = self.waiting.borrow().is_empty();
+            if is_open && self.entering.get() == 0 {
+                return Poll::Ready(());
             }
             let ticket = self.ticket();
-            self.at_door.borrow_mut().push(ticket.clone());
-            Some(ticket)
+            if is_open {
+                self.let_in(&ticket);
+            } else {
+                self.at_door.borrow_mut().push(ticket.clone());
+            }
+            drawn = Some(ticket);
+            Poll::Pending
         })
     }
 
@@ -94,6 +111,11 @@ impl Permits {
 
     fn ticket(&self) -> Ticket {
         Ticket { task: self.clock.current_task(), granted: Rc::default() }
+    }
+
+    fn let_in(&self, ticket: &Ticket) {
+        self.entering.set(self.entering.get() + 1);
+        self.grant(ticket);
     }
 
     fn grant(&self, ticket: &Ticket) {
@@ -156,5 +178,35 @@ mod tests {
     #[test]
     fn the_door_is_shut_while_anybody_waits() {
         assert_eq!(times(1, &[0, 1, 0, 1, 0, 1, 0]).0, [(0, 0), (1, 0), (2, 0), (3, 11), (5, 24), (4, 24), (6, 24)]);
+    }
+
+    #[test]
+    fn who_comes_at_the_instant_at_which_the_door_opens_goes_behind_those_who_waited() {
+        let mut executor = Executor::new();
+        let permits = Rc::new(Permits::new(executor.clock(), 1));
+        let log = Rc::new(RefCell::new(Vec::new()));
+        // The first gives its permit back at 10 ns, at which the second gets it and the door opens.
+        for (task, comes) in [(0, 0), (1, 1)] {
+            let (clock, permits) = (executor.clock().clone(), permits.clone());
+            executor.clock().spawn(async move {
+                clock.sleep(NS * comes).await;
+                permits.take(1).await;
+                clock.sleep(NS * (10 - 10 * task)).await;
+                permits.give_back(1);
+            });
+        }
+        for (task, comes) in [(2, 10), (3, 5), (4, 6), (5, 10)] {
+            let (clock, permits, log) = (executor.clock().clone(), permits.clone(), log.clone());
+            executor.clock().spawn(async move {
+                clock.sleep(NS * comes).await;
+                permits.pass().await;
+                log.borrow_mut().push(task);
+            });
+        }
+        executor.run();
+        let waited: Vec<u64> = log.borrow().iter().copied().filter(|task| [3, 4].contains(task)).collect();
+        assert_eq!(waited, [3, 4]);
+        let behind = log.borrow().iter().position(|task| *task == 4) < log.borrow().iter().position(|task| *task == 5);
+        assert!(behind, "{:?}", log.borrow());
     }
 }

@@ -1,0 +1,233 @@
+//! The crowd: many accesses in flight at once, over few lines, on a machine in which every way takes its time.
+//!
+//! The scene is as mean as it can be made: thirty-two tasks over few lines, so that they meet on lines, on groups that
+//! overflow and on tags; caches of one line, so that every look brings something in and throws something out; pages that
+//! were never written, which get their start-up content in the middle of it all; and a task that flushes now and then. Four
+//! cores read, each through its L2. How long a request, an answer or a copy is under way is drawn anew each time, some
+//! requests are predicted, and some find their line on the chip, so that what an L2 has begun serves nobody.
+//!
+//! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks the controller
+//! for. So a read must give what was written by the last write of its line that was asked for before it.
+
+use crate::common::{DATA_LINES, Machine};
+use protection::counter::Age;
+use protection::design::Parts;
+use protection::planted::Planted;
+use protection::scheme::Scheme;
+use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
+use protection::ways::{Functional, OverflowLimits, Receiver, Timed, TimedMemory, run_now};
+use sim::Clock;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use units::random::{Random, mix};
+use units::{Duration, Line, LineAddr};
+
+/// Tasks at once.
+pub const TASKS: u64 = 32;
+/// Accesses of each.
+const ACCESSES: u64 = 60;
+/// Cores that read.
+const CORES: u64 = 4;
+const PAGES: [u64; 6] = [0, 1, 8, 64, 512, 1023];
+/// Two lines of different groups that are written so often that their counters overflow.
+pub const HOT: [LineAddr; 2] = [LineAddr(7), LineAddr(64 * 8 + 14)];
+
+/// The core: knows what each read must give, and in which order reads of a line end. Under attack an access may come to
+/// nothing, so that only this is known: what comes out was written to that line once.
+#[derive(Default)]
+pub struct Core {
+    pub under_attack: bool,
+    pub versions: RefCell<BTreeMap<LineAddr, Vec<Line>>>,
+    pub faults: Cell<u64>,
+    pub current: RefCell<BTreeMap<LineAddr, Line>>,
+    pub expected: RefCell<BTreeMap<LineAddr, VecDeque<Line>>>,
+    pub wrong: RefCell<Vec<String>>,
+    pub reads: Cell<u64>,
+    pub ways: Cell<u64>,
+}
+
+impl Core {
+    fn current(&self, line: LineAddr) -> Line {
+        self.current.borrow().get(&line).copied().unwrap_or_else(|| self.start_up_content(line))
+    }
+
+    fn writes(&self, line: LineAddr, content: &Line) {
+        self.versions.borrow_mut().entry(line).or_default().push(*content);
+        self.current.borrow_mut().insert(line, *content);
+    }
+
+    /// How long the next way takes: each another time, and some as long as an access of memory.
+    fn some_time(&self) -> Duration {
+        self.ways.set(self.ways.get() + 1);
+        let drawn = mix(self.ways.get());
+        Duration::from_ns(if drawn % 4 == 0 { drawn / 4 % 200 } else { drawn / 4 % 20 })
+    }
+
+    fn reads(&self, line: LineAddr) {
+        let current = self.current(line);
+        self.current.borrow_mut().insert(line, current);
+        self.expected.borrow_mut().entry(line).or_default().push_back(current);
+    }
+}
+
+impl Receiver for Core {
+    fn released(&self, line: LineAddr, text: &Plaintext) {
+        self.reads.set(self.reads.get() + 1);
+        let expected = self.expected.borrow_mut().get_mut(&line).and_then(VecDeque::pop_front);
+        let was_ever = || self.versions.borrow().get(&line).is_some_and(|versions| versions.contains(&text.bytes));
+        let known = || text.bytes == self.start_up_content(line) || was_ever();
+        if expected != Some(text.bytes) && !(self.under_attack && known()) {
+            self.wrong.borrow_mut().push(format!("line {line} gave another version than it should"));
+        }
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.faults.set(self.faults.get() + 1);
+        if !self.under_attack {
+            self.wrong.borrow_mut().push(format!("a false alarm: {fault}"));
+        }
+    }
+
+    fn last_level_look_up(&self, _: Slot) -> Duration {
+        self.some_time()
+    }
+
+    fn way(&self, _: Leg) -> Duration {
+        self.some_time()
+    }
+
+    fn private_look_up(&self, _: Role) -> Duration {
+        self.some_time()
+    }
+
+    fn hit_time(&self, _: usize, _: Slot) -> Duration {
+        self.some_time()
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> Line {
+        Random::new(line.0).line()
+    }
+}
+
+/// Starts all tasks; `finished` is how many are through.
+pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>) {
+    for task in 0..TASKS {
+        let (memory, scheme, finished) = (machine.memory.clone(), machine.scheme.clone(), finished.clone());
+        let clock = machine.executor.clock().clone();
+        let mut random = Random::new(seed ^ task << 32);
+        machine.executor.clock().spawn(async move {
+            let verbs = Timed::new(&memory);
+            for _ in 0..ACCESSES {
+                let page = PAGES[random.below(PAGES.len() as u64) as usize];
+                let any = LineAddr(page * 64 + random.below(5) * 7);
+                match random.below(100) {
+                    0 => scheme.flush(&verbs).await,
+                    1..45 => {
+                        let line = if random.below(4) == 0 { any } else { HOT[task as usize % 2] };
+                        let content = random.line();
+                        memory.receiver().writes(line, &content);
+                        scheme.write(&verbs, line, &content).await;
+                    }
+                    45..55 => clock.sleep(Duration::from_ns(random.below(300))).await,
+                    _ => {
+                        let line = if random.below(4) == 0 { HOT[task as usize % 2] } else { any };
+                        read(&memory, &scheme, &clock, line, &mut random).await;
+                    }
+                }
+            }
+            finished.set(finished.get() + 1);
+        });
+    }
+}
+
+/// One read by one of the cores. One in eight finds its line on the chip; one in four is predicted.
+async fn read(memory: &Rc<TimedMemory<Core>>, scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
+    let core = random.below(CORES) as usize;
+    let from_memory = random.below(8) > 0;
+    let wait = memory.receiver().some_time();
+    let request = async {
+        clock.sleep(wait).await;
+        if from_memory {
+            memory.receiver().reads(line);
+        }
+        from_memory
+    };
+    let prediction = (random.below(4) == 0).then(|| clock.sleep(memory.receiver().some_time()));
+    scheme.read_from(&Timed::new(memory), line, core, request, prediction).await;
+}
+
+/// What a crowd meets.
+#[derive(Clone, Copy, Default)]
+pub struct Scene {
+    pub seed: u64,
+    /// How old the groups of the hot lines are when it begins.
+    pub age: Option<Age>,
+    /// How much re-encryption the machine lets go on at once; the crowd gets to it.
+    pub limits: Option<OverflowLimits>,
+    pub planted: Planted,
+}
+
+/// Nothing, or what is wrong.
+fn hold(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(wrong()) }
+}
+
+/// Runs the crowd; returns the hash of all events, or what went wrong.
+pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
+    let Scene { seed, age, limits, planted } = scene;
+    let mut machine = Machine::limited(parts, seed, Core::default(), limits);
+    machine.scheme = Rc::new(parts.build_with(DATA_LINES, seed, planted)?);
+    if let Some(age) = age {
+        without_time(&machine, |functional| HOT.map(|line| run_now(machine.scheme.age(functional, line, age))));
+    }
+    let young = HOT.map(|line| majors(&machine, line));
+    let finished = Rc::new(Cell::new(0));
+    start_tasks(&machine, seed, &finished);
+    let all = machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS);
+    let core = machine.memory.receiver();
+    hold(core.wrong.borrow().is_empty(), || core.wrong.borrow().join("; "))?;
+    hold(all, || format!("only {} of {TASKS} tasks finished: a deadlock", finished.get()))?;
+    let all_served = core.reads.get() > TASKS && core.expected.borrow().values().all(VecDeque::is_empty);
+    hold(all_served, || "a read was never served".to_owned())?;
+    hold(machine.memory.keystream_reuse().is_none(), || "a pad hid two texts".to_owned())?;
+    read_again(&machine)?;
+    let renewed = HOT.iter().zip(young).all(|(line, young)| young.is_none() || majors(&machine, *line) != young);
+    hold(renewed || age.is_none(), || "the crowd was not mean enough".to_owned())?;
+    let reached = machine.memory.most_overflows();
+    hold(reached == limits.map(|OverflowLimits { outstanding, slots }| (outstanding, slots)), || {
+        format!("the crowd got to {reached:?} of {limits:?}")
+    })?;
+    Ok(machine.executor.clock().event_hash())
+}
+
+/// The first eight bytes of a line's counters in memory, which change with every renewal of the group: there all
+/// organisations that renew keep their majors. Nothing if there are no counters.
+fn majors(machine: &Machine<Core>, line: LineAddr) -> Option<[u8; 8]> {
+    let slot = machine.scheme.counter_slot(line)?;
+    machine.memory.media().borrow().read(slot).examine().first_chunk().copied()
+}
+
+/// Does something without time, on the same memory chips, and empties the metadata caches.
+fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) -> T {
+    let functional = Functional::new(machine.scheme.layout().total_lines());
+    functional.media.swap(machine.memory.media());
+    let result = act(&functional);
+    run_now(machine.scheme.flush(&functional));
+    functional.media.swap(machine.memory.media());
+    result
+}
+
+/// Reads everything again, from memory.
+fn read_again(machine: &Machine<Core>) -> Result<(), String> {
+    without_time(machine, |functional| {
+        run_now(machine.scheme.flush(functional));
+        for (line, content) in machine.memory.receiver().current.borrow().iter() {
+            run_now(machine.scheme.read(functional, *line));
+            let (fault, released) = (functional.take_fault(), functional.take_released());
+            let right = fault.is_none() && released.map(|(line, text)| (line, text.bytes)) == Some((*line, *content));
+            hold(right, || format!("read again, line {line} is not what it was: {fault:?}"))?;
+        }
+        Ok(())
+    })
+}
