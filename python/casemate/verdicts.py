@@ -65,7 +65,7 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
             Text(f"{len(differing)} of {len(rows)} claims differ from what happened ({trials}):", style="bold red")
         )
     for report, row in differing:
-        better = "" if row.claim is None or row.claim not in row.histogram else " (at another level of the tree)"
+        better = " (and better at some level of the tree)" if row.claim == row.worst else ""
         parts.append(
             Text(f"  {report.design}: {row.attack} ended {row.worst}, claimed {row.claim or 'nothing'}{better}")
         )
