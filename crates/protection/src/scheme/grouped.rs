@@ -132,15 +132,25 @@ impl Scheme {
         let others = self.others_under(&counters, &fetched);
         fetched.push((line, stored));
         fetched.sort_unstable_by_key(|(line, _)| *line);
-        let checked = self.check_under_one_tag(verbs, &self.others_under(&counters, &fetched), tag).await;
+        let checked = self.check_under_one_tag(verbs, &counters, &fetched, tag).await;
         if !self.planted.has(Bug::OthersUnchecked) {
             checked?;
         }
         Ok(others)
     }
 
-    /// Compares the tag of lines that are in memory with the stored one; where none is there is no tag yet.
-    async fn check_under_one_tag<V: Verbs>(&self, verbs: &V, lines: &Others, tag: u64) -> Result<(), Fault> {
+    /// Compares the tag of lines with the stored one; where none is in memory there is no tag yet.
+    async fn check_under_one_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        counters: &Line,
+        fetched: &Fetched,
+        tag: u64,
+    ) -> Result<(), Fault> {
+        if fetched.iter().all(|(_, stored)| stored.is_blank()) {
+            return Ok(());
+        }
+        let lines = self.others_under(counters, fetched);
         let Some((&(line, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let arrived = Arrived { line, counter, stored: text.into(), tag, others: others.to_vec() };
         self.check(verbs, &arrived, &text).await
@@ -159,15 +169,15 @@ impl Scheme {
         let fetch = async |line: &LineAddr| (*line, verbs.fetch(slot(*line), Role::Data).await);
         let (fetched, tag) = join!(join_all(lines.iter().map(fetch)), self.stored_tag(verbs, first));
         let (mut stored, tag): (Fetched, u64) = (fetched.into_iter().collect(), tag?);
-        let there = self.others_under(old, &stored);
-        self.check_under_one_tag(verbs, &there, tag).await?;
+        self.check_under_one_tag(verbs, old, &stored, tag).await?;
+        let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
         // Once to open and once to seal.
-        join_all((0..2 * there.len()).map(|_| self.pad(verbs))).await;
+        join_all((0..2 * there).map(|_| self.pad(verbs))).await;
         for (line, stored) in stored.iter_mut().filter(|(_, stored)| !stored.is_blank()) {
             let plaintext = self.cipher.open(*line, self.version(old, *line), &stored.examine());
             *stored = self.encrypt(verbs, *line, self.version(new, *line), &plaintext).into();
         }
-        if let Some(((line, counter, text), others)) = self.others_under(new, &stored).split_first() {
+        if let (1.., Some(((line, counter, text), others))) = (there, self.others_under(new, &stored).split_first()) {
             let tag = self.compute_new_tag(verbs, mac, (*line, *counter, text), others).await;
             self.put_tag(verbs, first, tag).await?;
         }
