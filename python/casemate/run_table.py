@@ -41,6 +41,8 @@ def run_table(results: RunResults, check_values: bool) -> RenderableType:
         parts.append(_table(results, results.records[start : start + width], check_values))
     parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
+    if isinstance(origin.finish, Killed) and origin.finish.likely_cause:
+        parts.append(Text(origin.finish.likely_cause, style="yellow"))
     if results.interrupted:
         parts.append(
             Text(f"Stopped by {interruption.cause()}: the results are about the part that was run.", style="yellow")

@@ -197,3 +197,20 @@ def test_a_recording_that_is_interrupted_keeps_what_was_recorded(interrupted: Ca
     said = interrupted("record", "-o", "endless.trace", "--", "/bin/sh", "-c", "while :; do :; done")
     assert said.code == 130
     assert casemate("run", "--trace", "endless.trace", "--limit", "50K").code == 0
+
+
+AVX512 = """
+int main(void) {
+    __asm__ volatile(".byte 0x62, 0xf1, 0x7d, 0x48, 0xef, 0xc0"); /* vpxord %zmm0, %zmm0, %zmm0 */
+    return 0;
+}
+"""
+
+
+def test_a_program_that_needs_avx_512_is_told_why_it_dies(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "wide.c").write_text(AVX512)
+    subprocess.run(["cc", "-o", "wide", "wide.c"], check=True, cwd=tmp_path)
+    said = casemate("run", "--design", "none", "--", "./wide")
+    assert said.code == 0
+    assert "the program until signal 4 (SIGILL) ended it" in said.out
+    assert "most likely one of AVX-512" in said.out

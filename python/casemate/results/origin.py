@@ -31,6 +31,18 @@ class Killed(Result):
         known = {known.value: f" ({known.name})" for known in signal.Signals}
         return f"signal {self.killed}{known.get(self.killed, '')}"
 
+    @property
+    def likely_cause(self) -> str:
+        """Why a program dies so while it is recorded and not otherwise, in a sentence or two; empty where nothing is
+        likely.
+        """
+        if self.killed != signal.SIGILL:
+            return ""
+        return (
+            "It executed an instruction that QEMU does not have, most likely one of AVX-512: QEMU's processor has AVX2 "
+            "at most. Build the program for x86-64-v3, or let it ask the processor what there is."
+        )
+
 
 class Origin(Result):
     """What was executed, and under which conditions: all that is needed to do it again."""
