@@ -59,9 +59,12 @@ impl Mshrs {
     /// first.
     #[inline]
     pub(super) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
-        let room = self.room()?;
+        let all = self.lines.len();
+        if self.outstanding == all {
+            return None;
+        }
         let mut start = cycle;
-        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.taken(at) >= room) {
+        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.taken(at) >= all) {
             start = full + 1;
         }
         let foreseen = cycle.max(self.arrival) + 2 * self.shortest;
@@ -70,9 +73,9 @@ impl Mshrs {
 
     /// A register that is free at `cycle`, if another one is free as well: prefetches leave one for what is asked for.
     pub(super) fn spare(&self, cycle: u64) -> Option<Vacancy> {
-        let room = self.room()?;
+        let all = self.lines.len();
         let most = (cycle..self.latest.min(cycle + self.shortest)).map(|at| self.taken(at)).max().unwrap_or(0);
-        (most + 1 < room).then_some(Vacancy { start: cycle })
+        (most.max(self.outstanding) + 1 < all).then_some(Vacancy { start: cycle })
     }
 
     /// Takes a register until `end`.
@@ -124,14 +127,12 @@ impl Mshrs {
         self.outstanding
     }
 
-    /// How many registers wait for no line, if any.
-    fn room(&self) -> Option<usize> {
-        Some(self.lines.len() - self.outstanding).filter(|room| *room > 0)
-    }
-
+    /// How many registers are taken in a cycle, as far as is known.
     fn taken(&self, cycle: u64) -> usize {
         let word = &self.calendar[(cycle / WORD % WORDS) as usize];
-        if word.number == cycle / WORD { word.taken[(cycle % WORD) as usize].into() } else { 0 }
+        let known = if word.number == cycle / WORD { word.taken[(cycle % WORD) as usize].into() } else { 0 };
+        let waits = |(line, since): &&(u64, u64)| *line != NO_LINE && *since <= cycle;
+        known + self.lines.iter().filter(waits).count()
     }
 
     fn find_any(&self, key: u64) -> Option<usize> {
