@@ -36,19 +36,21 @@ fn every_machine_runs_gups_and_protection_costs_time() {
 }
 
 #[test]
-fn a_prefetcher_makes_a_stream_faster_and_its_lines_are_right_too() {
-    let with = systems::machine("emcc-4core").unwrap();
-    let mut without = with.clone();
-    (without.node.l1d.prefetcher, without.node.l2.prefetcher) = (None, None);
-    for design in ["none", "sc64-bmt"] {
+fn prefetchers_make_a_stream_faster_and_their_lines_are_right_too() {
+    for (machine, design) in
+        [("emcc-4core", "none"), ("emcc-4core", "sc64-bmt"), ("modern", "none"), ("modern", "sc64-bmt")]
+    {
+        let with = systems::machine(machine).unwrap();
+        let mut without = with.clone();
+        (without.node.l1d.prefetcher, without.node.l2.prefetcher) = (None, None);
         let [slow, fast] = [&without, &with].map(|machine| kernel("stream", machine, design));
         assert!(slow.checks.passed && fast.checks.passed);
-        assert!(fast.cycles < slow.cycles, "{design}: {} cycles, {} without", fast.cycles, slow.cycles);
+        assert!(fast.cycles < slow.cycles, "{machine}, {design}: {} cycles, {} without", fast.cycles, slow.cycles);
         assert_eq!(fast.llc.foreign_writes, 0, "a line that was fetched before its first sight did not change");
         let [l1d, l2] = [fast.node.l1d.prefetches, fast.node.l2.prefetches];
-        assert!(l1d.useful + l2.useful > 10 * (l1d.useless + l2.useless), "{design}: {l1d:?} {l2:?}");
+        assert!(l1d.useful + l2.useful > 10 * (l1d.useless + l2.useless), "{machine}, {design}: {l1d:?} {l2:?}");
         assert_eq!(slow.node.l1d.prefetches.issued + slow.node.l2.prefetches.issued, 0);
-        println!("stream {design}: {} cycles, {} without; L1D {l1d:?}, L2 {l2:?}", fast.cycles, slow.cycles);
+        println!("stream {machine} {design}: {} cycles, {} without; L1D {l1d:?}, L2 {l2:?}", fast.cycles, slow.cycles);
     }
 }
 
