@@ -23,7 +23,7 @@ use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Place;
 use crate::metadata::OnChip;
 use crate::ownership::Ownership;
-use crate::planted::{Bug, Planted};
+use crate::planted::Planted;
 use crate::scheme::{Release, Scheme};
 use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
@@ -211,7 +211,7 @@ impl Parts {
     /// As [`Parts::check`].
     pub fn build_with(&self, data_lines: u64, seed: u64, planted: Planted) -> Result<Scheme, String> {
         self.check()?;
-        let keys = Keys(if planted.has(Bug::KeysSurviveReset) { 0 } else { seed });
+        let keys = Keys::new(seed, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
         let mac = self.mac.build(self.cipher, keys, planted);
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);

@@ -61,7 +61,7 @@ impl Core {
     fn some_time(&self) -> Duration {
         self.ways.set(self.ways.get() + 1);
         let drawn = mix(self.ways.get());
-        Duration::from_ns(if drawn % 4 == 0 { drawn / 4 % 200 } else { drawn / 4 % 20 })
+        Duration::from_ns(if drawn.is_multiple_of(4) { drawn / 4 % 200 } else { drawn / 4 % 20 })
     }
 
     fn reads(&self, line: LineAddr) {

@@ -21,6 +21,8 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::TagWithoutCounter, row(Attack::ReplayDataTag), garbled(), row(Attack::SpliceDataTag)),
         // Flips there come out, one for one.
         Case::new(Bug::TagWithoutLastBlock, row(Attack::FlipData), ended(Verdict::Forged), SpliceFrom(1)),
+        // So do flips in the last of four lines under one tag.
+        Case::new(Bug::GroupTagWithoutLast, row(Attack::FlipData), ended(Verdict::Forged), Honest).of("sc64-bmt-mac4"),
         // One forgery in 256 passes: many tries, and only many.
         Case::new(Bug::ShortComparison, Row(Attack::SpoofData, 2_000), garbled(), Honest),
         // No way to use this is known, but 8 bits of each tag in use can be anything: somebody else's message, say.

@@ -15,10 +15,15 @@ mod codes;
 #[expect(dead_code, reason = "there is nothing random here")]
 mod common;
 mod counters;
+#[path = "../common/crowd.rs"]
+mod crowd;
+mod crowds;
 mod forests;
+mod keys;
 mod losses;
 mod owners;
 mod places;
+mod recoveries;
 mod trees;
 mod version_trees;
 
@@ -95,6 +100,8 @@ fn no_planted_bug_is_forgotten() {
         .chain(forests::BUGS)
         .chain(owners::BUGS)
         .chain(places::BUGS)
+        .chain(keys::BUGS)
+        .chain(crowds::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

@@ -63,7 +63,7 @@ impl Scheme {
             return self.read_alone(verbs, line, early).await;
         }
         // What changes from now on changes nothing about this line's counter.
-        let begun = begun.filter(|begun| !begun.is_void());
+        let begun = begun.filter(|begun| !begun.is_void() || self.planted.has(Bug::VoidCountersServe));
         let (stored, versions, (tag, others)) =
             join!(self.ciphertext(verbs, line, early), self.versions(verbs, line, begun), self.beside(verbs, line));
         let (Versions { counters, found, pad, in_private }, tag) = (versions?, tag?);
@@ -302,6 +302,7 @@ impl Scheme {
         let Some(slot) = self.counter_slot(line) else { return Counter::default() };
         let mut chip = self.chip.borrow_mut();
         let counters = chip.peek(Role::Counter, slot).unwrap_or_else(|| media.read(slot).examine());
-        self.version(&counters, line)
+        let counter = self.version(&counters, line);
+        if self.planted.has(Bug::BootUnderNextCounter) { Counter(counter.0 + 1) } else { counter }
     }
 }
