@@ -142,14 +142,18 @@ fn replay_below(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, level:
     Some(Strike { target, bit: None, wish: Wish::None })
 }
 
+/// Exchanges a line of metadata with its sibling, or with the one of the same kind that another line in use depends on: they
+/// part at any level.
 fn swap_siblings(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     let map = bus.map();
     let nodes = (0..map.levels()).map(Structure::Node);
     let kinds: Vec<Structure> = nodes.clone().take(1).map(|_| Structure::Counter).chain(nodes).collect();
     let kind = random.pick(&kinds)?;
     let (slot, _) = map.place(kind, target)?;
-    let (sibling, _) = map.place(kind, LineAddr(target.0 ^ map.lines_each(kind)))?;
-    exchange(bus, slot, sibling);
+    let sibling = LineAddr(target.0 ^ map.lines_each(kind));
+    let others = bus.lines().iter().chain([&sibling]).filter_map(|line| map.place(kind, *line));
+    let others: Vec<Slot> = others.map(|(other, _)| other).filter(|other| *other != slot).collect();
+    exchange(bus, slot, random.pick(&others)?);
     Some(Strike { target, bit: None, wish: Wish::None })
 }
 

@@ -22,25 +22,34 @@ use protection::media::Media;
 use protection::ownership::Asker;
 use protection::planted::{Bug, Planted};
 use protection::scheme::Scheme;
+use protection::tree::TreeKind;
 use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
 use protection::ways::run_now;
 use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
 
-/// Lines of data in every victim's memory: 4 MB, so that an 8-ary tree over pages of counters stores three levels.
-pub const DATA_LINES: u64 = 1 << 16;
-const PAGES: u64 = DATA_LINES / LINES_PER_PAGE as u64;
+/// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
+/// is full.
+pub const DATA_LINES: u64 = 1 << 18;
+/// The same without a tree, which would grow with the memory: 8 GB, more than addresses of 32 bits reach.
+const DATA_LINES_WITHOUT_TREE: u64 = 1 << 27;
 
 /// The same design with caches so small that everything leaves them all the time.
 pub fn with_tiny_caches(parts: &Parts) -> Parts {
     Parts { caches: parts.caches.resized(Bytes(256), 2), ..parts.clone() }
 }
 
+/// Lines of data in the memory of a victim with these parts.
+fn data_lines(parts: &Parts) -> u64 {
+    if parts.tree.kind == TreeKind::None { DATA_LINES_WITHOUT_TREE } else { DATA_LINES }
+}
+
 /// Rounds of writing before the attack. The memory is recorded after each but the last.
 const ROUNDS: usize = 3;
-/// Distances between pages in use: neighbours below one node, and pages whose paths part at higher and higher nodes.
-const PAGE_DISTANCES: [u64; 4] = [0, 1, 1 << 3, 1 << 9];
+/// Distances between pages in use: neighbours below one node, pages whose paths part at a higher node, and pages in the halves of
+/// the memory, whose numbers differ in their highest bit alone and whose paths part at the root.
+const PAGE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 /// Distances between lines in use of a page: itself, one that shares the line of tags, one that does not.
 const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 
@@ -82,7 +91,7 @@ impl Victim {
     /// # Errors
     /// The rule that the composition breaks.
     pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
-        Victim::of(parts, DATA_LINES, seed, planted, None)
+        Victim::of(parts, data_lines(parts), seed, planted, None)
     }
 
     /// As [`Victim::blank`], of a machine that boots: these lines, and any other, start with a content.
@@ -90,7 +99,7 @@ impl Victim {
     /// # Errors
     /// As [`Victim::blank`].
     pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: Planted) -> Result<Victim, String> {
-        let mut victim = Victim::of(parts, DATA_LINES, seed, planted, Some(seed))?;
+        let mut victim = Victim::of(parts, data_lines(parts), seed, planted, Some(seed))?;
         lines.iter().for_each(|line| victim.learn(*line));
         Ok(victim)
     }
@@ -119,7 +128,7 @@ impl Victim {
     /// # Panics
     /// If they do not.
     pub fn checked_blank(parts: &Parts, seed: u64, planted: Planted) -> Victim {
-        Victim::checked_blank_of(parts, DATA_LINES, seed, planted)
+        Victim::checked_blank_of(parts, data_lines(parts), seed, planted)
     }
 
     /// As [`Victim::checked_blank`], of so many lines of data: a power of two.
@@ -138,11 +147,13 @@ impl Victim {
     pub fn with_past(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
         let parts = if seed % 2 == 1 { with_tiny_caches(parts) } else { parts.clone() };
         let mut random = Random::new(seed);
-        let (page, line) = (random.below(PAGES), random.below(LINES_PER_PAGE as u64));
+        let pages = data_lines(&parts) / LINES_PER_PAGE as u64;
+        let (page, line) = (random.below(pages), random.below(LINES_PER_PAGE as u64));
         let at = |(page_distance, line_distance): (u64, u64)| {
             LineAddr((page ^ page_distance) * LINES_PER_PAGE as u64 + (line ^ line_distance))
         };
-        let places = PAGE_DISTANCES.iter().flat_map(|page| LINE_DISTANCES.map(|line| (*page, line)));
+        let page_distances = PAGE_DISTANCES.into_iter().chain([pages / 2]);
+        let places = page_distances.flat_map(|page| LINE_DISTANCES.map(|line| (page, line)));
         let lines: Vec<LineAddr> = places.map(at).collect();
         let boots = seed / 2 % 2 == 1;
         let mut victim =

@@ -211,7 +211,7 @@ impl Parts {
     /// As [`Parts::check`].
     pub fn build_with(&self, data_lines: u64, seed: u64, planted: Planted) -> Result<Scheme, String> {
         self.check()?;
-        let keys = Keys::drawn(seed, planted);
+        let keys = Keys::new(seed, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
         let mac = self.mac.build(self.cipher, keys, planted);
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);

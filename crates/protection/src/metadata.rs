@@ -254,7 +254,9 @@ impl OnChip {
 
     /// Makes an ordinary node of a root if it still holds what its parent was told; dirty, since memory does not know.
     pub fn give_up(&mut self, role: Role, slot: Slot, told: &Line, dirty: bool) -> bool {
-        let given_up = self.forest.give_up(slot, told);
+        let held = self.forest.node(slot).copied();
+        let compared = held.filter(|_| self.planted.has(Bug::FoldLosesNews)).unwrap_or(*told);
+        let given_up = self.forest.give_up(slot, &compared);
         if given_up {
             self.admit(role, slot, told, dirty);
         }
@@ -286,7 +288,8 @@ impl OnChip {
     fn call_back_leaving(&mut self, role: Role, slot: Slot) {
         if let Some(index) = self.leaving.iter().position(|leaving| leaving.slot == slot) {
             let leaving = self.leaving.remove(index);
-            self.admit(role, slot, &leaving.departure.content, true);
+            let dirty = !self.planted.has(Bug::CalledBackClean);
+            self.admit(role, slot, &leaving.departure.content, dirty);
         }
     }
 
@@ -344,7 +347,8 @@ impl OnChip {
 
     /// The writes that become durable next: in order, at most so many, as far as they have their lines.
     pub fn gather(&mut self, most: usize) -> Vec<Waiting> {
-        let ready = self.gathering.iter().take(most).take_while(|waiting| waiting.ready.get()).count();
+        let unready = self.planted.has(Bug::UnreadyGathered);
+        let ready = self.gathering.iter().take(most).take_while(|waiting| waiting.ready.get() || unready).count();
         self.gathering.drain(..ready).collect()
     }
 

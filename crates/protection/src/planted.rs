@@ -38,6 +38,16 @@ bugs! {
     ScheduleSpilled,
     /// The key of the encryption lies in memory.
     KeySpilled,
+    /// The cipher is told of a line's place what addresses of 32 bits say of it.
+    PlaceWithoutHighBits,
+    /// The key that encrypts data also encrypts the places that XTS tweaks with.
+    OneKeyForDataAndTweak,
+    /// The key that encrypts data also authenticates it.
+    OneKeyForDataAndTags,
+    /// The key that authenticates data also makes the nodes of the tree.
+    OneKeyForTagsAndTree,
+    /// What the machine started with lies in memory under the counter that comes next.
+    BootUnderNextCounter,
 
     // In codes.
     /// The tag of a line does not say where the line belongs.
@@ -109,6 +119,16 @@ bugs! {
     TagOverBlankLines,
     /// A write under a tag over several lines takes the others as it finds them.
     OthersUnchecked,
+    /// Of a major counter, only 32 bits count.
+    MajorCutShort,
+    /// A number that is drawn at random is always the same.
+    DrawsRepeat,
+    /// Re-encryption leaves the last line of the group as it was.
+    RenewalSkipsLast,
+    /// Re-encryption lets others at the lines of its group meanwhile.
+    RenewalLetsOthersIn,
+    /// A tag over several lines does not cover the last of them.
+    GroupTagWithoutLast,
     /// Re-encryption leaves the first line of the group as it was.
     RenewalSkipsFirst,
     /// Re-encryption encrypts under the old counters again.
@@ -161,8 +181,28 @@ bugs! {
     RenewalTrustsMemory,
     /// After an overflow in a tree node, the first child keeps its old MAC.
     FirstChildNotRenewed,
+    /// The MAC in a line of a counter tree names the line by the lowest twelve bits of its place.
+    MacPlaceTruncated,
+    /// With eager updates the nearest parent is told of a change, and nobody above.
+    RaiseStopsEarly,
+    /// A line that is called back while it leaves the chip counts as one that memory has.
+    CalledBackClean,
+    /// A line that comes back from the last-level cache counts as one that memory has.
+    RecalledClean,
+    /// What was fetched on a prediction counts even if the slot was written since.
+    EarlyFetchUnchecked,
     /// A root of a forest makes room like any clean line, as if its parent and memory knew what it holds.
     RootDropped,
+    /// A root that is folded becomes what its parent was told, even if it has heard more meanwhile.
+    FoldLosesNews,
+    /// A root that is folded becomes an ordinary node, even if its parent was told less than it has heard meanwhile.
+    FoldKeepsNews,
+    /// A copy of counters enters an L2 although they have changed while it was on its way.
+    OutdatedCopyEnters,
+    /// An overflow leaves the copies of the counters in L2s as they are; other writes drop them.
+    CopiesOutliveRenewals,
+    /// The controller lets an L2 go on with counters that have changed since it began.
+    VoidCountersServe,
     /// The owner of a page may ask for it as any of its pages.
     GuestPageUnchecked,
     /// A tuple is completed without waiting until its lines have arrived.
@@ -181,12 +221,24 @@ bugs! {
     RecoveryRenewsWritten,
     /// A tuple takes the nodes as they are on the chip, with what tuples behind it have changed.
     StagesShareNodes,
+    /// A tuple takes writes along that do not have their lines yet.
+    UnreadyGathered,
     /// Recovery takes the root that it computes for the right one.
     RecoveryAcceptsAnyRoot,
     /// Recovery leaves the nodes in memory as they are.
     RecoveryKeepsNodes,
     /// After recovery has refused the memory, the chip goes on with the root of a blank one.
     RefusalLeavesBlankRoot,
+    /// Recovery compares the first half of each line of the root with its register.
+    RecoveryComparesHalf,
+    /// Recovery stores the nodes of the lowest level and no others.
+    RecoveryStoresLowestNodes,
+    /// Recovery leaves nodes in memory that should be blank.
+    RecoveryKeepsUnknownNodes,
+    /// Recovery compares the root, and leaves the one on the chip blank.
+    RecoveryForgetsRoot,
+    /// Recovery leaves a re-encryption under way as it is.
+    RecoverySkipsRenewal,
 }
 
 impl Bug {
@@ -203,6 +255,11 @@ impl Bug {
         Bug::RecoveryAcceptsAnyRoot,
         Bug::RecoveryKeepsNodes,
         Bug::RefusalLeavesBlankRoot,
+        Bug::RecoveryComparesHalf,
+        Bug::RecoveryStoresLowestNodes,
+        Bug::RecoveryKeepsUnknownNodes,
+        Bug::RecoveryForgetsRoot,
+        Bug::RecoverySkipsRenewal,
     ];
 
     /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to
@@ -221,6 +278,14 @@ impl Bug {
         Bug::RootLinesShared,
         Bug::EmbeddedMacUnchecked,
         Bug::SealedUnderOldVersion,
+        Bug::MajorCutShort,
+        Bug::RaiseStopsEarly,
+        // Whatever is written next below the node tells everybody above.
+        Bug::FoldKeepsNews,
+        // No line of data lies where a line of the tree does, so the two never have a message in common.
+        Bug::OneKeyForTagsAndTree,
+        // Nodes of lines that were never written; who writes them later is alarmed.
+        Bug::RecoveryKeepsUnknownNodes,
     ];
 }
 

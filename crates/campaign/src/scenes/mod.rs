@@ -24,6 +24,7 @@ use systems::{Attack, End, Verdict};
 use units::LineAddr;
 use units::random::Random;
 
+pub use nonce_repeat::change_of_tag;
 pub use tags::{TAG_LENGTHS, tags_in_bound};
 
 /// What a scene is given.

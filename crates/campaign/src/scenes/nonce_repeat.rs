@@ -71,9 +71,7 @@ fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u64> {
 fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u128, bits: u32) -> Option<()> {
     let mut change: Line = *known;
     change.iter_mut().zip(wanted).for_each(|(byte, wanted)| *byte ^= wanted);
-    // The hash is the line's blocks and the block of lengths, each times one more power of the key than the next.
-    let hash = (0..BLOCKS).fold(0, |sum, index| times(sum ^ block(&change, index), key));
-    let tag = stored_tag(victim, target)? ^ first_bits(times(hash, key), bits);
+    let tag = stored_tag(victim, target)? ^ change_of_tag(&change, key, bits);
     let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
     victim.attacked(|bus| {
         let mut data = bus.read_place(Structure::Data, target)?;
@@ -82,6 +80,13 @@ fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u1
         bus.write_bytes(slot, bytes.clone(), &tag.to_le_bytes()[..bytes.len()]);
         Some(())
     })
+}
+
+/// By what a GMAC tag of so many bits changes with a change of its line, under this hash key.
+pub fn change_of_tag(change: &Line, key: u128, bits: u32) -> u64 {
+    // The hash is the line's blocks and the block of lengths, each times one more power of the key than the next.
+    let hash = (0..BLOCKS).fold(0, |sum, index| times(sum ^ block(change, index), key));
+    first_bits(times(hash, key), bits)
 }
 
 fn block(line: &Line, index: usize) -> u128 {

@@ -7,7 +7,7 @@ use super::{Ended, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::Victim;
-use units::{LineAddr, ZERO_LINE};
+use units::LineAddr;
 
 /// Sets the neighbour's and the next boot's keys apart from the victim's.
 const OTHER_KEYS: u64 = 0x0b00_7ed0;
@@ -36,18 +36,22 @@ fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) 
     }
 }
 
-/// The attacker picks the image: an older one as it was, or without any metadata, since a chip that has just been switched
-/// on takes a blank tree for a new one.
+/// The attacker picks the image: an older one as it was; or without any metadata, since a chip that has just been switched
+/// on takes a blank tree for a new one; or, of the older one, only what the target depends on.
 pub fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let image = stage.victim.attacked(|bus| {
         let recordings = bus.recordings();
         recordings.get(stage.random.below(recordings.len() as u64) as usize).cloned()
     })?;
-    let blanked = stage.random.below(2) == 1;
-    let map = stage.victim.map();
-    let is_kept = |slot| !blanked || matches!(map.structure(slot), Structure::Data | Structure::Tag);
-    let chosen = image.slots().map(|(slot, content)| (slot, if is_kept(slot) { content } else { ZERO_LINE.into() }));
+    let (way, map) = (stage.random.below(3), stage.victim.map());
+    let is_data = |slot| matches!(map.structure(slot), Structure::Data | Structure::Tag);
+    let present = stage.victim.attacked(|bus| bus.record());
+    let chosen = present.slots().filter_map(|(slot, now)| match way {
+        1 if !is_data(slot) => None,
+        2 if !map.lines_served(slot).contains(&target.0) => Some((slot, now)),
+        _ => image.get(slot).map(|older| (slot, older)),
+    });
     stage.victim = stage.victim.restarted(stage.parts, stage.seed ^ OTHER_KEYS, stage.planted, chosen);
     Some(Ended::new(stage.worst_read(target, Wish::None), target))
 }

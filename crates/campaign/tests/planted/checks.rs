@@ -6,8 +6,9 @@ use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, hones
 use protection::counter::Age;
 use protection::mac;
 use protection::planted::Planted;
+use protection::verbs::Slot;
 use systems::{Attack, Design, End, Verdict};
-use units::LineAddr;
+use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// A named check of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +37,8 @@ pub enum Check {
     ZeroLine,
     /// Zeros for a line of counters; then its line of data is written.
     ZeroCounters,
+    /// A line of zeros, and then one that opens to what the attacker knows if the zeros have shown the mask of XTS.
+    ChosenCiphertext,
 }
 
 /// What a check finds.
@@ -107,6 +110,7 @@ pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
             bus.write_bytes(slot, bytes.clone(), &vec![0; bytes.len()]);
         }),
         Check::ZeroCounters => zero_counters(design, planted),
+        Check::ChosenCiphertext => chosen_ciphertext(design, planted),
     }
 }
 
@@ -150,6 +154,30 @@ fn zero_counters(design: &Design, planted: Planted) -> Found {
     match (refused, victim.keystream_reuse()) {
         (true, None) => Found::Nothing,
         (_, reuse) => Found::Overflowed(Vec::new(), reuse.map(|_| 1)),
+    }
+}
+
+/// Under one key for data and tweaks a line of zeros opens to its place, which is known, and its mask (Rogaway, ASIACRYPT 2004,
+/// section 6). Whoever has the mask knows what other lines open to.
+fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
+    let (target, victim) = (WRITTEN[0], written_once(design, planted));
+    let read_as = |content: Line| {
+        victim.attacked(|bus| bus.write(Slot(target.0), &content));
+        victim.read(target).0
+    };
+    let block = |line: &Line| line.first_chunk().map_or(0, |block| u128::from_le_bytes(*block));
+    let opened = read_as(ZERO_LINE).released.unwrap_or(ZERO_LINE);
+    let place = u128::from(target.0);
+    let mut masks = [block(&opened) ^ place; LINE_BYTES / 16];
+    for index in 1..masks.len() {
+        let before = masks[index - 1];
+        masks[index] = before << 1 ^ if before >> 127 == 1 { 0x87 } else { 0 };
+    }
+    let line =
+        |block: u128| -> Line { std::array::from_fn(|byte| (block ^ masks[byte / 16]).to_le_bytes()[byte % 16]) };
+    match victim.oracle().judge(target, &read_as(line(masks[0])), Some(line(place))) {
+        Verdict::Forged => Found::Ended(Verdict::Forged.into(), Vec::new()),
+        _ => Found::Nothing,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bugs in what a cipher is told, and with which keys.
 
 use crate::Case;
-use crate::checks::Check::{EqualBlocks, Honest, Overflow, Row, SpliceFrom};
+use crate::checks::Check::{ChosenCiphertext, EqualBlocks, Honest, Overflow, Row, SpliceFrom};
 use crate::checks::Found::{Alike, Dishonest, Ended, Overflowed};
 use casemate_campaign::Finding;
 use protection::planted::Bug;
@@ -23,5 +23,11 @@ pub fn cases() -> Vec<Case> {
         // What was recorded before the machine was switched off is as good as new.
         Case::new(Bug::KeysSurviveReset, row(Attack::PowerOffRollback), ended(Verdict::Stale), row(Attack::FlipData))
             .of("ctr-mac"),
+        // Lines 4 GB apart open in each other's places.
+        Case::new(Bug::PlaceWithoutHighBits, row(Attack::SpliceData), ended(Verdict::Forged), row(Attack::FlipData))
+            .of("xts"),
+        // The mask of a place is read off a line of zeros there.
+        Case::new(Bug::OneKeyForDataAndTweak, ChosenCiphertext, ended(Verdict::Forged), row(Attack::SpliceData))
+            .of("xts"),
     ]
 }

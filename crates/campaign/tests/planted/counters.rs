@@ -39,10 +39,15 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::ReencryptionTrustsMemory, TamperBeforeOverflow, ended(Verdict::Forged), row(Attack::FlipData)),
         // Only who reads the whole group finds it.
         Case::new(Bug::RenewalSkipsFirst, Ageing, false_alarm(), Honest),
+        Case::new(Bug::RenewalSkipsLast, Ageing, false_alarm(), Honest),
+        // A page that is renewed twice has the pads of the first time.
+        Case::new(Bug::DrawsRepeat, Honest, reuse(), row(Attack::FlipData)).of("cryptopage-fixed"),
         // Other lines keep their ciphertext, and their counters do not fit any more.
         Case::new(Bug::RenewalUnderOldCounter, Overflow, Overflowed(vec![], None), row(Attack::ReplayBelowLevel)),
         // Another page's last line counts with this page's.
         Case::new(Bug::PositionTruncated, Ageing, false_alarm(), Honest),
     ];
-    all.into_iter().chain(morphable).collect()
+    // Writes that overflow nothing drop all copies.
+    let eager = Case::new(Bug::CopiesOutliveRenewals, Ageing, false_alarm(), row(Attack::StaleCopy)).of("emcc");
+    all.into_iter().chain(morphable).chain([eager]).collect()
 }

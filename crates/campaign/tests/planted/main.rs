@@ -16,11 +16,16 @@ mod codes;
 #[expect(dead_code, reason = "there is nothing random here")]
 mod common;
 mod counters;
+#[path = "../common/crowd.rs"]
+mod crowd;
+mod crowds;
 mod forests;
 mod keys;
 mod losses;
+mod one_key;
 mod owners;
 mod places;
+mod recoveries;
 mod trees;
 mod version_trees;
 
@@ -99,6 +104,8 @@ fn no_planted_bug_is_forgotten() {
         .chain(places::BUGS)
         .chain(boots::BUGS)
         .chain(keys::BUGS)
+        .chain(one_key::BUGS)
+        .chain(crowds::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

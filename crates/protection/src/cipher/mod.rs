@@ -12,6 +12,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
+/// Lines that addresses of 32 bits reach.
+const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
+
 /// What a mode is told of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
@@ -73,6 +76,7 @@ impl Cipher {
     fn what_is_told(&self, line: LineAddr, counter: Counter) -> Nonce {
         let line = if self.planted.has(Bug::PadWithoutAddress) { LineAddr(0) } else { line };
         let line = if self.planted.has(Bug::PadAddressTruncated) { LineAddr(line.0 % 64) } else { line };
+        let line = if self.planted.has(Bug::PlaceWithoutHighBits) { LineAddr(line.0 % LINES_OF_4_GB) } else { line };
         let counter = if self.told == Told::Place { Counter::default() } else { counter };
         let counter = if self.planted.has(Bug::PadWithoutCounter) { Counter::default() } else { counter };
         let counter = if self.planted.has(Bug::PadCounterTruncated) { Counter(counter.0 % 128) } else { counter };

@@ -14,8 +14,8 @@ use units::{Line, LineAddr};
 /// Holds a choice of cipher to the contract of all.
 pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
     let mut random = Random::new(1);
-    let cipher = choice.build(Keys(1), planted);
-    let other_boot = choice.build(Keys(2), planted);
+    let cipher = choice.build(Keys::new(1, planted), planted);
+    let other_boot = choice.build(Keys::new(2, planted), planted);
     let encrypts = choice != CipherChoice::None;
     hold(encrypts == (cipher.blocks() > 0), || "only encryption uses the block cipher".into())?;
     for _ in 0..3 {

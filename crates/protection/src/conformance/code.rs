@@ -21,7 +21,7 @@ struct Tagged {
 
 /// Holds an authentication beside a cipher to the contract of all.
 pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
-    let part = |boot| design.build(cipher, Keys(boot), planted).ok_or("there is no code");
+    let part = |boot| design.build(cipher, Keys::new(boot, planted), planted).ok_or("there is no code");
     let (mac, other_boot) = (part(1)?, part(2)?);
     let mut random = Random::new(1);
     for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! What every organisation of counters must do: never give a version twice, and change nobody's unasked.
 
-use super::{Checked, hold};
+use super::{Checked, LINE_BITS, flipped, hold};
 use crate::counter::{Age, Counter, Counters, Overflow};
 use crate::design::CounterChoice;
 use crate::planted::Planted;
@@ -21,6 +21,7 @@ pub fn check(choice: CounterChoice, planted: Planted) -> Checked {
     })?;
     let ages = [ZERO_LINE, counters.aged(Age::BeforeRenewal), counters.aged(Age::BeforeExhaustion)];
     for start in ages {
+        bits_count(&counters, &start)?;
         for which in 0..PATTERNS {
             life(&counters, start, which)?;
         }
@@ -38,6 +39,20 @@ fn positions(counters: &Counters) -> Checked {
         })?;
     }
     Ok(())
+}
+
+/// Every bit that an honest life has set, beside the MAC, makes a difference to some counter. Otherwise counters come back,
+/// however long that takes.
+fn bits_count(counters: &Counters, line: &Line) -> Checked {
+    let all =
+        |line: &Line| (0..counters.lines_per_group() as usize).map(|at| counters.read(line, at)).collect::<Vec<_>>();
+    let mut bare = *line;
+    counters.set_embedded_mac(&mut bare, 0);
+    let set = (0..LINE_BITS).filter(|bit| bare[bit / 8] >> (bit % 8) & 1 == 1);
+    let before = all(&bare);
+    set.map(|bit| (bit, all(&flipped(&bare, bit)))).try_for_each(|(bit, after)| {
+        hold(after != before, || format!("bit {bit} of a line of counters is in use and counts for nothing"))
+    })
 }
 
 /// Writes positions in some order and looks at all after each write.

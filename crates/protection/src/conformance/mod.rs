@@ -7,18 +7,24 @@
 //! Each function says what is broken, in a sentence, rather than fail: so that the same function can be shown to find
 //! the bugs that are planted for it.
 
+mod boot;
 mod cipher;
 mod code;
+mod copies;
 mod cost;
 mod counters;
 mod design;
+mod forests;
+mod keys;
+mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+mod recovery;
 mod tree;
 
 use crate::counter::Counter;
 use crate::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts, PersistenceDesign,
 };
 use crate::mac::Place;
 use crate::ownership::Ownership;
@@ -152,4 +158,38 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         ownership: Ownership::None,
         release: Release::Verified,
     }
+}
+
+fn gmac() -> MacDesign {
+    MacDesign { code: MacChoice::Gmac, ..MacDesign::default() }
+}
+
+/// A design whose L2s begin reads.
+fn eager() -> Parts {
+    let mac = MacDesign { place: Place::Ecc, ..gmac() };
+    let tree = TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() };
+    let mut parts = composition(CipherChoice::Aes128Counter, CounterChoice::Morphable, &mac, &tree);
+    parts.caches.counters_in_llc = true;
+    parts.caches.counters_in_l2 = Some(Bytes(128));
+    parts
+}
+
+/// A design whose nodes hear of every write, as those of a forest must.
+fn forest() -> Parts {
+    let tree = TreeDesign { update: Update::Eager, ..TreeKind::Bonsai.into() };
+    composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &tree)
+}
+
+/// The designs that outlive a loss of power: in each order, with nodes of each width.
+fn durable() -> Vec<Parts> {
+    let orders = [Order::Strict, Order::Pipelined, Order::Coalesced];
+    let mut designs = Vec::new();
+    for order in orders {
+        for arity in [8, 4, 2] {
+            let tree = TreeDesign { arity, update: Update::Eager, ..TreeKind::Bonsai.into() };
+            let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &tree);
+            designs.push(Parts { persistence: PersistenceDesign { order, lines: 4 }, ..parts });
+        }
+    }
+    designs
 }

@@ -2,9 +2,9 @@
 //!
 //! Beside each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
 
-use super::{Checked, composition};
-use super::{cipher, code, counters, design, tree};
-use crate::design::{CipherChoice, CounterChoice, MacChoice, MacDesign, Parts};
+use super::{Checked, composition, durable, eager, forest};
+use super::{boot, cipher, code, copies, counters, design, forests, keys, recovery, tree};
+use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts};
 use crate::planted::{Bug, Planted};
 use crate::tree::{TreeDesign, TreeKind};
 
@@ -16,6 +16,11 @@ enum Check {
     Counters,
     Tree,
     Design,
+    Keys,
+    Boot,
+    Copies,
+    Forests,
+    Recovery,
 }
 
 /// Parts that every function of the kit has something to check of.
@@ -37,7 +42,19 @@ fn parts(bug: Bug) -> Parts {
         | B::MacWithoutVersion
         | B::EmbeddedMacUnchecked
         | B::SealedUnderOldVersion
+        | B::MacPlaceTruncated
         | B::RootLinesShared => with(CounterChoice::Mono56, &versions),
+        B::PlaceWithoutHighBits | B::OneKeyForDataAndTweak => {
+            Parts { cipher: CipherChoice::Aes128Xts, ..with(CounterChoice::Sc64, &TreeKind::Bonsai.into()) }
+        }
+        B::OneKeyForTagsAndTree => {
+            let covers = vec![Covered::Address, Covered::Counter];
+            let mac = MacDesign { code: MacChoice::Cmac, covers, ..mac };
+            composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &mac, &TreeKind::Bonsai.into())
+        }
+        B::CopiesOutliveWrites | B::CopiesOutliveRenewals | B::OutdatedCopyEnters | B::VoidCountersServe => eager(),
+        B::FoldLosesNews | B::FoldKeepsNews | B::RootDropped | B::RaiseStopsEarly => forest(),
+        bug if Bug::AFTER_LOSSES.contains(&bug) => durable().swap_remove(0),
         _ => with(CounterChoice::Sc64, &TreeKind::Bonsai.into()),
     }
 }
@@ -49,6 +66,11 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Counters => counters::check(parts.counters, planted),
         Check::Tree => tree::check(parts, planted),
         Check::Design => design::check(parts, planted),
+        Check::Keys => keys::check(parts, planted),
+        Check::Boot => boot::check(parts, planted),
+        Check::Copies => copies::check(parts, planted),
+        Check::Forests => forests::check(parts, planted),
+        Check::Recovery => recovery::check(parts, planted),
     }
 }
 
@@ -56,7 +78,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
 type Case = (Bug, Check, &'static str, Check);
 
 fn cases() -> Vec<Case> {
-    use Check::{Cipher, Code, Counters, Design, Tree};
+    use Check::{Boot, Cipher, Code, Copies, Counters, Design, Forests, Keys, Recovery, Tree};
     vec![
         (Bug::PadWithoutAddress, Cipher, "the place is not in the ciphertext", Code),
         (Bug::PadAddressTruncated, Cipher, "the place is not in the ciphertext", Counters),
@@ -99,6 +121,30 @@ fn cases() -> Vec<Case> {
         (Bug::MacWithoutVersion, Tree, "counter: an old child still fits", Code),
         (Bug::EmbeddedMacUnchecked, Tree, "counter: a written line passes for a blank one", Cipher),
         (Bug::SealedUnderOldVersion, Tree, "counter: a child does not fit the parent that was told", Counters),
+        (Bug::MacPlaceTruncated, Tree, "fits far away, at ", Design),
+        (Bug::PlaceWithoutHighBits, Cipher, "the place is not in the ciphertext", Design),
+        (Bug::OneKeyForDataAndTweak, Keys, "one key encrypts data and tweaks", Cipher),
+        (Bug::OneKeyForDataAndTags, Keys, "one key encrypts data and authenticates it", Code),
+        (Bug::OneKeyForTagsAndTree, Keys, "one key authenticates data and makes the tree", Tree),
+        (Bug::BootUnderNextCounter, Boot, "what the machine started with does not read right at first", Design),
+        (Bug::CopiesOutliveWrites, Copies, "goes on with counters from before a write", Design),
+        (Bug::CopiesOutliveRenewals, Copies, "goes on with counters from before an overflow", Design),
+        (Bug::OutdatedCopyEnters, Copies, "an outdated copy of counters entered an L2", Design),
+        (Bug::VoidCountersServe, Copies, "lets an L2 go on with counters that have changed", Design),
+        (Bug::MajorCutShort, Counters, "of a line of counters is in use and counts for nothing", Design),
+        (Bug::RaiseStopsEarly, Forests, "before everybody above knew", Design),
+        (Bug::FoldLosesNews, Forests, "a fold lost what its root had heard", Design),
+        (Bug::FoldKeepsNews, Forests, "before everybody above knew", Design),
+        (Bug::RootDropped, Forests, "a fold lost what its root had heard", Design),
+        (Bug::RecoveryAcceptsAnyRoot, Recovery, "recovery takes other counters at ", Design),
+        (Bug::RecoveryComparesHalf, Recovery, "recovery takes other counters at ", Design),
+        (Bug::RecoveryKeepsNodes, Recovery, "does not read as it was written after recovery", Design),
+        (Bug::RecoveryStoresLowestNodes, Recovery, "does not read as it was written after recovery", Design),
+        (Bug::RecoveryKeepsUnknownNodes, Recovery, "other nodes at tree level 0 stay", Design),
+        (Bug::RecoveryForgetsRoot, Recovery, "the chip's root is not the register's", Design),
+        (Bug::RecoverySkipsRenewal, Recovery, "after recovery in the middle of a renewal", Design),
+        (Bug::RenewalNotRegistered, Recovery, "after recovery in the middle of a renewal", Design),
+        (Bug::CounterNotPersisted, Recovery, "recovery refuses what was left", Tree),
     ]
 }
 

@@ -141,7 +141,7 @@ impl Counters {
         Counter(match &self.organisation {
             Organisation::None => 0,
             Organisation::Monolithic => monolithic::read(counters, position),
-            Organisation::Split(split) => split.read(counters, position),
+            Organisation::Split(split) => split.read(counters, position, self.planted),
             Organisation::Morphable => morphable::read(counters, position),
             Organisation::Page => page::read(counters, position),
         })

@@ -71,8 +71,9 @@ impl Split {
     }
 
     /// The effective counter. A major that no honest write produces is cut to what fits.
-    pub(super) fn read(&self, line: &Line, position: usize) -> u128 {
+    pub(super) fn read(&self, line: &Line, position: usize, planted: Planted) -> u128 {
         let major = bits::get(line, 0, MAJOR_BITS) & self.major_max();
+        let major = if planted.has(Bug::MajorCutShort) { major & bits::max(32) } else { major };
         let minor = bits::get(line, self.minor_at(position), self.minor_bits);
         u128::from(major) << self.minor_bits | u128::from(minor)
     }

@@ -26,28 +26,41 @@ impl Parts {
     /// Only the judge of an attack may ask.
     pub fn key_beginnings(seed: u64, planted: Planted) -> [[u8; BEGINNING_BYTES]; 5] {
         use Purpose::{Authentication, Encryption, Hash, Tree, Tweak};
-        let keys = Keys::drawn(seed, planted);
+        let keys = Keys::new(seed, planted);
         [Encryption, Tweak, Authentication, Tree, Hash].map(|purpose| keys.key(purpose).0)
     }
 }
 
 /// All keys of a machine whose boot drew this seed.
 #[derive(Clone, Copy)]
-pub(crate) struct Keys(pub(crate) u64);
+pub(crate) struct Keys {
+    boot: u64,
+    planted: Planted,
+}
 
 impl Keys {
-    /// The keys of a boot that drew this seed.
-    pub(super) fn drawn(seed: u64, planted: Planted) -> Keys {
-        Keys(if planted.has(Bug::KeysSurviveReset) { 0 } else { seed })
+    /// Those that are drawn from `boot`.
+    pub fn new(boot: u64, planted: Planted) -> Keys {
+        Keys { boot: if planted.has(Bug::KeysSurviveReset) { 0 } else { boot }, planted }
     }
 
     /// The key for a purpose, as long as who asks needs it.
     pub(super) fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
-        Key::for_purpose(self.0, purpose as u64)
+        Key::for_purpose(self.boot, self.drawn_for(purpose) as u64)
+    }
+
+    /// The purpose whose key serves: its own.
+    fn drawn_for(self, purpose: Purpose) -> Purpose {
+        match purpose {
+            Purpose::Tweak if self.planted.has(Bug::OneKeyForDataAndTweak) => Purpose::Encryption,
+            Purpose::Authentication if self.planted.has(Bug::OneKeyForDataAndTags) => Purpose::Encryption,
+            Purpose::Tree if self.planted.has(Bug::OneKeyForTagsAndTree) => Purpose::Authentication,
+            _ => purpose,
+        }
     }
 
     /// The numbers that the machine draws while it runs.
     pub fn draws(self) -> Random {
-        Random::for_purpose(self.0, Purpose::Draws as u64)
+        Random::for_purpose(self.boot, Purpose::Draws as u64)
     }
 }

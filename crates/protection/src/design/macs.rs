@@ -197,7 +197,7 @@ impl MacDesign {
     pub(crate) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
         use CipherChoice as C;
         use MacChoice as M;
-        let keys = if planted.has(Bug::OneTagKey) { Keys(0) } else { keys };
+        let keys = if planted.has(Bug::OneTagKey) { Keys::new(0, planted) } else { keys };
         let key = keys.key(Purpose::Authentication);
         let code: Box<dyn LineMac> = match (self.code, cipher) {
             (M::None, _) => return None,

@@ -256,7 +256,8 @@ impl OnChip {
 
     /// A line is about to change: L2s must not go on with what it was.
     pub(super) fn drop_copies(&mut self, role: Role, slot: Slot) {
-        let kept = role != Role::Counter || self.planted.has(Bug::CopiesOutliveWrites);
+        let outlive = [Bug::CopiesOutliveWrites, Bug::CopiesOutliveRenewals].iter().any(|bug| self.planted.has(*bug));
+        let kept = role != Role::Counter || outlive;
         if let Some(copies) = self.copies.as_mut().filter(|_| !kept) {
             copies.drop_all(slot);
         }

@@ -13,6 +13,7 @@
 //! Who is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
 
 use super::{CacheCounters, OnChip, kind};
+use crate::planted::Bug;
 use crate::verbs::{Role, Slot};
 use machine::cache::TagArray;
 use rustc_hash::FxHashMap;
@@ -210,7 +211,7 @@ impl OnChip {
     pub(super) fn call_back_shared(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let shared = self.shared.as_mut().filter(|shared| shared.is_for(role))?;
         let Resident { content, dirty, .. } = shared.take(slot)?;
-        self.admit(role, slot, &content, dirty);
+        self.admit(role, slot, &content, dirty && !self.planted.has(Bug::RecalledClean));
         Some(content)
     }
 

@@ -10,6 +10,7 @@
 use super::Scheme;
 use super::grouped::{Others, among, spend_masks};
 use super::read::Arrived;
+use crate::counter::Counter;
 use crate::mac::{self, Mac};
 use crate::planted::Bug;
 use crate::verbs::{Fault, Keystream, Role, Untrusted, Verbs};
@@ -43,6 +44,7 @@ impl Scheme {
         plaintext: &Line,
     ) -> Result<(), Fault> {
         let (line, counter) = (arrived.line, arrived.counter);
+        let counter = if self.planted.has(Bug::BootUnderNextCounter) { Counter(counter.0 + 1) } else { counter };
         let ciphertext = self.cipher.seal_for_now(line, counter, plaintext);
         let mut beside = 0;
         if let Some(mac) = &self.mac {

@@ -15,6 +15,7 @@ use super::counted::Place;
 use super::early::Early;
 use super::read::Arrived;
 use crate::metadata::Copies;
+use crate::planted::Bug;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
 use std::cell::Cell;
@@ -221,7 +222,7 @@ impl Scheme {
     /// A copy arrives in an L2, unless the line has changed since it was asked for.
     fn enter_copy(&self, begun: &Begun, counters: &Line) {
         begun.asked_in_vain.set(begun.is_void());
-        if !begun.is_void() {
+        if !begun.is_void() || self.planted.has(Bug::OutdatedCopyEnters) {
             self.on_chip(|chip| chip.enter_copy(begun.core, begun.slot, counters, begun.is_from_memory()));
         }
     }

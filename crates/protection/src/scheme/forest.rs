@@ -66,6 +66,8 @@ impl Scheme {
             if folds {
                 self.tell_upward(verbs, (root, role)).await?;
             }
+            let news = self.on_chip(|chip| chip.forest.node(root).copied());
+            let content = news.filter(|_| self.planted.has(Bug::FoldKeepsNews)).unwrap_or(content);
             if self.on_chip(|chip| chip.give_up(role, root, &content, folds)) {
                 return Ok(());
             }

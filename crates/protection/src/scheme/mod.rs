@@ -312,10 +312,14 @@ impl Scheme {
         let advance = |counters: &mut Line| self.counters.advance(counters, position);
         let group = self.lock_group(verbs, line, Mode::Shared).await;
         if let Ok(counter) = self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+            if self.planted.has(Bug::CopiesOutliveRenewals) {
+                self.on_copies(|copies| copies.drop_all(slot));
+            }
             return Ok((counter, group, Others::new()));
         }
         drop(group);
-        let group = self.lock_group(verbs, line, Mode::Exclusive).await;
+        let alone = if self.planted.has(Bug::RenewalLetsOthersIn) { Mode::Shared } else { Mode::Exclusive };
+        let group = self.lock_group(verbs, line, alone).await;
         // Somebody else may have renewed the group while this access waited to have it alone.
         let counter = match self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
             Ok(counter) => counter,

@@ -60,7 +60,7 @@ impl Scheme {
             return self.read_alone(verbs, line, early).await;
         }
         // What changes from now on changes nothing about this line's counter.
-        let begun = begun.filter(|begun| !begun.is_void());
+        let begun = begun.filter(|begun| !begun.is_void() || self.planted.has(Bug::VoidCountersServe));
         let (stored, versions, (tag, others)) =
             join!(self.ciphertext(verbs, line, early), self.versions(verbs, line, begun), self.beside(verbs, line));
         let (Versions { counters, found, pad, in_private }, tag) = (versions?, tag?);

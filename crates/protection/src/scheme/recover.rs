@@ -21,7 +21,7 @@ use crate::tree::{Node, Tree};
 use crate::verbs::{Fault, Role, Slot, Verbs};
 use sim::join_all;
 use std::collections::BTreeMap;
-use units::{Line, ZERO_LINE};
+use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// Lines fetched at the same time.
 const FETCHED_AT_ONCE: usize = 64;
@@ -38,15 +38,18 @@ impl Scheme {
 
     async fn try_recover<V: Verbs>(&self, verbs: &V, tree: &Tree, registers: &Registers) -> Result<(), Fault> {
         let (root, outdated) = self.rebuild(verbs, tree).await;
+        let registers = &self.as_planted(&root, registers);
         // A register that was never set vouches for a memory that was never written.
         let blank = registers.root.is_empty() && root.iter().all(|line| *line == ZERO_LINE);
         if root != registers.root && !blank && !self.planted.has(Bug::RecoveryAcceptsAnyRoot) {
             self.on_chip(|chip| chip.rootless = !self.planted.has(Bug::RefusalLeavesBlankRoot));
             return Err(Fault::Root);
         }
-        self.on_chip(|chip| chip.root = root);
-        if !self.planted.has(Bug::RecoveryKeepsNodes) {
-            for ((slot, role), content) in outdated {
+        if !self.planted.has(Bug::RecoveryForgetsRoot) {
+            self.on_chip(|chip| chip.root = root);
+        }
+        for ((slot, role), content) in outdated {
+            if self.stores_node(role, &content) {
                 verbs.store(slot, role, content.into()).await;
             }
         }
@@ -54,6 +57,25 @@ impl Scheme {
             Some(renewal) => self.renew_durably(verbs, renewal, Progress::Unknown).await,
             None => Ok(()),
         }
+    }
+
+    /// The registers as recovery takes them: as they are, but for planted bugs.
+    fn as_planted(&self, root: &[Line], registers: &Registers) -> Registers {
+        let mut taken = registers.clone();
+        if self.planted.has(Bug::RecoveryComparesHalf) {
+            let halves = taken.root.iter_mut().zip(root);
+            halves.for_each(|(line, computed)| line[LINE_BYTES / 2..].copy_from_slice(&computed[LINE_BYTES / 2..]));
+        }
+        taken.renewal = taken.renewal.filter(|_| !self.planted.has(Bug::RecoverySkipsRenewal));
+        taken
+    }
+
+    /// Whether a node goes to memory that memory has otherwise: each does.
+    fn stores_node(&self, role: Role, content: &Line) -> bool {
+        let kept = self.planted.has(Bug::RecoveryKeepsNodes)
+            || self.planted.has(Bug::RecoveryStoresLowestNodes) && role != Role::Node(0)
+            || self.planted.has(Bug::RecoveryKeepsUnknownNodes) && *content == ZERO_LINE;
+        !kept
     }
 
     /// Computes all nodes from the counters in memory. Returns the root, and the nodes that memory has otherwise.

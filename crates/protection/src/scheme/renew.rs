@@ -65,6 +65,7 @@ impl Scheme {
     ) -> Result<(Renewal, Line), Fault> {
         let Overflow::Renew { positions } = overflow else { return Err(Fault::Exhausted(written)) };
         let drawn = self.draws.borrow_mut().word();
+        let drawn = if self.planted.has(Bug::DrawsRepeat) { 1 } else { drawn };
         let renew = |counters: &mut Line| {
             let old = *counters;
             *counters = self.counters.renew(&old, self.counters.position(written), overflow, drawn);
@@ -80,7 +81,9 @@ impl Scheme {
         let group = self.layout.place(renewal.counters).1;
         let concerned = |line: &LineAddr| Some(*line) != written && line.0 < self.layout.data_lines();
         let skipped = self.planted.has(Bug::RenewalSkipsFirst).into();
-        self.counters.lines(group, &renewal.positions()).filter(concerned).skip(skipped).collect()
+        let mut positions = renewal.positions();
+        positions.end -= usize::from(self.planted.has(Bug::RenewalSkipsLast));
+        self.counters.lines(group, &positions).filter(concerned).skip(skipped).collect()
     }
 
     /// Moves the lines under one tag from their old versions to their new ones, as places in the queue are free.

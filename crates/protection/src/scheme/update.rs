@@ -154,6 +154,7 @@ impl Scheme {
             }
             self.raise_one(verbs, child, parent).await?;
             match parent.node {
+                _ if self.planted.has(Bug::RaiseStopsEarly) => return Ok(Some(parent)),
                 Node::Stored(above) if !self.on_chip(|chip| chip.forest.is_root(parent.node)) => {
                     child = (above, Role::Node(parent.level as u8));
                 }

@@ -48,6 +48,7 @@ impl Versions {
     pub fn seal(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> Line {
         let counters = self.of(role);
         let version = if self.planted.has(Bug::MacWithoutVersion) { Counter(1) } else { version };
+        let slot = if self.planted.has(Bug::MacPlaceTruncated) { Slot(slot.0 % 4096) } else { slot };
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(LineAddr(slot.0), version.0);

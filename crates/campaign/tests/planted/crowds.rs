@@ -1,0 +1,70 @@
+//! Bugs that show when something else happens meanwhile: a crowd finds them, on a machine in which every way takes its time.
+
+use crate::common::with_caches;
+use crate::crowd::{Scene, crowd};
+use casemate_campaign::honest;
+use protection::design::Parts;
+use protection::planted::{Bug, Planted};
+use protection::tree::ForestDesign;
+
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 7] = [
+    Bug::BootUnderNextCounter,
+    Bug::OutdatedCopyEnters,
+    Bug::VoidCountersServe,
+    Bug::FoldLosesNews,
+    Bug::RenewalLetsOthersIn,
+    Bug::EarlyFetchUnchecked,
+    Bug::UnreadyGathered,
+];
+
+/// As many crowds as find each of them.
+const SEEDS: u64 = 12;
+
+fn parts(bug: Bug) -> Parts {
+    let named = |name| systems::design(name).unwrap().parts;
+    match bug {
+        Bug::BootUnderNextCounter | Bug::RenewalLetsOthersIn | Bug::EarlyFetchUnchecked => named("sc64-bmt"),
+        Bug::UnreadyGathered => named("plp-coalesced"),
+        Bug::FoldLosesNews => {
+            let mut parts = named("dbmf");
+            // So few roots that they come and go all the time.
+            parts.tree.forest = Some(ForestDesign::Dynamic { entries: 2, period: 3, threshold: 0 });
+            parts
+        }
+        _ => named("emcc"),
+    }
+}
+
+/// What goes wrong in crowds with this bug, or without one.
+fn wrongs(bug: Bug, planted: Planted) -> Vec<String> {
+    let parts = parts(bug);
+    let crowds = (0..SEEDS).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));
+    crowds.filter_map(Result::err).collect()
+}
+
+#[test]
+fn what_changes_while_something_is_on_its_way_is_noticed_by_a_crowd() {
+    for bug in BUGS {
+        let found = wrongs(bug, Planted::new(bug));
+        assert!(found.len() as u64 > SEEDS / 2, "{bug:?}: {} of {SEEDS}", found.len());
+        assert!(
+            found.iter().all(|wrong| ["a false alarm", "another version"].iter().any(|word| wrong.contains(word))),
+            "{bug:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn crowds_without_a_bug_meet_nothing_wrong_on_the_very_same_designs() {
+    for bug in [Bug::BootUnderNextCounter, Bug::OutdatedCopyEnters, Bug::FoldLosesNews, Bug::UnreadyGathered] {
+        assert_eq!(wrongs(bug, Planted::NONE), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_only_a_crowd_notices_does_not_show_one_access_after_the_other() {
+    for bug in [Bug::OutdatedCopyEnters, Bug::VoidCountersServe, Bug::FoldLosesNews] {
+        assert_eq!(honest(&parts(bug), 2_000, 1, Planted::new(bug)).unwrap().finding, None, "{bug:?}");
+    }
+}

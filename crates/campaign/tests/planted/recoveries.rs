@@ -1,0 +1,53 @@
+//! Bugs in what a machine does when power is back. Each is found by the row that is meant for it, and passes another.
+
+use casemate_campaign::{CrashOptions, Options, attack, crash};
+use protection::planted::{Bug, Planted};
+use systems::{Attack, End, Loss, Verdict};
+
+/// A few workloads: one write below either half of the root, and writes before an overflow.
+const WORKLOADS: [usize; 4] = [0, 3, 37, 50];
+
+/// The worst end of a row over these workloads.
+fn ends(loss: Loss, bug: Bug) -> End {
+    let design = systems::design("plp-sp").unwrap();
+    let worst = |workload| {
+        let planted = Planted::new(bug);
+        let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
+        crash(&design, &options, &mut |_, _| {}).rows[0].worst
+    };
+    End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
+}
+
+fn rolled_back(planted: Planted) -> End {
+    let design = systems::design("plp-sp").unwrap();
+    attack(&design, Attack::PowerOffRollback, &Options { trials: 60, seed: 1, planted }).worst
+}
+
+#[test]
+fn old_counters_pass_below_the_half_of_the_root_that_is_not_compared() {
+    let bug = Bug::RecoveryComparesHalf;
+    assert_eq!(ends(Loss::TamperingWhileOff, bug), Verdict::Stale);
+    assert_eq!([Planted::NONE, Planted::new(bug)].map(rolled_back), [Verdict::Detected, Verdict::Stale]);
+    assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Harmless, "but without an attacker all is well");
+}
+
+#[test]
+fn old_nodes_raise_false_alarms_if_recovery_stores_only_the_lowest() {
+    let bug = Bug::RecoveryStoresLowestNodes;
+    assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
+    assert_eq!(ends(Loss::TamperingWhileOff, bug), Verdict::Detected);
+}
+
+#[test]
+fn nothing_can_be_read_if_the_root_is_compared_and_forgotten() {
+    let bug = Bug::RecoveryForgetsRoot;
+    assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
+    assert_eq!(ends(Loss::TamperingWhileOff, bug), Verdict::Detected, "so nobody can use it");
+}
+
+#[test]
+fn a_re_encryption_that_recovery_does_not_end_loses_the_lines_that_it_had_not_reached() {
+    let bug = Bug::RecoverySkipsRenewal;
+    assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
+    assert_eq!(ends(Loss::PadReuseAfterLoss, bug), Verdict::Hidden, "though no pad is used again");
+}

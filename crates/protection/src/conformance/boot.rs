@@ -1,0 +1,44 @@
+//! What every design must do on a machine that has booted: what was never written reads as the machine started with it, before
+//! and after others under the same counters and tags were written.
+
+use super::design::{LINES, Memory};
+use super::paused::{Booted, start_up_content};
+use super::{Checked, hold, pairs};
+use crate::design::Parts;
+use crate::planted::Planted;
+use crate::ways::run_now;
+use units::LineAddr;
+
+/// Holds a composition to what booting must leave behind.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let memory = Memory::new(parts, planted)?;
+    let verbs = Booted { memory: &memory.functional, pauses: false };
+    let reads = |line: LineAddr, what: &str| {
+        run_now(memory.scheme.read(&verbs, line));
+        let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+        let fault = memory.functional.take_fault();
+        hold(fault.is_none() && released == Some(start_up_content(line)), || {
+            format!("what the machine started with does not read right {what}: {fault:?}")
+        })
+    };
+    for line in LINES {
+        reads(line, "at first")?;
+        // A line between those in use, so under the same counters, and often under the same line of tags.
+        let written = LineAddr(line.0 ^ 2);
+        run_now(memory.scheme.write(&verbs, written, &[7; 64]));
+        hold(memory.functional.take_fault().is_none(), || "a false alarm at a write".into())?;
+        reads(line, "after a write beside it")?;
+        reads(LineAddr(line.0 ^ 16), "if it is first read after a write beside it")?;
+        run_now(memory.scheme.flush(&verbs));
+        reads(line, "when its metadata comes from memory")?;
+    }
+    let reuse = memory.functional.ledger().reuse();
+    hold(reuse.is_none(), || format!("keystream hid two things: {reuse:?}"))
+}
+
+#[test]
+fn what_a_machine_started_with_reads_right_under_every_two_parts() {
+    for parts in pairs() {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What every design whose L2s begin reads must do: no L2 goes on with counters that have changed, however they changed and
+//! wherever the copy is meanwhile.
+
+use super::design::Memory;
+use super::paused::{Booted, UnderWay, pause, start_up_content};
+use super::{Checked, hold};
+use crate::counter::{Age, WRITES_LEFT};
+use crate::design::Parts;
+use crate::planted::Planted;
+use crate::ways::run_now;
+use std::future::{Ready, ready};
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// Two lines with the same line of counters.
+const WRITTEN: LineAddr = LineAddr(5);
+const NEIGHBOUR: LineAddr = LineAddr(6);
+/// More pauses than a read takes.
+const PAUSES_MAX: usize = 20;
+
+/// Holds a composition to what copies must do.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    a_write(&Memory::new(parts, planted)?)?;
+    an_overflow(&Memory::new(parts, planted)?)?;
+    for pauses in 0..PAUSES_MAX {
+        a_copy_on_its_way(&Memory::new(parts, planted)?, pauses)?;
+    }
+    a_read_that_has_begun(&Memory::new(parts, planted)?)
+}
+
+fn read_by(memory: &Memory, core: usize, line: LineAddr) -> Option<Line> {
+    run_now(memory.scheme.read_by(&memory.functional, line, core));
+    let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+    released.filter(|_| memory.functional.take_fault().is_none())
+}
+
+fn a_write(memory: &Memory) -> Checked {
+    for byte in 0..3 {
+        memory.write(WRITTEN, &[byte; 64])?;
+        for core in [0, 1, 0] {
+            hold(read_by(memory, core, WRITTEN) == Some([byte; 64]), || {
+                format!("the L2 of core {core} goes on with counters from before a write")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A line has what the machine started with, an L2 has the counters, and a write beside it makes them overflow.
+fn an_overflow(memory: &Memory) -> Checked {
+    run_now(memory.scheme.age(&memory.functional, WRITTEN, Age::BeforeRenewal));
+    let verbs = Booted { memory: &memory.functional, pauses: false };
+    let mut random = Random::new(1);
+    for _ in 0..=WRITES_LEFT {
+        for _ in 0..2 {
+            run_now(memory.scheme.read_by(&verbs, NEIGHBOUR, 0));
+            let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+            let alarmed = memory.functional.take_fault().is_some();
+            hold(!alarmed && released == Some(start_up_content(NEIGHBOUR)), || {
+                "an L2 goes on with counters from before an overflow".into()
+            })?;
+        }
+        run_now(memory.scheme.write(&verbs, WRITTEN, &random.line()));
+        hold(memory.functional.take_fault().is_none(), || "a false alarm at a write".into())?;
+    }
+    hold(memory.scheme.counted().renewals.groups > 0, || "the scene is not set: no counter overflows".into())
+}
+
+/// A core misses a line that is on the chip, and its counters are in the last-level cache. They come to its L2 for nothing; after
+/// so many pauses the line is written.
+fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
+    memory.write(WRITTEN, &[1; 64])?;
+    memory.scheme.hand_on_counters(WRITTEN);
+    let verbs = Booted { memory: &memory.functional, pauses: true };
+    let found = memory.scheme.read_from(&verbs, WRITTEN, 0, ready(false), None::<Ready<()>>);
+    let mut found = UnderWay::new(found);
+    let over = (0..pauses).any(|_| found.ends());
+    memory.write(WRITTEN, &[2; 64])?;
+    while !over && !found.ends() {}
+    hold(read_by(memory, 0, WRITTEN) == Some([2; 64]), || "an outdated copy of counters entered an L2".into())
+}
+
+/// A core's L2 has begun a read with its copy, and before the request comes to the controller the line is written.
+fn a_read_that_has_begun(memory: &Memory) -> Checked {
+    memory.write(WRITTEN, &[1; 64])?;
+    for core in [0, 0] {
+        hold(read_by(memory, core, WRITTEN) == Some([1; 64]), || "a line does not read as it was written".into())?;
+    }
+    let request = async {
+        pause(true).await;
+        true
+    };
+    let read = memory.scheme.read_from(&memory.functional, WRITTEN, 0, request, None::<Ready<()>>);
+    let mut read = UnderWay::new(read);
+    hold(!read.ends(), || "a read ends before its request is there".into())?;
+    memory.write(WRITTEN, &[2; 64])?;
+    while !read.ends() {}
+    let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+    let alarmed = memory.functional.take_fault().is_some();
+    hold(!alarmed && released == Some([2; 64]), || {
+        "the controller lets an L2 go on with counters that have changed".into()
+    })
+}
+
+#[test]
+fn no_l2_goes_on_with_counters_that_have_changed() {
+    assert_eq!(check(&super::eager(), Planted::NONE), Ok(()));
+}

@@ -1,0 +1,57 @@
+//! What every forest must do when a root is folded while writes go on below it: everybody above knows all that the root has
+//! heard, and nothing of it is lost.
+
+use super::design::{DATA_LINES, Memory};
+use super::paused::{Booted, UnderWay};
+use super::{Checked, hold};
+use crate::design::{CacheDesign, Parts};
+use crate::planted::Planted;
+use crate::tree::ForestDesign;
+use crate::ways::run_now;
+use units::LineAddr;
+
+/// Lines below different nodes of every level.
+const LINES: [LineAddr; 4] = [LineAddr(5), LineAddr(5 + 1024), LineAddr(5 + 8192), LineAddr(DATA_LINES - 1)];
+
+/// Holds a composition with an eager tree of tags to what forests must do.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let mut parts = Parts { caches: CacheDesign::default(), ..parts.clone() };
+    parts.tree.forest = None;
+    let plain = Memory::new(&parts, Planted::NONE)?;
+    LINES.iter().chain(&LINES).enumerate().try_for_each(|(byte, line)| plain.write(*line, &[byte as u8; 64]))?;
+    parts.tree.forest = Some(ForestDesign::Static { level: 0, entries: 64 });
+    let mut pauses = 0;
+    while folded_meanwhile(&Memory::new(&parts, planted)?, &plain, pauses)? {
+        pauses += 1;
+    }
+    hold(pauses > LINES.len(), || "the scene is not set: nothing happens while roots are folded".into())
+}
+
+/// All roots are folded, and after so many pauses all lines are written. Whether folding took that long.
+fn folded_meanwhile(memory: &Memory, plain: &Memory, pauses: usize) -> Result<bool, String> {
+    let write = |round: usize| {
+        let lines = LINES.iter().enumerate();
+        lines.map(|(index, line)| (*line, [(round * LINES.len() + index) as u8; 64])).collect::<Vec<_>>()
+    };
+    write(0).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
+    let verbs = Booted { memory: &memory.functional, pauses: true };
+    let mut folding = UnderWay::new(memory.scheme.fold_forest(&verbs));
+    let over = (0..pauses).any(|_| folding.ends());
+    write(1).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
+    // The counters leave, so that nobody but the roots knows what was written.
+    run_now(memory.scheme.flush(&memory.functional));
+    while !over && !folding.ends() {}
+    drop(folding);
+    let told = memory.scheme.root() == plain.scheme.root();
+    run_now(memory.scheme.flush(&memory.functional));
+    for (line, content) in write(1) {
+        hold(memory.read(line) == Some(content), || "a fold lost what its root had heard".into())?;
+    }
+    hold(told, || "a root was folded before everybody above knew what it had heard".into())?;
+    Ok(!over)
+}
+
+#[test]
+fn a_root_is_folded_when_everybody_above_knows_what_it_has_heard() {
+    assert_eq!(check(&super::forest(), Planted::NONE), Ok(()));
+}

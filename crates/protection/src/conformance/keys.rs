@@ -1,0 +1,121 @@
+//! Has every use of a key one of its own? A key does not show, but two uses of one do: each check here is what an attacker
+//! would make of it.
+
+use super::design::DATA_LINES;
+use super::{Checked, hold, pairs};
+use crate::cipher::Cipher;
+use crate::counter::Counter;
+use crate::design::Parts;
+use crate::mac::Mac;
+use crate::planted::Planted;
+use crate::scheme::Scheme;
+use crate::tree::{Tree, Voucher};
+use crypto::{BLOCK_BYTES, Domain, Nonce};
+use std::array;
+use units::random::Random;
+use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
+
+/// Holds a composition to keys of their own.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    data_and_tweak(&scheme.cipher)?;
+    let Some(mac) = &scheme.mac else { return Ok(()) };
+    let bits = parts.mac.tag_bits;
+    if mac.group() == 1 {
+        data_and_tags(&scheme.cipher, (mac, bits))?;
+    }
+    scheme.tree.as_ref().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
+}
+
+/// XTS under one key for data and tweaks: a line of zeros opens to its place and its mask, and whoever has the mask knows what
+/// other lines open to (Rogaway, "Efficient instantiations of tweakable blockciphers", ASIACRYPT 2004, section 6).
+fn data_and_tweak(cipher: &Cipher) -> Checked {
+    let (line, counter) = (LineAddr(0x1_2345), Counter::default());
+    let place = block(&Nonce::new(line, counter.0).block(Domain::Pad, 0));
+    let mask = block(&cipher.open(line, counter, &ZERO_LINE)) ^ place;
+    let masks: [u128; LINE_BYTES / BLOCK_BYTES] =
+        array::from_fn(|index| (0..index).fold(mask, |mask, _| times_alpha(mask)));
+    let line_of = |block: &dyn Fn(u128) -> u128| -> Line {
+        array::from_fn(|byte| block(masks[byte / 16]).to_le_bytes()[byte % 16])
+    };
+    let chosen = line_of(&|of_block| mask ^ of_block);
+    let foretold = line_of(&|of_block| place ^ of_block);
+    let encrypts = cipher.blocks() > 0;
+    hold(!encrypts || cipher.open(line, counter, &chosen) != foretold, || {
+        "what a chosen ciphertext opens to is known: one key encrypts data and tweaks".into()
+    })
+}
+
+/// GMAC under the key of the data: its hash key is the encryption of zeros, which is the first block of keystream of the first
+/// line before its first write, and what a codebook makes of zeros.
+fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
+    let mut random = Random::new(1);
+    let hash_key = u128::from_be_bytes(first_block(&cipher.seal(LineAddr(0), Counter::default(), &ZERO_LINE)));
+    let (line, counter, text, change) = (LineAddr(7), Counter(3), random.line(), random.line());
+    let changed: Line = array::from_fn(|byte| text[byte] ^ change[byte]);
+    let blocks = change.chunks(BLOCK_BYTES).map(|block| u128::from_be_bytes(array::from_fn(|byte| block[byte])));
+    let hash = times(blocks.fold(0, |sum, block| times(sum ^ block, hash_key)), hash_key);
+    let difference = mac.tag(line, counter, &text) ^ mac.tag(line, counter, &changed);
+    hold(difference != (hash >> (u128::BITS - bits)) as u64, || {
+        "keystream shows the hash key of the tags: one key encrypts data and authenticates it".into()
+    })
+}
+
+/// A tag of the same bytes in the same place under the same version is what a node holds of them, or their own MAC.
+fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Checked {
+    let leaves = scheme.layout.leaves().ok_or("a tree covers something")?;
+    let slot = leaves.slot(leaves.lines / 2);
+    let parent = tree.parent(&scheme.layout, slot).ok_or("every line has a parent")?;
+    let (mut content, mut node) = (Random::new(1).line(), ZERO_LINE);
+    scheme.counters.set_embedded_mac(&mut content, 0);
+    let told = tree.tell(parent, &mut node, slot, &content).map_err(|overflow| format!("{overflow:?} at once"))?;
+    let (of_tree, version, width) = match told {
+        Voucher::Nothing => return Ok(()),
+        Voucher::Tag(tag) => (u64::from_be_bytes(array::from_fn(|byte| tag[byte])), Counter::default(), u64::BITS),
+        Voucher::Version(version) => {
+            let sealed = tree.seal_under(slot, leaves.role, &content, told);
+            (scheme.counters.embedded_mac(&sealed), version, scheme.counters.embedded_mac_bits())
+        }
+    };
+    let shared = width.min(bits);
+    let tag = mac.tag(LineAddr(slot.0), version, &content);
+    hold(of_tree >> (width - shared) != tag >> (bits - shared), || {
+        "a tag is what the tree makes of the same bytes: one key authenticates data and makes the tree".into()
+    })
+}
+
+fn first_block(line: &Line) -> [u8; BLOCK_BYTES] {
+    array::from_fn(|byte| line[byte])
+}
+
+fn block(line: &[u8]) -> u128 {
+    u128::from_le_bytes(array::from_fn(|byte| line[byte]))
+}
+
+/// The next mask of XTS.
+fn times_alpha(mask: u128) -> u128 {
+    mask << 1 ^ if mask >> 127 == 1 { 0x87 } else { 0 }
+}
+
+/// The product in the field of GHASH: the first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
+fn times(a: u128, b: u128) -> u128 {
+    let step = |(product, power): (u128, u128), bit: u32| {
+        let product = if a >> bit & 1 == 1 { product ^ power } else { product };
+        (product, power >> 1 ^ if power & 1 == 1 { 0xe1 << 120 } else { 0 })
+    };
+    (0..u128::BITS).rev().fold((0, b), step).0
+}
+
+#[test]
+fn products_are_those_of_ghash() {
+    // The first step of test case 2 of the GCM specification.
+    let (key, text) = (0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e, 0x0388_dace_60b6_a392_f328_c2b9_71b2_fe78);
+    assert_eq!(times(text, key), 0x5e2e_c746_9170_6288_2c85_b068_5353_deb7);
+}
+
+#[test]
+fn every_use_of_a_key_has_one_of_its_own() {
+    for parts in pairs() {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}

@@ -1,0 +1,172 @@
+//! What every design that outlives a loss of power must do: come back with all that had returned, whatever nodes memory holds,
+//! and with nothing of a memory whose counters are not those that its register vouches for.
+
+use super::design::{DATA_LINES, Memory};
+use super::{Checked, hold};
+use crate::counter::{Age, WRITES_LEFT};
+use crate::design::Parts;
+use crate::domain::Registers;
+use crate::media::Media;
+use crate::planted::Planted;
+use crate::verbs::Fault;
+use crate::ways::{Explained, Functional, Operation, run_now};
+use std::collections::BTreeMap;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// So many that a line of the root is full of children. Each has lines in use below it, in its first group or in others, but
+/// for one.
+const EIGHTHS: u64 = 8;
+const UNUSED: u64 = 5;
+
+fn line_in(eighth: u64) -> LineAddr {
+    LineAddr(eighth * (DATA_LINES / EIGHTHS) + eighth * 64 + eighth)
+}
+
+/// What lines hold.
+type Content = BTreeMap<LineAddr, Line>;
+
+/// A memory as a loss of power leaves it, with what it held a while before and what its lines hold.
+struct Dead {
+    media: Media,
+    old: Media,
+    registers: Registers,
+    content: Content,
+}
+
+impl Dead {
+    fn of(parts: &Parts, planted: Planted) -> Result<Dead, String> {
+        let memory = Memory::new(parts, planted)?;
+        let mut random = Random::new(1);
+        let mut write_all = || -> Result<(Media, Content), String> {
+            let lines = (0..EIGHTHS).filter(|eighth| *eighth != UNUSED).map(line_in);
+            let content: Content = lines.map(|line| (line, random.line())).collect();
+            content.iter().try_for_each(|(line, text)| memory.write(*line, text))?;
+            let media = memory.functional.media.borrow().clone();
+            Ok((media, content))
+        };
+        let ((old, _), (media, content)) = (write_all()?, write_all()?);
+        Ok(Dead { media, old, registers: memory.functional.registers(), content })
+    }
+}
+
+/// A fresh chip over this memory, and what its recovery reports.
+fn revived(
+    parts: &Parts,
+    planted: Planted,
+    media: Media,
+    registers: &Registers,
+) -> Result<(Memory, Option<Fault>), String> {
+    let memory = Memory::new(parts, planted)?;
+    memory.functional.media.replace(media);
+    run_now(memory.scheme.recover(&memory.functional, registers));
+    let fault = memory.functional.take_fault();
+    Ok((memory, fault))
+}
+
+/// Holds a composition to what recovery must do.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let dead = Dead::of(parts, planted)?;
+    let (memory, fault) = revived(parts, planted, dead.media.clone(), &dead.registers)?;
+    hold(fault.is_none(), || format!("recovery refuses what was left: {fault:?}"))?;
+    hold(memory.scheme.root() == dead.registers.root, || "the chip's root is not the register's".into())?;
+    reads(&memory, &dead.content, "after recovery")?;
+    counters(parts, planted, &dead)?;
+    nodes(parts, planted, &dead)?;
+    renewal(parts, planted)
+}
+
+fn reads(memory: &Memory, content: &Content, when: &str) -> Checked {
+    content.iter().try_for_each(|(line, text)| {
+        hold(memory.read(*line) == Some(*text), || format!("line {line} does not read as it was written {when}"))
+    })
+}
+
+/// Counters that are old, or not the machine's at all, are refused below whichever child of the root they lie.
+fn counters(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    for eighth in 0..EIGHTHS {
+        let slot = scheme.counter_slot(line_in(eighth)).ok_or("there are no counters")?;
+        let old = dead.old.read(slot);
+        let forged = if old.is_blank() { Random::new(eighth).line() } else { old.examine() };
+        let mut media = dead.media.clone();
+        media.write(slot, &forged);
+        let (_, fault) = revived(parts, planted, media, &dead.registers)?;
+        hold(fault == Some(Fault::Root), || format!("recovery takes other counters at {slot}: {fault:?}"))?;
+    }
+    Ok(())
+}
+
+/// Whatever nodes memory holds, recovery makes them what they should be: those of the lines in use, and those of lines that
+/// are used later.
+fn nodes(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    for level in scheme.layout().levels() {
+        let mut media = dead.media.clone();
+        level.slots().for_each(|slot| media.write(slot, &Random::new(slot.0).line()));
+        let (memory, fault) = revived(parts, planted, media, &dead.registers)?;
+        hold(fault.is_none(), || format!("recovery refuses other nodes at {}: {fault:?}", level.role))?;
+        reads(&memory, &dead.content, &format!("after recovery from other nodes at {}", level.role))?;
+        let unused = line_in(UNUSED);
+        memory.write(unused, &[9; 64]).map_err(|alarm| format!("other nodes at {} stay: {alarm}", level.role))?;
+        hold(memory.read(unused) == Some([9; 64]), || "a line does not read as it was written".into())?;
+    }
+    Ok(())
+}
+
+/// Wherever a re-encryption is cut off, recovery ends it.
+fn renewal(parts: &Parts, planted: Planted) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+    run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
+    let mut content = Content::new();
+    for line in (0..12).map(LineAddr) {
+        content.insert(line, [line.0 as u8; 64]);
+        run_now(scheme.write(&verbs, line, &[line.0 as u8; 64]));
+    }
+    for turn in 0..=2 * WRITES_LEFT {
+        verbs.take_operations();
+        let (media, registers) = (verbs.inside().media.borrow().clone(), verbs.inside().registers());
+        let before = content.insert(LineAddr(0), [100 + turn as u8; 64]);
+        run_now(scheme.write(&verbs, LineAddr(0), &[100 + turn as u8; 64]));
+        if scheme.counted().renewals.groups == 0 {
+            continue;
+        }
+        let operations = verbs.take_operations();
+        for point in 0..=operations.len() {
+            let (media, registers, begun) = left(&operations[..point], (media.clone(), registers.clone()));
+            let mut expected = content.clone();
+            expected.extend(before.filter(|_| !begun).map(|text| (LineAddr(0), text)));
+            let (memory, fault) = revived(parts, planted, media, &registers)?;
+            hold(fault.is_none(), || format!("recovery refuses a memory in the middle of a renewal: {fault:?}"))?;
+            reads(&memory, &expected, "after recovery in the middle of a renewal")?;
+        }
+        return Ok(());
+    }
+    Err("the scene is not set: no counter overflows".into())
+}
+
+/// What is left after these operations if all that was sent arrives and an open tuple is thrown away, and whether the first tuple was complete.
+fn left(operations: &[Operation], (mut media, registers): (Media, Registers)) -> (Media, Registers, bool) {
+    let (mut registers, mut open) = (registers, Vec::new());
+    let mut begun = false;
+    for operation in operations {
+        match operation {
+            Operation::Store(_, slot, content) => media.store(*slot, *content),
+            Operation::Persist(_, slot, content) => open.push((*slot, *content)),
+            Operation::Complete(now) => {
+                open.drain(..).for_each(|(slot, content)| media.write(slot, &content));
+                (registers, begun) = (now.clone(), true);
+            }
+            _ => {}
+        }
+    }
+    (media, registers, begun)
+}
+
+#[test]
+fn what_was_durable_comes_back_and_nothing_else() {
+    for parts in super::durable() {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}
