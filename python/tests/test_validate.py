@@ -24,7 +24,7 @@ def test_a_figure_beyond_its_tolerance_is_marked_without_any_colour() -> None:
     def row(quantity: str, difference: float) -> ValidationRow:
         return ValidationRow(
             reference="R", subject="s", quantity=quantity, ours=1.0, theirs=1.0, difference_percent=difference,
-            tolerance_percent=10.0, ok=abs(difference) <= 10.0,
+            tolerance_percent=10.0, ok=abs(difference) <= 10.0, interval=None, placement_percent=0.0,
         )  # fmt: skip
 
     report = Validation(rows=(row("good", 1.0), row("bad", -15.0)), ok=False)

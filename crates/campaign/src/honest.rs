@@ -59,9 +59,10 @@ pub struct HonestReport {
     pub finding: Option<Finding>,
 }
 
-/// Pages in use, and lines in use of each: few enough that counters overflow, far enough apart that caches do too.
+/// Pages in use, and lines in use of each: few enough that counters overflow, far enough apart that caches do too, and some
+/// of them under one tag where a tag is over several.
 const PAGES_IN_USE: u64 = 16;
-const LINES_IN_USE: u64 = 6;
+const LINES_IN_USE: [u64; 6] = [0, 1, 3, 6, 9, 15];
 /// Cores that read.
 const CORES: usize = 4;
 
@@ -85,7 +86,10 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
     let stride = DATA_LINES / PAGES_IN_USE;
     let line = match random.below(4) {
         0 => LineAddr(0),
-        _ => LineAddr(random.below(PAGES_IN_USE) * stride + random.below(LINES_IN_USE) * 3),
+        _ => {
+            let line = LINES_IN_USE[random.below(LINES_IN_USE.len() as u64) as usize];
+            LineAddr(random.below(PAGES_IN_USE) * stride + line)
+        }
     };
     let fault = match random.below(100) {
         0 => victim.flush(),

@@ -95,7 +95,8 @@ def command(
         raise click.UsageError("--print-claims is about all rows of one design: it takes --trials and --seed", context)
     if replay is not None and (is_long or exhaustive or print_claims or trials is not None):
         raise click.UsageError(
-            "--replay is about one trial: it takes no --trials, --exhaustive, --print-claims, --budget or --log", context
+            "--replay is about one trial: it takes no --trials, --exhaustive, --print-claims, --budget or --log",
+            context,
         )
     from casemate import amounts, api, campaigns, claims, verdicts
     from casemate.names import OneOf

@@ -41,7 +41,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::RootNotUpdated, Honest, Dishonest(Finding::FalseAlarmOfNode(2)), EqualNodes),
         Case::new(Bug::TagsDropped, Honest, Dishonest(Finding::FalseAlarmOfTag), EqualNodes),
         Case::new(Bug::CountersDropped, Honest, Dishonest(Finding::FalseAlarmOfCounter), ZeroLine),
-        Case::new(Bug::NodesDropped, Honest, Dishonest(Finding::FalseAlarmOfNode(2)), ZeroLine),
+        Case::new(Bug::NodesDropped, Honest, Dishonest(Finding::FalseAlarmOfNode(0)), ZeroLine),
         // Memory and its parent have an older one, which comes back.
         Case::new(Bug::CalledBackClean, Honest, Dishonest(Finding::FalseAlarmOfNode(1)), ZeroLine),
         // Nothing but memory's older counters is left.
