@@ -1,0 +1,56 @@
+//! What is counted, who makes room for whom, and what memory has already.
+
+use super::*;
+
+const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(3), [3; 64])];
+
+/// Caches of one line each, into which three dirty lines of counters came: two of them are leaving.
+fn crowded() -> OnChip {
+    let one = Geometry { sets: 1, ways: 1 };
+    let mut chip = OnChip::new(Geometries::Separate([one; 3]), None, 1, Forest::default(), Planted::NONE);
+    LINES.iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, true));
+    chip
+}
+
+#[test]
+fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
+    let mut chip = crowded();
+    let found = [3, 1, 2, 9].map(|slot| chip.look_up(Role::Counter, Slot(slot)));
+    assert_eq!(found, [Some([3; 64]), Some([1; 64]), Some([2; 64]), None]);
+    [true, true, false].into_iter().for_each(|merged| chip.not_found(Role::Counter, merged, false));
+    let [counters, tags, nodes] = chip.counters();
+    assert_eq!(counters, CacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
+    assert_eq!([tags, nodes], [CacheCounters::default(); 2]);
+}
+
+#[test]
+fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
+    let two = Geometry { sets: 1, ways: 2 };
+    let mut chip = OnChip::new(Geometries::Separate([two; 3]), None, 1, Forest::default(), Planted::NONE);
+    LINES[..2].iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, false));
+    assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
+    chip.admit(Role::Counter, Slot(3), &[3; 64], false);
+    assert_eq!([1, 2, 3].map(|slot| chip.is_in_its_cache(Role::Counter, Slot(slot))), [false, true, true]);
+}
+
+#[test]
+fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
+    let one = Geometry { sets: 1, ways: 1 };
+    let of_each = |geometries| {
+        let mut chip = OnChip::new(geometries, None, 1, Forest::default(), Planted::NONE);
+        let lines = [(Role::Counter, Slot(1)), (Role::Tag, Slot(2)), (Role::Node(0), Slot(3))];
+        lines.iter().for_each(|(role, slot)| chip.admit(*role, *slot, &[7; 64], true));
+        lines.map(|(_, slot)| chip.leaving(slot).is_none())
+    };
+    assert_eq!(of_each(Geometries::Separate([one; 3])), [true; 3]);
+    assert_eq!(of_each(Geometries::Unified(one)), [false, false, true], "who came last is still there");
+}
+
+#[test]
+fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
+    let mut chip = crowded();
+    chip.written_through(Role::Counter, Slot(1), &[9; 64]);
+    assert!(chip.leaving(Slot(1)).is_some(), "memory has something else");
+    chip.written_through(Role::Counter, Slot(1), &[1; 64]);
+    assert!(chip.leaving(Slot(1)).is_none() && chip.leaving(Slot(2)).is_some());
+}
