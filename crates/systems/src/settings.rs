@@ -99,7 +99,7 @@ mod tests {
             (found.value.clone().unwrap_or_default(), found.source)
         };
         assert_eq!(of("node.l2.size"), ("\"1 MB\"".to_owned(), Source::Change));
-        assert_eq!(of("node.l2.ways"), ("8".to_owned(), Source::Default));
+        assert_eq!(of("node.l2.ways"), ("8".to_owned(), Source::File));
         assert_eq!(of("llc.size"), ("\"8 MB\"".to_owned(), Source::File));
         assert_eq!(of("node.write_buffer"), (String::new(), Source::Default));
     }
