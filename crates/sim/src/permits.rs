@@ -25,8 +25,9 @@ pub struct Permits {
     /// Who wants how many, first come first served.
     waiting: RefCell<VecDeque<(usize, Ticket)>>,
     at_door: RefCell<Vec<Ticket>>,
-    /// How many have been let in and are not through the door yet: whoever comes at that instant goes behind them.
-    entering: Cell<usize>,
+    /// Those for whom the door has opened and who are not through it yet. They go one after the other, though a task may be
+    /// woken out of turn by something else that it waits for; and who comes at that instant goes behind them.
+    entering: RefCell<VecDeque<Ticket>>,
 }
 
 impl Permits {
@@ -39,7 +40,7 @@ impl Permits {
             most: Cell::new(0),
             waiting: RefCell::default(),
             at_door: RefCell::default(),
-            entering: Cell::new(0),
+            entering: RefCell::default(),
         }
     }
 
@@ -81,11 +82,11 @@ impl Permits {
                 if !ticket.granted.get() {
                     return Poll::Pending;
                 }
-                self.entering.set(self.entering.get() - 1);
+                self.go_through();
                 return Poll::Ready(());
             }
             let is_open = self.waiting.borrow().is_empty();
-            if is_open && self.entering.get() == 0 {
+            if is_open && self.entering.borrow().is_empty() {
                 return Poll::Ready(());
             }
             let ticket = self.ticket();
@@ -114,8 +115,20 @@ impl Permits {
     }
 
     fn let_in(&self, ticket: &Ticket) {
-        self.entering.set(self.entering.get() + 1);
-        self.grant(ticket);
+        let mut entering = self.entering.borrow_mut();
+        entering.push_back(ticket.clone());
+        if entering.len() == 1 {
+            self.grant(ticket);
+        }
+    }
+
+    /// The first who was let in is through; the next may go.
+    fn go_through(&self) {
+        let mut entering = self.entering.borrow_mut();
+        entering.pop_front();
+        if let Some(next) = entering.front() {
+            self.grant(next);
+        }
     }
 
     fn grant(&self, ticket: &Ticket) {
