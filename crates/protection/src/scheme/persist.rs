@@ -17,13 +17,13 @@
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
-use super::grouped::Others;
+use super::grouped::{Others, among, spend_masks};
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
 use crate::metadata::{Departure, Waiting};
 use crate::planted::Bug;
 use crate::tree::{Node, Parent};
-use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
+use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Verbs};
 use sim::lock::Mode;
 use sim::{join, join_all};
 use std::cell::Cell;
@@ -46,6 +46,8 @@ type Lines = BTreeMap<Slot, Line>;
 /// A line of data ready to be persisted.
 struct Sealed {
     line: LineAddr,
+    counter: Counter,
+    plaintext: Line,
     ciphertext: Line,
     tag: Option<(Slot, u64)>,
 }
@@ -170,9 +172,16 @@ impl Scheme {
     }
 
     async fn sealed<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Sealed {
-        let ciphertext = self.seal(verbs, line, counter, plaintext).await;
-        let tag = self.new_tag(verbs, line, counter, (plaintext, &ciphertext), &Others::new()).await;
-        Sealed { line, ciphertext, tag: self.tag_slot(line).zip(tag) }
+        self.pad_whole(verbs).await;
+        let ciphertext = self.cipher.seal(line, counter, plaintext);
+        let tag = match &self.mac {
+            Some(mac) => {
+                let covered = (line, counter, mac.covered(plaintext, &ciphertext));
+                Some(self.compute_tag(verbs, mac, covered, &Others::new()).await)
+            }
+            None => None,
+        };
+        Sealed { line, counter, plaintext: *plaintext, ciphertext, tag: self.tag_slot(line).zip(tag) }
     }
 
     /// Tells everybody above these lines of counters, level by level and each node once. Returns the root that results.
@@ -223,6 +232,17 @@ impl Scheme {
         }
     }
 
+    /// Notes the keystream of a line that leaves the chip. What a tuple holds that is given up before has not served.
+    fn spend<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
+        let Sealed { line, counter, plaintext, ciphertext, .. } = sealed;
+        if let Some(nonce) = self.cipher.nonce(*line, *counter) {
+            verbs.spend(Keystream::Pad(&nonce, plaintext));
+        }
+        if let Some(mac) = &self.mac {
+            spend_masks(verbs, mac, &among((*line, *counter, mac.covered(plaintext, ciphertext)), &[]));
+        }
+    }
+
     /// Persists the lines of a tuple and completes it. The last stage must be held.
     async fn persist_tuple<V: Verbs>(
         &self,
@@ -247,6 +267,7 @@ impl Scheme {
             .collect();
         let renewal = renewal.filter(|_| !self.planted.has(Bug::RenewalNotRegistered)).cloned();
         let registers = Registers { root, renewal };
+        sealed.iter().for_each(|sealed| self.spend(verbs, sealed));
         if self.planted.has(Bug::CompleteBeforePersist) {
             verbs.complete(registers.clone());
         }
