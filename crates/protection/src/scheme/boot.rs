@@ -13,7 +13,7 @@ use super::read::Arrived;
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
 use crate::planted::Bug;
-use crate::verbs::{Fault, Keystream, Role, Untrusted, Verbs};
+use crate::verbs::{Fault, Role, Untrusted, Verbs};
 use units::{Line, LineAddr};
 
 impl Scheme {
@@ -55,9 +55,7 @@ impl Scheme {
                 self.boot_tag(verbs, mac, line, arrived.tag).await?;
             }
         }
-        if let Some(nonce) = self.cipher.nonce(line, counter) {
-            verbs.spend(Keystream::Pad(&nonce, plaintext));
-        }
+        self.spend_pad(verbs, line, counter, plaintext);
         arrived.stored = Untrusted::with(ciphertext, beside);
         verbs.boot(self.layout.data_slot(line), Role::Data, |_| Untrusted::with(ciphertext, beside));
         Ok(())

@@ -265,10 +265,15 @@ impl Scheme {
 
     /// The ciphertext of a line, whose pad serves from now on.
     fn encrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
+        self.spend_pad(verbs, line, counter, plaintext);
+        self.cipher.seal(line, counter, plaintext)
+    }
+
+    /// Notes the pad that hides a line, if one does.
+    fn spend_pad<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) {
         if let Some(nonce) = self.cipher.nonce(line, counter) {
             verbs.spend(Keystream::Pad(&nonce, plaintext));
         }
-        self.cipher.seal(line, counter, plaintext)
     }
 
     /// Tells everybody above a line's counter that it has moved on, if that is to be known at once.

@@ -23,7 +23,7 @@ use crate::domain::{Registers, Renewal};
 use crate::metadata::{Departure, Waiting};
 use crate::planted::Bug;
 use crate::tree::{Node, Parent};
-use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Verbs};
+use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use sim::lock::Mode;
 use sim::{join, join_all};
 use std::cell::Cell;
@@ -235,9 +235,7 @@ impl Scheme {
     /// Notes the keystream of a line that leaves the chip. What a tuple holds that is given up before has not served.
     fn spend<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
         let Sealed { line, counter, plaintext, ciphertext, .. } = sealed;
-        if let Some(nonce) = self.cipher.nonce(*line, *counter) {
-            verbs.spend(Keystream::Pad(&nonce, plaintext));
-        }
+        self.spend_pad(verbs, *line, *counter, plaintext);
         if let Some(mac) = &self.mac {
             spend_masks(verbs, mac, &among((*line, *counter, mac.covered(plaintext, ciphertext)), &[]));
         }
