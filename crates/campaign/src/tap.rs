@@ -203,7 +203,7 @@ impl Verbs for Tapped {
         self.memory.boot(self.tap.cell(slot), role, change);
     }
 
-    fn spend(&self, keystream: Keystream<'_>) {
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.spend(keystream);
     }
 }

@@ -16,7 +16,6 @@ use machine::coherence::Domain;
 use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
-use machine::node::RequestKind;
 use machine::observer::ObserverCounters;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
@@ -161,11 +160,9 @@ impl Chip {
         self.predictors.is_some()
     }
 
-    /// Whether an L2 expects what it asks for in memory. What it has already, it only asks to write.
+    /// Whether an L2 expects what it asks for in memory.
     pub fn expects_memory(&self, miss: Miss) -> bool {
-        let Some(predictors) = self.predictors.as_ref().filter(|_| miss.kind != RequestKind::Upgrade) else {
-            return false;
-        };
+        let Some(predictors) = &self.predictors else { return false };
         let predicted = predictors.borrow()[miss.core].expects_memory();
         self.count(|counters| counters.predicted += u64::from(predicted));
         predicted
@@ -174,7 +171,7 @@ impl Chip {
     /// An L2 learns who served what it asked for.
     pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
         self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
-        if let Some(predictors) = self.predictors.as_ref().filter(|_| miss.kind != RequestKind::Upgrade) {
+        if let Some(predictors) = &self.predictors {
             predictors.borrow_mut()[miss.core].learn(memory);
         }
     }
@@ -356,7 +353,7 @@ impl Receiver for Chip {
             Leg::Request(core, slot) => self.network.request(core, LineAddr(slot.0)),
             Leg::Answer(core, slot) => self.network.to_last_stretch(core, LineAddr(slot.0), self.clock.now()),
             Leg::ToController | Leg::FromController => self.distances.path,
-            Leg::Predicted => self.distances.past,
+            Leg::Predicted => self.distances.prediction,
         }
     }
 

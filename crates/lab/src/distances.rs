@@ -8,8 +8,8 @@ use units::{Clock, Cycles, Duration};
 pub struct Distances {
     /// From the last-level cache to the controller, or back.
     pub path: Duration,
-    /// From an L2 to the controller, past the last-level cache.
-    pub past: Duration,
+    /// From the end of an L2's look-up to the arrival at the controller of a prediction that left when the look-up began.
+    pub prediction: Duration,
     /// From the controller to the last-level cache, through its look-up and back.
     pub last_level_look_up: Duration,
     data_in_l2: Duration,
@@ -21,7 +21,7 @@ impl Distances {
     pub fn of(machine: &Machine) -> Distances {
         Distances {
             path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
-            past: machine.mean_hop(),
+            prediction: machine.prediction_after_look_up(),
             last_level_look_up: machine.last_level_look_up(),
             data_in_l2: Clock::from_mhz(machine.node.clock_mhz).span(Cycles(machine.node.l2.latency_cycles)),
             counter_in_l2: Duration::from_ns_f64(machine.at_l2.map_or(0.0, |at_l2| at_l2.counter_look_up_ns)),

@@ -44,7 +44,8 @@ pub enum OnChip {
     All,
 }
 
-/// How the line's DRAM row stands.
+/// How the DRAM rows stand of all that the read fetches: the line, and what metadata is not on the chip. Where two of them are
+/// in one bank, the line has its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Row {
@@ -53,7 +54,7 @@ pub enum Row {
     /// Closed, as after a refresh.
     #[default]
     Closed,
-    /// Another row of its bank is open.
+    /// Another row of the bank is open.
     Conflict,
 }
 
@@ -74,7 +75,7 @@ pub enum Start {
 pub struct Scenario {
     /// What is on the chip.
     pub on_chip: OnChip,
-    /// How the row stands.
+    /// How the rows stand.
     pub row: Row,
     /// Where the timeline begins.
     #[serde(default)]
@@ -109,7 +110,8 @@ pub struct Explanation {
     pub spans: Vec<Span>,
 }
 
-/// The time in which a bank comes to rest, so that nothing of the preparation is left but the row.
+/// The time in which a bank comes to rest, so that nothing of the preparation is left but the row. The read then begins with
+/// the next clock of the memory's bus.
 const REST: Duration = Duration::from_ns(200);
 
 /// Reads lines of a protected memory in the stated condition, each for itself.
@@ -190,10 +192,14 @@ impl Bench<'_> {
             prepare(&scheme, &seen, target, scenario.on_chip).await;
             clock.sleep_until(at_rest(&config.device, clock.now())).await;
             channels.close_rows();
-            if let Some(opening) = that_opens_a_row(&config, target, scenario.row) {
-                channels.read(opening, Wanted::Line).await;
+            for slot in scheme.fetched_for(target) {
+                let (line, _) = scheme.layout().shape().lines(slot);
+                if let Some(opening) = that_opens_a_row(&config, line, scenario.row) {
+                    channels.read(opening, Wanted::Line).await;
+                }
             }
-            clock.sleep(REST).await;
+            let bus = config.device.clock();
+            clock.sleep_until(bus.start_of(bus.cycle_at_or_after(clock.now() + REST))).await;
             let start = clock.now();
             seen.receiver().forget();
             let explained = Explained::new(Timed::new(&seen));
@@ -231,8 +237,8 @@ fn since(start: Time, time: Time) -> Time {
 
 /// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
 async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target: LineAddr, predicted: bool) {
-    let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     verbs.look_up_private(Role::Data).await;
+    let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     let request = async {
         verbs.travel(Leg::Request(0, Slot(target.0))).await;
         verbs.travel(Leg::ToController).await;

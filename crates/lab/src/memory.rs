@@ -3,11 +3,11 @@
 use machine::memory::MemorySystem;
 use protection::design::Parts;
 use protection::layout::Layout;
-use protection::ways::{Receiver, TimedMemory};
+use protection::tree::TreeKind;
+use protection::ways::{CounterTags, Receiver, TimedMemory};
 use sim::Clock;
 use std::rc::Rc;
 use systems::Machine;
-use units::Duration;
 
 /// A blank memory behind these channels. With `ledger`, every pad is written down.
 pub fn build<R: Receiver>(
@@ -21,15 +21,14 @@ pub fn build<R: Receiver>(
 ) -> Rc<TimedMemory<R>> {
     let (engines, in_l2) = machine.engines_under(parts);
     let memory = TimedMemory::new(clock, channels, layout.shape(), &engines, ledger, receiver)
-        .with_one_port(parts.caches.unified.is_some());
+        .with_one_port(parts.caches.unified.is_some())
+        .with_hashes_by_aes(machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters);
     let memory = match machine.memory.overflows {
         Some(limits) => memory.with_overflows(limits),
         None => memory,
     };
-    Rc::new(match (in_l2, machine.at_l2) {
-        (Some(aes), Some(at_l2)) => {
-            memory.with_private_aes(&aes, machine.cores, Duration::from_ns_f64(at_l2.patience_ns))
-        }
-        _ => memory,
+    Rc::new(match in_l2.zip(machine.patience(parts)) {
+        Some((aes, patience)) => memory.with_private_aes(&aes, machine.cores, patience),
+        None => memory,
     })
 }

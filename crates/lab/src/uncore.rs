@@ -95,7 +95,8 @@ impl Uncore {
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
         for Request { at, line, kind } in requests.drain(..) {
             if kind.is_answered() {
-                let in_l2 = self.scheme.is_eager() || self.chip.predicts();
+                // What the core has already it only asks to write: there is nothing to read.
+                let in_l2 = kind != RequestKind::Upgrade && (self.scheme.is_eager() || self.chip.predicts());
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, kind, in_l2 });

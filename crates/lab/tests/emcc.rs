@@ -6,6 +6,7 @@
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, Start, explain};
 use machine::llc::Inclusion;
 use systems::Machine;
+use units::Duration;
 
 /// One clock of DDR4-3200.
 const CLOCK_NS: f64 = 0.625;
@@ -181,6 +182,36 @@ fn a_latency_that_changes_moves_the_figures_as_the_sums_say() {
         let moved = before.iter().zip(&after).filter(|(before, after)| (before.2 - after.2).abs() > 2.0 * CLOCK_NS);
         assert!(moved.count() > 0, "{name} moves no figure");
     }
+}
+
+#[test]
+fn an_l2_waits_for_its_aes_units_as_long_as_the_timelines_say_that_it_saves() {
+    type Change = fn(&mut Machine);
+    let changes: [Change; 4] = [
+        |_| {},
+        |machine| machine.engines.aes.latency_ns = 25.0,
+        |machine| machine.llc.controller_latency_ns = Some(29.0),
+        |machine| machine.dram.as_mut().unwrap().timing.cl += 8,
+    ];
+    let parts = systems::design("emcc").unwrap().parts;
+    let mut patiences = Vec::new();
+    for change in changes {
+        let mut machine = machine();
+        change(&mut machine);
+        let patience = machine.patience(&parts).unwrap();
+        // The figures' own sums are taken from the look-up on, which the prediction leaves with.
+        let saved = |name| figures(&machine, false, read).into_iter().find(|(figure, ..)| *figure == name).unwrap().2;
+        for (name, found) in [("closed row, saved", patience.unpredicted), ("14, saved", patience.predicted)] {
+            let (found, saved) = (found.as_ns_f64(), saved(name));
+            assert!((found - saved).abs() < CLOCK_NS + 1e-6, "{name}: waits {found} ns, and {saved} are saved");
+        }
+        patiences.push(patience);
+    }
+    assert!(patiences[1..].iter().all(|changed| *changed != patiences[0]), "{patiences:?}");
+    let mut stated = machine();
+    stated.at_l2.as_mut().unwrap().patience_ns = Some(5.0);
+    assert_eq!(stated.patience(&parts).unwrap().predicted, Duration::from_ns(5));
+    assert_eq!(machine().patience(&systems::design("morphable-llc").unwrap().parts), None);
 }
 
 #[test]

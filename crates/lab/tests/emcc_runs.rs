@@ -61,7 +61,7 @@ fn copies_and_data_displace_each_other_in_l2s() {
 fn an_l2_without_patience_leaves_more_to_the_controller() {
     let with = |patience_ns| {
         let mut machine = machine();
-        machine.at_l2.as_mut().unwrap().patience_ns = patience_ns;
+        machine.at_l2.as_mut().unwrap().patience_ns = Some(patience_ns);
         let record = four(machine, "emcc");
         assert!(record.checks.passed, "{:?}", record.checks);
         record.protection.released_in_l2

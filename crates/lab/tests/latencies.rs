@@ -4,7 +4,7 @@
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, run};
-use protection::ways::{Engine, Engines};
+use protection::ways::{CounterTags, Engine, Engines};
 use std::collections::BTreeMap;
 use systems::Machine;
 
@@ -20,8 +20,14 @@ fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
 fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
     let mut machine = systems::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
-    machine.engines =
-        Engines { aes: engine, mac: engine, hash: engine, metadata_cache: engine, counter_decode_ns: Some(1.0) };
+    machine.engines = Engines {
+        aes: engine,
+        mac: engine,
+        hash: engine,
+        metadata_cache: engine,
+        counter_tags: CounterTags::Hash,
+        counter_decode_ns: Some(1.0),
+    };
     change(&mut machine);
     let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
     explain(&machine, &systems::design(design).unwrap(), scenario, ONE_LINE).unwrap().latency_fs

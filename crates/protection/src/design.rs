@@ -56,6 +56,11 @@ pub enum CounterChoice {
 }
 
 impl CounterChoice {
+    /// Whether a counter must be decoded before it is known.
+    pub fn are_coded(self) -> bool {
+        Counters::new(self.organisation(), Planted::NONE).are_coded()
+    }
+
     pub(crate) fn organisation(self) -> Organisation {
         match self {
             CounterChoice::None => Organisation::None,

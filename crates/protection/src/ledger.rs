@@ -34,10 +34,10 @@ pub struct Ledger {
 
 impl Ledger {
     /// Notes keystream and what it hides.
-    pub fn note(&mut self, keystream: Keystream<'_>) {
+    pub fn note(&mut self, keystream: Keystream) {
         let reuse = match keystream {
-            Keystream::Pad(nonce, plaintext) => self.pad(nonce, plaintext),
-            Keystream::Masks(lines) => self.masks(lines),
+            Keystream::Pad(nonce, plaintext) => self.pad(&nonce, &plaintext),
+            Keystream::Masks(lines) => self.masks(&lines),
         };
         self.reuse = self.reuse.or(reuse);
     }
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn a_pad_may_hide_one_text_again_but_never_another() {
         let mut ledger = Ledger::default();
-        ledger.note(Keystream::Pad(&nonce(1, 1), &[1; 64]));
-        ledger.note(Keystream::Pad(&nonce(1, 1), &[1; 64]));
+        ledger.note(Keystream::Pad(nonce(1, 1), [1; 64]));
+        ledger.note(Keystream::Pad(nonce(1, 1), [1; 64]));
         assert_eq!(ledger.reuse(), None);
-        ledger.note(Keystream::Pad(&nonce(1, 1), &[2; 64]));
+        ledger.note(Keystream::Pad(nonce(1, 1), [2; 64]));
         assert_eq!((ledger.reuse(), ledger.pads()), (Some(Reuse::Pad(nonce(1, 1))), 1));
     }
 
@@ -90,9 +90,8 @@ mod tests {
     fn of_tags(tags: &[&[(u64, u128, u8)]]) -> Option<Reuse> {
         let mut ledger = Ledger::default();
         for tag in tags {
-            let lines: Vec<(Nonce, Line)> =
-                tag.iter().map(|(line, at, text)| (nonce(*line, *at), [*text; 64])).collect();
-            ledger.note(Keystream::Masks(&lines));
+            let lines = tag.iter().map(|(line, at, text)| (nonce(*line, *at), [*text; 64])).collect();
+            ledger.note(Keystream::Masks(lines));
         }
         ledger.reuse()
     }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 /// Cryptography done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Performed {
-    /// Uses of the block cipher for data.
+    /// Uses of the block cipher for data and for the masks of tags.
     pub blocks: u32,
     /// Authentication codes of lines.
     pub macs: u32,

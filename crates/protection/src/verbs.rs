@@ -4,6 +4,7 @@
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
 use crate::domain::Registers;
+use crate::mac::Masked;
 use crypto::Nonce;
 use serde::Serialize;
 use sim::lock::Mode;
@@ -139,7 +140,8 @@ pub enum Leg {
     ToController,
     /// From the memory controller to the last-level cache.
     FromController,
-    /// From an L2 straight to the memory controller, on the prediction that the last-level cache has nothing.
+    /// From an L2 straight to the memory controller, on the prediction that the last-level cache has nothing. It left when the
+    /// L2's look-up began: this is what is left of the way when the L2 has missed.
     Predicted,
 }
 
@@ -150,7 +152,7 @@ impl fmt::Display for Leg {
             Leg::Answer(..) => "to L2",
             Leg::ToController => "to controller",
             Leg::FromController => "from controller",
-            Leg::Predicted => "past last level",
+            Leg::Predicted => "prediction, past last level",
         })
     }
 }
@@ -161,12 +163,12 @@ impl fmt::Display for Leg {
 pub struct Known(pub(crate) Time);
 
 /// Keystream, and what it hides. No keystream may hide two different things.
-#[derive(Clone, Copy, Debug)]
-pub enum Keystream<'a> {
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Keystream {
     /// The pad of a nonce hides a plaintext.
-    Pad(&'a Nonce, &'a Line),
+    Pad(Nonce, Line),
     /// The masks of these nonces together hide the hash of these lines: one tag.
-    Masks(&'a [(Nonce, Line)]),
+    Masks(Masked),
 }
 
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
@@ -260,9 +262,9 @@ pub trait Verbs {
     fn outwait_hit(&self, _core: usize, _slot: Slot) -> impl Future<Output = ()> {
         ready(())
     }
-    /// Whether a core's L2 takes on so many blocks for a line that it misses, which it does unless its AES units are promised
-    /// to others for so long that the work is done sooner at the controller.
-    fn take_on_in_private(&self, _core: usize, _slot: Slot, _blocks: u32) -> bool {
+    /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
+    /// its AES units are promised to others for longer than verifying the line in the L2 saves.
+    fn take_on_in_private(&self, _core: usize, _slot: Slot, _blocks: u32, _predicted: bool) -> bool {
         true
     }
     /// As [`Verbs::pad`], through the AES units of a core's L2.
@@ -312,6 +314,6 @@ pub trait Verbs {
     fn start_up(&self, line: LineAddr) -> Option<Line>;
     /// Changes a slot as if booting had left it so: it takes no time.
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
-    /// Notes keystream that something is hidden by, for the ledger.
-    fn spend(&self, keystream: Keystream<'_>);
+    /// Notes keystream that something is hidden by, if a ledger is kept: else it is not asked for.
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>);
 }

@@ -4,7 +4,7 @@
 //! [at_l2]
 //! counter_look_up_ns = 6.0
 //! aes_share = 0.5
-//! patience_ns = 6.0
+//! patience_ns = 6.0 # may be left out: it is then what the machine's latencies make of it
 //! off_below = { per_thousand_requests = 10, sample = 10000 } # may be left out
 //! ```
 //! The AES units are those of `[engines]`: what L2s get, the memory controller does not have. Designs that do everything at
@@ -13,8 +13,9 @@
 use crate::machine_file::Machine;
 use machine::llc::Inclusion;
 use protection::design::Parts;
-use protection::ways::{Engine, Engines};
+use protection::ways::{Engine, Engines, Patience};
 use serde::{Deserialize, Serialize};
+use units::{Clock, Cycles, Duration};
 
 /// What can be in L2s.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,8 +25,10 @@ pub struct AtL2 {
     pub counter_look_up_ns: f64,
     /// The share of the AES units that L2s get together.
     pub aes_share: f64,
-    /// The longest that a read may wait for the AES units of its L2, in nanoseconds: any longer, and the controller does it.
-    pub patience_ns: f64,
+    /// The longest that a read may wait for the AES units of its L2: any longer, and the controller does it. If nothing is
+    /// said, it is what a read saves by being verified in the L2 ([`Machine::patience`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience_ns: Option<f64>,
     /// When an L2 begins no reads, because memory serves its core too seldom; if nothing is said, it always does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_below: Option<OffBelow>,
@@ -74,7 +77,8 @@ impl AtL2 {
     /// # Errors
     /// The rule that is broken.
     pub(crate) fn check(&self, aes: &Engine, cores: usize) -> Result<(), String> {
-        for (name, found) in [("counter_look_up_ns", self.counter_look_up_ns), ("patience_ns", self.patience_ns)] {
+        let patience_ns = self.patience_ns.unwrap_or_default();
+        for (name, found) in [("counter_look_up_ns", self.counter_look_up_ns), ("patience_ns", patience_ns)] {
             if !(0.0..1e6).contains(&found) {
                 return Err(format!("at_l2.{name} is {found}: expected 0 to 1000000"));
             }
@@ -141,6 +145,41 @@ impl Machine {
             )),
             Inclusion::Inclusive | Inclusion::Victim => Ok(()),
         }
+    }
+
+    /// The longest that a read may wait for the AES units of its L2 under a design: what it saves by being verified there
+    /// rather than at the controller, where its counters are in the last-level cache and its row is closed (EMCC, figures 8,
+    /// 13 and 14; section IV-D). A predicted line has come from memory sooner, so its counters cost the controller more.
+    pub fn patience(&self, parts: &Parts) -> Option<Patience> {
+        let at_l2 = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some())?;
+        if let Some(ns) = at_l2.patience_ns {
+            let patience = Duration::from_ns_f64(ns);
+            return Some(Patience { unpredicted: patience, predicted: patience });
+        }
+        let ns = Duration::from_ns_f64;
+        let (way, look_up) = self.mean_way();
+        let path = ns(self.memory.path_ns / 2.0);
+        let (request, reply) = (way + look_up + path, path + way);
+        let decode = self.engines.counter_decode_ns.filter(|_| parts.counters.are_coded()).unwrap_or_default();
+        let pad = ns(decode) + ns(self.engines.aes.latency_ns);
+        let at_controller = request + ns(self.engines.metadata_cache.latency_ns) + self.last_level_look_up() + pad;
+        let in_l2 = ns(at_l2.counter_look_up_ns) + way * 2 + look_up + pad;
+        let row = self.memory_config().device.closed_read();
+        let saved = |line: Duration| {
+            let (late, early) = (line.max(at_controller) + reply, (line + reply).max(in_l2));
+            Duration::from_fs(late.as_fs().saturating_sub(early.as_fs()))
+        };
+        Some(Patience {
+            unpredicted: saved(request + row),
+            predicted: saved((self.prediction_after_look_up() + row).max(request)),
+        })
+    }
+
+    /// From the end of an L2's look-up to the arrival at the controller of the prediction that left when the look-up began
+    /// (EMCC, figure 14).
+    pub fn prediction_after_look_up(&self) -> Duration {
+        let look_up = Clock::from_mhz(self.node.clock_mhz).span(Cycles(self.node.l2.latency_cycles));
+        Duration::from_fs(self.mean_hop().as_fs().saturating_sub(look_up.as_fs()))
     }
 
     /// The units as a design has them: the controller's, and the AES units of each L2 if it uses any there.

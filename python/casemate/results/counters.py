@@ -256,7 +256,7 @@ class ProtectionWork(Result):
     stored: Traffic
     """Lines stored to memory."""
     aes_blocks: int
-    """AES blocks."""
+    """AES blocks, the masks of tags among them."""
     aes_blocks_in_l2: int
     """Those of them that went through the units of an L2."""
     released_in_l2: int
@@ -264,7 +264,7 @@ class ProtectionWork(Result):
     macs: int
     """Tags of data lines computed."""
     hashes: int
-    """Hashes of metadata computed."""
+    """Lines of metadata that went through the engine for hashes."""
     released_unverified: int
     """Lines released without anything vouching for them."""
     tuples: int

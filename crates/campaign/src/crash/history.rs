@@ -19,7 +19,7 @@ use protection::ledger::Ledger;
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Plaintext};
-use protection::ways::{Engine, Engines, Explained, Operation, Receiver, Timed, TimedMemory};
+use protection::ways::{CounterTags, Engine, Engines, Explained, Operation, Receiver, Timed, TimedMemory};
 use sim::Executor;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -245,6 +245,7 @@ fn engines() -> Engines {
         mac: engine(10.0),
         hash: engine(10.0),
         metadata_cache: engine(0.5),
+        counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
     }
 }

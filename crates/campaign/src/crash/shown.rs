@@ -6,44 +6,26 @@
 //! complete tuples, and all that belonged to none. Whether a line on its way did arrive does not matter, for it was on the bus.
 
 use super::states::changes_memory;
-use crypto::Nonce;
 use protection::domain::Queue;
 use protection::ledger::Ledger;
 use protection::verbs::{Keystream, Role, Slot};
 use protection::ways::Operation;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use units::Line;
 
 /// What was asked of memory and changes it, in order, and the encryptions between.
 pub struct Changes {
     /// The changes.
     pub operations: Vec<Operation>,
     /// The keystream that was used, with how many changes had been asked for before.
-    spent: Vec<(usize, Spent)>,
+    spent: Vec<(usize, Keystream)>,
 }
 
-/// Keystream with what it hides.
-#[derive(Clone)]
-enum Spent {
-    Pad(Nonce, Line),
-    Masks(Box<[(Nonce, Line)]>),
-}
-
-impl Spent {
-    fn keystream(&self) -> Keystream<'_> {
-        match self {
-            Spent::Pad(nonce, text) => Keystream::Pad(nonce, text),
-            Spent::Masks(lines) => Keystream::Masks(lines),
-        }
-    }
-
-    /// The line of data that it leaves the chip with, and whether it is a mask.
-    fn leaves_with(&self) -> Option<(Slot, bool)> {
-        match self {
-            Spent::Pad(nonce, _) => Some((Slot(nonce.line().0), false)),
-            Spent::Masks(lines) => lines.first().map(|(nonce, _)| (Slot(nonce.line().0), true)),
-        }
+/// The line of data that keystream leaves the chip with, and whether it is a mask.
+fn leaves_with(keystream: &Keystream) -> Option<(Slot, bool)> {
+    match keystream {
+        Keystream::Pad(nonce, _) => Some((Slot(nonce.line().0), false)),
+        Keystream::Masks(lines) => lines.first().map(|(nonce, _)| (Slot(nonce.line().0), true)),
     }
 }
 
@@ -53,17 +35,12 @@ impl Changes {
         let mut changes = Changes { operations: Vec::new(), spent: Vec::new() };
         for operation in asked {
             match operation {
-                Operation::SpendPad(nonce, text) => changes.note(Spent::Pad(nonce, text)),
-                Operation::SpendMasks(lines) => changes.note(Spent::Masks(lines)),
+                Operation::Spend(keystream) => changes.spent.push((changes.operations.len(), keystream)),
                 change if changes_memory(&change) => changes.operations.push(change),
                 _ => {}
             }
         }
         changes
-    }
-
-    fn note(&mut self, spent: Spent) {
-        self.spent.push((self.operations.len(), spent));
     }
 
     /// The ledger of what memory has shown, before the first change and after each.
@@ -72,13 +49,13 @@ impl Changes {
         let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
         for (index, operation) in self.operations.iter().enumerate() {
             while let Some((_, spent)) = spent.next_if(|(asked, _)| *asked <= index) {
-                spent.leaves_with().and_then(|with| ready.insert(with, spent));
+                leaves_with(spent).and_then(|with| ready.insert(with, spent));
             }
             let mut of =
                 |slot: &Slot| [false, true].into_iter().filter_map(|mask| ready.remove(&(*slot, mask))).collect();
-            let leaves: Vec<&Spent> = match operation {
+            let leaves: Vec<&Keystream> = match operation {
                 Operation::Persist(Role::Data, slot, _) if queue == Queue::Inside => {
-                    let of: Vec<&Spent> = of(slot);
+                    let of: Vec<&Keystream> = of(slot);
                     open.extend(of);
                     Vec::new()
                 }
@@ -93,21 +70,22 @@ impl Changes {
     }
 }
 
-fn with(ledger: &Ledger, spent: &[&Spent]) -> Ledger {
+fn with(ledger: &Ledger, spent: &[&Keystream]) -> Ledger {
     let mut ledger = ledger.clone();
-    spent.iter().for_each(|spent| ledger.note(spent.keystream()));
+    spent.iter().for_each(|spent| ledger.note((*spent).clone()));
     ledger
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crypto::Nonce;
     use protection::domain::Registers;
     use units::LineAddr;
 
     #[test]
     fn a_pad_counts_as_shown_when_its_tuple_is_complete_or_at_once_if_nothing_holds_tuples() {
-        let seal = |text: u8| Operation::SpendPad(Nonce::new(LineAddr(3), 1), [text; 64]);
+        let seal = |text: u8| Operation::Spend(Keystream::Pad(Nonce::new(LineAddr(3), 1), [text; 64]));
         let persist = || Operation::Persist(Role::Data, Slot(3), [9; 64]);
         let complete = || Operation::Complete(Registers::default());
         let changes =

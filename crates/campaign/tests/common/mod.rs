@@ -6,7 +6,7 @@ use machine::dram::DramConfig;
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
 use protection::scheme::Scheme;
-use protection::ways::{Engine, Engines, OverflowLimits, Receiver, TimedMemory};
+use protection::ways::{CounterTags, Engine, Engines, OverflowLimits, Receiver, TimedMemory};
 use sim::Executor;
 use std::rc::Rc;
 use units::{Bytes, Duration, Time};
@@ -77,6 +77,7 @@ fn engines() -> Engines {
         mac: engine(1, 7.5, 1.0),
         hash: engine(1, 12.0, 2.0),
         metadata_cache: engine(1, 1.0, 0.5),
+        counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
     }
 }

@@ -77,7 +77,7 @@ impl Receiver for Witness {
             Leg::Request(..) => self.way + self.look_up,
             Leg::Answer(..) => self.way,
             Leg::ToController | Leg::FromController => self.distances.path,
-            Leg::Predicted => self.distances.past,
+            Leg::Predicted => self.distances.prediction,
         }
     }
 

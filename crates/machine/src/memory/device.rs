@@ -5,7 +5,7 @@
 
 use crate::dram::{Completion, Dram, DramConfig, DramCounters, Kind};
 use crate::pcm::{Pcm, PcmConfig};
-use units::{LineAddr, Time};
+use units::{Clock, Cycles, Duration, LineAddr, Time};
 
 /// One channel's memory, as data.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,6 +25,25 @@ impl DeviceConfig {
         match self {
             DeviceConfig::Dram(dram) => dram.check().map_err(|rule| format!("dram: {rule}")),
             DeviceConfig::Pcm(pcm) => pcm.check().map_err(|rule| format!("pcm: {rule}")),
+        }
+    }
+
+    /// The clock of its bus.
+    pub fn clock(&self) -> Clock {
+        Clock::from_mhz(match self {
+            DeviceConfig::Dram(dram) => dram.clock_mhz,
+            DeviceConfig::Pcm(pcm) => pcm.clock_mhz,
+        })
+    }
+
+    /// From a read that finds its bank at rest, with no row open, to the end of its line.
+    pub fn closed_read(&self) -> Duration {
+        match self {
+            DeviceConfig::Dram(dram) => {
+                let timing = &dram.timing;
+                self.clock().span(Cycles(timing.trcd + timing.cl + timing.burst_clocks))
+            }
+            DeviceConfig::Pcm(pcm) => Duration::from_ns_f64(pcm.read_ns) + self.clock().span(Cycles(pcm.burst_clocks)),
         }
     }
 

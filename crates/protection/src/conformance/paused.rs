@@ -95,7 +95,7 @@ impl Verbs for Booted<'_> {
         self.memory.boot(slot, role, change);
     }
 
-    fn spend(&self, keystream: Keystream<'_>) {
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.spend(keystream);
     }
 }

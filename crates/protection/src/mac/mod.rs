@@ -103,6 +103,11 @@ impl Mac {
         (tag / TAGS_PER_LINE, (tag % TAGS_PER_LINE) as usize)
     }
 
+    /// AES blocks of a line's mask: one, if the code has masks.
+    pub fn mask_blocks(&self) -> u32 {
+        self.code.is_masked().into()
+    }
+
     /// Whether the tag is over the plaintext, so that a line must be decrypted before it can be checked.
     pub fn covers_plaintext(&self) -> bool {
         self.coverage.plaintext
@@ -116,7 +121,7 @@ impl Mac {
     /// The tag of a line, of which `text` is what the tag is over.
     pub fn tag(&self, line: LineAddr, counter: Counter, text: &Line) -> u64 {
         #[cfg(test)]
-        crate::performed::mac();
+        self.perform(1);
         let message = self.message(line, counter, text);
         self.lately.of(&message, || self.compute(&message))
     }
@@ -124,6 +129,12 @@ impl Mac {
     /// Tags computed so far, those in pairs among them.
     pub fn computed(&self) -> (u64, u64) {
         self.computed.get()
+    }
+
+    #[cfg(test)]
+    fn perform(&self, lines: u32) {
+        (0..lines).for_each(|_| crate::performed::mac());
+        crate::performed::blocks(lines * self.mask_blocks());
     }
 
     fn count(&self, tags: u64, in_pairs: u64) {
@@ -145,7 +156,7 @@ impl Mac {
             return self.tag(*line, *counter, text);
         }
         #[cfg(test)]
-        lines.iter().for_each(|_| crate::performed::mac());
+        self.perform(lines.len() as u32);
         self.count(lines.len() as u64, 0);
         let covered = lines.len() - usize::from(self.planted.has(Bug::GroupTagWithoutLast));
         let tag = self.code.tag_over(&self.named(&lines[..covered]), self.bits);
@@ -153,11 +164,11 @@ impl Mac {
     }
 
     /// The masks that one tag over these lines takes, with what each line brings to the hash; nothing if the code has no masks.
-    pub fn masks(&self, lines: &[(LineAddr, Counter, Line)]) -> Option<ArrayVec<(Nonce, Line), GROUP_MAX>> {
+    pub fn masks(&self, lines: &[(LineAddr, Counter, Line)]) -> Option<Masked> {
         self.code.is_masked().then(|| self.named(lines))
     }
 
-    fn named(&self, lines: &[(LineAddr, Counter, Line)]) -> ArrayVec<(Nonce, Line), GROUP_MAX> {
+    fn named(&self, lines: &[(LineAddr, Counter, Line)]) -> Masked {
         lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text)).collect()
     }
 
@@ -177,6 +188,8 @@ impl Mac {
     /// # Panics
     /// As [`Mac::without_product`].
     pub fn mask(&self, line: LineAddr, counter: Counter) -> u64 {
+        #[cfg(test)]
+        crate::performed::blocks(self.mask_blocks());
         self.halves().mask(&self.nonce(line, counter), self.bits)
     }
 
@@ -211,6 +224,9 @@ impl Mac {
         stored == computed
     }
 }
+
+/// The nonces of masks under which one tag hides a hash, each with what its line brings to the hash.
+pub type Masked = ArrayVec<(Nonce, Line), GROUP_MAX>;
 
 /// A tag out of a line of tags; also how tree nodes hold the tags of their children.
 pub fn entry(tags: &Line, position: usize) -> u64 {

@@ -67,9 +67,9 @@ impl Scheme {
         if !is_alone && !mac.fits(arrived.tag, mac.tag_over(&arrived.others)) {
             return Err(Fault::Tag(arrived.line));
         }
-        let lines = among((arrived.line, arrived.counter, text), &arrived.others);
-        spend_masks(verbs, mac, &lines);
-        Ok(mac.tag_over(&lines))
+        let named = (arrived.line, arrived.counter, text);
+        spend_masks(verbs, mac, named, &arrived.others);
+        Ok(mac.tag_over(&among(named, &arrived.others)))
     }
 
     /// Puts a tag into the region of tags: on the chip if the tree covers it, so that its parent learns of it; else into

@@ -24,9 +24,6 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{Line, LineAddr};
 
-/// AES blocks of a tag's mask.
-const MASK_BLOCKS: u32 = 1;
-
 /// What an L2 can do for a line that it misses.
 #[derive(Clone, Copy)]
 pub(super) enum Found {
@@ -42,6 +39,8 @@ pub(super) enum Found {
 pub(super) struct Begun {
     core: usize,
     slot: Slot,
+    /// Whether the L2 has told the controller that it expects the line in memory.
+    predicted: bool,
     found: Cell<Option<Found>>,
     padded: Cell<bool>,
     /// Whether the line comes from memory, as soon as that is known: if not, there is nothing to decrypt.
@@ -53,6 +52,11 @@ pub(super) struct Begun {
 }
 
 impl Begun {
+    /// The first that is found counts.
+    fn find(&self, found: Found) {
+        self.found.set(self.found.get().or(Some(found)));
+    }
+
     /// What the L2 can do, as soon as that is known.
     pub async fn found(&self) -> Found {
         poll_fn(|_| self.found.get().map_or(Poll::Pending, Poll::Ready)).await
@@ -104,7 +108,8 @@ impl Scheme {
     /// As [`Scheme::read_by`], of a line that the L2 of `core` misses.
     ///
     /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
-    /// on the chip. `prediction` is the way of the L2's word that it will come, if it expects that.
+    /// on the chip. `prediction` is the way of the L2's word that it will come, if it expects that; what is left of it, as the
+    /// word left when the L2's look-up began.
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
@@ -119,8 +124,10 @@ impl Scheme {
             early.settle();
             comes
         };
+        let predicted = prediction.is_some();
+        let read = self.read_asked(verbs, line, (core, predicted), asked, &early);
         // The fetch first: what it brings must be there when the read looks.
-        join!(self.fetch_early(verbs, line, prediction, &early), self.read_asked(verbs, line, core, asked, &early));
+        join!(self.fetch_early(verbs, line, prediction, &early), read);
     }
 
     /// A read whose fetch may begin early, elsewhere.
@@ -128,7 +135,7 @@ impl Scheme {
         &self,
         verbs: &V,
         line: LineAddr,
-        core: usize,
+        (core, predicted): (usize, bool),
         request: impl Future<Output = bool>,
         early: &Early,
     ) {
@@ -136,7 +143,7 @@ impl Scheme {
         let started = self.counter_slot(line).and_then(|slot| {
             let changed = self.on_copies(|copies| copies.begin(core, slot))??;
             let (found, padded, from_memory, asked_in_vain) = Default::default();
-            Some(Begun { core, slot, found, padded, from_memory, asked_in_vain, changed })
+            Some(Begun { core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
         });
         let Some(begun) = &started else {
             if request.await {
@@ -169,20 +176,15 @@ impl Scheme {
     /// were on the chip.
     async fn begin_in_l2<V: Verbs>(&self, verbs: &V, line: LineAddr, begun: &Begun) {
         let data = self.layout.data_slot(line);
-        let blocks = self.cipher.blocks() + MASK_BLOCKS;
-        let left = !verbs.take_on_in_private(begun.core, data, blocks);
+        let blocks = self.blocks();
+        let left = !verbs.take_on_in_private(begun.core, data, blocks, begun.predicted);
         if left {
-            begun.found.set(Some(Found::LeftToController));
+            begun.find(Found::LeftToController);
         }
         let hit_is_over = verbs.outwait_hit(begun.core, data);
-        let Some((counters, place)) = self.copy_of_counters(verbs, begun).await else {
-            begun.found.set(begun.found.get().or(Some(Found::Nothing)));
-            return;
-        };
-        if left {
+        if !self.copy_of_counters(verbs, begun).await || left {
             return;
         }
-        begun.found.set(Some(Found::Counters(counters, place)));
         let counter = self.decode(verbs);
         hit_is_over.await;
         if begun.from_memory.get() != Some(false) {
@@ -191,24 +193,28 @@ impl Scheme {
         }
     }
 
-    /// The counters from the L2 or else from the last-level cache, of which the L2 then gets a copy, and which it was.
-    async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> Option<(Line, Place)> {
+    /// Whether the L2 gets the counters, from its own copy or else from the last-level cache, of which it then gets one. The
+    /// controller hears of it only where both lack them: a line whose counters are on their way to the L2 leaves as ciphertext.
+    async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> bool {
         let Begun { core, slot, .. } = *begun;
         verbs.look_up_private(Role::Counter).await;
         let copy = self.on_copies(|copies| copies.look_up(core, slot)).flatten();
         if let Some(counters) = copy {
-            return Some((counters, Place::L2));
+            begun.find(Found::Counters(counters, Place::L2));
+            return true;
         }
         verbs.travel(Leg::Request(core, slot)).await;
         self.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
         let Some(counters) = self.on_chip(|chip| chip.shared(slot)) else {
             begun.asked_in_vain.set(true);
             verbs.travel(Leg::ToController).await;
-            return None;
+            begun.find(Found::Nothing);
+            return false;
         };
+        begun.find(Found::Counters(counters, Place::LastLevel));
         verbs.travel(Leg::Answer(core, slot)).await;
         self.enter_copy(begun, &counters);
-        Some((counters, Place::LastLevel))
+        true
     }
 
     /// The controller answers the L2's request for counters that were not on their way.

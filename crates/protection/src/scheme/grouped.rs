@@ -18,7 +18,7 @@ use super::read::Arrived;
 use crate::counter::Counter;
 use crate::mac::{GROUP_MAX, Mac};
 use crate::planted::Bug;
-use crate::verbs::{Fault, Keystream, LockName, Role, Untrusted, Verbs};
+use crate::verbs::{Fault, Keystream, Known, LockName, Role, Untrusted, Verbs};
 use arrayvec::ArrayVec;
 use sim::lock::Mode;
 use sim::{join, join_all};
@@ -77,7 +77,8 @@ impl Scheme {
             return mac.tag(line, counter, text);
         }
         let lines = among((line, counter, text), others);
-        join_all(lines.iter().map(|_| verbs.mac())).await;
+        // The line's own mask is made with its pad.
+        join!(self.masks(verbs, others.len()), join_all(lines.iter().map(|_| verbs.mac())));
         mac.tag_over(&lines)
     }
 
@@ -89,7 +90,7 @@ impl Scheme {
         named: Named<'_>,
         others: &[(LineAddr, Counter, Line)],
     ) -> u64 {
-        spend_masks(verbs, mac, &among(named, others));
+        spend_masks(verbs, mac, named, others);
         self.compute_tag(verbs, mac, named, others).await
     }
 
@@ -153,7 +154,15 @@ impl Scheme {
         let lines = self.others_under(counters, fetched);
         let Some((&(line, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let arrived = Arrived { line, counter, stored: text.into(), tag, others: others.to_vec() };
-        self.check(verbs, &arrived, &text).await
+        join!(self.masks(verbs, 1), self.check(verbs, &arrived, &text)).1
+    }
+
+    /// Waits for the masks of so many lines, if tags have masks.
+    async fn masks<V: Verbs>(&self, verbs: &V, lines: usize) {
+        let each = self.mac.as_ref().map_or(0, Mac::mask_blocks);
+        if each > 0 {
+            verbs.pad(lines as u32 * each, Known::default()).await;
+        }
     }
 
     /// Moves all lines under one tag from their old versions to their new ones, after they were checked.
@@ -171,8 +180,9 @@ impl Scheme {
         let (mut stored, tag): (Fetched, u64) = (fetched.into_iter().collect(), tag?);
         self.check_under_one_tag(verbs, old, &stored, tag).await?;
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
-        // Once to open and once to seal.
-        join_all((0..2 * there).map(|_| self.pad(verbs))).await;
+        // Once to open and once to seal; the mask for the new tag of the first.
+        let pads = (0..2 * there).map(|_| verbs.pad(self.cipher.blocks(), self.decode(verbs)));
+        join!(join_all(pads), self.masks(verbs, there.min(1)));
         for (line, stored) in stored.iter_mut().filter(|(_, stored)| !stored.is_blank()) {
             let plaintext = self.cipher.open(*line, self.version(old, *line), &stored.examine());
             *stored = self.encrypt(verbs, *line, self.version(new, *line), &plaintext).into();
@@ -194,9 +204,7 @@ pub(super) fn among((line, counter, text): Named<'_>, others: &[(LineAddr, Count
     below.iter().copied().chain([(line, counter, *text)]).chain(above.iter().copied()).collect()
 }
 
-/// Notes the masks of a new tag over these lines.
-pub(super) fn spend_masks<V: Verbs>(verbs: &V, mac: &Mac, lines: &Tagged) {
-    if let Some(masks) = mac.masks(lines) {
-        verbs.spend(Keystream::Masks(&masks));
-    }
+/// Notes the masks of a new tag over a line and others.
+pub(super) fn spend_masks<V: Verbs>(verbs: &V, mac: &Mac, named: Named<'_>, others: &[(LineAddr, Counter, Line)]) {
+    verbs.spend(|| mac.masks(&among(named, others)).map(Keystream::Masks));
 }

@@ -271,9 +271,7 @@ impl Scheme {
 
     /// Notes the pad that hides a line, if one does.
     fn spend_pad<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) {
-        if let Some(nonce) = self.cipher.nonce(line, counter) {
-            verbs.spend(Keystream::Pad(&nonce, plaintext));
-        }
+        verbs.spend(|| self.cipher.nonce(line, counter).map(|nonce| Keystream::Pad(nonce, *plaintext)));
     }
 
     /// Tells everybody above a line's counter that it has moved on, if that is to be known at once.

@@ -17,7 +17,7 @@
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
-use super::grouped::{Others, among, spend_masks};
+use super::grouped::{Others, spend_masks};
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
 use crate::metadata::{Departure, Waiting};
@@ -237,7 +237,7 @@ impl Scheme {
         let Sealed { line, counter, plaintext, ciphertext, .. } = sealed;
         self.spend_pad(verbs, *line, *counter, plaintext);
         if let Some(mac) = &self.mac {
-            spend_masks(verbs, mac, &among((*line, *counter, mac.covered(plaintext, ciphertext)), &[]));
+            spend_masks(verbs, mac, (*line, *counter, mac.covered(plaintext, ciphertext)), &[]);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::counter::Counter;
 use crate::mac::{self, Mac};
 use crate::ownership::Asker;
 use crate::planted::Bug;
+use crate::tree::Node;
 use crate::verbs::{Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
 use sim::join;
 use sim::lock::Mode;
@@ -147,9 +148,14 @@ impl Scheme {
         self.cipher.works_ahead().then(|| self.pad(verbs))
     }
 
-    /// The pad of a line whose line of counters is there: its counter is decoded first.
+    /// The pad of a line whose line of counters is there, and the mask of its tag: its counter is decoded first.
     pub(super) fn pad<'a, V: Verbs>(&self, verbs: &'a V) -> impl Future<Output = ()> + use<'a, V> {
-        verbs.pad(self.cipher.blocks(), self.decode(verbs))
+        verbs.pad(self.blocks(), self.decode(verbs))
+    }
+
+    /// AES blocks that a line takes: those of its encryption, and that of its tag's mask (EMCC, section V: five).
+    pub(super) fn blocks(&self) -> u32 {
+        self.cipher.blocks() + self.mac.as_ref().map_or(0, Mac::mask_blocks)
     }
 
     /// Decodes a line of counters, if the organisation asks for it.
@@ -165,9 +171,9 @@ impl Scheme {
         }
     }
 
-    /// Waits for all blocks of a line's encryption, if it is encrypted.
+    /// Waits for all AES blocks of a line, if it takes any.
     pub(super) async fn pad_whole<V: Verbs>(&self, verbs: &V) {
-        if self.cipher.blocks() > 0 {
+        if self.blocks() > 0 {
             self.pad(verbs).await;
         }
     }
@@ -233,6 +239,28 @@ impl Scheme {
     /// The counter of a line in its line of counters.
     pub(super) fn version(&self, counters: &Line, line: LineAddr) -> Counter {
         self.counters.read(counters, self.counters.position(line))
+    }
+
+    /// The slots that a read of a line fetches now: the metadata that is not on the chip, and last the line itself.
+    pub fn fetched_for(&self, line: LineAddr) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for leaf in [self.tag_slot(line), self.counter_slot(line)] {
+            let mut missing = leaf;
+            while let Some(slot) = missing.filter(|slot| !self.is_on_chip(*slot) && !slots.contains(slot)) {
+                slots.push(slot);
+                missing = match self.parent(slot).map(|parent| parent.node) {
+                    Some(Node::Stored(above)) => Some(above),
+                    Some(Node::Root(_)) | None => None,
+                };
+            }
+        }
+        slots.push(self.layout.data_slot(line));
+        slots
+    }
+
+    fn is_on_chip(&self, slot: Slot) -> bool {
+        let role = self.layout.place(slot).0;
+        self.on_chip(|chip| chip.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
     }
 
     /// The slot of a line's counter, if there are counters.

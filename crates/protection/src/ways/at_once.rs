@@ -76,7 +76,7 @@ impl<R: Receiver> Verbs for AtOnce<R> {
         self.memory.boot(slot, change);
     }
 
-    fn spend(&self, keystream: Keystream<'_>) {
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.note(keystream);
     }
 }

@@ -44,7 +44,7 @@ pub struct TimedCounters {
     pub fetched: Traffic,
     /// Lines stored to memory.
     pub stored: Traffic,
-    /// AES blocks.
+    /// AES blocks, the masks of tags among them.
     pub aes_blocks: u64,
     /// Those of them that went through the units of an L2.
     pub aes_blocks_in_l2: u64,
@@ -52,7 +52,7 @@ pub struct TimedCounters {
     pub released_in_l2: u64,
     /// Tags of data lines computed.
     pub macs: u64,
-    /// Hashes of metadata computed.
+    /// Lines of metadata that went through the engine for hashes.
     pub hashes: u64,
     /// Lines released without anything vouching for them.
     pub released_unverified: u64,

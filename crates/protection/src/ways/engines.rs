@@ -19,6 +19,23 @@ pub struct Engine {
     pub interval_ns: f64,
 }
 
+/// What makes the tags of counter lines in trees of counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterTags {
+    /// The engine for hashes.
+    #[default]
+    Hash,
+    /// The units for AES, one block each: the tag's mask, beside which a product takes no time (EMCC, section II).
+    Aes,
+}
+
+impl CounterTags {
+    fn are_hashes(&self) -> bool {
+        *self == CounterTags::Hash
+    }
+}
+
 /// The hardware that the memory controller has for protection. Part of the machine, so that all designs share it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,10 +44,13 @@ pub struct Engines {
     pub aes: Engine,
     /// Takes one data line and its tag.
     pub mac: Engine,
-    /// Takes one line of metadata.
+    /// Takes one line of metadata, unless `counter_tags` says otherwise.
     pub hash: Engine,
     /// The port of each metadata cache: takes one look-up.
     pub metadata_cache: Engine,
+    /// What makes the tags of counter lines in trees of counters; the engine for hashes if nothing is said.
+    #[serde(default, skip_serializing_if = "CounterTags::are_hashes")]
+    pub counter_tags: CounterTags,
     /// From a line of counters to one counter, in nanoseconds, before a pad may begin: for organisations whose counters must
     /// be decoded. If nothing is said, they are known at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

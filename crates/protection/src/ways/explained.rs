@@ -5,7 +5,6 @@
 
 use crate::domain::Registers;
 use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crypto::Nonce;
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
 use std::cell::RefCell;
@@ -49,10 +48,8 @@ pub enum Operation {
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(Registers),
-    /// Hid a text under the pad of a nonce.
-    SpendPad(Nonce, Line),
-    /// Hid the hash of these lines under the masks of these nonces.
-    SpendMasks(Box<[(Nonce, Line)]>),
+    /// Hid something under this keystream.
+    Spend(Keystream),
     /// Decoded a line of counters.
     Decode,
     /// Sent blocks through the AES engine.
@@ -246,8 +243,8 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("outwait", || "last-level hit".to_owned(), self.inside.outwait_hit(core, slot))
     }
 
-    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32) -> bool {
-        self.inside.take_on_in_private(core, slot, blocks)
+    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32, predicted: bool) -> bool {
+        self.inside.take_on_in_private(core, slot, blocks, predicted)
     }
 
     fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
@@ -331,11 +328,9 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.boot(slot, role, change);
     }
 
-    fn spend(&self, keystream: Keystream<'_>) {
-        self.note(match keystream {
-            Keystream::Pad(nonce, plaintext) => Operation::SpendPad(*nonce, *plaintext),
-            Keystream::Masks(lines) => Operation::SpendMasks(lines.into()),
-        });
-        self.inside.spend(keystream);
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+        let Some(keystream) = keystream() else { return };
+        self.note(Operation::Spend(keystream.clone()));
+        self.inside.spend(|| Some(keystream));
     }
 }

@@ -149,7 +149,7 @@ impl Verbs for Functional {
         media.store(slot, booted);
     }
 
-    fn spend(&self, keystream: Keystream<'_>) {
-        self.ledger.borrow_mut().note(keystream);
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+        keystream().into_iter().for_each(|keystream| self.ledger.borrow_mut().note(keystream));
     }
 }

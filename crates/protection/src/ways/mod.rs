@@ -15,10 +15,11 @@ mod windows;
 
 pub use at_once::AtOnce;
 pub use counters::TimedCounters;
-pub use engines::{Engine, Engines};
+pub use engines::{CounterTags, Engine, Engines};
 pub use explained::{Explained, Operation, Watch};
 pub use functional::{Functional, run_now};
 pub use overflows::OverflowLimits;
+pub use private::Patience;
 pub use receiver::Receiver;
 pub use timed::{Timed, TimedMemory};
 pub use windows::WindowCounters;

@@ -8,25 +8,35 @@ use sim::resource::Pipe;
 use std::cell::Cell;
 use units::{Duration, Time};
 
+/// The longest that a read may wait for the AES units of its L2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// Of a read that the L2 has not predicted to go to memory.
+    pub unpredicted: Duration,
+    /// Of one that it has.
+    pub predicted: Duration,
+}
+
 /// The AES units of one L2.
 pub(super) struct PrivateAes {
     pub pipe: Pipe,
     /// What a block takes of all units together.
     share: Duration,
-    patience: Duration,
+    patience: Patience,
     promised: Cell<Time>,
 }
 
 impl PrivateAes {
-    pub fn new(engine: &Engine, patience: Duration) -> PrivateAes {
+    pub fn new(engine: &Engine, patience: Patience) -> PrivateAes {
         let share = Duration::from_ns_f64(engine.interval_ns / engine.units as f64);
         PrivateAes { pipe: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
     }
 
     /// Takes on blocks that may begin at `wanted`, unless they would wait too long for those taken on before.
-    pub fn take_on(&self, wanted: Time, blocks: u32) -> bool {
+    pub fn take_on(&self, wanted: Time, blocks: u32, predicted: bool) -> bool {
         let start = self.promised.get().max(wanted);
-        let accepted = start.since(wanted) <= self.patience;
+        let Patience { unpredicted, predicted: of_predicted } = self.patience;
+        let accepted = start.since(wanted) <= if predicted { of_predicted } else { unpredicted };
         if accepted {
             self.promised.set(start + self.share * u64::from(blocks));
         }
@@ -42,12 +52,15 @@ mod tests {
     fn a_read_that_would_wait_longer_than_it_saves_is_left_to_the_controller() {
         // Five units, one block each in 15 ns: five blocks take all of them for 15 ns.
         let engine = Engine { units: 5, latency_ns: 14.0, interval_ns: 15.0 };
-        let aes = PrivateAes::new(&engine, Duration::from_ns(6));
+        let patience = Patience { unpredicted: Duration::from_ns(6), predicted: Duration::from_ns(22) };
+        let aes = PrivateAes::new(&engine, patience);
         let wanted = |ns| Time::ZERO + Duration::from_ns(ns);
-        assert!(aes.take_on(wanted(20), 5));
-        assert!(!aes.take_on(wanted(28), 5), "free at 35, 7 ns later");
-        assert!(aes.take_on(wanted(29), 5), "6 ns later; what was refused is not counted");
-        assert!(!aes.take_on(wanted(43), 5), "free at 50");
-        assert!(aes.take_on(wanted(44), 5));
+        assert!(aes.take_on(wanted(20), 5, false));
+        assert!(!aes.take_on(wanted(28), 5, false), "free at 35, 7 ns later");
+        assert!(aes.take_on(wanted(29), 5, false), "6 ns later; what was refused is not counted");
+        assert!(!aes.take_on(wanted(43), 5, false), "free at 50");
+        assert!(!aes.take_on(wanted(27), 5, true), "23 ns later");
+        assert!(aes.take_on(wanted(28), 5, true), "a predicted read saves more, and waits longer");
+        assert!(!aes.take_on(wanted(58), 5, false), "free at 65");
     }
 }

@@ -10,7 +10,7 @@ use crate::media::{Media, Shape};
 use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::explained::Account;
 use crate::ways::overflows::Overflows;
-use crate::ways::private::PrivateAes;
+use crate::ways::private::{Patience, PrivateAes};
 use crate::ways::waits::{cause_of, word_for};
 use crate::ways::windows::Windows;
 use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
@@ -38,6 +38,8 @@ pub struct TimedMemory<R> {
     private_aes: Box<[PrivateAes]>,
     mac: Pipe,
     hash: Pipe,
+    /// Whether lines of metadata have tags whose masks are made by AES, and nothing else of them takes time.
+    hashes_by_aes: bool,
     ports: [Pipe; 3],
     /// Whether one cache of all metadata has one port for all.
     one_port: bool,
@@ -71,6 +73,7 @@ impl<R: Receiver> TimedMemory<R> {
             private_aes: Box::default(),
             mac: engines.mac.build(),
             hash: engines.hash.build(),
+            hashes_by_aes: false,
             ports: std::array::from_fn(|_| engines.metadata_cache.build()),
             one_port: false,
             locks: LockTable::new(clock),
@@ -88,9 +91,14 @@ impl<R: Receiver> TimedMemory<R> {
         TimedMemory { one_port: one, ..self }
     }
 
+    /// The same, where lines of metadata take one AES block each instead of the engine for hashes, if `by_aes`.
+    pub fn with_hashes_by_aes(self, by_aes: bool) -> Self {
+        TimedMemory { hashes_by_aes: by_aes, ..self }
+    }
+
     /// The same, with AES units like these in the L2 of each of so many cores, which take on nothing that would wait longer
     /// than `patience` for them.
-    pub fn with_private_aes(self, engine: &Engine, cores: usize, patience: Duration) -> Self {
+    pub fn with_private_aes(self, engine: &Engine, cores: usize, patience: Patience) -> Self {
         TimedMemory { private_aes: (0..cores).map(|_| PrivateAes::new(engine, patience)).collect(), ..self }
     }
 
@@ -151,8 +159,8 @@ impl<R: Receiver> TimedMemory<R> {
         self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
     }
 
-    pub(super) fn note(&self, keystream: Keystream<'_>) {
-        if let Some(ledger) = &self.ledger {
+    pub(super) fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+        if let Some((ledger, keystream)) = self.ledger.as_ref().and_then(|ledger| Some((ledger, keystream()?))) {
             ledger.borrow_mut().note(keystream);
         }
     }
@@ -198,9 +206,13 @@ impl<R: Receiver> Timed<R> {
         }
     }
 
-    /// Waits until a stretch of time from now is over.
+    /// Waits until a stretch of time from now is over, which may be before it is waited for.
     fn after(&self, stretch: Duration) -> impl Future<Output = ()> {
-        self.memory.clock.sleep(stretch)
+        let end = self.memory.clock.now() + stretch;
+        async move {
+            self.memory.clock.sleep_until(end).await;
+            self.account.set(Account { done: Some(end), ..Account::default() });
+        }
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Untrusted {
@@ -286,7 +298,7 @@ impl<R: Receiver> Verbs for Timed<R> {
     }
 
     fn hash(&self) -> impl Future<Output = ()> {
-        self.through(&self.memory.hash, 1)
+        self.through(if self.memory.hashes_by_aes { &self.memory.aes } else { &self.memory.hash }, 1)
     }
 
     fn look_up(&self, role: Role) -> impl Future<Output = ()> {
@@ -321,9 +333,9 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.after(self.memory.receiver.hit_time(core, slot))
     }
 
-    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32) -> bool {
+    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32, predicted: bool) -> bool {
         let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, slot);
-        self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks))
+        self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
     }
 
     /// In the memory controller's units if L2s have none.
@@ -391,7 +403,7 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.memory.boot(slot, change);
     }
 
-    fn spend(&self, keystream: Keystream<'_>) {
+    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.note(keystream);
     }
 }
