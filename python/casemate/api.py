@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 
@@ -19,7 +19,7 @@ from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine
 from casemate.results.crash import CrashReport
 from casemate.results.explain import Explanation, OnChip, Row, Start
 from casemate.results.origin import Recording, TraceInfo
-from casemate.results.run import RunResults
+from casemate.results.run import Age, RunResults
 from casemate.results.validation import Validation
 from casemate.results.window import Window
 
@@ -131,6 +131,7 @@ def run(
     skip: Instructions = 0,
     region: bool = False,
     seed: int = 1,
+    age: Age = "new",
     detail: Literal["all", "sampled"] = "all",
     sampling: Mapping[str, float | str] | None = None,
     check_values: bool = False,
@@ -152,6 +153,9 @@ def run(
     `limit` is the most instructions of each to run; if nothing is said, `DEFAULT_LIMIT`, and for traces alone all.
     Of these, `warm_up` are simulated before counting begins: caches and metadata are as they leave them, but their time
     and traffic is in no figure.
+    `age` says how old the counters of data are when the machine begins: `new`, all zero; or `steady`, each group at a
+    moment drawn evenly from a long life in which its lines are written equally often, in random order. It changes
+    nothing where there are no counters, or where they are never renewed; and nodes of trees are new either way.
     `skip` lets instructions of a program pass first; `region` counts only what runs between its two markers (the
     instruction `xchg %rbx,%rbx`). `check_values` also compares every value that the program
     loaded with the simulated memory, `ledger` every pad with every other. `protection` adds a short campaign of attacks
@@ -178,6 +182,8 @@ def run(
         )
     if settings and not workloads:
         raise CasemateError("settings are for built-in workloads: give a workload, too")
+    if age not in get_args(Age):
+        raise CasemateError(f"age is '{age}': expected one of {', '.join(get_args(Age))}")
     if sampling and detail != "sampled":
         raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
     given = {name: str(value) for name, value in (settings or {}).items()}
@@ -196,6 +202,7 @@ def run(
         "limit": asked.limit(limit, usual_limit(stored=bool(traces) and not workloads, sampled=detail == "sampled")),
         "warm_up": warm_up,
         "seed": seed,
+        "age": age,
         "ledger": ledger,
         "sampling": dict(sampling or {}) if detail == "sampled" else None,
     }

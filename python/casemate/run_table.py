@@ -34,6 +34,8 @@ def run_table(results: RunResults, check_values: bool) -> RenderableType:
     machines = dict.fromkeys(record.machine for record in results.records)
     title = Text.assemble((origin.title, "bold"), f" on {', '.join(machines)}:")
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
+    if first.configuration.age == "steady":
+        parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
     parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
     tables = math.ceil(len(results.records) / DESIGNS_PER_TABLE)
     width = math.ceil(len(results.records) / tables)
@@ -201,6 +203,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
         ("read latency", latency),
         *_windows(results),
         *_in_l2(results),
+        *_overflows(results),
         ("metadata in memory", lambda record: f"{record.footprint.metadata_percent:.1f} %"),
         ("metadata caches", lambda record: amounts.size(record.footprint.metadata_cache_bytes)),
     ]
@@ -232,6 +235,17 @@ def _in_l2(results: RunResults) -> list[Question]:
         return f"{100 * work.released_in_l2 / max(work.fetched.data, 1):.1f} %" if record.counters_in_l2 else ""
 
     return [("reads verified in L2", share)]
+
+
+def _overflows(results: RunResults) -> list[Question]:
+    """How often counters of data overflowed, if any did. A sample would tell that of its units alone."""
+    if all(record.sampling or not record.renewals.groups for record in results.records):
+        return []
+
+    def groups(record: Record) -> str:
+        return amounts.count(record.renewals.groups) if record.counters_found else ""
+
+    return [("groups renewed", groups)]
 
 
 def _error(estimate: Estimate | None) -> str:

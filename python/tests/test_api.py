@@ -33,6 +33,8 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
     assert cm.run(workload="gups", limit="1_000", designs=("none",), protection=False).record("none")
     with pytest.raises(cm.CasemateError, match="limit: '5X' is not a number of instructions"):
         cm.run(workload="gups", limit="5X", designs="none")
+    with pytest.raises(cm.CasemateError, match="age is 'old': expected one of new, steady"):
+        cm.run(workload="gups", age="old")  # type: ignore[arg-type]
     with pytest.raises(cm.CasemateError, match="no design is asked for"):
         cm.run(workload="gups", designs=[])
 

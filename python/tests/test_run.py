@@ -127,6 +127,19 @@ def test_a_warm_up_is_run_and_not_counted(casemate: Casemate) -> None:
     assert "after a warm-up of 20,000" in said.out
 
 
+def test_aged_counters_overflow_in_a_run_in_which_new_ones_do_not(casemate: Casemate) -> None:
+    small = [f"--with=machine.{cache}.size=64 KB" for cache in ("llc", "node.l2")]
+    run = ("run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K", "--design", "sc128-tree", *small)
+    new, aged = (casemate(*run, "--age", age, "--json").json()["records"][0] for age in ("new", "steady"))
+    assert [record["configuration"]["age"] for record in (new, aged)] == ["new", "steady"]
+    assert new["renewals"]["groups"] == 0 < aged["renewals"]["groups"]
+    assert aged["dram_bytes"] > new["dram_bytes"] + 64 * aged["renewals"]["lines"]
+    assert aged["checks"]["passed"]
+    said = casemate(*run, "--age", "steady")
+    assert "counters of data at a moment of a long life" in said.out
+    assert "groups renewed" in said.out
+
+
 def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casemate) -> None:
     said = casemate("run", "--machine", "emcc-4core", *SMALL, "--design", "none")
     assert said.code == 0
@@ -149,6 +162,7 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["run", "--workload", "bfs", "--limit", "5X"], "expected a number such as"),
         (["run", "--workload", "bfs", "--limit", "5K", "--warm-up", "5K"], "the warm-up is 5000 of 5000 instructions"),
         (["run", "--workload", "bfs", "--warm-up", "1K", "--detail", "sampled"], "a sampled run has no warm-up"),
+        (["run", "--workload", "bfs", "--age", "old"], "'old' is not one of 'new', 'steady'"),
         (["run", "--workload", "bfs", "--skip", "5"], "skip and region are for programs that run now"),
         (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
         (["run", "--trace", "missing.trace"], "missing.trace"),

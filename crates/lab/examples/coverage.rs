@@ -5,7 +5,7 @@
 //! instructions per cycle in detail lie in the sampled interval, and how far off the estimates are.
 
 use casemate_lab::sampling::{Detail, SamplingOptions};
-use casemate_lab::{Control, Record, RunOptions, run};
+use casemate_lab::{Control, Record, RunOptions, StartingAge, run};
 use std::collections::BTreeMap;
 use std::path::Path;
 use workload::Source;
@@ -40,6 +40,7 @@ fn main() -> Result<(), Error> {
             machine: systems::machine("modern")?,
             design: systems::design(design)?,
             seed: 1,
+            age: StartingAge::New,
             budget: millions.parse::<u64>()? * 1_000_000,
             warm_up: 0,
             ledger: false,

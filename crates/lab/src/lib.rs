@@ -31,6 +31,7 @@ mod window;
 
 pub use feed::{FeedCounters, FeedError};
 pub use load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
+pub use protection::counter::StartingAge;
 pub use record::Record;
 pub use recording::record_trace;
 pub use run::{Control, RunError, RunOptions, check_fits, check_warm_up, run, run_together};

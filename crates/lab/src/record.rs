@@ -7,6 +7,7 @@ use crate::sampling::{Detail, Sampling};
 use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
+use protection::counter::StartingAge;
 use protection::metadata::{CacheCounters, CopyCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::verbs::Fault;
@@ -29,8 +30,10 @@ pub struct Configuration {
     pub machine: Machine,
     /// The design, with every value.
     pub design: Design,
-    /// Seeds keys and page placement.
+    /// Seeds keys, page placement and the counters of an aged machine.
     pub seed: u64,
+    /// How old the counters of data were when it began.
+    pub age: StartingAge,
     /// The most instructions of each program to run.
     pub budget: u64,
     /// How many of these, of each program, went before counting began.

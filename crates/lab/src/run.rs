@@ -20,6 +20,7 @@ use crate::uncore::Uncore;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::paging::PageTable;
+use protection::counter::StartingAge;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -42,8 +43,10 @@ pub struct RunOptions {
     pub machine: Machine,
     /// What protects its memory.
     pub design: Design,
-    /// Seeds keys and page placement.
+    /// Seeds keys, page placement and the counters of an aged machine.
     pub seed: u64,
+    /// How old the counters of data are when it begins.
+    pub age: StartingAge,
     /// The most instructions of each program to run, on all its cores together.
     pub budget: u64,
     /// How many of these, of each program, go before counting begins. They are simulated like the rest.
@@ -164,7 +167,7 @@ struct Bench<S> {
 
 impl<S: Source + 'static> Bench<S> {
     fn assemble(options: &RunOptions, sources: Vec<S>) -> Result<Bench<S>, RunError> {
-        let RunOptions { machine, design, seed, budget, ledger, .. } = options;
+        let RunOptions { machine, design, seed, age, budget, ledger, .. } = options;
         let (programs, cores) = (sources.len(), machine.cores);
         if programs > cores {
             return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
@@ -174,7 +177,7 @@ impl<S: Source + 'static> Bench<S> {
         let lines = machine.memory.size.0 / LINE_BYTES as u64;
         let refused = |rule| RunError::Design { design: design.name.clone(), rule };
         machine.admits(&design.parts).map_err(refused)?;
-        let scheme = Rc::new(design.parts.build(lines, *seed).map_err(refused)?);
+        let scheme = Rc::new(design.parts.build_aged(lines, *seed, *age).map_err(refused)?);
         let shadow = Rc::new(RefCell::new(Shadow::new(lines)));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
@@ -239,6 +242,7 @@ impl<S: Source + 'static> Bench<S> {
             machine: options.machine.clone(),
             design: options.design.clone(),
             seed: options.seed,
+            age: options.age,
             budget: options.budget,
             warm_up: options.warm_up,
             detail: options.detail,

@@ -226,11 +226,21 @@ mod tests {
     use super::*;
     use crate::run::run;
     use crate::sampling::Detail;
+    use protection::counter::StartingAge;
     use std::collections::BTreeMap;
 
     fn options(design: &str, budget: u64) -> RunOptions {
         let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
-        RunOptions { machine, design, seed: 1, budget, warm_up: 0, ledger: false, detail: Detail::All }
+        RunOptions {
+            machine,
+            design,
+            seed: 1,
+            age: StartingAge::New,
+            budget,
+            warm_up: 0,
+            ledger: false,
+            detail: Detail::All,
+        }
     }
 
     fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {

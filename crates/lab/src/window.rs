@@ -6,6 +6,7 @@
 use crate::record::Record;
 use crate::run::{Control, RunError, RunOptions, run};
 use crate::sampling::Detail;
+use protection::counter::StartingAge;
 use serde::Serialize;
 use systems::{ConfigError, Machine};
 use thiserror::Error;
@@ -110,6 +111,7 @@ pub fn measure_window(
             machine: machine.clone(),
             design,
             seed,
+            age: StartingAge::New,
             budget: end,
             warm_up: 0,
             ledger: false,

@@ -4,7 +4,7 @@ mod common;
 mod threads;
 
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
+use casemate_lab::{Control, Record, RunError, RunOptions, StartingAge, ValuesVerdict, run, run_together};
 use common::kernel;
 use machine::llc::Inclusion;
 use systems::Machine;
@@ -20,6 +20,7 @@ fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
         machine,
         design: systems::design(design).unwrap(),
         seed: 7,
+        age: StartingAge::New,
         budget,
         warm_up: 0,
         ledger: false,

@@ -3,7 +3,7 @@
 mod common;
 
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, run_together};
+use casemate_lab::{Control, Record, RunOptions, StartingAge, run_together};
 use common::kernel;
 use machine::miss_prediction::MissPrediction;
 use systems::{Machine, OffBelow};
@@ -22,8 +22,12 @@ fn four(machine: Machine, design: &str) -> Record {
 }
 
 fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
+    aged_four_of(StartingAge::New, footprint, budget, machine, design)
+}
+
+fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
     let design = systems::design(design).unwrap();
-    let options = RunOptions { machine, design, seed: 7, budget, warm_up: 0, ledger: true, detail: Detail::All };
+    let options = RunOptions { machine, design, seed: 7, age, budget, warm_up: 0, ledger: true, detail: Detail::All };
     let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
     run_together(&options, copies, |_| Control::GoOn).unwrap()
 }
@@ -38,6 +42,24 @@ fn every_line_from_memory_is_verified_once_be_it_in_an_l2_or_at_the_controller()
     assert!(work.released_in_l2 > record.llc.misses / 10 && work.released_in_l2 < record.llc.misses, "{work:?}");
     // What is padded for in vain lost its counters on the way, to a write-back.
     assert!(work.aes_blocks_in_l2 >= 5 * work.released_in_l2 && work.aes_blocks_in_l2 < 6 * work.released_in_l2);
+}
+
+#[test]
+fn aged_counters_overflow_where_new_ones_do_not_and_every_line_is_right() {
+    let mut small = machine();
+    (small.llc.size, small.node.l2.size) = (Bytes(128 << 10), Bytes(32 << 10));
+    let run = |age| aged_four_of(age, "4 MB", 20_000, small.clone(), "emcc");
+    let [new, aged] = [StartingAge::New, StartingAge::Steady].map(run);
+    for record in [&new, &aged] {
+        assert!(record.checks.passed, "{:?}", record.checks);
+        assert_eq!(record.protection.released_unverified, 0);
+    }
+    assert_eq!(new.renewals.groups, 0);
+    // Three writes of a line on average end one of its half's 64 minors while another is still zero: 192 writes of the half.
+    let (groups, written) = (aged.renewals.groups, aged.protection.stored.data - aged.renewals.lines);
+    assert!(groups > written / 384 && groups < written / 96, "{:?} after {written} writes", aged.renewals);
+    assert!(aged.renewals.lines >= 63 * groups && aged.cycles > new.cycles, "{:?}", aged.renewals);
+    assert_ne!(new.configuration_hash, aged.configuration_hash);
 }
 
 #[test]

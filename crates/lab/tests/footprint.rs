@@ -2,7 +2,7 @@
 //! else when memory is full?
 
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, RunOptions, run};
+use casemate_lab::{Control, RunOptions, StartingAge, run};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::Bytes;
@@ -17,6 +17,7 @@ fn options(megabytes: u64) -> RunOptions {
         machine,
         design: systems::design("none").unwrap(),
         seed: 1,
+        age: StartingAge::New,
         budget: 2_000_000,
         warm_up: 0,
         ledger: false,

@@ -3,7 +3,7 @@
 
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, run};
+use casemate_lab::{Control, Record, RunOptions, StartingAge, run};
 use std::collections::BTreeMap;
 use systems::Machine;
 
@@ -12,7 +12,16 @@ fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), systems::design(design).unwrap());
     run(
-        &RunOptions { machine, design, seed: 1, budget: 200_000, warm_up: 0, ledger: true, detail: Detail::All },
+        &RunOptions {
+            machine,
+            design,
+            seed: 1,
+            age: StartingAge::New,
+            budget: 200_000,
+            warm_up: 0,
+            ledger: true,
+            detail: Detail::All,
+        },
         source,
         |_| Control::GoOn,
     )

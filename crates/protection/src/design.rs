@@ -18,7 +18,7 @@ pub use persistence::{Order, PersistenceDesign};
 pub(crate) use self::keys::Keys;
 use self::keys::Purpose;
 use crate::cipher::Told;
-use crate::counter::{Counters, Organisation, Split};
+use crate::counter::{Counters, Organisation, Split, StartingAge, Steady};
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Place;
 use crate::metadata::OnChip;
@@ -28,6 +28,7 @@ use crate::scheme::{Release, Scheme};
 use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use strum::VariantArray;
 
 /// How versions are counted.
@@ -245,8 +246,22 @@ impl Parts {
             draws: RefCell::new(keys.draws()),
             spilled: self.cipher.spilled(keys, planted, data_lines),
             release: self.release,
+            steady: None,
             planted,
         })
+    }
+
+    /// As [`Parts::build`], with counters that begin at this age; what is never renewed begins new. What they begin with is
+    /// drawn from `seed` as well, so that a chip with the same keys goes on with them.
+    ///
+    /// # Errors
+    /// As [`Parts::check`].
+    pub fn build_aged(&self, data_lines: u64, seed: u64, age: StartingAge) -> Result<Scheme, String> {
+        let mut scheme = self.build(data_lines, seed)?;
+        if age == StartingAge::Steady {
+            scheme.steady = Steady::new(&scheme.counters, Keys::new(seed, Planted::NONE).ages()).map(Rc::new);
+        }
+        Ok(scheme)
     }
 
     /// Where everything lies in and above a memory of `data_lines` lines, and what is on the chip.

@@ -181,6 +181,8 @@ bugs! {
     RenewalTrustsMemory,
     /// After an overflow in a tree node, the first child keeps its old MAC.
     FirstChildNotRenewed,
+    /// A line of counters that was never written gets its first version as zeros, not as what it began with.
+    BlankChildStaysZeros,
     /// The MAC in a line of a counter tree names the line by the lowest twelve bits of its place.
     MacPlaceTruncated,
     /// With eager updates the nearest parent is told of a change, and nobody above.
@@ -284,6 +286,8 @@ impl Bug {
         Bug::FoldKeepsNews,
         // No line of data lies where a line of the tree does, so the two never have a message in common.
         Bug::OneKeyForTagsAndTree,
+        // Campaigns begin with new counters, which are zeros.
+        Bug::BlankChildStaysZeros,
         // Nodes of lines that were never written; who writes them later is alarmed.
         Bug::RecoveryKeepsUnknownNodes,
     ];

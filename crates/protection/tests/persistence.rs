@@ -1,5 +1,6 @@
 //! What returned before power was lost comes back from memory and registers, and nothing else does.
 
+use casemate_protection::counter::StartingAge;
 use casemate_protection::design::{
     CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, PersistenceDesign,
 };
@@ -42,7 +43,11 @@ struct Powered {
 
 impl Powered {
     fn on(order: Order) -> Powered {
-        let scheme = parts(order).build(LINES, 1).unwrap();
+        Powered::aged(order, StartingAge::New)
+    }
+
+    fn aged(order: Order, age: StartingAge) -> Powered {
+        let scheme = parts(order).build_aged(LINES, 1, age).unwrap();
         let verbs = Functional::new(scheme.layout().total_lines());
         Powered { scheme, verbs }
     }
@@ -64,11 +69,15 @@ impl Powered {
 
     /// A fresh chip of the same keys, with these registers, before this memory; says what recovery reports.
     fn again(order: Order, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
-        let fresh = Powered::on(order);
-        image.iter().for_each(|(slot, content)| fresh.verbs.media.borrow_mut().store(*slot, *content));
-        run_now(fresh.scheme.recover(&fresh.verbs, registers));
-        let fault = fresh.verbs.take_fault();
-        (fresh, fault)
+        Powered::on(order).over(image, registers)
+    }
+
+    /// This chip, which is fresh, before this memory.
+    fn over(self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
+        image.iter().for_each(|(slot, content)| self.verbs.media.borrow_mut().store(*slot, *content));
+        run_now(self.scheme.recover(&self.verbs, registers));
+        let fault = self.verbs.take_fault();
+        (self, fault)
     }
 }
 
@@ -85,6 +94,31 @@ fn every_line_comes_back_after_a_counter_has_overflowed() {
         lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8; 64]), "{order:?}"));
         after.write(3, 77);
         assert_eq!(after.read(3), Ok([77; 64]), "{order:?}");
+    }
+}
+
+#[test]
+fn aged_counters_that_were_written_and_that_were_not_come_back_as_they_were() {
+    const STARTED_WITH: LineAddr = LineAddr(300);
+    for order in ORDERS {
+        let fresh = || Powered::aged(order, StartingAge::Steady);
+        let mut before = fresh();
+        before.verbs = Functional::booting(before.scheme.layout().total_lines(), 9);
+        let content = before.verbs.start_up_content(STARTED_WITH).unwrap();
+        // In memory from now on, under counters that nobody writes.
+        assert_eq!(before.read(STARTED_WITH.0), Ok(content), "{order:?}");
+        let lines = [3, 4, 63, 64, 900];
+        lines.iter().for_each(|line| before.write(*line, *line as u8));
+        (0..OVERFLOWS).for_each(|content| before.write(5, content));
+        let (image, registers) = (before.image(), before.verbs.registers());
+        let (after, fault) = fresh().over(&image, &registers);
+        assert_eq!((fault, after.read(STARTED_WITH.0)), (None, Ok(content)), "{order:?}");
+        lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8; 64]), "{order:?}"));
+        assert_eq!(after.read(5), Ok([OVERFLOWS - 1; 64]), "{order:?}");
+        // A chip that does not know what they began with has other counters for what was never written.
+        let (new, _) = Powered::again(order, &image, &registers);
+        assert_eq!(new.read(STARTED_WITH.0), Err(Fault::Tag(STARTED_WITH)), "{order:?}");
+        assert_eq!(fresh().over(&[], &registers).1, Some(Fault::Root), "wiped, {order:?}");
     }
 }
 

@@ -22,6 +22,7 @@ struct RunSpec {
     /// How many of these go before counting begins.
     warm_up: u64,
     seed: u64,
+    age: lab::StartingAge,
     ledger: bool,
     /// How to sample; nothing for every instruction in detail.
     sampling: Option<SamplingOptions>,
@@ -32,13 +33,13 @@ impl RunSpec {
     fn options(&self) -> PyResult<Vec<lab::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
-        let &RunSpec { warm_up, seed, ledger, .. } = self;
+        let &RunSpec { warm_up, seed, age, ledger, .. } = self;
         let mut all = Vec::new();
         for machine in &self.machines {
             let machine = self.changes.machine(machine)?;
             for design in &self.designs {
                 let (machine, design) = (machine.clone(), self.changes.design(design)?);
-                all.push(lab::RunOptions { machine, design, seed, budget, warm_up, ledger, detail });
+                all.push(lab::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail });
             }
         }
         Ok(all)

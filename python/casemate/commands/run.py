@@ -30,6 +30,8 @@ Examples:
       Two designs, one of them changed.
   casemate run --workload bfs --machine modern --machine modern-ddr5
       Two machines side by side, each with both designs.
+  casemate run --workload gups --design none --design morphable --age steady
+      Counters begin in the middle of a long life, so that some overflow from the start.
   casemate run --machine emcc-4core --workload bfs --copies 4
       The same workload on each of four cores, each in memory of its own.
   casemate run --machine emcc-4core --workload bfs --workload gups --trace prog.trace
@@ -126,6 +128,15 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
 @options.skip
 @options.region
 @options.seed
+@click.option(
+    "--age",
+    type=click.Choice(["new", "steady"]),
+    default="new",
+    show_default=True,
+    help="The counters of data at the start: all zero, or each group at a moment drawn evenly from a long life in "
+    "which its lines are written equally often, in random order. Changes nothing where there are no counters, or "
+    "where they are never renewed.",
+)
 @click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
 @click.option(
@@ -152,6 +163,7 @@ def command(
     skip: int,
     region: bool,
     seed: int,
+    age: Literal["new", "steady"],
     check_values: bool,
     ledger: bool,
     folder: Path | None,
@@ -211,6 +223,7 @@ def command(
             skip=skip,
             region=region,
             seed=seed,
+            age=age,
             detail=detail,
             sampling=sampling,
             check_values=check_values,

@@ -25,6 +25,9 @@ from casemate.results.counters import (
 from casemate.results.origin import Origin
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
+Age = Literal["new", "steady"]
+"""How old counters of data are when a machine begins."""
+
 
 class Configuration(Result):
     """Everything that decides a run."""
@@ -36,7 +39,10 @@ class Configuration(Result):
     design: Design
     """The design, with every value."""
     seed: int
-    """Seeds keys and page placement."""
+    """Seeds keys, page placement and the counters of an aged machine."""
+    age: Age
+    """How old the counters of data were when the machine began: `new`, never written, or `steady`, at a moment of a
+    long life."""
     budget: int
     """The most instructions of each program to run."""
     warm_up: int

@@ -13,7 +13,7 @@
 
 use crate::timed;
 use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, run_together};
+use casemate_lab::{Control, Record, RunOptions, StartingAge, run_together};
 use protection::design::Parts;
 use protection::scheme::Computed;
 use protection::verbs::Slot;
@@ -47,6 +47,7 @@ pub fn measure(
         machine: systems::machine(machine)?,
         design: systems::design(design)?,
         seed: 1,
+        age: StartingAge::New,
         budget,
         warm_up: 0,
         ledger: false,

@@ -11,7 +11,11 @@ use units::LineAddr;
 
 /// Holds a composition to what booting must leave behind.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
-    let memory = Memory::new(parts, planted)?;
+    holds(&Memory::new(parts, planted)?)
+}
+
+/// Holds a memory to it that nothing was done to yet.
+pub fn holds(memory: &Memory) -> Checked {
     let verbs = Booted { memory: &memory.functional, pauses: false };
     let reads = |line: LineAddr, what: &str| {
         run_now(memory.scheme.read(&verbs, line));

@@ -7,6 +7,7 @@
 //! Each function says what is broken, in a sentence, rather than fail: so that the same function can be shown to find
 //! the bugs that are planted for it.
 
+mod aged;
 mod boot;
 mod cipher;
 mod code;

@@ -17,11 +17,14 @@ mod monolithic;
 mod morphable;
 mod page;
 mod split;
+mod steady;
 
 use crate::planted::{Bug, Planted};
 use crypto::COUNTER_BITS;
+use serde::{Deserialize, Serialize};
 pub use split::Split;
 use std::ops::Range;
+pub use steady::Steady;
 use units::{Line, LineAddr};
 
 /// The effective counter of one line: how often it was written, or more. Below 2^[`COUNTER_BITS`].
@@ -47,6 +50,17 @@ pub enum Age {
     BeforeRenewal,
     /// A few writes before the full width.
     BeforeExhaustion,
+}
+
+/// How old counters are when a machine begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartingAge {
+    /// Never written.
+    #[default]
+    New,
+    /// At a moment drawn evenly from a long life, for each group by itself ([`Steady`]).
+    Steady,
 }
 
 /// Writes of one position that are left at most before what its [`Age`] says.
@@ -93,6 +107,11 @@ impl Counters {
     /// Whether a renewal draws counters at random: then they never come back, but need not rise.
     pub fn are_drawn(&self) -> bool {
         matches!(self.organisation, Organisation::Page)
+    }
+
+    /// Whether there are renewals: of counters that share nothing there are none.
+    pub fn are_renewed(&self) -> bool {
+        !matches!(self.organisation, Organisation::None | Organisation::Monolithic)
     }
 
     /// Whether there are any.
@@ -183,11 +202,28 @@ impl Counters {
         }
     }
 
+    /// A line of counters after some more writes of one position and the renewal that may follow.
+    fn lived_on(&self, counters: &Line, position: usize, drawn: u64) -> Line {
+        match self.burst(counters, position, drawn) {
+            Next::Advanced(next) | Next::Renewed(next, _) => next,
+            Next::Exhausted => *counters,
+        }
+    }
+
+    /// What some more writes of one position make of a line of counters: one, but where minors are wide as many as bring
+    /// them on by about as much of their range.
+    fn burst(&self, counters: &Line, position: usize, drawn: u64) -> Next {
+        match &self.organisation {
+            Organisation::Split(split) => split.after(counters, position, split.burst(), self.planted),
+            _ => self.next(counters, position, drawn),
+        }
+    }
+
     fn next(&self, counters: &Line, position: usize, drawn: u64) -> Next {
         match &self.organisation {
             Organisation::None => Next::Advanced(*counters),
             Organisation::Monolithic => monolithic::next(counters, position, self.planted),
-            Organisation::Split(split) => split.next(counters, position, self.planted),
+            Organisation::Split(split) => split.after(counters, position, 1, self.planted),
             Organisation::Morphable => morphable::next(counters, position, self.planted),
             Organisation::Page => page::next(counters, position, drawn, self.planted),
         }

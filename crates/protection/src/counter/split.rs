@@ -78,12 +78,18 @@ impl Split {
         u128::from(major) << self.minor_bits | u128::from(minor)
     }
 
-    pub(super) fn next(&self, line: &Line, position: usize, planted: Planted) -> Next {
+    /// Writes of one position that bring a wide minor on by as much of its range as one does a minor of seven bits.
+    pub(super) fn burst(&self) -> u64 {
+        1 << self.minor_bits.saturating_sub(Split::SC64.minor_bits)
+    }
+
+    /// What so many writes of a position make of a line. An overflow among them is the last.
+    pub(super) fn after(&self, line: &Line, position: usize, writes: u64, planted: Planted) -> Next {
         let major = bits::get(line, 0, MAJOR_BITS);
         let minor = bits::get(line, self.minor_at(position), self.minor_bits);
         let mut next = *line;
-        if minor < bits::max(self.minor_bits) || planted.has(Bug::MinorWraps) {
-            let minor = (minor + 1) & bits::max(self.minor_bits);
+        if minor + writes <= bits::max(self.minor_bits) || planted.has(Bug::MinorWraps) {
+            let minor = (minor + writes) & bits::max(self.minor_bits);
             bits::set(&mut next, self.minor_at(position), self.minor_bits, minor);
             return Next::Advanced(next);
         }

@@ -16,6 +16,8 @@ pub(super) enum Purpose {
     Hash = 5,
     /// Random numbers in counters: no key, but as unrelated to the others as one.
     Draws = 6,
+    /// What counters begin with, if not with nothing.
+    Ages = 7,
 }
 
 /// How the key of any purpose and length begins.
@@ -62,5 +64,10 @@ impl Keys {
     /// The numbers that the machine draws while it runs.
     pub fn draws(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Draws as u64)
+    }
+
+    /// The numbers that say what counters begin with.
+    pub fn ages(self) -> Random {
+        Random::for_purpose(self.boot, Purpose::Ages as u64)
     }
 }

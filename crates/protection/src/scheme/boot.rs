@@ -32,7 +32,8 @@ impl Scheme {
             return Ok(());
         };
         let stored = verbs.fetch(self.layout.data_slot(line), Role::Data).await;
-        let counter = self.version(&verbs.fetch(slot, Role::Counter).await.examine(), line);
+        let counters = self.begun(slot, Role::Counter, &verbs.fetch(slot, Role::Counter).await.examine());
+        let counter = self.version(&counters, line);
         self.boot(verbs, &mut Arrived { line, counter, stored, tag: 0, others: Others::new() }).await
     }
 

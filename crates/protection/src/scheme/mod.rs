@@ -38,7 +38,7 @@ pub use alone::Computed;
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 
 use crate::cipher::Cipher;
-use crate::counter::{Age, Counter, Counters};
+use crate::counter::{Age, Counter, Counters, Steady};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
@@ -52,6 +52,7 @@ use serde::{Deserialize, Serialize};
 use sim::join;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
@@ -87,6 +88,8 @@ pub struct Scheme {
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
+    /// What counters begin with, if not with nothing ([`walk`]).
+    pub(crate) steady: Option<Rc<Steady>>,
     /// What a planted bug leaves in memory of the key, whenever metadata leaves the chip; nothing without one.
     pub(crate) spilled: Box<[(Slot, Line)]>,
     pub(crate) planted: Planted,
@@ -121,6 +124,7 @@ impl Scheme {
             counted: self.counted.clone(),
             draws: self.draws.clone(),
             release: self.release,
+            steady: self.steady.clone(),
             spilled: self.spilled.clone(),
             planted: self.planted,
         }

@@ -6,6 +6,10 @@
 //! ```
 //! A line of metadata from memory is checked against its parent, up to the first ancestor that is on the chip. How it goes
 //! back is in `update`.
+//!
+//! A line of counters that was never written is blank in memory, and its parent vouches for that. It may stand for other
+//! counters than zeros: those that the machine began with ([`Steady`](crate::counter::Steady)). Memory and tree know nothing
+//! of them until they are written; the chip brings the same ones each time.
 
 use super::Scheme;
 use super::counted::Place;
@@ -15,7 +19,7 @@ use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use sim::Going;
 use sim::lock::Mode;
 use std::future::Future;
-use units::Line;
+use units::{Line, ZERO_LINE};
 
 /// Where a line of metadata was looked for already, in vain or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,7 +130,7 @@ impl Scheme {
         let fetch = async |step: (Slot, Role, bool)| {
             let content = verbs.fetch(step.0, step.1).await.examine();
             if step.0 == leaf.0 {
-                start(&content);
+                start(&self.begun(step.0, step.1, &content));
             }
             if step.2 {
                 verbs.hash().await;
@@ -144,11 +148,21 @@ impl Scheme {
         let mut expected = anchor;
         for (index, (step, content)) in path.iter().zip(&fetched).enumerate().rev() {
             self.compare(step, content, expected)?;
-            self.on_chip(|chip| chip.admit(step.role, step.slot, content, false));
+            let begun = self.begun(step.slot, step.role, content);
+            self.on_chip(|chip| chip.admit(step.role, step.slot, &begun, false));
             let below = index.checked_sub(1).and_then(|below| path[below].parent);
             expected = self.voucher_in(below, content);
         }
         Ok(())
+    }
+
+    /// What a line of metadata from memory stands for: if it is of counters and was never written, for those that they begin
+    /// with.
+    pub(super) fn begun(&self, slot: Slot, role: Role, content: &Line) -> Line {
+        match &self.steady {
+            Some(steady) if role == Role::Counter && *content == ZERO_LINE => *steady.of(slot),
+            _ => *content,
+        }
     }
 
     /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Each is

@@ -1,0 +1,170 @@
+//! What every design must do whose counters begin in the middle of a long life: read what the machine started with, and take
+//! nothing for a group that was never written but one that was not.
+
+use super::design::Memory;
+use super::paused::{Booted, start_up_content};
+use super::{Checked, HANDLINGS, boot, composition, gmac, hold};
+use crate::counter::{Counters, Steady};
+use crate::design::{CipherChoice, CounterChoice, Parts};
+use crate::planted::Planted;
+use crate::tree::{TreeDesign, TreeKind, Update};
+use crate::verbs::{Slot, Untrusted};
+use crate::ways::run_now;
+use std::rc::Rc;
+use strum::VariantArray;
+use units::random::Random;
+use units::{LineAddr, ZERO_LINE};
+
+/// A line that is only read, and one of the next group, under the same nodes.
+const READ: LineAddr = LineAddr(5);
+const WRITTEN: LineAddr = LineAddr(5 + 128);
+
+/// What an organisation begins with; none if it begins new.
+fn library(choice: CounterChoice) -> Option<Rc<Steady>> {
+    let counters = Counters::new(choice.organisation(), Planted::NONE);
+    Steady::new(&counters, Random::new(1)).map(Rc::new)
+}
+
+fn aged(parts: &Parts, steady: Option<Rc<Steady>>, planted: Planted) -> Result<Memory, String> {
+    let mut memory = Memory::new(parts, planted)?;
+    memory.scheme.steady = steady;
+    Ok(memory)
+}
+
+fn reads_as_started(memory: &Memory, line: LineAddr, what: &str) -> Checked {
+    let verbs = Booted { memory: &memory.functional, pauses: false };
+    run_now(memory.scheme.read(&verbs, line));
+    let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+    let fault = memory.functional.take_fault();
+    run_now(memory.scheme.flush(&verbs));
+    hold(fault.is_none() && released == Some(start_up_content(line)), || {
+        format!("an aged line does not read right {what}: {fault:?}")
+    })
+}
+
+fn counters_of(memory: &Memory, line: LineAddr) -> Slot {
+    memory.scheme.counter_slot(line).expect("the design has counters")
+}
+
+/// What memory has of a line: itself, its tag and its counters, of which what is blank counts as zeros.
+fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
+    let slots =
+        [Some(memory.scheme.layout().data_slot(line)), memory.scheme.tag_slot(line), memory.scheme.counter_slot(line)];
+    let media = memory.functional.media.borrow();
+    let read = |slot| (slot, Untrusted::with(media.read(slot).examine(), media.read(slot).beside()));
+    slots.into_iter().flatten().map(read).collect()
+}
+
+/// Counters under each kind of tree, over which it is told at once or when lines leave.
+fn trees() -> Vec<Parts> {
+    let with = |counters, tree: &TreeDesign| composition(CipherChoice::Aes128Counter, counters, &gmac(), tree);
+    let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
+    let lazy = [
+        with(CounterChoice::Sc64, &TreeKind::Bonsai.into()),
+        with(CounterChoice::Morphable, &TreeKind::Bonsai.into()),
+        with(CounterChoice::PageRecord, &TreeKind::Bonsai.into()),
+        with(CounterChoice::Morphable, &versions),
+        with(CounterChoice::Vault16, &versions),
+    ];
+    let eager =
+        |parts: &Parts| Parts { tree: TreeDesign { update: Update::Eager, ..parts.tree.clone() }, ..parts.clone() };
+    lazy.iter().map(eager).chain(lazy.clone()).collect()
+}
+
+/// Holds a composition with a tree to what it must do with groups that begin aged.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let memory = aged(parts, library(parts.counters), planted)?;
+    reads_as_started(&memory, READ, "at first")?;
+    refuses_what_is_not_blank(&memory)?;
+    reads_as_started(&memory, WRITTEN, "before it is written")?;
+    let unwritten = stored(&memory, WRITTEN);
+    write_beside(&memory)?;
+    reads_as_started(&memory, READ, "after its neighbour was written often")?;
+    // The line as it was before its group was written, with its tag and the blank line of counters.
+    hold(stored(&memory, WRITTEN) != unwritten, || "what was written is not in memory".into())?;
+    unwritten.iter().for_each(|(slot, content)| memory.functional.media.borrow_mut().store(*slot, *content));
+    hold(memory.read(WRITTEN).is_none(), || "a written group passes for one that was never written".into())
+}
+
+/// So many journeys to memory that nodes of the shortest counters overflow.
+fn write_beside(memory: &Memory) -> Checked {
+    (0..10).try_for_each(|version| {
+        memory.write(WRITTEN, &[version; 64])?;
+        run_now(memory.scheme.flush(&memory.functional));
+        Ok(())
+    })
+}
+
+/// A group that was never written, and that memory has otherwise.
+fn refuses_what_is_not_blank(memory: &Memory) -> Checked {
+    let slot = counters_of(memory, READ);
+    let begun = memory.scheme.steady.as_ref().map_or([0x22; 64], |steady| *steady.of(slot));
+    let forgeries = [("what it stands for", begun), ("what nobody wrote", Random::new(3).line())];
+    for (what, forged) in forgeries {
+        memory.functional.media.borrow_mut().write(slot, &forged);
+        hold(memory.read(READ).is_none(), || format!("{what} passes for a blank line of counters"))?;
+        memory.functional.media.borrow_mut().write(slot, &ZERO_LINE);
+        reads_as_started(memory, READ, "when the forgery is gone")?;
+    }
+    Ok(())
+}
+
+/// These and one without a tree, in all the ways to handle what they make, with one line under a tag or two.
+fn handled() -> impl Iterator<Item = Parts> {
+    let plain = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &TreeKind::None.into());
+    trees().into_iter().chain([plain]).flat_map(|parts| {
+        let each = HANDLINGS.iter().flat_map(move |handle| {
+            [1, 2].map(|lines| {
+                let mut handled = parts.clone();
+                handle(&mut handled);
+                handled.mac.lines = lines;
+                handled
+            })
+        });
+        each.filter(|parts| parts.check().is_ok())
+    })
+}
+
+#[test]
+fn what_a_machine_started_with_reads_right_under_aged_counters_however_they_are_handled() {
+    let libraries: Vec<_> = CounterChoice::VARIANTS.iter().map(|choice| (*choice, library(*choice))).collect();
+    let mut checked = 0;
+    for parts in handled() {
+        let (_, steady) = libraries.iter().find(|(choice, _)| *choice == parts.counters).unwrap();
+        let memory = aged(&parts, steady.clone(), Planted::NONE).unwrap();
+        assert_eq!(boot::holds(&memory), Ok(()), "{parts:?}");
+        checked += 1;
+    }
+    assert!(checked > 80, "only {checked} make sense");
+}
+
+#[test]
+fn counters_of_an_aged_group_are_refused_when_forged_and_when_rolled_back_to_blank() {
+    for parts in trees() {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}
+
+/// The node above both groups overflows, and gives the group that was only read a version, and so a MAC, in memory.
+#[test]
+fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
+    let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
+    let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Vault32, &gmac(), &versions);
+    let memory = aged(&parts, library(parts.counters), Planted::NONE).unwrap();
+    assert_eq!(reads_as_started(&memory, READ, "at first"), Ok(()));
+    let slot = counters_of(&memory, READ);
+    let stored = || memory.functional.media.borrow().read(slot).examine();
+    assert_eq!(stored(), ZERO_LINE, "a group that was only read is written back");
+    assert_eq!(write_beside(&memory), Ok(()));
+    assert!(memory.scheme.counted().renewals.nodes > 0 && stored() != ZERO_LINE, "the node has not renewed it");
+    assert_eq!(reads_as_started(&memory, READ, "after its node has overflowed"), Ok(()));
+}
+
+#[test]
+fn a_twin_goes_on_with_the_counters_that_its_original_began_with() {
+    let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &TreeKind::Bonsai.into());
+    let memory = aged(&parts, library(parts.counters), Planted::NONE).unwrap();
+    assert_eq!(reads_as_started(&memory, READ, "at first"), Ok(()));
+    let twin = Memory { scheme: memory.scheme.twin(), functional: memory.functional.clone() };
+    assert_eq!(reads_as_started(&twin, READ, "by a twin"), Ok(()));
+}

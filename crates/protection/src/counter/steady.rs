@@ -1,0 +1,162 @@
+//! Counters in the middle of a long life, with which a machine may begin.
+//!
+//! New counters are all zero, and a run of some million instructions hardly brings one of them to its end. Published
+//! evaluations warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so they see renewals. Here
+//! a group that was never written begins where such a life would have brought it.
+//!
+//! # The distribution `steady`
+//! A group stands at a moment drawn evenly from a long life in which its lines are written equally often, in random
+//! order: each write is of a position drawn evenly. So it is as likely to stand just behind a renewal as just before one, and a
+//! group that goes on being written so is renewed as often in the first stretch of a run as in any later one.
+//!
+//! The life is one that the organisation itself leads, write by write and renewal by renewal; hence a renewal of a part of
+//! the positions, or a change of the format, is as frequent as it is in it. From this life a *library* of lines is
+//! taken, at moments of which each is drawn evenly from a stretch of its own. A hash of seed and slot says which of them a
+//! line of counters begins with.
+//!
+//! * Minors of more than seven bits would make a cycle long without making it another one: each draw stands for as
+//!   many writes in a row as bring them as far as one write brings a minor of seven bits.
+//! * Counters that are never renewed stay new: no moment of their life differs from another.
+//! * Numbers that a renewal draws are drawn, with marks for what was written since.
+//! * Nodes of trees stay new, whatever they are made of.
+
+use super::Counters;
+use crate::verbs::Slot;
+use units::Line;
+use units::random::Random;
+
+/// Lines in the library: as many as make the moments of a cycle close to each other.
+const LINES: usize = 1024;
+/// Draws before the first line is taken. By then every organisation has renewed all its positions, and more than once.
+const DRAWS_BEFORE: u64 = 1 << 15;
+/// Draws of a stretch, from which one line is taken. All stretches together are dozens of the longest cycles.
+const DRAWS_IN_STRETCH: u64 = 1 << 9;
+
+/// Lines of counters at moments of a long life.
+pub struct Steady {
+    library: Box<[Line]>,
+    places: u64,
+}
+
+impl Steady {
+    /// The library of an organisation, drawn from `random`; nothing if its counters are never renewed.
+    pub fn new(counters: &Counters, mut random: Random) -> Option<Steady> {
+        if !counters.are_renewed() {
+            return None;
+        }
+        let mut line = units::ZERO_LINE;
+        let positions = counters.lines_per_group();
+        let mut live = |draws: u64, random: &mut Random| {
+            for _ in 0..draws {
+                let position = random.below(positions) as usize;
+                line = counters.lived_on(&line, position, random.word());
+            }
+            line
+        };
+        live(DRAWS_BEFORE, &mut random);
+        let library = (0..LINES).map(|_| {
+            let moment = random.below(DRAWS_IN_STRETCH);
+            let line = live(moment, &mut random);
+            live(DRAWS_IN_STRETCH - moment, &mut random);
+            line
+        });
+        let library = library.collect();
+        Some(Steady { library, places: random.word() })
+    }
+
+    /// What the line of counters in this slot begins with.
+    pub fn of(&self, slot: Slot) -> &Line {
+        let drawn = Random::for_purpose(self.places, slot.0).below(self.library.len() as u64);
+        &self.library[drawn as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counter::Overflow;
+    use crate::design::CounterChoice;
+    use crate::planted::Planted;
+    use strum::VariantArray;
+
+    /// Every organisation whose counters are renewed, with its library.
+    fn libraries() -> impl Iterator<Item = (CounterChoice, Counters, Steady)> {
+        CounterChoice::VARIANTS.iter().filter_map(|choice| {
+            let counters = Counters::new(choice.organisation(), Planted::NONE);
+            Steady::new(&counters, Random::new(1)).map(|steady| (*choice, counters, steady))
+        })
+    }
+
+    /// Draws until the first renewal.
+    fn left(counters: &Counters, line: &Line, random: &mut Random) -> u64 {
+        let (mut line, positions) = (*line, counters.lines_per_group());
+        let mut draws = 0;
+        loop {
+            draws += 1;
+            match counters.burst(&line, random.below(positions) as usize, 0) {
+                crate::counter::Next::Advanced(next) => line = next,
+                _ => return draws,
+            }
+        }
+    }
+
+    #[test]
+    fn counters_that_are_renewed_have_a_library_and_others_stay_new() {
+        use CounterChoice::{Morphable, PageRecord, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
+        let with: Vec<_> = libraries().map(|(choice, ..)| choice).collect();
+        assert_eq!(with, [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable, PageRecord]);
+    }
+
+    #[test]
+    fn every_aged_line_has_been_renewed_and_goes_on_as_any_other() {
+        for (choice, counters, steady) in libraries() {
+            let positions = counters.lines_per_group() as usize;
+            for line in steady.library.iter().step_by(8) {
+                // Each position has had a renewal, so a counter that no new line of the same writes would have.
+                assert!((0..positions).all(|position| counters.read(line, position).0 > 1), "{choice:?}");
+                assert_eq!(counters.embedded_mac(line), 0, "{choice:?}: a MAC comes from the tree alone");
+                for position in 0..positions {
+                    let (before, mut next) = (counters.read(line, position), *line);
+                    match counters.advance(&mut next, position) {
+                        Ok(after) => assert_eq!(after.0, before.0 + 1, "{choice:?}"),
+                        Err(Overflow::Renew { positions }) => assert!(positions.contains(&position), "{choice:?}"),
+                        Err(Overflow::Exhausted) => panic!("{choice:?}: exhausted"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn moments_lie_evenly_in_the_cycle_between_two_renewals() {
+        let mut random = Random::new(2);
+        for (choice, counters, steady) in libraries() {
+            let left: Vec<u64> = steady.library.iter().map(|line| left(&counters, line, &mut random)).collect();
+            let mean = left.iter().sum::<u64>() / LINES as u64;
+            // Of the time to the next renewal that is still to come half is left in the mean. Where cycles are about as long
+            // as each other, each quarter of the longest holds a quarter of the lines.
+            let CounterChoice::Sc64 = choice else {
+                assert!(mean > 0 && left.iter().any(|draws| *draws < mean / 2 + 1), "{choice:?}: {mean}");
+                continue;
+            };
+            let cycle = 2 * mean;
+            for quarter in 0..4 {
+                let within = |draws: &&u64| (cycle * quarter / 4..cycle * (quarter + 1) / 4).contains(*draws);
+                let share = left.iter().filter(within).count() as f64 / LINES as f64;
+                assert!((share - 0.25).abs() < 0.06, "{choice:?}, quarter {quarter}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_counters_and_groups_differ() {
+        let counters = Counters::new(CounterChoice::Sc64.organisation(), Planted::NONE);
+        let library = |seed| Steady::new(&counters, Random::new(seed)).unwrap();
+        let (steady, same, other) = (library(1), library(1), library(2));
+        let slots = || (0..4096).map(Slot);
+        assert!(slots().all(|slot| steady.of(slot) == same.of(slot)));
+        assert!(slots().filter(|slot| steady.of(*slot) == other.of(*slot)).count() < 64);
+        let neighbours = slots().filter(|slot| steady.of(*slot) == steady.of(Slot(slot.0 + 1)));
+        assert!(neighbours.count() < 64, "neighbours begin alike");
+    }
+}
