@@ -52,7 +52,7 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 	scripts/setup.sh $(VENV) sqlite3
 	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
 
-reproduce: build ## Run the EMCC paper's evaluation again, its figures beside ours: half an hour; goes on from what is there
+reproduce: build ## Run the EMCC paper's evaluation again, its figures beside ours: an hour; goes on from what is there
 	$(CASEMATE) reproduce emcc
 
 campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log

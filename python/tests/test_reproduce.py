@@ -3,28 +3,54 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from casemate.reproduce import emcc
-from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store
-from casemate.reproduce.study import Figure, Series, Study, Trend
+from casemate.reproduce import emcc, pictures, report
+from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together
+from casemate.reproduce.study import Each, Figure, Finding, Means, Series, Study, Trend, half_width
 from conftest import Casemate
+from rich.console import Console
 
 SMALL = Case("small", True, "gups", {"footprint": "1 MB"}, warm_up=5_000, counted=5_000)
 OTHER = Case("other", False, "resident", warm_up=5_000, counted=5_000)
-SETTINGS = (Setting("none", "none"), Setting("slow", "ctr-mac", {"machine.engines.aes.latency_ns": 500}))
+SLOW: dict[str, object] = {"machine.engines.aes.latency_ns": 500}
+SETTINGS = (Setting("none", "none"), Setting("slow", "ctr-mac", dict(SLOW)))
 SLOWDOWN = Figure(
     "1", "Slowdown", "x", (Series("slow", lambda under: under("none").ipc / under("slow").ipc, 2.0),), ("none", "slow")
 )
+SEEDS = 2
+
+
+def finds(margin: Callable[[float], float]) -> Callable[[Means, Each], Finding]:
+    """A statement about the mean of the slowdown."""
+    return lambda means, each: Finding((margin(means["1"]["slow"]),), "as measured")
+
+
 STUDY = Study("study", "A paper", "emcc-4core", 2, (), (SMALL, OTHER), SETTINGS, (SLOWDOWN,), ())
 
 
-def carry_out(store: Store, study: Study) -> tuple[Runs, list[str], list[Job]]:
+def store_of(study: Study, folder: Path) -> Store:
+    return Store(folder, study.machine, study.copies, study.shared)
+
+
+def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
     """All runs of a study's first figure; which jobs were told of."""
     told: list[Job] = []
-    jobs = [store.job(case, setting, store.trace(case)) for case, setting in study.needed(["1"])]
+    needed = study.needed(["1"])
+    jobs = [
+        store.job(case, setting, store.trace(case), seed) for seed in range(1, seeds + 1) for case, setting in needed
+    ]
     runs, failures = store.carry_out(jobs, lambda done, job: told.append(job))
     return runs, failures, told
+
+
+@pytest.fixture(scope="module")
+def some_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The runs of the small study."""
+    runs, failures, _ = carry_out(store_of(STUDY, tmp_path_factory.mktemp("study")), STUDY)
+    assert failures == []
+    return runs
 
 
 def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
@@ -33,36 +59,131 @@ def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
 
 
 def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_path: Path) -> None:
-    store = Store(tmp_path, STUDY.machine, STUDY.copies)
+    store = store_of(STUDY, tmp_path)
     runs, failures, told = carry_out(store, STUDY)
-    assert (len(runs), failures) == (2, [])
+    assert (len(runs), failures) == (2 * SEEDS, [])
     kept = {job.path: job.path.stat().st_mtime_ns for job in told}
     again, _, told_again = carry_out(store, STUDY)
     assert again == runs
-    assert {job.path: job.path.stat().st_mtime_ns for job in told_again} == kept
+    assert told_again == []
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
     slower = replace(SETTINGS[1], changes={"machine.engines.aes.latency_ns": 600})
     assert store.job(SMALL, slower, None).path not in kept
+    assert store.job(SMALL, SETTINGS[1], None, SEEDS + 1).path not in kept
+    shared = store_of(replace(STUDY, shared={"ledger": True}), tmp_path)
+    assert shared.job(SMALL, SETTINGS[1], None).path not in kept
 
 
-def test_the_numbers_of_a_figure_are_those_of_its_records(tmp_path: Path) -> None:
-    runs, failures, _ = carry_out(Store(tmp_path, STUDY.machine, STUDY.copies), STUDY)
-    found = STUDY.found(["1"], runs, failures, interrupted=False)
-    expected = runs["small", "none"].ipc / runs["small", "slow"].ipc
-    assert expected > 1
-    assert [case.values for case in found.figures[0].cases] == [(expected,)]
-    assert found.figures[0].series[0].ours == pytest.approx(expected)
-    assert runs["small", "slow"].configuration.warm_up == SMALL.warm_up
+def test_what_all_runs_of_a_study_share_reaches_them(tmp_path: Path) -> None:
+    study = replace(STUDY, shared={"ledger": True})
+    runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
+    assert failures == []
+    assert runs["small", "slow", 1].checks.pad_reused is False
 
 
-def test_a_run_that_cannot_be_done_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
-    broken = Setting("slow", "ctr-mac", {"machine.engines.aes.latency": 500})
-    runs, failures, _ = carry_out(
-        Store(tmp_path, STUDY.machine, STUDY.copies), replace(STUDY, settings=(SETTINGS[0], broken))
+def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_runs: Runs) -> None:
+    found = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False)
+    one, other = (some_runs["small", "none", seed].ipc / some_runs["small", "slow", seed].ipc for seed in (1, 2))
+    assert 1 < one != other > 1
+    figure = found.figures[0]
+    # Of two values: Student's quantile for one degree of freedom, times half of what lies between them.
+    expected = pytest.approx(12.706 * abs(one - other) / 2)
+    assert figure.cases[0].values == pytest.approx(((one + other) / 2,))
+    assert figure.cases[0].half_widths[0] == expected
+    assert figure.series[0].ours == pytest.approx((one + other) / 2)
+    assert figure.series[0].half_width == expected
+    assert figure.seeds == (1, 2)
+    assert some_runs["small", "slow", 2].configuration.seed == 2
+    assert some_runs["small", "slow", 2].configuration.warm_up == SMALL.warm_up
+
+
+def test_an_interval_is_students() -> None:
+    # Mean 3, variance 2.5, standard error sqrt(0.5), quantile for four degrees of freedom 2.776; signs do not matter.
+    for sign in (1.0, -1.0):
+        assert half_width([sign * value for value in (1.0, 2.0, 3.0, 4.0, 5.0)]) == pytest.approx(1.963, abs=0.005)
+    assert half_width([3.0]) is None
+
+
+def text_of(found: Any, every_case: bool = True) -> str:
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(report.tables(found, every_case))
+    return console.export_text()
+
+
+def test_one_seed_has_no_interval_and_says_so(some_runs: Runs, tmp_path: Path) -> None:
+    alone = STUDY.found(["1"], some_runs, 1, [], interrupted=False)
+    assert (alone.figures[0].series[0].half_width, alone.figures[0].cases[0].half_widths) == (None, (None,))
+    assert "no intervals" in text_of(alone)
+    assert "±" not in text_of(alone)
+    both = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False)
+    assert text_of(both).count(" ± ") == 3
+    assert "no intervals" not in text_of(both)
+    for found in (alone, both):
+        pictures.draw(found, tmp_path / "figures.png")
+        assert (tmp_path / "figures.png").stat().st_size > 1000
+
+
+def test_only_complete_seeds_count(some_runs: Runs) -> None:
+    """As after Ctrl-C: the first seed is whole, the second one lacks runs."""
+    study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")))
+    runs = some_runs | {("second", setting, 1): some_runs["small", setting, 2] for setting in ("none", "slow")}
+    found = study.found(["1"], runs, SEEDS, [], interrupted=True).figures[0]
+    assert (found.seeds, [case.case for case in found.cases]) == ((1,), ["small", "second"])
+    assert found.series[0].half_width is None
+    assert "Fewer seeds are complete for figures 1 (1)" in text_of(study.found(["1"], runs, SEEDS, [], True))
+
+
+def test_a_margin_within_its_interval_is_named(some_runs: Runs) -> None:
+    def found(margin: Callable[[float], float], seeds: int = SEEDS) -> tuple[bool, bool | None, bool]:
+        study = replace(STUDY, trends=(Trend("A claim", ("1",), finds(margin)),))
+        trend = study.found(["1"], some_runs, seeds, [], interrupted=False).trends[0]
+        return trend.holds, trend.clear, "within their intervals" in trend.measured
+
+    mean = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False).figures[0].series[0].ours
+    assert found(lambda slowdown: slowdown + 1000) == (True, True, False)
+    assert found(lambda slowdown: slowdown - mean + 1e-9) == (True, False, True)
+    assert found(lambda slowdown: slowdown - mean - 1e-9) == (False, False, True)
+    assert found(lambda slowdown: slowdown - 1000) == (False, True, False)
+    assert found(lambda slowdown: slowdown, seeds=1) == (True, None, False)
+
+
+def test_runs_that_differ_in_the_design_alone_share_their_workload(tmp_path: Path) -> None:
+    store = store_of(STUDY, tmp_path)
+    settings = (
+        *SETTINGS,
+        Setting("slower", "ctr-mac", SLOW | {"design.parts.mac.tag_bits": 32}),
+        Setting("xts", "xts"),
     )
-    assert list(runs) == [("small", "none")]
+    jobs = [store.job(SMALL, setting, None, seed) for seed in (1, 2) for setting in settings]
+    names = [[(job.setting.name, job.seed) for job in batch] for batch in together(jobs)]
+    assert names == [
+        [("none", 1), ("xts", 1)], [("slow", 1)], [("slower", 1)], [("none", 2), ("xts", 2)], [("slow", 2)],
+        [("slower", 2)],
+    ]  # fmt: skip
+
+
+def test_a_run_is_the_same_alone_and_with_others(some_runs: Runs, tmp_path: Path) -> None:
+    plain = tuple(replace(setting, changes={"design.parts.mac.tag_bits": 32}) for setting in SETTINGS[1:])
+    together_ = replace(STUDY, settings=(SETTINGS[0], *plain))
+    runs, failures, _ = carry_out(store_of(together_, tmp_path / "together"), together_, 1)
+    assert failures == []
+    assert runs["small", "none", 1].event_hash == some_runs["small", "none", 1].event_hash
+    store = store_of(STUDY, tmp_path / "alone")
+    alone, _ = store.carry_out([store.job(SMALL, plain[0], None)], lambda *_: None)
+    assert runs["small", "slow", 1].event_hash == alone["small", "slow", 1].event_hash
+    assert runs["small", "slow", 1].configuration.design.parts.mac.tag_bits == 32
+
+
+@pytest.mark.parametrize(
+    "changes", [{"machine.engines.aes.latency": 500}, {"design.parts.mac.latency_ns": 500}], ids=["machine", "design"]
+)
+def test_a_run_that_cannot_be_done_is_named_and_the_others_are_kept(changes: dict[str, object], tmp_path: Path) -> None:
+    study = replace(STUDY, settings=(SETTINGS[0], Setting("slow", "ctr-mac", changes)))
+    runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
+    assert list(runs) == [("small", "none", 1)]
     assert len(failures) == 1
     assert "small under slow" in failures[0]
-    assert "latency_ns" in failures[0]
+    assert "latency" in failures[0]
 
 
 def test_a_program_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -> None:
@@ -72,7 +193,7 @@ def test_a_program_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -
 
 
 def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
-    numbers = {figure.number.rstrip("b") for figure in emcc.STUDY.figures}
+    numbers = {figure.number.rstrip("bc") for figure in emcc.STUDY.figures}
     assert numbers == {"2", "6", "7", "11", "12", *(str(number) for number in range(15, 25))}
     known = {setting.name for setting in emcc.STUDY.settings}
     assert all(set(figure.settings) <= known for figure in emcc.STUDY.figures)
@@ -90,9 +211,9 @@ def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: 
             number: {series.name: value(number, series.name, 1) for series in figures[number].series}
             for number in trend.figures
         }
-        return trend.holds(
+        return trend.find(
             means, lambda number, name: {case: value(number, name, place) for place, case in enumerate(cases)}
-        )[0]
+        ).holds
 
     assert verdict(shown)
     assert not verdict(lambda number, name, place: -shown(number, name, place) * (1 + place))
@@ -115,7 +236,7 @@ def shown(number: str, name: str, place: int) -> float:
 
 
 def test_a_figure_that_the_paper_has_not_is_refused_with_the_nearest(casemate: Casemate) -> None:
-    refused = casemate("reproduce", "emcc", "--figure", "16c")
+    refused = casemate("reproduce", "emcc", "--figure", "16d")
     assert refused.code == 2
     assert "did you mean" in refused.err
     assert not list(Path().glob("results/*"))

@@ -1,4 +1,6 @@
-"""A study's figures as one picture: bars by workload, the mean last, and the paper's mean as a mark."""
+"""A study's figures as one picture: bars by workload, the mean last, and the paper's mean as a mark. Thin lines are the
+95 % intervals over the seeds.
+"""
 
 import io
 import math
@@ -12,6 +14,7 @@ COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c
 COLUMNS = 2
 PANEL_INCHES = (7.0, 2.6)
 PAPER = "#111827"
+INTERVAL = "#4b5563"
 
 
 def draw(found: Reproduction, path: Path) -> None:
@@ -25,7 +28,8 @@ def draw(found: Reproduction, path: Path) -> None:
     rows = math.ceil(len(found.figures) / COLUMNS)
     size = (PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows)
     figure, axes = pyplot.subplots(rows, COLUMNS, figsize=size, squeeze=False, layout="constrained")
-    figure.suptitle(f"{found.paper}, on {found.machine}. Black marks: the paper's means.", x=0.01, ha="left")
+    lines = f" Thin lines: 95 % intervals over {found.seeds} seeds." if found.seeds > 1 else ""
+    figure.suptitle(f"{found.paper}, on {found.machine}. Black marks: the paper's means.{lines}", x=0.01, ha="left")
     for axis, panel in zip(axes.flat, found.figures, strict=False):
         _panel(axis, panel)
     for axis in list(axes.flat)[len(found.figures) :]:
@@ -43,6 +47,10 @@ def _panel(axis: Any, panel: FigureFound) -> None:
         heights = [*(case.values[place] for case in panel.cases), series.ours]
         left = [position - 0.4 + (place + 0.5) * width for position in range(len(names))]
         axis.bar(left, heights, width, label=series.name, color=COLOURS[place % len(COLOURS)])
+        halves = [*(case.half_widths[place] for case in panel.cases), series.half_width]
+        known = [half for half in halves if half is not None]
+        if len(known) == len(halves):
+            axis.errorbar(left, heights, known, fmt="none", ecolor=INTERVAL, elinewidth=0.8)
         if series.paper is not None:
             mark = left[-1]
             axis.plot([mark], [series.paper], marker="_", markersize=14, markeredgewidth=2, color=PAPER)

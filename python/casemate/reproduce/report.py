@@ -15,8 +15,12 @@ from casemate.reproduce.study import Study
 from casemate.results.reproduce import FigureFound, Reproduction
 
 
-def carry_out(study: Study, numbers: Sequence[str], store: Store, notices: Console) -> tuple[Runs, list[str], bool]:
-    """The runs of these figures, what went wrong, and whether Ctrl-C ended it. What is done is kept."""
+def carry_out(
+    study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console
+) -> tuple[Runs, list[str], bool]:
+    """The runs of these figures, all with one seed before any with the next; what went wrong, and whether Ctrl-C ended
+    it. What is done is kept.
+    """
     failures: list[str] = []
     jobs: list[Job] = []
     needed = study.needed(numbers)
@@ -29,11 +33,20 @@ def carry_out(study: Study, numbers: Sequence[str], store: Store, notices: Conso
                 traces[name] = store.trace(case)
             except CasemateError as error:
                 failures.append(f"{name} was left out: {error}")
-        jobs = [store.job(case, setting, traces[case.name]) for case, setting in needed if case.name in traces]
-        with Steps(notices, f"reproducing {study.name}", len(jobs)) as steps:
+        jobs = [
+            store.job(case, setting, traces[case.name], seed)
+            for seed in range(1, seeds + 1)
+            for case, setting in needed
+            if case.name in traces
+        ]
+        missing = sum(not job.path.exists() for job in jobs)
+        if missing < len(jobs):
+            notices.print(f"  {len(jobs) - missing} of {len(jobs)} runs are there already", markup=False)
+        with Steps(notices, f"reproducing {study.name}", max(missing, 1)) as steps:
 
             def tell(done: int, job: Job) -> None:
-                steps.begin(done, f"{done} of {len(jobs)} runs, last {job.case.name} under {job.setting.name}")
+                last = f"{job.case.name} under {job.setting.name} with seed {job.seed}"
+                steps.begin(done, f"{done} of {missing} runs, last {last}")
                 steps.tell({"done": 0, "of": 1})
 
             runs, wrong = store.carry_out(jobs, tell)
@@ -47,12 +60,25 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     """Figures and trends; with a line for each workload if asked for."""
     parts: list[RenderableType] = [Text(f"{found.paper}, on {found.machine}", style="bold")]
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
+    parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
     parts += [_of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
     parts.append(_trends(found))
     parts += [Text(failure, style="red") for failure in found.failures]
     if found.interrupted:
         parts.append(Text(f"Stopped by {interruption.cause()}: the same command goes on from here.", style="yellow"))
     return Group(*parts)
+
+
+def _of_seeds(found: Reproduction) -> str:
+    """What the intervals are of, and which figures have fewer seeds than were asked for."""
+    if found.seeds == 1:
+        return "Every run has one seed, so there are no intervals: --seeds 3 gives them."
+    told = (
+        f"Numbers are means over {found.seeds} seeds, ± half of the 95 % interval over these. A seed places pages, and "
+        "draws keys and the data of built-in workloads."
+    )
+    fewer = [f"{figure.number} ({len(figure.seeds)})" for figure in found.figures if len(figure.seeds) < found.seeds]
+    return told + (f" Fewer seeds are complete for figures {', '.join(fewer)}." if fewer else "")
 
 
 def _of_means(figures: Sequence[FigureFound]) -> Table:
@@ -65,7 +91,7 @@ def _of_means(figures: Sequence[FigureFound]) -> Table:
     for figure in figures:
         for place, series in enumerate(figure.series):
             head = (figure.number, f"{figure.title} ({figure.unit})") if place == 0 else ("", "")
-            table.add_row(*head, series.name, _number(series.paper), _number(series.ours))
+            table.add_row(*head, series.name, _number(series.paper), _number(series.ours, series.half_width))
         table.add_section()
     return table
 
@@ -77,9 +103,11 @@ def _of_cases(figure: FigureFound) -> RenderableType:
     for series in figure.series:
         table.add_column(series.name, justify="right", max_width=16)
     for case in figure.cases:
-        table.add_row(case.case, *(_number(value) for value in case.values))
+        pairs = zip(case.values, case.half_widths, strict=True)
+        table.add_row(case.case, *(_number(value, half) for value, half in pairs))
     table.add_section()
-    table.add_row(f"{figure.mean} mean", *(Text(_number(series.ours), style="bold") for series in figure.series))
+    means = (Text(_number(series.ours, series.half_width), style="bold") for series in figure.series)
+    table.add_row(f"{figure.mean} mean", *means)
     table.add_row("the paper's", *(_number(series.paper) for series in figure.series))
     note = [Text(f"  {figure.note}", style="dim")] if figure.note else []
     return Group(Text(title, style="bold cyan"), *note, table)
@@ -96,5 +124,8 @@ def _trends(found: Reproduction) -> Table:
     return table
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}" if abs(value) < 2 else f"{value:.1f}"
+def _number(value: float | None, half_width: float | None = None) -> str:
+    if value is None:
+        return ""
+    digits = 3 if abs(value) < 2 else 1
+    return f"{value:.{digits}f}" + (f" ± {half_width:.{digits}f}" if half_width is not None else "")

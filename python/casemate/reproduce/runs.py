@@ -1,8 +1,12 @@
 """Many runs side by side, each kept in a file of its own: what is there already is not run again.
 
-A run is one case (a workload, on all cores) under one setting (a design, and what is changed of machine and designs).
-The name of its file has a digest of all that decides it, so a changed machine file is another run. Of the code it has
-the version alone: whoever changes that takes another folder.
+A run is one case (a workload, on all cores) under one setting (a design, and what is changed of machine and designs)
+with one seed, which places pages and draws the keys and the data of built-in workloads. The name of its file has a
+digest of all that decides it, so a changed machine file is another run. Of the code it has the version alone: whoever
+changes that takes another folder.
+
+Runs of one case and seed on one machine share one execution of the workload: to build a large graph may take longer
+than to simulate a window of its use.
 """
 
 import hashlib
@@ -10,13 +14,15 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 from casemate import api, screen
 from casemate._core import CasemateError, __version__
-from casemate.results.run import Record
+from casemate.results.run import Record, RunResults
 
 Changes = dict[str, object]
 
@@ -58,6 +64,10 @@ class Setting:
     design: str
     changes: Changes = field(default_factory=dict)
 
+    def changed(self, of: Literal["machine", "design"]) -> Changes:
+        """What is changed of the machine, or of the design."""
+        return {path: value for path, value in self.changes.items() if path.startswith(f"{of}.")}
+
 
 @dataclass(frozen=True)
 class Job:
@@ -69,18 +79,25 @@ class Job:
     copies: int
     seed: int
     trace: str | None
+    shared: Mapping[str, Any]
+    """What `api.run` is given for all runs of the study."""
     path: Path
 
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """By what its record is found."""
+        return self.case.name, self.setting.name, self.seed
 
-Runs = dict[tuple[str, str], Record]
-"""Records by the names of case and setting."""
+
+Runs = dict[tuple[str, str, int], Record]
+"""Records by the names of case and setting, and the seed."""
 
 
 class Store:
     """A folder with the runs of a study."""
 
-    def __init__(self, folder: Path, machine: str, copies: int, seed: int = 1) -> None:
-        self._folder, self._machine, self._copies, self._seed = folder, machine, copies, seed
+    def __init__(self, folder: Path, machine: str, copies: int, shared: Mapping[str, Any] | None = None) -> None:
+        self._folder, self._machine, self._copies, self._shared = folder, machine, copies, dict(shared or {})
         for part in ("runs", "traces"):
             screen.make_folder(folder / part)
         self._machines = {known.name: known for known in api.machines()}
@@ -106,65 +123,109 @@ class Store:
             partial.replace(path)
         return path
 
-    def job(self, case: Case, setting: Setting, trace: Path | None) -> Job:
+    def job(self, case: Case, setting: Setting, trace: Path | None, seed: int = 1) -> Job:
         """The run of a case under a setting."""
         told = [
             __version__, case.workload, case.settings, str(trace and trace.name), case.warm_up, case.counted,
             api.design(setting.design).parts.model_dump_json(), self._machines[self._machine].model_dump_json(),
-            setting.changes, self._copies, self._seed,
+            setting.changes, self._copies, seed, self._shared,
         ]  # fmt: skip
-        path = self._folder / "runs" / f"{case.name}-{setting.name}-{_digest(told)}.json"
-        return Job(case, setting, self._machine, self._copies, self._seed, str(trace) if trace else None, path)
+        path = self._folder / "runs" / f"{case.name}-{setting.name}-{seed}-{_digest(told)}.json"
+        stored = str(trace) if trace else None
+        return Job(case, setting, self._machine, self._copies, seed, stored, self._shared, path)
 
     def carry_out(self, jobs: Iterable[Job], tell: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
-        """All runs, of which `tell` hears when each is done, and what went wrong. After Ctrl-C what is done is kept."""
-        runs, failures = {}, []
-        for number, (job, error) in enumerate(_done(list(jobs))):
-            tell(number + 1, job)
-            if error:
-                failures.append(f"{job.case.name} under {job.setting.name}: {error}")
+        """All runs, begun in this order, and what went wrong; `tell` hears of each that was not there, and how many of
+        these are done. After Ctrl-C what is done is kept.
+        """
+        runs, failures, missing = {}, [], []
+        for job in jobs:
+            record = _kept(job)
+            if record:
+                runs[job.key] = record
             else:
-                runs[job.case.name, job.setting.name] = Record.model_validate_json(job.path.read_bytes())
+                missing.append(job)
+        for number, (job, error) in enumerate(_done(missing)):
+            tell(number + 1, job)
+            record = _kept(job)
+            if record:
+                runs[job.key] = record
+            else:
+                failures.append(f"{job.case.name} under {job.setting.name}, seed {job.seed}: {error}")
         return runs, failures
 
 
+def _kept(job: Job) -> Record | None:
+    return Record.model_validate_json(job.path.read_bytes()) if job.path.exists() else None
+
+
 def _done(jobs: list[Job]) -> Iterator[tuple[Job, str | None]]:
-    """The runs as they end, those that are there already first."""
-    missing = [job for job in jobs if not job.path.exists()]
-    yield from ((job, None) for job in jobs if job.path.exists())
-    if not missing:
+    """The runs as they end."""
+    batches = together(jobs)
+    if not batches:
         return
     # Not by forking: a process with threads in it must not be forked.
     context = multiprocessing.get_context("spawn")
-    workers = min(len(os.sched_getaffinity(0)), len(missing))
+    workers = min(len(os.sched_getaffinity(0)), len(batches))
     with context.Pool(workers, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
-        yield from pool.imap_unordered(_run, missing)
+        for done in pool.imap_unordered(_run, batches):
+            yield from done
 
 
-def _run(job: Job) -> tuple[Job, str | None]:
-    """In a process of its own: carries one run out and keeps it, or says why not."""
-    case = job.case
+def together(jobs: Iterable[Job]) -> list[tuple[Job, ...]]:
+    """The runs in batches that can share one execution of their workload: of one case and seed, with the same changes
+    of the machine, each under another design.
+    """
+    batches: dict[tuple[str, int], list[Job]] = {}
+    met: Counter[tuple[str, str]] = Counter()
+    for job in jobs:
+        alike = _digest([job.case.name, job.seed, job.setting.changed("machine")])
+        # The second run under a design is in the second batch of its kind.
+        batches.setdefault((alike, met[alike, job.setting.design]), []).append(job)
+        met[alike, job.setting.design] += 1
+    return [tuple(batch) for batch in batches.values()]
+
+
+def _run(batch: tuple[Job, ...]) -> list[tuple[Job, str | None]]:
+    """In a process of its own: carries runs out and keeps them, or says why not."""
+    job, case = batch[0], batch[0].case
+    changes = job.setting.changed("machine")
+    for each in batch:
+        for path, value in each.setting.changed("design").items():
+            changes[f"design.{each.setting.design}.{path.removeprefix('design.')}"] = value
     try:
         results = api.run(
             workload=case.workload,
             trace=job.trace,
             settings=case.settings,
             copies=job.copies,
-            designs=[job.setting.design],
+            designs=[each.setting.design for each in batch],
             machine=job.machine,
-            changes=job.setting.changes,
+            changes=changes,
             limit=case.warm_up + case.counted,
             warm_up=case.warm_up,
             seed=job.seed,
             protection=False,
+            **job.shared,
         )
-        failed = [failure.error for failure in results.failures]
-        if failed or not results.passed:
-            return job, failed[0] if failed else "a check of the run failed"
-        screen.write_whole(job.path, results.records[0].to_json().encode() + b"\n")
     except CasemateError as error:
-        return job, str(error)
-    return job, None
+        if len(batch) == 1:
+            return [(job, str(error))]
+        # A change that one design refuses is not the others' failure.
+        return [done for each in batch for done in _run((each,))]
+    return [(each, _keep(each, results)) for each in batch]
+
+
+def _keep(job: Job, results: RunResults) -> str | None:
+    """Keeps a run, or says why not."""
+    failed = next((failure.error for failure in results.failures if failure.design == job.setting.design), None)
+    if failed is not None:
+        return failed
+    record = results.record(job.setting.design)
+    if not record.checks.passed:
+        return "a check of the run failed"
+    screen.write_whole(job.path, record.to_json().encode() + b"\n")
+    return None
 
 
 def _digest(told: object) -> str:

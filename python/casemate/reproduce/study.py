@@ -1,19 +1,28 @@
-"""What a study is made of: figures, which are numbers over cases, and trends, which are statements about them."""
+"""What a study is made of: figures, which are numbers over cases, and trends, which are statements about them.
 
+Every run is done with several seeds. A figure is the mean over them, and its interval says how far another choice of
+seeds may move it: the seeds are the sample, and the cases are no sample but the paper's choice, so their differences do
+not widen it. Two designs are compared seed by seed, each pair on the same data and the same pages.
+"""
+
+import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
+from casemate import _core
 from casemate.reproduce.runs import Case, Runs, Setting
 from casemate.results.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
 from casemate.results.run import Record
 
 Under = Callable[[str], Record]
-"""The record of one case under the setting with this name."""
+"""The record of one case, with one seed, under the setting with this name."""
 Means = dict[str, dict[str, float]]
 """Means over the cases of a figure, by the figure's number and the series."""
+Each = Callable[[str, str], dict[str, float]]
+"""The numbers of a figure's series by case."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +53,90 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """What became of a statement."""
+
+    margins: tuple[float, ...]
+    """How much is left of each comparison in it. It holds if all are above zero."""
+    measured: str
+    """The numbers."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the statement holds."""
+        return all(margin > 0 for margin in self.margins)
+
+
+@dataclass(frozen=True)
 class Trend:
     """A statement of the paper, and the measurement that it stands or falls with."""
 
     claim: str
     figures: tuple[str, ...]
-    holds: Callable[[Means, "Each"], tuple[bool, str]]
-    """Whether it holds, and the numbers."""
+    find: Callable[[Means, Each], Finding]
 
 
-Each = Callable[[str, str], dict[str, float]]
-"""The numbers of a figure's series by case."""
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of a figure, with each seed that has them for all of its cases."""
+
+    figure: Figure
+    by_seed: Mapping[int, Mapping[str, tuple[float, ...]]]
+
+    @classmethod
+    def of(cls, figure: Figure, cases: Sequence[Case], runs: Runs, seeds: Sequence[int]) -> "Measured | None":
+        """The figure as far as its runs are there: with the cases of the seed that has most of them, and the seeds that
+        have all of these.
+        """
+
+        def values(case: Case, seed: int) -> tuple[float, ...]:
+            return tuple(series.of(lambda name: runs[case.name, name, seed]) for series in figure.series)
+
+        found = {
+            seed: {
+                case.name: values(case, seed)
+                for case in cases
+                if all((case.name, name, seed) in runs for name in figure.settings)
+            }
+            for seed in seeds
+        }
+        most = max(found.values(), key=len, default={})
+        complete = {seed: rows for seed, rows in found.items() if rows.keys() == most.keys()}
+        return cls(figure, complete) if most else None
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Its cases."""
+        return tuple(next(iter(self.by_seed.values())))
+
+    def values(self, case: str, series: int) -> list[float]:
+        """A number with each seed."""
+        return [rows[case][series] for rows in self.by_seed.values()]
+
+    def means(self, series: int) -> list[float]:
+        """The mean over the cases with each seed."""
+        mean = fmean if self.figure.mean == "arithmetic" else geometric
+        return [mean([values[series] for values in rows.values()]) for rows in self.by_seed.values()]
+
+    def seen(self) -> FigureFound:
+        """The figure as a result."""
+        figure, places = self.figure, range(len(self.figure.series))
+        series = tuple(
+            SeriesFound(name=series.name, paper=series.paper, ours=fmean(means), half_width=half_width(means))
+            for series, means in ((figure.series[place], self.means(place)) for place in places)
+        )
+        cases = tuple(
+            CaseFigures(
+                case=case,
+                values=tuple(fmean(self.values(case, place)) for place in places),
+                half_widths=tuple(half_width(self.values(case, place)) for place in places),
+            )
+            for case in self.cases
+        )
+        return FigureFound(
+            number=figure.number, title=figure.title, unit=figure.unit, mean=figure.mean, series=series, cases=cases,
+            seeds=tuple(self.by_seed), note=figure.note,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,9 +152,11 @@ class Study:
     settings: tuple[Setting, ...]
     figures: tuple[Figure, ...]
     trends: tuple[Trend, ...]
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    """What `api.run` is given for all runs."""
 
     def needed(self, numbers: Sequence[str]) -> list[tuple[Case, Setting]]:
-        """The runs that these figures need, those of one case together."""
+        """The runs that these figures need with each seed, those of one case together."""
         settings = {setting.name: setting for setting in self.settings}
         wanted = [figure for figure in self.figures if figure.number in numbers]
         pairs = {
@@ -84,55 +168,75 @@ class Study:
         }
         return [pairs[key] for key in sorted(pairs)]
 
-    def found(self, numbers: Sequence[str], runs: Runs, failures: Sequence[str], interrupted: bool) -> Reproduction:
+    def found(
+        self, numbers: Sequence[str], runs: Runs, seeds: int, failures: Sequence[str], interrupted: bool
+    ) -> Reproduction:
         """The figures and trends, as far as their runs are there."""
-        figures = tuple(
-            found for figure in self.figures if figure.number in numbers and (found := self._figure(figure, runs))
-        )
-        means = {figure.number: {series.name: series.ours for series in figure.series} for figure in figures}
-
-        def each(trend: Trend) -> Each:
-            """The numbers of the cases that all figures of a trend have: after Ctrl-C some lack runs."""
-            concerned = {figure.number: figure for figure in figures if figure.number in trend.figures}
-            common = set.intersection(*({row.case for row in figure.cases} for figure in concerned.values()))
-
-            def numbers(number: str, series: str) -> dict[str, float]:
-                place = [known.name for known in concerned[number].series].index(series)
-                return {row.case: row.values[place] for row in concerned[number].cases if row.case in common}
-
-            return numbers
-
+        all_seeds = range(1, seeds + 1)
+        measured = {
+            figure.number: found
+            for figure in self.figures
+            if figure.number in numbers and (found := Measured.of(figure, self._cases(figure), runs, all_seeds))
+        }
         trends = tuple(
-            TrendFound(claim=trend.claim, holds=holds, measured=measured)
+            judged(trend, [measured[number] for number in trend.figures])
             for trend in self.trends
-            if all(number in means for number in trend.figures)
-            for holds, measured in [trend.holds(means, each(trend))]
+            if all(number in measured for number in trend.figures)
         )
         return Reproduction(
-            paper=self.paper, machine=self.machine, conditions=self.conditions, figures=figures, trends=trends,
-            failures=tuple(failures), interrupted=interrupted,
-            holds=not failures and all(trend.holds for trend in trends),
+            paper=self.paper, machine=self.machine, conditions=self.conditions, seeds=seeds,
+            figures=tuple(found.seen() for found in measured.values()), trends=trends, failures=tuple(failures),
+            interrupted=interrupted, holds=not failures and all(trend.holds for trend in trends),
         )  # fmt: skip
 
-    def _figure(self, figure: Figure, runs: Runs) -> FigureFound | None:
-        def values(case: Case) -> tuple[float, ...] | None:
-            if any((case.name, name) not in runs for name in figure.settings):
-                return None
-            return tuple(series.of(lambda name: runs[case.name, name]) for series in figure.series)
+    def _cases(self, figure: Figure) -> list[Case]:
+        return [case for case in self.cases if case.irregular == figure.irregular]
 
-        cases = [case for case in self.cases if case.irregular == figure.irregular]
-        rows = [CaseFigures(case=case.name, values=found) for case in cases if (found := values(case))]
-        if not rows:
-            return None
-        mean = fmean if figure.mean == "arithmetic" else geometric
-        series = tuple(
-            SeriesFound(name=series.name, paper=series.paper, ours=mean([row.values[place] for row in rows]))
-            for place, series in enumerate(figure.series)
-        )
-        return FigureFound(
-            number=figure.number, title=figure.title, unit=figure.unit, mean=figure.mean, series=series,
-            cases=tuple(rows), note=figure.note,
-        )  # fmt: skip
+
+def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
+    """Whether a trend holds for the means over the seeds, and whether its margins are larger than their intervals."""
+    common = set.intersection(*(set(measured.by_seed) for measured in concerned))
+    finding = trend.find(*_numbers(concerned, None))
+    alone = [trend.find(*_numbers(concerned, seed)).margins for seed in sorted(common)]
+    widths = [half_width(margins) for margins in zip(*alone, strict=True)]
+    pairs = list(zip(finding.margins, widths, strict=True)) if widths else []
+    unclear = [(margin, width) for margin, width in pairs if width is not None and abs(margin) <= width]
+    told = ", ".join(f"{margin:.2g} ± {width:.2g}" for margin, width in unclear)
+    said = f"; margins within their intervals: {told}" if unclear else ""
+    known = bool(pairs) and all(width is not None for _, width in pairs)
+    return TrendFound(
+        claim=trend.claim, holds=finding.holds, measured=finding.measured + said, clear=not unclear if known else None
+    )
+
+
+def _numbers(concerned: Sequence[Measured], seed: int | None) -> tuple[Means, Each]:
+    """What a trend is about, with one seed or in the mean over all. The numbers by case are of the cases that all of
+    its figures have: after Ctrl-C some lack runs.
+    """
+    by_number = {measured.figure.number: measured for measured in concerned}
+    common = set.intersection(*(set(measured.cases) for measured in concerned))
+
+    def chosen(measured: Measured, by_seed: list[float]) -> float:
+        return fmean(by_seed) if seed is None else by_seed[list(measured.by_seed).index(seed)]
+
+    def each(number: str, series: str) -> dict[str, float]:
+        measured = by_number[number]
+        place = [known.name for known in measured.figure.series].index(series)
+        return {case: chosen(measured, measured.values(case, place)) for case in measured.cases if case in common}
+
+    means = {
+        number: {
+            series.name: chosen(measured, measured.means(place)) for place, series in enumerate(measured.figure.series)
+        }
+        for number, measured in by_number.items()
+    }
+    return means, each
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half of the 95 % interval of the mean of such values, by Student's distribution; nothing of a single one."""
+    found = json.loads(_core.ratio(list(values), [1.0] * len(values)))
+    return float(found["high"] - found["value"]) if found else None
 
 
 def geometric(values: Sequence[float]) -> float:

@@ -13,7 +13,9 @@ class SeriesFound(Result):
     paper: float | None
     """The paper's mean, where its text says one."""
     ours: float
-    """Ours."""
+    """Ours: the mean over the seeds."""
+    half_width: float | None
+    """Half of its 95 % interval, by Student's distribution over the seeds; nothing with one seed."""
 
 
 class CaseFigures(Result):
@@ -22,7 +24,9 @@ class CaseFigures(Result):
     case: str
     """The workload."""
     values: tuple[float, ...]
-    """One for each series."""
+    """One for each series: means over the seeds."""
+    half_widths: tuple[float | None, ...]
+    """Half of the 95 % interval of each; nothing with one seed."""
 
 
 class FigureFound(Result):
@@ -40,6 +44,8 @@ class FigureFound(Result):
     """Its series."""
     cases: tuple[CaseFigures, ...]
     """Its cases."""
+    seeds: tuple[int, ...]
+    """The seeds whose runs are in it: those that have all of its cases."""
     note: str
     """What is other than in the paper."""
 
@@ -53,6 +59,9 @@ class TrendFound(Result):
     """Whether it holds for our numbers."""
     measured: str
     """The numbers."""
+    clear: bool | None
+    """Whether its margins, the differences that it stands or falls with, are larger than half of their 95 % intervals;
+    nothing with one seed."""
 
 
 class Reproduction(Result):
@@ -64,6 +73,8 @@ class Reproduction(Result):
     """The machine it ran on."""
     conditions: tuple[str, ...]
     """What is other than in the paper."""
+    seeds: int
+    """How many seeds every run was to be done with, from one on."""
     figures: tuple[FigureFound, ...]
     """The figures that were asked for, as far as their runs were done."""
     trends: tuple[TrendFound, ...]

@@ -11,7 +11,7 @@ mod code;
 use super::KernelInfo;
 use super::arena::{Array, Place};
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use code::Code;
 use std::f64::consts::{LN_2, LOG2_E};
@@ -62,6 +62,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "2_000",
             summary: "the first temperature, in lengths of net",
         },
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Anneal::new(settings)),

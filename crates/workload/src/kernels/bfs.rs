@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::{Array, Place};
 use super::emitter::{Emitter, Stopped};
 use super::graph::{self, Graph, Shape};
-use super::parameters::{self, LOAD_VALUES, Settings};
+use super::parameters::{self, LOAD_VALUES, SKIP, Settings};
 use super::program::Program;
 use code::Code;
 use units::random::Random;
@@ -21,8 +21,10 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         graph::scale("18", "log2 of the number of vertices; 18 makes a graph of 36 MB"),
         graph::degree("16"),
+        graph::ENDS,
         parameters::repeated("searches", "searches, each from another random vertex"),
         graph::record(&["search", "all"], "whether the stream begins with the first search or with building the graph"),
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Bfs::new(settings)),
@@ -114,7 +116,7 @@ impl Program for Bfs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph::kronecker_edges;
+    use super::super::graph::{kronecker_edges, uniform_edges};
     use super::super::testing::run;
     use super::*;
     use std::collections::VecDeque;
@@ -145,6 +147,15 @@ mod tests {
         let list: Vec<_> = kronecker_edges(scale, edges, &mut random).collect();
         let ends = list.concat();
         (0..searches).map(|_| plain(&list, 1 << scale, ends[random.below(2 * edges) as usize])).sum()
+    }
+
+    #[test]
+    fn a_uniform_graph_is_searched_as_well() {
+        let (edges, mut random) = (4 << 8, Random::new(13));
+        let list: Vec<_> = uniform_edges(1 << 8, edges, &mut random).collect();
+        let root = list.concat()[random.below(2 * edges) as usize];
+        let given = [("scale", "8"), ("degree", "4"), ("searches", "1"), ("ends", "uniform")];
+        assert_eq!(run(&INFO, &given, 13).answer, plain(&list, 1 << 8, root));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod tree;
 
 use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use code::Code;
 use tree::{MAX_KEYS, NODE_BYTES, Tree, UPPER_HALF};
@@ -37,6 +37,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "20",
             summary: "share of the operations that insert a new key; the others look up one that is there",
         },
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(BTree::new(settings)),

@@ -15,7 +15,7 @@ use super::KernelInfo;
 use super::arena::{Array, Place};
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use crate::instruction::Reg;
 use units::random::Random;
@@ -55,6 +55,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "17",
             summary: "instructions of a checksum in every step",
         },
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Chase::new(settings)),

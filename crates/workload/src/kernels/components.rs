@@ -10,7 +10,7 @@ use super::emitter::{Emitter, Stopped};
 use super::graph::code::{BuildCode, row};
 use super::graph::{self, Graph, Shape, digest};
 use super::listing::{Listing, reg::*};
-use super::parameters::{self, LOAD_VALUES};
+use super::parameters::{self, LOAD_VALUES, SKIP};
 use super::program::Program;
 use crate::instruction::Reg;
 use crate::stream::BlockId;
@@ -22,8 +22,10 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         graph::scale("20", "log2 of the number of vertices; 20 makes a graph of 76 MB"),
         graph::degree("8"),
+        graph::ENDS,
         parameters::repeated("passes", "times that the components are found, from nothing"),
         graph::record(&["label", "all"], "whether the stream begins with the first labels or with building the graph"),
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Components { shape: Shape::new(settings), passes: settings.number("passes") }),

@@ -30,6 +30,7 @@ pub struct Stopped;
 /// What the emitter needs to know of a block at every entry.
 struct Entry {
     word: u64,
+    instructions: u64,
     first_operand: usize,
     end: VirtAddr,
 }
@@ -50,13 +51,25 @@ pub struct Emitter {
     new_blocks: Vec<Arc<Block>>,
     words: Vec<u64>,
     load_values: bool,
+    /// Nothing is recorded.
     silent: bool,
+    /// Instructions that are to pass before anything is recorded, those of a silent phase not among them.
+    to_skip: u64,
     chunks: Sender<Arc<Chunk>>,
 }
 
+/// What of a kernel is in its stream.
+#[derive(Clone, Copy, Default)]
+pub struct Extent {
+    /// Instructions that pass before it begins.
+    pub skip: u64,
+    /// Whether loads carry their values.
+    pub load_values: bool,
+}
+
 impl Emitter {
-    /// An emitter for a program at `code` that works in `arena`; loads carry their values if `load_values` is set.
-    pub fn new(arena: Arena, code: VirtAddr, load_values: bool, chunks: Sender<Arc<Chunk>>) -> Emitter {
+    /// An emitter for a program at `code` that works in `arena`.
+    pub fn new(arena: Arena, code: VirtAddr, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Emitter {
         Emitter {
             told: vec![0; arena.lines().div_ceil(64)],
             arena,
@@ -67,8 +80,9 @@ impl Emitter {
             next_pc: code,
             new_blocks: Vec::new(),
             words: first_words(),
-            load_values,
-            silent: false,
+            load_values: extent.load_values,
+            silent: extent.skip > 0,
+            to_skip: extent.skip,
             chunks,
         }
     }
@@ -79,11 +93,24 @@ impl Emitter {
         let (instructions, operands) = listing.place(self.next_pc);
         let end = instructions.last().map_or(self.next_pc, |last| last.fall_through());
         let word = word::block(id.0, instructions.len() as u16);
-        self.entries.push(Entry { word, first_operand: self.operands.len(), end });
+        let count = instructions.len() as u64;
+        self.entries.push(Entry { word, instructions: count, first_operand: self.operands.len(), end });
         self.operands.extend(operands.iter().map(|operand| operand_word(operand, self.load_values)));
         self.next_pc = end;
         self.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
         id
+    }
+
+    /// Whether enough instructions have passed for the stream to begin with a block of so many.
+    #[inline]
+    fn begins_with(&mut self, instructions: u64) -> bool {
+        if self.to_skip == 0 {
+            // A phase that is not recorded at all.
+            return false;
+        }
+        self.to_skip = self.to_skip.saturating_sub(instructions);
+        self.silent = self.to_skip > 0;
+        !self.silent
     }
 
     /// The address behind `block`: where a call at its end returns to.
@@ -109,10 +136,10 @@ impl Emitter {
         if cfg!(debug_assertions) {
             self.cursor_end = self.entries.get(number + 1).map_or(self.operands.len(), |next| next.first_operand);
         }
-        if self.silent {
+        let (word, instructions) = (entry.word, entry.instructions);
+        if self.silent && !self.begins_with(instructions) {
             return Ok(());
         }
-        let word = entry.word;
         if self.words.len() >= CHUNK_WORDS {
             self.send()?;
         }
@@ -174,9 +201,10 @@ impl Emitter {
     /// If the recording has begun.
     pub fn silently<R>(&mut self, work: impl FnOnce(&mut Emitter) -> R) -> R {
         assert!(self.words == first_words() && !self.new_blocks.is_empty(), "the recording has begun");
+        let to_skip = std::mem::take(&mut self.to_skip);
         self.silent = true;
         let result = work(self);
-        self.silent = false;
+        (self.silent, self.to_skip) = (to_skip > 0, to_skip);
         result
     }
 

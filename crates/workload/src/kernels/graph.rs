@@ -1,8 +1,10 @@
-//! What the graph kernels share: a Kronecker graph in compressed sparse rows.
+//! What the graph kernels share: a graph in compressed sparse rows.
 //!
 //! The graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's probabilities and
-//! relabelled vertices, few of them with very many neighbours. It is built into compressed sparse rows by counting. Every
-//! phase after the edge list is part of the program.
+//! relabelled vertices, few of them with very many neighbours, which caches therefore hold. Or it is one with ends drawn
+//! uniformly, the other kind of the GAP benchmark suite (Beamer, Asanovic and Patterson, 2015), of which a cache holds no
+//! larger a part than its size is of the vertices. It is built into compressed sparse rows by counting. Every phase after
+//! the edge list is part of the program.
 
 pub mod code;
 
@@ -27,6 +29,16 @@ pub const fn degree(default: &'static str) -> Parameter {
     }
 }
 
+/// How the ends of edges are drawn.
+pub const ENDS: Parameter = Parameter {
+    name: "ends",
+    kind: Kind::Choice(&["kronecker", UNIFORM]),
+    default: "kronecker",
+    summary: "how the ends of edges are drawn: a few vertices have most of them, or all have about as many",
+};
+
+const UNIFORM: &str = "uniform";
+
 /// Where the stream begins: the words are the kernel's own phase, which is the default, and `all`.
 pub const fn record(phases: &'static [&'static str; 2], summary: &'static str) -> Parameter {
     Parameter { name: "record", kind: Kind::Choice(phases), default: phases[0], summary }
@@ -39,6 +51,7 @@ pub struct Shape {
     pub vertices: u64,
     /// How many edges it has.
     pub edges: u64,
+    uniform: bool,
     record_build: bool,
 }
 
@@ -70,6 +83,7 @@ impl Shape {
             scale: settings.number("scale") as u32,
             vertices,
             edges: vertices * settings.number("degree"),
+            uniform: settings.word(ENDS.name) == UNIFORM,
             record_build: settings.word("record") == "all",
         }
     }
@@ -98,9 +112,14 @@ impl Shape {
             cursors: emit.array(self.vertices + 1),
             neighbours: emit.array(2 * self.edges),
         };
-        for (edge, [from, to]) in kronecker_edges(self.scale, self.edges, random).enumerate() {
-            emit.poke(graph.edges.at(2 * edge as u64), from);
-            emit.poke(graph.edges.at(2 * edge as u64 + 1), to);
+        let mut poke = |(edge, [from, to]): (u64, [u32; 2])| {
+            emit.poke(graph.edges.at(2 * edge), from);
+            emit.poke(graph.edges.at(2 * edge + 1), to);
+        };
+        if self.uniform {
+            (0..).zip(uniform_edges(self.vertices, self.edges, random)).for_each(&mut poke);
+        } else {
+            (0..).zip(kronecker_edges(self.scale, self.edges, random)).for_each(&mut poke);
         }
         graph
     }
@@ -156,6 +175,12 @@ pub fn kronecker_edges(scale: u32, edges: u64, random: &mut Random) -> impl Iter
     })
 }
 
+/// Edges between any two vertices (Erdos and Renyi, 1959).
+pub fn uniform_edges(vertices: u64, edges: u64, random: &mut Random) -> impl Iterator<Item = [u32; 2]> + use<> {
+    let mut random = Random::new(random.word());
+    (0..edges).map(move |_| [0; 2].map(|_: u32| random.below(vertices) as u32))
+}
+
 /// One number that tells apart what vertices were given: it depends on each value and on their order.
 pub fn digest(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0, |sum, value| mix(sum ^ value))
@@ -165,15 +190,20 @@ pub fn digest(values: impl IntoIterator<Item = u64>) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn few_vertices_have_most_of_the_edges() {
+    /// The share of all ends of edges that a sixteenth of 2^12 vertices has.
+    fn at_the_top(edges: impl Iterator<Item = [u32; 2]>) -> f64 {
         let mut degrees = vec![0u32; 1 << 12];
-        for [from, to] in kronecker_edges(12, 16 << 12, &mut Random::new(1)) {
-            degrees[from as usize] += 1;
-            degrees[to as usize] += 1;
-        }
+        edges.flatten().for_each(|end| degrees[end as usize] += 1);
         degrees.sort_unstable_by(|a, b| b.cmp(a));
-        let top: u32 = degrees[..1 << 8].iter().sum();
-        assert!(top > degrees.iter().sum::<u32>() / 3, "a sixteenth of the vertices has {top} edge ends");
+        f64::from(degrees[..1 << 8].iter().sum::<u32>()) / f64::from(degrees.iter().sum::<u32>())
+    }
+
+    #[test]
+    fn few_vertices_have_most_of_the_edges_or_all_about_as_many() {
+        let (edges, mut random) = (16 << 12, Random::new(1));
+        let kronecker = at_the_top(kronecker_edges(12, edges, &mut random));
+        let uniform = at_the_top(uniform_edges(1 << 12, edges, &mut random));
+        assert!(kronecker > 1.0 / 3.0, "{kronecker}");
+        assert!(uniform < 1.5 / 16.0, "{uniform}");
     }
 }

@@ -6,7 +6,7 @@
 use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use units::Bytes;
 use units::random::Random;
@@ -29,6 +29,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "1_000_000_000",
             summary: "updates in all",
         },
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Gups::new(settings)),

@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use crate::stream::BlockId;
 use units::Bytes;
@@ -40,6 +40,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "all",
             summary: "whether the stream begins with the first probe or with building the table",
         },
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(HashJoin::new(settings)),

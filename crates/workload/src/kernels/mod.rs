@@ -152,6 +152,36 @@ mod tests {
         }
     }
 
+    /// All blocks and accesses of a kernel's stream.
+    fn executed(name: &str, settings: &[(&str, &str)]) -> Vec<u64> {
+        let mut found = Vec::new();
+        for chunk in record(kernel(name), settings, 3, false).1 {
+            let mut rest = &chunk.words[..];
+            while let Some(count) = word::record_words(rest) {
+                if !matches!(word::parse(rest[0]), word::Word::Control { .. }) {
+                    found.extend_from_slice(&rest[..count]);
+                }
+                rest = &rest[count..];
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_kernel_can_begin_its_stream_later_and_goes_on_as_it_would_have() {
+        for (name, settings) in SMALL {
+            let all = run(kernel(name), settings, 3);
+            let skip = (all.instructions / 2).to_string();
+            let later = [settings, &[("skip", skip.as_str())]].concat();
+            let half = run(kernel(name), &later, 3);
+            assert_eq!(half.answer, all.answer, "{name}");
+            let skipped = all.instructions - half.instructions;
+            // The block in which that many instructions have passed is the first of the stream.
+            assert!(skipped.abs_diff(all.instructions / 2) < 64, "{name} skipped {skipped} of {}", all.instructions);
+            assert!(executed(name, settings).ends_with(&executed(name, &later)), "{name}");
+        }
+    }
+
     #[test]
     fn load_values_are_there_only_if_asked_for() {
         let loads_with_value = |load_values| {
@@ -189,7 +219,7 @@ mod tests {
         assert_eq!(
             refusal("chase", &[("foot-print", "1 MB")]),
             "kernel chase has no parameter 'foot-print' (did you mean footprint?); it has footprint, chains, steps, \
-             work, load_values"
+             work, skip, load_values"
         );
     }
 

@@ -10,7 +10,7 @@ use super::emitter::{Emitter, Stopped};
 use super::graph::code::{BuildCode, row};
 use super::graph::{self, Graph, Shape, digest};
 use super::listing::{Listing, reg::*};
-use super::parameters::{self, LOAD_VALUES};
+use super::parameters::{self, LOAD_VALUES, SKIP};
 use super::program::Program;
 use crate::instruction::Reg;
 use crate::stream::BlockId;
@@ -25,11 +25,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         graph::scale("20", "log2 of the number of vertices; 20 makes a graph of 88 MB"),
         graph::degree("8"),
+        graph::ENDS,
         parameters::repeated("iterations", "times that every rank is computed anew"),
         graph::record(
             &["iterate", "all"],
             "whether the stream begins with the first iteration or with building the graph",
         ),
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(PageRank { shape: Shape::new(settings), iterations: settings.number("iterations") }),

@@ -79,6 +79,14 @@ pub const LOAD_VALUES: Parameter = Parameter {
     summary: "whether loads carry the value they got, for checking",
 };
 
+/// Every kernel has this one, too.
+pub const SKIP: Parameter = Parameter {
+    name: "skip",
+    kind: Kind::Count { unit: "instructions", min: 0, max: u64::MAX },
+    default: "0",
+    summary: "instructions executed before the stream begins, at little cost: nothing simulates them",
+};
+
 /// How often the work is done, in units of that name.
 pub const fn repeated(name: &'static str, summary: &'static str) -> Parameter {
     Parameter { name, kind: Kind::Count { unit: name, min: 1, max: u64::MAX }, default: "1_000", summary }
@@ -207,9 +215,14 @@ impl Settings {
         self.word(LOAD_VALUES.name) == "yes"
     }
 
+    /// How many instructions pass before the stream begins.
+    pub fn skip(&self) -> u64 {
+        self.number(SKIP.name)
+    }
+
     /// All settings that decide what is computed, as name and value.
     pub fn conditions(&self) -> Vec<(String, String)> {
-        let deciding = self.0.iter().filter(|(name, _)| **name != LOAD_VALUES.name);
+        let deciding = self.0.iter().filter(|(name, _)| ![LOAD_VALUES.name, SKIP.name].contains(*name));
         deciding.map(|(name, value)| (name.to_string(), value.to_string())).collect()
     }
 }

@@ -5,7 +5,7 @@
 //! repeatable as without the thread. When the consumer goes away, the next hand-over fails and the kernel returns.
 
 use super::arena::Arena;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{Emitter, Extent, Stopped};
 use super::parameters::Settings;
 use crate::stream::Chunk;
 use crate::{Finish, Medium, Origin, Source, Values, WorkloadError};
@@ -38,16 +38,11 @@ pub trait Program: Send + 'static {
 ///
 /// # Errors
 /// [`Stopped`] if `chunks` has no receiver any more.
-pub fn execute(
-    program: &dyn Program,
-    seed: u64,
-    load_values: bool,
-    chunks: Sender<Arc<Chunk>>,
-) -> Result<u64, Stopped> {
+pub fn execute(program: &dyn Program, seed: u64, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Result<u64, Stopped> {
     let arena = Arena::new(program.arena_bytes(), seed);
     // 28 bits of page number, as the kernel's address space layout randomisation gives.
     let code = VirtAddr(EXECUTABLES + (mix(seed) >> 36 << 12));
-    let mut emit = Emitter::new(arena, code, load_values, chunks);
+    let mut emit = Emitter::new(arena, code, extent, chunks);
     let result = program.run(&mut emit, &mut Random::new(seed))?;
     emit.finish()?;
     Ok(result)
@@ -78,7 +73,7 @@ impl KernelSource {
     pub fn new(name: &str, program: Box<dyn Program>, settings: &Settings, seed: u64) -> KernelSource {
         let origin = Origin {
             program: vec![name.to_owned()],
-            skip: 0,
+            skip: settings.skip(),
             limit: None,
             values: Values::Exact,
             load_values: settings.load_values(),
@@ -90,11 +85,11 @@ impl KernelSource {
         KernelSource { origin, footprint, state: State::Prepared { program, seed } }
     }
 
-    fn start(program: Box<dyn Program>, seed: u64, load_values: bool) -> State {
+    fn start(program: Box<dyn Program>, seed: u64, extent: Extent) -> State {
         let (sender, chunks) = bounded(CHUNKS_AHEAD);
         let thread = thread::spawn(move || {
             // Being stopped is one of the two ways to end, and by then nobody is there to be told.
-            let _ = execute(&*program, seed, load_values, sender);
+            let _ = execute(&*program, seed, extent, sender);
         });
         State::Running { chunks, thread }
     }
@@ -116,7 +111,10 @@ impl Source for KernelSource {
     /// If the kernel did.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
         self.state = match replace(&mut self.state, State::Ended) {
-            State::Prepared { program, seed } => KernelSource::start(program, seed, self.origin.load_values),
+            State::Prepared { program, seed } => {
+                let Origin { skip, load_values, .. } = self.origin;
+                KernelSource::start(program, seed, Extent { skip, load_values })
+            }
             other => other,
         };
         let State::Running { chunks, .. } = &self.state else { return Ok(None) };

@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use crate::instruction::Reg;
 use crate::stream::BlockId;
@@ -35,6 +35,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "1_000_000",
             summary: "products and hashes computed",
         },
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Resident::new(settings)),

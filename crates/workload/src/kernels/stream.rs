@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{self, Kind, LOAD_VALUES, Parameter, Settings};
+use super::parameters::{self, Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use crate::instruction::Reg;
 use crate::stream::BlockId;
@@ -37,6 +37,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             summary: "which of the loops to run, or all in turn",
         },
         parameters::repeated("passes", "times that each vector is passed over by each loop"),
+        SKIP,
         LOAD_VALUES,
     ],
     prepare: |settings| Box::new(Stream::new(settings)),

@@ -1,6 +1,7 @@
 //! Runs a kernel and reads its stream as suspiciously as possible.
 
 use super::KernelInfo;
+use super::emitter::Extent;
 use super::program::{Program, execute};
 use crate::instruction::{Flow, Instruction};
 use crate::stream::Chunk;
@@ -32,8 +33,9 @@ pub fn given(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
 /// The kernel's result and all that it sends.
 pub fn record(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64, load_values: bool) -> (u64, Vec<Arc<Chunk>>) {
     let program = prepare(kernel, settings);
+    let skip = kernel.settings(&given(settings)).unwrap().skip();
     let (sender, chunks) = crossbeam_channel::unbounded();
-    let answer = execute(&*program, seed, load_values, sender).unwrap();
+    let answer = execute(&*program, seed, Extent { skip, load_values }, sender).unwrap();
     (answer, chunks.into_iter().collect())
 }
 
@@ -114,7 +116,8 @@ impl Reader {
                 self.return_addresses.push(end);
                 fixed(&mut self.targets)
             }
-            Flow::Return => self.return_addresses.pop().unwrap(),
+            // The call may have been skipped.
+            Flow::Return => self.return_addresses.pop().unwrap_or(target),
             flow => panic!("no kernel uses {flow:?}"),
         };
         assert_eq!(target, expected, "block {from}, ending in {:?}, leads to block {to}", last.flow);

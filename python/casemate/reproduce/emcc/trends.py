@@ -1,74 +1,84 @@
 """What the EMCC paper says of its figures, as statements that our numbers bear out or do not."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 
-from casemate.reproduce.study import Each, Means, Trend
+from casemate.reproduce.study import Each, Finding, Means, Trend
 
 
 def _listed(values: Means, figure: str, names: tuple[str, ...], unit: str = "%") -> str:
     return ", ".join(f"{name} {values[figure][name]:.3g}{unit and ' ' + unit}" for name in names)
 
 
+def _rising(values: Iterable[float]) -> tuple[float, ...]:
+    """How much each of these is above the one before it."""
+    return tuple(later - earlier for earlier, later in pairwise(values))
+
+
 def _ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
     """The means of these series rise in this order."""
 
-    def holds(means: Means, each: Each) -> tuple[bool, str]:
-        rising = all(means[figure][one] < means[figure][other] for one, other in pairwise(names))
-        return rising, _listed(means, figure, names)
+    def find(means: Means, each: Each) -> Finding:
+        return Finding(_rising(means[figure][name] for name in names), _listed(means, figure, names))
 
-    return Trend(claim, (figure,), holds)
-
-
-def _orders_of_performance(means: Means, each: Each) -> tuple[bool, str]:
-    sc64, morphable, emcc = (means["16"][name] for name in ("SC-64", "Morphable", "EMCC"))
-    return sc64 <= morphable < emcc < 1, _listed(means, "16", ("SC-64", "Morphable", "EMCC"), "")
+    return Trend(claim, (figure,), find)
 
 
-def _always_less_traffic(means: Means, each: Each) -> tuple[bool, str]:
+def _orders_of_performance(means: Means, each: Each) -> Finding:
+    names = ("SC-64", "Morphable", "EMCC")
+    return Finding(_rising([*(means["16"][name] for name in names), 1.0]), _listed(means, "16", names, ""))
+
+
+def _always_less_traffic(means: Means, each: Each) -> Finding:
     without, with_llc = each("2", "not in the LLC"), each("2", "also in the LLC")
-    less = [case for case in without if with_llc[case] <= without[case]]
-    other = [f"{case} {without[case]:.1f} -> {with_llc[case]:.1f} %" for case in without if case not in less]
-    return not other, f"less on {len(less)} of {len(without)}" + (f"; more on {', '.join(other)}" if other else "")
+    saved = {case: without[case] - with_llc[case] for case in without}
+    other = [f"{case} {without[case]:.1f} -> {with_llc[case]:.1f} %" for case in saved if saved[case] <= 0]
+    told = f"less on {len(saved) - len(other)} of {len(saved)}" + (f"; not on {', '.join(other)}" if other else "")
+    return Finding(tuple(saved.values()), told)
 
 
-def _gain_follows_misses(means: Means, each: Each) -> tuple[bool, str]:
+def _fewer_misses(means: Means, each: Each) -> Finding:
+    small, large = means["6"]["missed"], means["7"]["missed"]
+    return Finding((small - large,), f"{small:.1f} % with 2 MB a core, {large:.1f} % with 12 MB")
+
+
+def _gain_follows_misses(means: Means, each: Each) -> Finding:
     gains, hits = each("16b", "EMCC"), each("6", "hit in the controller")
     cases = sorted(gains)
     rank = _rank_correlation([gains[case] for case in cases], [-hits[case] for case in cases])
-    return rank > 0, f"rank correlation {rank:.2f} over {len(cases)} workloads"
+    return Finding((rank,), f"rank correlation {rank:.2f} over {len(cases)} workloads")
 
 
-def _latency_saved_is_gained(means: Means, each: Each) -> tuple[bool, str]:
+def _latency_saved_is_gained(means: Means, each: Each) -> Finding:
     gains, before, after = each("16b", "EMCC"), each("17", "Morphable"), each("17", "EMCC")
     cases = sorted(gains)
     saved = [1 - after[case] / before[case] for case in cases]
     rank = _rank_correlation([gains[case] for case in cases], saved)
     mean = means["17"]["Morphable"] - means["17"]["EMCC"]
-    return mean > 0 and rank > 0, f"{mean:.1f} ns less in the mean; rank correlation with the gain {rank:.2f}"
+    return Finding((mean, rank), f"{mean:.1f} ns less in the mean; rank correlation with the gain {rank:.2f}")
 
 
-def _little_more_is_asked(means: Means, each: Each) -> tuple[bool, str]:
+def _little_more_is_asked(means: Means, each: Each) -> Finding:
     serial, eager = means["12"]["serial"], means["12"]["EMCC, nothing left to the controller"]
-    return serial <= eager < serial + 10, f"serial {serial:.1f} %, EMCC {eager:.1f} %"
+    return Finding((eager - serial, serial + 10 - eager), f"serial {serial:.1f} %, EMCC {eager:.1f} %")
 
 
-def _slightly_less_with_a_larger_cache(means: Means, each: Each) -> tuple[bool, str]:
+def _slightly_less_with_a_larger_cache(means: Means, each: Each) -> Finding:
     names = ("128 KB", "256 KB", "512 KB")
-    small, medium, large = (means["20"][name] for name in names)
-    return small >= medium >= large, _listed(means, "20", names)
+    return Finding(_rising(means["20"][name] for name in reversed(names)), _listed(means, "20", names))
 
 
-def _nothing_on_regular_work(means: Means, each: Each) -> tuple[bool, str]:
+def _nothing_on_regular_work(means: Means, each: Each) -> Finding:
     gains, more_units = each("24b", "EMCC"), each("24b", "with four times the AES units")
     told = [f"{case} {gain:+.1f} % ({more_units[case]:+.1f} % with more AES units)" for case, gain in gains.items()]
-    return all(abs(gain) < 1 for gain in gains.values()), ", ".join(told)
+    return Finding(tuple(1 - abs(gain) for gain in gains.values()), ", ".join(told))
 
 
-def _queues_are_shorter(means: Means, each: Each) -> tuple[bool, str]:
+def _queues_are_shorter(means: Means, each: Each) -> Finding:
     waits = means["22"]
-    shorter = all(waits[f"{kind}, 8 channels"] < waits[f"{kind}, 1 channel"] for kind in ("reads", "writes"))
-    writes_later = all(waits[f"writes, {count}"] > waits[f"reads, {count}"] for count in ("1 channel", "8 channels"))
-    return shorter and writes_later, ", ".join(f"{name} {wait:.0f} ns" for name, wait in waits.items())
+    shorter = [waits[f"{kind}, 1 channel"] - waits[f"{kind}, 8 channels"] for kind in ("reads", "writes")]
+    later = [waits[f"writes, {count}"] - waits[f"reads, {count}"] for count in ("1 channel", "8 channels")]
+    return Finding((*shorter, *later), ", ".join(f"{name} {wait:.0f} ns" for name, wait in waits.items()))
 
 
 def _rank_correlation(ones: list[float], others: list[float]) -> float:
@@ -86,10 +96,7 @@ def _rank_correlation(ones: list[float], others: list[float]) -> float:
 TRENDS = (
     Trend("SC-64 <= Morphable < EMCC < not secure on irregular work (Fig. 16)", ("16",), _orders_of_performance),
     Trend("Counters in the LLC always cut traffic (Fig. 2)", ("2",), _always_less_traffic),
-    Trend("A larger LLC has fewer counter misses (Figs. 6, 7)", ("6", "7"), lambda means, each: (
-        means["7"]["missed"] < means["6"]["missed"],
-        f"{means['6']['missed']:.1f} % with 2 MB a core, {means['7']['missed']:.1f} % with 12 MB",
-    )),
+    Trend("A larger LLC has fewer counter misses (Figs. 6, 7)", ("6", "7"), _fewer_misses),
     Trend(
         "Gain ranks with reads that miss the controller's counters (Figs. 6, 16)", ("6", "16b"), _gain_follows_misses,
     ),
