@@ -55,8 +55,7 @@ CASES = (
 
 _LIKE_MORPHABLE: Changes = {
     "design.parts.mac.place": "ecc",
-    "design.parts.caches.counters": "64 KB",
-    "design.parts.caches.nodes": "64 KB",
+    "design.parts.caches.unified": "128 KB",
     "design.parts.caches.ways": 32,
 }
 _IN_LLC: Changes = {
@@ -67,9 +66,8 @@ _IN_LLC: Changes = {
 
 
 def _counter_cache(kilobytes: int) -> Changes:
-    """Half for counters and half for tree nodes, as the designs have it."""
-    half = f"{kilobytes // 2} KB"
-    return {"design.parts.caches.counters": half, "design.parts.caches.nodes": half}
+    """One for counters and tree nodes, as the designs have it."""
+    return {"design.parts.caches.unified": f"{kilobytes} KB"}
 
 
 _EIGHT_CHANNELS: Changes = {"machine.memory.channels": 8, "machine.memory.interleave.lines": 4}
