@@ -76,7 +76,11 @@ class Address(click.ParamType[int]):
     show_default=True,
     help="Where the timeline begins and ends; the last-level cache has not got the line.",
 )
-@click.option("--predicted", is_flag=True, help="With --from l2: L2 expects the line in memory, and tells the controller when its look-up begins.")
+@click.option(
+    "--predicted",
+    is_flag=True,
+    help="With --from l2: L2 expects the line in memory, and tells the controller when its look-up begins.",
+)
 @click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
 @click.option(
     "--address", type=Address(), metavar="BYTE", help="Read the line that holds this byte, instead of many lines."

@@ -13,7 +13,8 @@ Start = Literal["controller", "l2"]
 """Where the timeline begins and ends: at the memory controller, or at an L2, with its look-up."""
 
 Row = Literal["hit", "closed", "conflict"]
-"""How the DRAM rows stand of the line and of the metadata fetched with it: open, closed as after a refresh, or with another row of its bank open."""
+"""How the DRAM rows stand of the line and of the metadata fetched with it: open, closed as after a refresh, or with
+another row of the bank open."""
 
 Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock", "verdict"]
 """What something waited for."""
