@@ -58,6 +58,18 @@ def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
     assert needed == [("small", "none"), ("small", "slow")]
 
 
+def test_a_figure_of_named_workloads_is_of_no_others_and_says_so(some_runs: Runs) -> None:
+    alike = replace(SMALL, name="alike")
+    named = replace(SLOWDOWN, cases=("small",))
+    study = replace(STUDY, cases=(SMALL, alike, OTHER), figures=(SLOWDOWN, replace(named, number="2")))
+    runs = some_runs | {("alike", setting, seed): run for (_, setting, seed), run in some_runs.items()}
+    assert len(study.needed(["1"])) == 2 * len(study.needed(["2"]))
+    both, one = study.found(["1", "2"], runs, SEEDS, [], False).figures
+    assert [row.case for row in both.cases] == ["small", "alike"]
+    assert [row.case for row in one.cases] == ["small"]
+    assert one.note.startswith("Of small alone.")
+
+
 def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     runs, failures, told = carry_out(store, STUDY)
@@ -199,6 +211,8 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
     assert all(set(figure.settings) <= known for figure in emcc.STUDY.figures)
     assert sum(case.irregular for case in emcc.STUDY.cases) >= 8
     assert sum(not case.irregular for case in emcc.STUDY.cases) >= 4
+    names = {case.name for case in emcc.STUDY.cases if case.irregular}
+    assert all(names.issuperset(figure.cases) for figure in emcc.STUDY.figures)
 
 
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)

@@ -47,9 +47,15 @@ class Figure:
     """The settings that it needs."""
     irregular: bool = True
     """Whether it is about the irregular workloads, or about the others."""
+    cases: tuple[str, ...] = ()
+    """The only ones of these workloads that it is about; all if none is named."""
     mean: Literal["arithmetic", "geometric"] = "arithmetic"
     note: str = ""
     """What is other than in the paper."""
+
+    def is_about(self, case: Case) -> bool:
+        """Whether it has a number for this case."""
+        return case.irregular == self.irregular and (not self.cases or case.name in self.cases)
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,7 @@ class Measured:
     def seen(self) -> FigureFound:
         """The figure as a result."""
         figure, places = self.figure, range(len(self.figure.series))
+        only = [f"Of {', '.join(figure.cases)} alone."] if figure.cases else []
         series = tuple(
             SeriesFound(name=series.name, paper=series.paper, ours=fmean(means), half_width=half_width(means))
             for series, means in ((figure.series[place], self.means(place)) for place in places)
@@ -135,7 +142,7 @@ class Measured:
         )
         return FigureFound(
             number=figure.number, title=figure.title, unit=figure.unit, mean=figure.mean, series=series, cases=cases,
-            seeds=tuple(self.by_seed), note=figure.note,
+            seeds=tuple(self.by_seed), note=" ".join([*only, figure.note]).strip(),
         )  # fmt: skip
 
 
@@ -163,7 +170,7 @@ class Study:
             (case.name, name): (case, settings[name])
             for figure in wanted
             for case in self.cases
-            if case.irregular == figure.irregular
+            if figure.is_about(case)
             for name in figure.settings
         }
         return [pairs[key] for key in sorted(pairs)]
@@ -190,7 +197,7 @@ class Study:
         )  # fmt: skip
 
     def _cases(self, figure: Figure) -> list[Case]:
-        return [case for case in self.cases if case.irregular == figure.irregular]
+        return [case for case in self.cases if figure.is_about(case)]
 
 
 def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:

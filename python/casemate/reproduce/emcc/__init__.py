@@ -17,6 +17,8 @@ CONDITIONS = (
     "Each core runs 0.4 to 5 M instructions, of which the last 0.15 to 4 M are counted. The paper counts 20 ms, after "
     "25 G instructions that warm counters; here counters begin in the middle of a life that writes all lines equally "
     "often (--age steady), and those of tree nodes new.",
+    "Figures that need settings of their own (7, 11, 12 and 18 to 22) are of four workloads, one of each kind: a "
+    "search in a graph, a join, an annealer and a database.",
     "L2s predict misses (XPT), which the paper expects in the common case; its methodology does not say whether they "
     "do. The gain without it is in figure 16b.",
 )

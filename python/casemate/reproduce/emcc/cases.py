@@ -41,7 +41,7 @@ CASES = (
     _graph("components", skip=25_000_000, warm_up=800_000, counted=400_000),
     _graph("coloring", skip=25_000_000, warm_up=600_000, counted=300_000),
     Case("hashjoin", True, "hashjoin", _JOIN, warm_up=300_000, counted=150_000),
-    Case("btree", True, "btree", {"preload": 4_000_000}, warm_up=1_500_000, counted=700_000),
+    Case("btree", True, "btree", {"preload": 4_000_000}, warm_up=900_000, counted=400_000),
     Case("anneal", True, "anneal", warm_up=700_000, counted=300_000),
     Case("gups", True, "gups", {"footprint": "64 MB"}, warm_up=500_000, counted=300_000),
     Case("chase", True, "chase", {"footprint": "64 MB", "chains": 4}, warm_up=350_000, counted=150_000),

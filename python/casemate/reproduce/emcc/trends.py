@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from statistics import fmean
 
 from casemate.reproduce.study import Each, Finding, Means, Trend
 
@@ -38,7 +39,7 @@ def _always_less_traffic(means: Means, each: Each) -> Finding:
 
 
 def _fewer_misses(means: Means, each: Each) -> Finding:
-    small, large = means["6"]["missed"], means["7"]["missed"]
+    small, large = (fmean(each(number, "missed").values()) for number in ("6", "7"))
     return Finding((small - large,), f"{small:.1f} % with 2 MB a core, {large:.1f} % with 12 MB")
 
 
