@@ -4,7 +4,6 @@
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
 use crate::domain::Registers;
-use crate::mac::Masked;
 use crypto::Nonce;
 use serde::Serialize;
 use sim::lock::Mode;
@@ -168,7 +167,7 @@ pub enum Keystream {
     /// The pad of a nonce hides a plaintext.
     Pad(Nonce, Line),
     /// The masks of these nonces together hide the hash of these lines: one tag.
-    Masks(Masked),
+    Masks(Box<[(Nonce, Line)]>),
 }
 
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable

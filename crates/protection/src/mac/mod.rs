@@ -164,11 +164,11 @@ impl Mac {
     }
 
     /// The masks that one tag over these lines takes, with what each line brings to the hash; nothing if the code has no masks.
-    pub fn masks(&self, lines: &[(LineAddr, Counter, Line)]) -> Option<Masked> {
-        self.code.is_masked().then(|| self.named(lines))
+    pub fn masks(&self, lines: &[(LineAddr, Counter, Line)]) -> Option<Box<[(Nonce, Line)]>> {
+        self.code.is_masked().then(|| self.named(lines).as_slice().into())
     }
 
-    fn named(&self, lines: &[(LineAddr, Counter, Line)]) -> Masked {
+    fn named(&self, lines: &[(LineAddr, Counter, Line)]) -> ArrayVec<(Nonce, Line), GROUP_MAX> {
         lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text)).collect()
     }
 
@@ -224,9 +224,6 @@ impl Mac {
         stored == computed
     }
 }
-
-/// The nonces of masks under which one tag hides a hash, each with what its line brings to the hash.
-pub type Masked = ArrayVec<(Nonce, Line), GROUP_MAX>;
 
 /// A tag out of a line of tags; also how tree nodes hold the tags of their children.
 pub fn entry(tags: &Line, position: usize) -> u64 {
