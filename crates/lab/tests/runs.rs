@@ -120,8 +120,8 @@ fn the_pad_is_made_while_its_counter_is_still_being_verified() {
     let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
     let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
     let verified = spans.iter().filter(|span| span.verb == "hash").map(|span| span.end).max().unwrap();
-    assert_eq!(span("pad", "4 blocks").start, span("fetch", "counter").end);
-    assert!(span("pad", "4 blocks").start < verified && span("release", "verified").start > verified);
+    assert_eq!(span("pad", "5 blocks").start, span("fetch", "counter").end);
+    assert!(span("pad", "5 blocks").start < verified && span("release", "verified").start > verified);
 }
 
 #[test]
