@@ -17,7 +17,7 @@ DESIGNS = Path(__file__).resolve().parents[2] / "designs"
 def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
     said = casemate("explain", "sc64-bmt", "--on-chip", "tree", "--row", "hit")
     assert said.code == 0
-    for text in ("fetch data", "fetch counter", "hash metadata", "pad 4 blocks", "mac data", "release verified"):
+    for text in ("fetch data", "fetch counter", "hash metadata", "pad 5 blocks", "mac data", "release verified"):
         assert text in said.out, text
     assert "row hit" in said.out
     assert "the tree's nodes on the chip, row open" in said.out
