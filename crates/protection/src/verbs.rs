@@ -151,7 +151,7 @@ impl fmt::Display for Leg {
             Leg::Answer(..) => "to L2",
             Leg::ToController => "to controller",
             Leg::FromController => "from controller",
-            Leg::Predicted => "prediction, past last level",
+            Leg::Predicted => "past last level",
         })
     }
 }
