@@ -219,11 +219,14 @@ def test_what_was_killed_together_with_its_keeper_is_swept_by_the_next_run(
     start: Callable[..., Started], stubborn: str
 ) -> None:
     started = start("run", "--design", "none", "--", stubborn, "daemon")
-    # The leader, the daemon and its child.
-    alive = started.wait_for(lambda alive: sum("ring=" in words for words in alive.values()) >= 4)
-    for pid, words in alive.items():
-        if pid == started.process.pid or "casemate-keeper" in words.split(" ")[0]:
-            os.kill(pid, signal.SIGKILL)
+    # The leader, the daemon and its child; the process between them may be there still, and the daemon not yet asleep.
+    started.wait_for(lambda alive: sum("ring=" in words for words in alive.values()) >= 4)
+    time.sleep(1)
+    alive = started.alive()
+    # The keeper first: it would learn of the other's end at once, and clean up.
+    keepers = [pid for pid, words in alive.items() if "casemate-keeper" in words.split(" ")[0]]
+    for pid in [*keepers, started.process.pid]:
+        os.kill(pid, signal.SIGKILL)
     started.process.wait()
     time.sleep(1)
     # The first process dies with the keeper; the daemon sleeps.
