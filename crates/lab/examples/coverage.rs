@@ -5,7 +5,7 @@
 //! instructions per cycle in detail lie in the sampled interval, and how far off the estimates are.
 
 use casemate_lab::sampling::{Detail, SamplingOptions};
-use casemate_lab::{Control, Record, RunOptions, StartingAge, run};
+use casemate_lab::{Control, Record, RunOptions, run};
 use std::collections::BTreeMap;
 use std::path::Path;
 use workload::Source;
@@ -37,14 +37,12 @@ fn main() -> Result<(), Error> {
     };
     let run_with = |detail| -> Result<Record, Error> {
         let options = RunOptions {
-            machine: systems::machine("modern")?,
-            design: systems::design(design)?,
-            seed: 1,
-            age: StartingAge::New,
-            budget: millions.parse::<u64>()? * 1_000_000,
-            warm_up: 0,
-            ledger: false,
             detail,
+            ..RunOptions::new(
+                systems::machine("modern")?,
+                systems::design(design)?,
+                millions.parse::<u64>()? * 1_000_000,
+            )
         };
         Ok(run(&options, open(program)?, |_| Control::GoOn)?)
     };

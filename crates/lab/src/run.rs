@@ -57,6 +57,15 @@ pub struct RunOptions {
     pub detail: Detail,
 }
 
+impl RunOptions {
+    /// A run of so many instructions of each program, all in detail and counted from the first: with new counters, without
+    /// a ledger, under the first seed.
+    pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
+        let (age, detail) = (StartingAge::New, Detail::All);
+        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail }
+    }
+}
+
 /// What whoever watches a run wants of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {

@@ -225,22 +225,11 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 mod tests {
     use super::*;
     use crate::run::run;
-    use crate::sampling::Detail;
-    use protection::counter::StartingAge;
     use std::collections::BTreeMap;
 
     fn options(design: &str, budget: u64) -> RunOptions {
         let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
-        RunOptions {
-            machine,
-            design,
-            seed: 1,
-            age: StartingAge::New,
-            budget,
-            warm_up: 0,
-            ledger: false,
-            detail: Detail::All,
-        }
+        RunOptions::new(machine, design, budget)
     }
 
     fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {

@@ -5,8 +5,6 @@
 
 use crate::record::Record;
 use crate::run::{Control, RunError, RunOptions, run};
-use crate::sampling::Detail;
-use protection::counter::StartingAge;
 use serde::Serialize;
 use systems::{ConfigError, Machine};
 use thiserror::Error;
@@ -107,16 +105,7 @@ pub fn measure_window(
     let mut passed = 0;
     let mut run_to = |end: u64| {
         let design = systems::design("none")?;
-        let options = RunOptions {
-            machine: machine.clone(),
-            design,
-            seed,
-            age: StartingAge::New,
-            budget: end,
-            warm_up: 0,
-            ledger: false,
-            detail: Detail::All,
-        };
+        let options = RunOptions { seed, ..RunOptions::new(machine.clone(), design, end) };
         let record = run(&options, open(end)?, |done| watch(passed + done))?;
         passed += record.instructions;
         if record.instructions < end {

@@ -3,8 +3,7 @@
 mod common;
 mod threads;
 
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunError, RunOptions, StartingAge, ValuesVerdict, run, run_together};
+use casemate_lab::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
 use common::kernel;
 use machine::llc::Inclusion;
 use systems::Machine;
@@ -16,16 +15,7 @@ fn machine() -> Machine {
 }
 
 fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
-    RunOptions {
-        machine,
-        design: systems::design(design).unwrap(),
-        seed: 7,
-        age: StartingAge::New,
-        budget,
-        warm_up: 0,
-        ledger: false,
-        detail: Detail::All,
-    }
+    RunOptions { seed: 7, ..RunOptions::new(machine, systems::design(design).unwrap(), budget) }
 }
 
 const PROGRAMS: [(&str, &[(&str, &str)]); 3] = [

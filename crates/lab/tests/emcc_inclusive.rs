@@ -4,8 +4,7 @@
 mod common;
 mod threads;
 
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, StartingAge, run, run_together};
+use casemate_lab::{Control, Record, RunOptions, run, run_together};
 use common::kernel;
 use machine::llc::Inclusion;
 use systems::Machine;
@@ -30,16 +29,7 @@ const LARGE: Bytes = Bytes(8 << 20);
 
 fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
     let design = systems::design(design).unwrap();
-    RunOptions {
-        machine,
-        design,
-        seed: 7,
-        age: StartingAge::New,
-        budget,
-        warm_up: 0,
-        ledger: true,
-        detail: Detail::All,
-    }
+    RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, budget) }
 }
 
 /// Copies of a kernel that reads and writes all over a memory, each on a core of its own.

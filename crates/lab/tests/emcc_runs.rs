@@ -2,7 +2,6 @@
 
 mod common;
 
-use casemate_lab::sampling::Detail;
 use casemate_lab::{Control, Record, RunOptions, StartingAge, run_together};
 use common::kernel;
 use machine::miss_prediction::MissPrediction;
@@ -27,7 +26,7 @@ fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Reco
 
 fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
     let design = systems::design(design).unwrap();
-    let options = RunOptions { machine, design, seed: 7, age, budget, warm_up: 0, ledger: true, detail: Detail::All };
+    let options = RunOptions { seed: 7, age, ledger: true, ..RunOptions::new(machine, design, budget) };
     let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
     run_together(&options, copies, |_| Control::GoOn).unwrap()
 }

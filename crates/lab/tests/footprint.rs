@@ -1,8 +1,7 @@
 //! Does a program that is larger than the machine's memory say so, with both sizes: before it runs where that is known,
 //! else when memory is full?
 
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, RunOptions, StartingAge, run};
+use casemate_lab::{Control, RunOptions, run};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::Bytes;
@@ -13,16 +12,7 @@ use workload::{Source, champsim, kernels};
 fn options(megabytes: u64) -> RunOptions {
     let mut machine = systems::machine("modern").unwrap();
     machine.memory.size = Bytes(megabytes << 20);
-    RunOptions {
-        machine,
-        design: systems::design("none").unwrap(),
-        seed: 1,
-        age: StartingAge::New,
-        budget: 2_000_000,
-        warm_up: 0,
-        ledger: false,
-        detail: Detail::All,
-    }
+    RunOptions::new(machine, systems::design("none").unwrap(), 2_000_000)
 }
 
 fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {

@@ -2,8 +2,7 @@
 //! it is longer by just that.
 
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, StartingAge, run};
+use casemate_lab::{Control, Record, RunOptions, run};
 use protection::ways::{CounterTags, Engine, Engines};
 use std::collections::BTreeMap;
 use systems::Machine;
@@ -115,16 +114,7 @@ fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: im
         parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let design = systems::design("none").unwrap();
-    let options = RunOptions {
-        machine,
-        design,
-        seed: 1,
-        age: StartingAge::New,
-        budget: instructions,
-        warm_up: 0,
-        ledger: false,
-        detail: Detail::All,
-    };
+    let options = RunOptions::new(machine, design, instructions);
     run(&options, source, |_| Control::GoOn).unwrap()
 }
 

@@ -2,8 +2,7 @@
 //! `--nocapture` shows what it cost.
 
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, StartingAge, run};
+use casemate_lab::{Control, Record, RunOptions, run};
 use std::collections::BTreeMap;
 use systems::Machine;
 
@@ -11,21 +10,7 @@ fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), systems::design(design).unwrap());
-    run(
-        &RunOptions {
-            machine,
-            design,
-            seed: 1,
-            age: StartingAge::New,
-            budget: 200_000,
-            warm_up: 0,
-            ledger: true,
-            detail: Detail::All,
-        },
-        source,
-        |_| Control::GoOn,
-    )
-    .unwrap()
+    run(&RunOptions { ledger: true, ..RunOptions::new(machine, design, 200_000) }, source, |_| Control::GoOn).unwrap()
 }
 
 #[test]

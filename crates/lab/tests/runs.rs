@@ -3,8 +3,7 @@
 mod common;
 
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunError, RunOptions, StartingAge, run};
+use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use common::kernel;
 
 fn options(design: &str, budget: u64) -> RunOptions {
@@ -13,16 +12,7 @@ fn options(design: &str, budget: u64) -> RunOptions {
     let admits = |machine: &systems::Machine| machine.admits(&design.parts).is_ok();
     let modern = Some(systems::machine("modern").unwrap()).filter(admits);
     let machine = modern.or_else(|| systems::machines().into_iter().find(admits)).unwrap();
-    RunOptions {
-        machine,
-        design,
-        seed: 7,
-        age: StartingAge::New,
-        budget,
-        warm_up: 0,
-        ledger: true,
-        detail: Detail::All,
-    }
+    RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, budget) }
 }
 
 fn gups(design: &str) -> Record {

@@ -1,7 +1,7 @@
 //! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
 
 use casemate_lab::sampling::{Aim, Detail, SamplingOptions, ratio};
-use casemate_lab::{Control, Record, RunError, RunOptions, StartingAge, run};
+use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use machine::llc::Inclusion;
 use std::collections::BTreeMap;
 use systems::Machine;
@@ -12,16 +12,7 @@ const SAMPLING: SamplingOptions =
     SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, aim: Aim::Ipc, error: 0.03, start: None };
 
 fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOptions {
-    RunOptions {
-        machine,
-        design: systems::design(design).unwrap(),
-        seed: 3,
-        age: StartingAge::New,
-        budget,
-        warm_up: 0,
-        ledger: true,
-        detail,
-    }
+    RunOptions { seed: 3, ledger: true, detail, ..RunOptions::new(machine, systems::design(design).unwrap(), budget) }
 }
 
 fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {

@@ -1,7 +1,7 @@
 //! What goes before counting begins: it changes nothing about the run, and is not in the figures.
 
 use casemate_lab::sampling::{Detail, SamplingOptions};
-use casemate_lab::{Control, Record, RunError, RunOptions, StartingAge, run, run_together};
+use casemate_lab::{Control, Record, RunError, RunOptions, run, run_together};
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
 
@@ -9,7 +9,7 @@ const BUDGET: u64 = 400_000;
 
 fn options(machine: &str, design: &str, warm_up: u64, budget: u64) -> RunOptions {
     let (machine, design) = (systems::machine(machine).unwrap(), systems::design(design).unwrap());
-    RunOptions { machine, design, seed: 7, age: StartingAge::New, budget, warm_up, ledger: false, detail: Detail::All }
+    RunOptions { seed: 7, warm_up, ..RunOptions::new(machine, design, budget) }
 }
 
 fn gups(footprint: &str) -> Box<dyn Source> {

@@ -12,8 +12,7 @@
 //! design's own parts. Lines that the machine started with are in it. What cold caches add is not.
 
 use crate::timed;
-use casemate_lab::sampling::Detail;
-use casemate_lab::{Control, Record, RunOptions, StartingAge, run_together};
+use casemate_lab::{Control, Record, RunOptions, run_together};
 use protection::design::Parts;
 use protection::scheme::Computed;
 use protection::verbs::Slot;
@@ -43,16 +42,7 @@ pub fn measure(
         Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
         None => kernels::open(workload, &settings, 1),
     };
-    let options = RunOptions {
-        machine: systems::machine(machine)?,
-        design: systems::design(design)?,
-        seed: 1,
-        age: StartingAge::New,
-        budget,
-        warm_up: 0,
-        ledger: false,
-        detail: Detail::All,
-    };
+    let options = RunOptions::new(systems::machine(machine)?, systems::design(design)?, budget);
     let parts = options.design.parts.clone();
     let mut taps = Vec::new();
     for _ in 0..options.machine.cores {
