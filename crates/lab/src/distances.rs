@@ -2,7 +2,7 @@
 
 use protection::verbs::Role;
 use systems::Machine;
-use units::{Clock, Cycles, Duration};
+use units::Duration;
 
 /// The ways of one machine that do not depend on the line.
 pub struct Distances {
@@ -20,10 +20,10 @@ impl Distances {
     /// Those of a machine.
     pub fn of(machine: &Machine) -> Distances {
         Distances {
-            path: Duration::from_ns_f64(machine.memory.path_ns / 2.0),
+            path: machine.path(),
             prediction: machine.prediction_after_look_up(),
             last_level_look_up: machine.last_level_look_up(),
-            data_in_l2: Clock::from_mhz(machine.node.clock_mhz).span(Cycles(machine.node.l2.latency_cycles)),
+            data_in_l2: machine.l2_look_up(),
             counter_in_l2: Duration::from_ns_f64(machine.at_l2.map_or(0.0, |at_l2| at_l2.counter_look_up_ns)),
         }
     }

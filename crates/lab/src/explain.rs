@@ -25,7 +25,7 @@ use sim::span::Span;
 use std::cell::RefCell;
 use std::rc::Rc;
 use systems::{AesBandwidth, Design, Machine};
-use units::{Clock as Frequency, Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
+use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
 
 /// Which metadata of the line is on the chip when the line is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
@@ -268,7 +268,7 @@ fn at_rest(device: &DeviceConfig, now: Time) -> Time {
     let settled = now + Duration::from_ns(1_000);
     match device {
         DeviceConfig::Dram(dram) if dram.timing.trefi > 0 => {
-            let clock = Frequency::from_mhz(dram.clock_mhz);
+            let clock = device.clock();
             let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
             let refresh = settled.as_fs().div_ceil(period) * period;
             Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))

@@ -15,7 +15,7 @@ use machine::llc::Inclusion;
 use protection::design::Parts;
 use protection::ways::{Engine, Engines, Patience};
 use serde::{Deserialize, Serialize};
-use units::{Clock, Cycles, Duration};
+use units::Duration;
 
 /// What can be in L2s.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -158,7 +158,7 @@ impl Machine {
         }
         let ns = Duration::from_ns_f64;
         let (way, look_up) = self.mean_way();
-        let path = ns(self.memory.path_ns / 2.0);
+        let path = self.path();
         let (request, reply) = (way + look_up + path, path + way);
         let decode = self.engines.counter_decode_ns.filter(|_| parts.counters.are_coded()).unwrap_or_default();
         let pad = ns(decode) + ns(self.engines.aes.latency_ns);
@@ -178,8 +178,7 @@ impl Machine {
     /// From the end of an L2's look-up to the arrival at the controller of the prediction that left when the look-up began
     /// (EMCC, figure 14).
     pub fn prediction_after_look_up(&self) -> Duration {
-        let look_up = Clock::from_mhz(self.node.clock_mhz).span(Cycles(self.node.l2.latency_cycles));
-        Duration::from_fs(self.mean_hop().as_fs().saturating_sub(look_up.as_fs()))
+        Duration::from_fs(self.mean_hop().as_fs().saturating_sub(self.l2_look_up().as_fs()))
     }
 
     /// The units as a design has them: the controller's, and the AES units of each L2 if it uses any there.

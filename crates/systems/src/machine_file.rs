@@ -15,7 +15,7 @@ use machine::paging::Placement;
 use machine::pcm::PcmConfig;
 use protection::ways::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, LINE_BYTES};
+use units::{Bytes, Clock, Cycles, Duration, LINE_BYTES};
 
 /// The largest last-level cache; its tags take a quarter as much of the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
@@ -204,6 +204,16 @@ impl Machine {
     /// cores, so a way there and back takes as long as theirs in the mean (EMCC, MICRO 2022, section III).
     pub fn last_level_look_up(&self) -> Duration {
         Duration::from_ns_f64(self.llc.controller_latency_ns.unwrap_or(self.llc.latency_ns))
+    }
+
+    /// One way between the last-level cache and the memory controller.
+    pub fn path(&self) -> Duration {
+        Duration::from_ns_f64(self.memory.path_ns / 2.0)
+    }
+
+    /// How long a core's L2 looks for a line of data.
+    pub fn l2_look_up(&self) -> Duration {
+        Clock::from_mhz(self.node.clock_mhz).span(Cycles(self.node.l2.latency_cycles))
     }
 
     /// One way between a core and the last-level cache in the mean, and what is left of the latency of a hit: the look-up.
