@@ -47,7 +47,7 @@ use crate::ownership::{Asker, Ownership};
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Untrusted, Verbs};
-use grouped::{Others, Version};
+use grouped::{Others, Version, spend_masks};
 use serde::{Deserialize, Serialize};
 use sim::join;
 use sim::lock::Mode;
@@ -286,8 +286,35 @@ impl Scheme {
         }
     }
 
-    /// Computes the tag of a line, if there are tags.
+    /// Computes the tag of a line, if there are tags, whose mask serves from now on.
     async fn new_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        counter: Counter,
+        texts: (&Line, &Line),
+        others: &Others,
+    ) -> Option<u64> {
+        self.spend_tag(verbs, line, counter, texts, others);
+        self.tag(verbs, line, counter, texts, others).await
+    }
+
+    /// Notes the masks of a line's new tag, if tags have masks.
+    fn spend_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        counter: Counter,
+        (plaintext, ciphertext): (&Line, &Line),
+        others: &Others,
+    ) {
+        if let Some(mac) = &self.mac {
+            spend_masks(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others);
+        }
+    }
+
+    /// Computes the tag of a line, if there are tags.
+    async fn tag<V: Verbs>(
         &self,
         verbs: &V,
         line: LineAddr,
@@ -296,7 +323,7 @@ impl Scheme {
         others: &Others,
     ) -> Option<u64> {
         let mac = self.mac.as_ref()?;
-        Some(self.compute_new_tag(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others).await)
+        Some(self.compute_tag(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others).await)
     }
 
     /// Puts a tag into the region of tags, and tells everybody above, if that is to be known at once.

@@ -17,7 +17,7 @@
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
-use super::grouped::{Others, spend_masks};
+use super::grouped::Others;
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
 use crate::metadata::{Departure, Waiting};
@@ -174,13 +174,7 @@ impl Scheme {
     async fn sealed<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Sealed {
         self.pad_whole(verbs).await;
         let ciphertext = self.cipher.seal(line, counter, plaintext);
-        let tag = match &self.mac {
-            Some(mac) => {
-                let covered = (line, counter, mac.covered(plaintext, &ciphertext));
-                Some(self.compute_tag(verbs, mac, covered, &Others::new()).await)
-            }
-            None => None,
-        };
+        let tag = self.tag(verbs, line, counter, (plaintext, &ciphertext), &Others::new()).await;
         Sealed { line, counter, plaintext: *plaintext, ciphertext, tag: self.tag_slot(line).zip(tag) }
     }
 
@@ -236,9 +230,7 @@ impl Scheme {
     fn spend<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
         let Sealed { line, counter, plaintext, ciphertext, .. } = sealed;
         self.spend_pad(verbs, *line, *counter, plaintext);
-        if let Some(mac) = &self.mac {
-            spend_masks(verbs, mac, (*line, *counter, mac.covered(plaintext, ciphertext)), &[]);
-        }
+        self.spend_tag(verbs, *line, *counter, (plaintext, ciphertext), &Others::new());
     }
 
     /// Persists the lines of a tuple and completes it. The last stage must be held.
