@@ -139,8 +139,8 @@ pub enum Leg {
     ToController,
     /// From the memory controller to the last-level cache.
     FromController,
-    /// From an L2 straight to the memory controller, on the prediction that the last-level cache has nothing. It left when the
-    /// L2's look-up began: this is what is left of the way when the L2 has missed.
+    /// From an L2 straight to the memory controller, on the prediction that the last-level cache has nothing. The
+    /// message left when the L2's look-up began: this is what remains of its way when the L2 has missed.
     Predicted,
 }
 

@@ -108,8 +108,8 @@ impl Scheme {
     /// As [`Scheme::read_by`], of a line that the L2 of `core` misses.
     ///
     /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
-    /// on the chip. `prediction` is the way of the L2's word that it will come, if it expects that; what is left of it, as the
-    /// word left when the L2's look-up began.
+    /// on the chip. `prediction` is what is left of the way of the L2's message that it expects the line in memory, if
+    /// it does: the message left when the L2's look-up began.
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
