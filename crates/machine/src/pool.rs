@@ -69,7 +69,7 @@ impl Pool {
     pub(crate) fn free_from(&mut self, ready: u64) -> u64 {
         let mut start = self.first_free(ready);
         if self.occupancy > 1 {
-            while let Some(later) = self.obstacle(start) {
+            while let Some(later) = self.first_full(start + 1, start + self.occupancy) {
                 start = self.first_free(later);
             }
         }
@@ -91,9 +91,18 @@ impl Pool {
         }
     }
 
-    /// The first cycle after `start` by which work started then would be in the way of a later booking.
-    fn obstacle(&mut self, start: u64) -> Option<u64> {
-        (start + 1..start + self.occupancy).find(|&cycle| self.first_free(cycle) != cycle)
+    /// The first cycle from `from` to before `until` in which all are taken.
+    #[inline]
+    fn first_full(&mut self, from: u64, until: u64) -> Option<u64> {
+        let mut cycle = from;
+        while cycle < until {
+            let full = self.word(cycle / WORD).map_or(0, |word| word.full >> (cycle % WORD));
+            if full != 0 {
+                return Some(cycle + u64::from(full.trailing_zeros())).filter(|full| *full < until);
+            }
+            cycle = (cycle / WORD + 1) * WORD;
+        }
+        None
     }
 
     #[inline]

@@ -64,7 +64,7 @@ impl Mshrs {
             return None;
         }
         let mut start = cycle;
-        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.taken(at) >= all) {
+        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.all_taken(at)) {
             start = full + 1;
         }
         let foreseen = cycle.max(self.arrival) + 2 * self.shortest;
@@ -127,12 +127,25 @@ impl Mshrs {
         self.outstanding
     }
 
+    /// Whether all registers are taken in a cycle, as far as is known.
+    #[inline]
+    fn all_taken(&self, cycle: u64) -> bool {
+        // Most often even all that wait would not fill the cycle, and when each began to wait is not looked at.
+        let at_most = self.known(cycle) + self.outstanding;
+        at_most >= self.lines.len() && self.taken(cycle) >= self.lines.len()
+    }
+
     /// How many registers are taken in a cycle, as far as is known.
     fn taken(&self, cycle: u64) -> usize {
-        let word = &self.calendar[(cycle / WORD % WORDS) as usize];
-        let known = if word.number == cycle / WORD { word.taken[(cycle % WORD) as usize].into() } else { 0 };
         let waits = |(line, since): &&(u64, u64)| *line != NO_LINE && *since <= cycle;
-        known + self.lines.iter().filter(waits).count()
+        self.known(cycle) + self.lines.iter().filter(waits).count()
+    }
+
+    /// How many registers are taken in a cycle for known times.
+    #[inline]
+    fn known(&self, cycle: u64) -> usize {
+        let word = &self.calendar[(cycle / WORD % WORDS) as usize];
+        if word.number == cycle / WORD { word.taken[(cycle % WORD) as usize].into() } else { 0 }
     }
 
     fn find_any(&self, key: u64) -> Option<usize> {
