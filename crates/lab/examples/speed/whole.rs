@@ -4,8 +4,9 @@
 //! ChampSim. As in every run, the program is produced on a thread of its own. A machine of several cores runs it on each of
 //! them, in memory of its own.
 //!
-//! The overhead in memory is what the process takes at its peak beyond the program, which is the built-in program's own data,
-//! beyond its content in simulated memory, and beyond its metadata there.
+//! The overhead in memory is what the process takes at its peak beyond the program, which is all of the built-in program's own
+//! data, touched in the run or not, beyond its content in simulated memory, and beyond its metadata there. Of a trace, which
+//! does not say how large its program is, it is what the run touched.
 //!
 //! The share of real cryptography is what it costs here to do once more, alone and in a warm cache, what the run computed:
 //! every line that it encrypted or decrypted, every tag and every hash of the tree, times the measured cost of one in the
@@ -45,8 +46,11 @@ pub fn measure(
     let options = RunOptions::new(systems::machine(machine)?, systems::design(design)?, budget);
     let parts = options.design.parts.clone();
     let mut taps = Vec::new();
+    let mut own_bytes = None;
     for _ in 0..options.machine.cores {
-        taps.extend(broadcast(open()?, 1));
+        let program = open()?;
+        own_bytes = program.footprint().map(|size| size.0 + own_bytes.unwrap_or(0));
+        taps.extend(broadcast(program, 1));
     }
     let (seconds, record) = timed(|| run_together(&options, taps, |_| Control::GoOn));
     let record = record?;
@@ -67,7 +71,7 @@ pub fn measure(
         "crypto_share": crypto_seconds(&record, &parts)? / seconds,
         "program_bytes": record.footprint.program_bytes,
         "peak_bytes": peak_bytes(),
-        "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(2 * data_bytes + metadata_bytes)),
+        "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(own_bytes.unwrap_or(data_bytes) + data_bytes + metadata_bytes)),
     }))
 }
 
