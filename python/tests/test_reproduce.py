@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from casemate.reproduce import emcc, pictures, report
@@ -107,6 +108,48 @@ def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_r
     assert figure.seeds == (1, 2)
     assert some_runs["small", "slow", 2].configuration.seed == 2
     assert some_runs["small", "slow", 2].configuration.warm_up == SMALL.warm_up
+
+
+def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure_holds_nothing() -> None:
+    """Of two cases one is as many times slower as the other is faster, so the geometric mean is one."""
+    speeds = {("small", 1): 2.0, ("small", 2): 4.0, ("alike", 1): 1 / 2, ("alike", 2): 1 / 4}
+    runs = cast(
+        Runs,
+        {
+            (case, setting, seed): SimpleNamespace(ipc=speed if setting == "none" else 1.0)
+            for (case, seed), speed in speeds.items()
+            for setting in ("none", "slow")
+        },
+    )
+    once = SLOWDOWN.series[0]
+    thrice = Series("thrice", lambda under: 3 * once.of(under))
+    arithmetic = replace(SLOWDOWN, series=(once, thrice))
+    seen: list[Means] = []
+
+    def find(means: Means, each: Each) -> Finding:
+        seen.append(means)
+        return Finding((1.0,), "as measured")
+
+    study = replace(
+        STUDY,
+        cases=(SMALL, replace(SMALL, name="alike")),
+        figures=(arithmetic, replace(arithmetic, number="2", mean="geometric")),
+        trends=(Trend("A claim", ("1", "2"), find),),
+    )
+    found = study.found(["1", "2"], runs, SEEDS, [], interrupted=False)
+    means = {
+        "1": {"slow": pytest.approx(1.6875), "thrice": pytest.approx(3 * 1.6875)},
+        "2": {"slow": pytest.approx(1), "thrice": pytest.approx(3)},
+    }
+    assert seen[0] == means
+    for figure in found.figures:
+        assert {series.name: series.ours for series in figure.series} == means[figure.number]
+        for row in figure.cases:
+            one, other = (speeds[row.case, seed] for seed in (1, 2))
+            expected = 12.706 * abs(one - other) / 2
+            assert row.half_widths == pytest.approx((expected, 3 * expected), rel=1e-3)
+    assert found.holds
+    assert not study.found(["1", "2"], runs, SEEDS, ["small under slow: no room"], interrupted=False).holds
 
 
 def test_an_interval_is_students() -> None:

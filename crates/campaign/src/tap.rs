@@ -200,10 +200,31 @@ impl Verbs for Tapped {
     }
 
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        self.memory.boot(self.tap.cell(slot), role, change);
+        let cell = self.tap.cell(slot);
+        let mut media = self.memory.media.borrow_mut();
+        let booted = change(media.read(cell));
+        // The chip puts this line there, whatever cell the bus makes of its slot.
+        self.memory.note_write(slot, role, &booted);
+        media.store(cell, booted);
     }
 
     fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.spend(keystream);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_boots_into_the_cell_of_another_is_the_one_that_has_booted() {
+        let (line, other) = (LineAddr(3), LineAddr(5));
+        let tapped = Tapped::new(8, Some(1));
+        tapped.tap().connect(Alias::Crossed(Slot(line.0), Slot(other.0)));
+        tapped.boot(Slot(line.0), Role::Data, |_| [7; 64].into());
+        tapped.tap().connect(Alias::None);
+        assert_eq!(tapped.media().borrow().read(Slot(other.0)).examine(), [7; 64]);
+        assert_eq!((tapped.start_up(line), tapped.start_up(other).is_some()), (None, true));
     }
 }

@@ -171,4 +171,12 @@ mod tests {
         assert_eq!(pool.start(17), 24, "four cycles do not fit between 17 and 20");
         assert_eq!(pool.start(9), 9);
     }
+
+    #[test]
+    fn held_work_takes_its_place_in_every_cycle_until_it_goes_on() {
+        let mut pool = Pool::new(1, 1, true);
+        assert_eq!(pool.start(10), 10);
+        pool.hold(10, 14);
+        assert_eq!([9, 11, 11].map(|ready| pool.start(ready)), [9, 15, 16]);
+    }
 }

@@ -117,6 +117,8 @@ bugs! {
     /// A tag over several lines is also over those that are not in memory yet, so that their masks serve once more when they
     /// come.
     TagOverBlankLines,
+    /// A line that comes under a tag over several lines takes the others as they lie there.
+    BootBesideForgery,
     /// A write under a tag over several lines takes the others as it finds them.
     OthersUnchecked,
     /// Of a major counter, only 32 bits count.

@@ -1,6 +1,7 @@
 //! Bugs in how the machine's first content gets into memory.
 
 use casemate_campaign::bus::Structure;
+use casemate_campaign::oracle::Wish;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
 use protection::planted::{Bug, Planted};
@@ -8,7 +9,7 @@ use systems::{Attack, Verdict};
 use units::LineAddr;
 
 /// The bugs that are caught here.
-pub const BUGS: [Bug; 2] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines];
+pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::BootBesideForgery];
 
 /// A line is first read while its counters are those of a line that was written once; then they are put back and it is written.
 /// Whether the first read left anything in memory, and whether keystream served twice.
@@ -60,4 +61,31 @@ fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come
     }
     let alone = systems::design("sc64-bmt").unwrap().parts;
     assert_eq!(honest(&alone, 2_000, 1, Planted::new(Bug::TagOverBlankLines)).unwrap().finding, None);
+}
+
+/// A line is flipped, then another under the same tag is read for the first time, which gives both a new one. What does the
+/// first read as?
+fn tampered_beside_a_boot(lines: u64, planted: Planted) -> Verdict {
+    const BIT: usize = 99;
+    let mut parts = systems::design("sc64-bmt-mac4").unwrap().parts;
+    parts.mac.lines = lines;
+    let (target, neighbour) = (LineAddr(4), LineAddr(5));
+    let mut victim = Victim::booting(&parts, &[target, neighbour], 1, planted).unwrap();
+    assert_eq!((victim.write(target, &[1; 64]), victim.flush()), (None, None));
+    victim.attacked(|bus| bus.flip_place(Structure::Data, target, BIT));
+    victim.read(neighbour);
+    let oracle = victim.oracle();
+    let wished = oracle.wished_bytes(target, Wish::Flipped(BIT));
+    oracle.judge(target, &victim.read(target).0, wished)
+}
+
+#[test]
+fn a_forgery_gets_a_valid_tag_if_a_line_that_boots_beside_it_takes_it_as_it_is() {
+    let planted = Planted::new(Bug::BootBesideForgery);
+    for lines in [2, 4] {
+        assert_eq!(tampered_beside_a_boot(lines, Planted::NONE), Verdict::Detected, "{lines}");
+        assert_eq!(tampered_beside_a_boot(lines, planted), Verdict::Forged, "{lines}");
+    }
+    let design = systems::design("sc64-bmt-mac4").unwrap();
+    assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None, "nor does it show without an attacker");
 }

@@ -45,3 +45,14 @@ fn a_key_in_memory_gets_past_the_rows_that_tamper() {
         assert!(attack(&design, Attack::ReplayDataTag, &options).agrees, "{bug:?}");
     }
 }
+
+/// The ledger goes over the reset where the keys do: in the new boot alone each pad serves once.
+#[test]
+fn keys_that_survive_a_reset_bring_pads_back_that_the_boot_before_has_shown() {
+    let design = systems::design("ctr-only").unwrap();
+    let leaks = |planted| {
+        attack(&design, Attack::RollbackThenReboot, &Options { trials: TRIALS, seed: 1, planted }).worst.leaks()
+    };
+    assert!(leaks(Planted::new(Bug::KeysSurviveReset)));
+    assert!(!leaks(Planted::NONE));
+}

@@ -181,14 +181,17 @@ fn forest() -> Parts {
     composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &tree)
 }
 
-/// The designs that outlive a loss of power: in each order, with nodes of each width.
+/// The designs that outlive a loss of power: in each order, with nodes of each width and with other counters that overflow.
 fn durable() -> Vec<Parts> {
     let orders = [Order::Strict, Order::Pipelined, Order::Coalesced];
+    let counters = [CounterChoice::Sc128, CounterChoice::Vault32, CounterChoice::Vault16, CounterChoice::Morphable];
+    let with_sc64 = [8, 4, 2].map(|arity| (CounterChoice::Sc64, arity));
+    let kinds: Vec<_> = with_sc64.into_iter().chain(counters.map(|counters| (counters, 8))).collect();
     let mut designs = Vec::new();
     for order in orders {
-        for arity in [8, 4, 2] {
+        for &(counters, arity) in &kinds {
             let tree = TreeDesign { arity, update: Update::Eager, ..TreeKind::Bonsai.into() };
-            let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &tree);
+            let parts = composition(CipherChoice::Aes128Counter, counters, &gmac(), &tree);
             designs.push(Parts { persistence: PersistenceDesign { order, lines: 4 }, ..parts });
         }
     }

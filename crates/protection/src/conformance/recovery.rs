@@ -114,13 +114,14 @@ fn nodes(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
     Ok(())
 }
 
-/// Wherever a re-encryption is cut off, recovery ends it.
+/// Wherever a re-encryption is cut off, recovery ends it, to the last line of the group.
 fn renewal(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
     let mut content = Content::new();
-    for line in (0..12).map(LineAddr) {
+    let last = scheme.lines_per_counter_line().ok_or("there are no counters")? - 1;
+    for line in (0..12).chain([last]).map(LineAddr) {
         content.insert(line, [line.0 as u8; 64]);
         run_now(scheme.write(&verbs, line, &[line.0 as u8; 64]));
     }

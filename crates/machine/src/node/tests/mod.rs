@@ -8,6 +8,7 @@ mod prefetch;
 mod random;
 mod reads;
 mod ticking;
+mod translations;
 mod walk;
 mod warm;
 

@@ -1,0 +1,33 @@
+//! Does a machine that outlives a loss of power come back when nobody has touched its memory? Otherwise the rows that switch it
+//! off would tell their own refusal as the design's.
+
+use casemate_campaign::victim::Victim;
+use protection::planted::Planted;
+use systems::{Verdict, designs};
+
+#[test]
+fn a_reboot_without_an_attacker_keeps_every_line_of_a_design_that_outlives_power() {
+    let mut reboots = 0;
+    for design in designs().into_iter().filter(|design| design.parts.persistence.exists()) {
+        for seed in 0..40 {
+            let mut victim = Victim::with_past(&design.parts, seed, Planted::NONE).unwrap();
+            for line in victim.oracle().lines() {
+                victim.read(line);
+            }
+            victim.flush();
+            for _ in 0..2 {
+                let image = victim.attacked(|bus| bus.record());
+                victim = victim.restarted(&design.parts, seed, Planted::NONE, image.slots());
+                for line in victim.oracle().lines() {
+                    let verdict = victim.oracle().judge(line, &victim.read(line).0, None);
+                    assert_eq!(verdict, Verdict::Harmless, "{}, seed {seed}, line {line}", design.name);
+                }
+                let line = victim.oracle().lines()[0];
+                assert_eq!(victim.write(line, &[reboots as u8; 64]), None);
+                victim.flush();
+                reboots += 1;
+            }
+        }
+    }
+    assert!(reboots > 0, "no design outlives power");
+}
