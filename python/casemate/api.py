@@ -33,8 +33,10 @@ PROTECTION_TRIALS = 20
 """Trials of each attack beside a run: enough for what always happens. `attack` tries more."""
 
 ATTACK_TRIALS = 100
-EXPLAINED_LINES = 999
 """Trials of each attack if nothing is said."""
+
+EXPLAINED_LINES = 999
+"""Lines whose reads are timed if nothing is said: the median's timeline is shown."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 

@@ -32,7 +32,10 @@ def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int
     """The most instructions to run, nothing for all; `usual` if nothing is said."""
     if given is None or given == "all":
         return usual if given is None else None
-    return instructions(given, "limit")
+    number = instructions(given, "limit")
+    if number == 0:
+        raise CasemateError("limit is 0: expected 1 instruction or more, or 'all'")
+    return number
 
 
 def names(given: Several, what: str) -> list[str]:

@@ -6,6 +6,7 @@ Exit codes: 0 all is well; 1 a result says no (a check failed, a claim differs);
 
 import importlib
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -75,13 +76,34 @@ def casemate() -> None:
     """
 
 
+def _open_closed_streams() -> None:
+    """A standard stream that was closed is an empty one: no other file takes its number, and what is said is lost."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")
+
+
+def _check_text(arguments: Sequence[str]) -> None:
+    """Refuses what is not text: results name programs and files, and JSON has no other bytes."""
+    for argument in arguments:
+        written = argument.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        if written != argument:
+            raise CasemateError(f"'{written}' is not UTF-8: expected names and arguments in UTF-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a bar gets a question mark, not a failure.
             stream.reconfigure(errors="replace")
     try:
+        _check_text(sys.argv[1:] if arguments is None else arguments)
         with interruption.listening():
             code = casemate.main(args=arguments, prog_name="casemate", standalone_mode=False) or 0
         sys.exit(interruption.exit_code() if code == EXIT_INTERRUPTED else code)
@@ -101,6 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(0)
     except SystemExit:
         raise
+    except OSError as error:
+        click.echo(f"casemate: cannot write {error.filename or 'the results'}: {error.strerror or error}", err=True)
+        # What is still to be written goes nowhere, so that the end of the process does not fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(EXIT_BAD_INPUT)
     except BaseException:  # a panic in Rust is not an `Exception`
         traceback.print_exc()
         click.echo("casemate: this is a bug in Casemate; please report it with the lines above", err=True)

@@ -1,6 +1,7 @@
 """The timeline of a read as a picture: SVG or PNG."""
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ CHARACTER_SHARE = 0.0085
 """The width of a character of an annotation, as a share of the axis."""
 ROW_INCHES = 0.27
 WIDTH_INCHES = 10.0
+HEADING_CHARACTERS = 120
+"""The longest line of a heading: what fits above the axis behind the longest names of steps."""
 
 
 def draw(found: Explanations, path: Path, kind: str) -> None:
@@ -95,13 +98,17 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     axis.tick_params(length=0)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
-    condition = timeline.condition(explanation)
-    axis.set_title(
-        f"{explanation.design}: {explanation.latency_ns:.1f} ns, {timeline.among(explanation)}\n"
-        f"{condition}; solid: critical path{', shaded: where nine in ten lines end' if explanation.spread else ''}",
-        loc="left",
-        fontsize=9,
-    )
+    axis.set_title(_heading(explanation), loc="left", fontsize=9)
+
+
+def _heading(explanation: Explanation) -> str:
+    """What is drawn, under which condition, and how to read it, in lines that fit above the axis."""
+    lines = [
+        f"{explanation.design}: {explanation.latency_ns:.1f} ns, {timeline.among(explanation)}",
+        f"{timeline.condition(explanation)}; solid: critical path"
+        f"{', shaded: where nine in ten lines end' if explanation.spread else ''}",
+    ]
+    return "\n".join(part for line in lines for part in textwrap.wrap(line, HEADING_CHARACTERS))
 
 
 def _ink_on(colour: str, opacity: float) -> str:

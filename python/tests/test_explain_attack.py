@@ -1,11 +1,13 @@
 """`casemate explain`, `attack`, `list` and `schema`, from the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import casemate as cm
 import jsonschema
 import pytest
+from casemate import picture
 from casemate.cli import COMMANDS
 from casemate.commands.schema import KINDS
 from casemate.results import AttackResults, CrashResults
@@ -100,6 +102,14 @@ def test_pictures_are_drawn_and_repeat_byte_for_byte(casemate: Casemate, tmp_pat
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert "fetch counter" in (tmp_path / "a.svg").read_text()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_heading_is_never_wider_than_the_picture(casemate: Casemate, tmp_path: Path) -> None:
+    ask = ("--machine", "emcc-4core", "--from", "l2", "--on-chip", "last-level", "--row", "hit")
+    casemate("explain", "emcc", *ask, "--predicted", "--decoded", "--svg", "a.svg")
+    texts = re.findall(r"<text[^>]*>([^<]*)<", (tmp_path / "a.svg").read_text())
+    assert any("lines end" in text for text in texts)
+    assert max(map(len, texts)) <= picture.HEADING_CHARACTERS
 
 
 def test_every_design_keeps_its_claims(casemate: Casemate) -> None:
@@ -253,7 +263,7 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
         (["attack", "xts", "--exhaustive", "--trials", "3"], "takes no --row, --trials, --budget or --log"),
         (["attack", "xts", "--replay", "3", "--trials", "3"], "--replay is about one trial"),
         (["explain", "emcc", "--from", "l2"], "a table [at_l2]"),
-        (["explain", "emcc", "--predicted"], "it is an L2 that predicts"),
+        (["explain", "emcc", "--predicted"], "add --from l2"),
         (["explain", "sc64-btm"], "did you mean 'sc64-bmt'?"),
         (["explain", "sc64-bmt", "--address", "4 GB"], "is not an address"),
         (["explain", "sc64-bmt", "--address", "0x100000000"], "expected one below 0x100000000"),

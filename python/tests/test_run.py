@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import casemate as cm
@@ -12,6 +14,8 @@ from casemate.progress import Instructions
 from casemate.results import Record, RunResults
 from conftest import SMALL, Casemate, claimed
 from rich.console import Console
+
+COMMAND = (sys.executable, "-m", "casemate.cli")
 
 
 def printed(results: RunResults, check_values: bool) -> str:
@@ -167,6 +171,9 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
         (["run", "--trace", "missing.trace"], "missing.trace"),
         (["run", "--", "no-such-program"], "program 'no-such-program' not found"),
+        (["run", "--workload", "bfs", "--limit", "0"], "limit is 0: expected 1 instruction or more"),
+        (["run", "--", "no\udcffsuch"], r"'no\xffsuch' is not UTF-8"),
+        (["run", "--workload", "bfs", "--design", "no\udcffsuch.toml"], r"'no\xffsuch.toml' is not UTF-8"),
         (["rnu", "--workload", "bfs"], "did you mean 'run'?"),
     ],
 )
@@ -177,6 +184,20 @@ def test_bad_input_is_answered_with_what_would_be_right(
     assert said.code == 2
     assert expected in said.err
     assert said.out == ""
+
+
+@pytest.mark.parametrize("arguments", [["list", "designs"], ["list", "designs", "--json"]])
+def test_results_that_cannot_be_written_are_no_bug(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.stderr == "casemate: cannot write the results: No space left on device\n"
+    assert ended.returncode == 2
+
+
+def test_closed_standard_streams_are_empty_ones() -> None:
+    words = ["sh", "-c", '"$@" <&- >&-', "sh", *COMMAND, "list", "designs"]
+    ended = subprocess.run(words, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_ctrl_c_keeps_and_shows_what_was_run(interrupted: Casemate, tmp_path: Path) -> None:

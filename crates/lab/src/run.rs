@@ -396,6 +396,5 @@ fn enlist<S: Source>(
         let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, shadow.clone());
         Some(Rc::new(RefCell::new(feed)))
     });
-    let feeds = feeds.collect();
-    (teams, feeds)
+    (teams, feeds.collect())
 }

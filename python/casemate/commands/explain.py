@@ -130,6 +130,8 @@ def command(
         raise click.UsageError("--seed draws the lines that are read: with --address there is only one")
     if memory:
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
+    if predicted and start != "l2":
+        raise click.UsageError("--predicted is what an L2 expects of its misses: add --from l2")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
     starts: dict[str, Start] = {name: name for name in get_args(Start)}
