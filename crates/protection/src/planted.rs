@@ -221,6 +221,8 @@ bugs! {
     RenewalNotRegistered,
     /// Recovery forgets about a re-encryption under way before it has ended it.
     RenewalForgottenEarly,
+    /// Metadata leaves the chip without waiting for the tuples that have changed it.
+    LeavesAmongTuples,
     /// Recovery takes the line that was written with the new counters for one that is still to be re-encrypted.
     RecoveryRenewsWritten,
     /// A tuple takes the nodes as they are on the chip, with what tuples behind it have changed.
@@ -254,6 +256,7 @@ impl Bug {
         Bug::TagNotPersisted,
         Bug::RenewalNotRegistered,
         Bug::RenewalForgottenEarly,
+        Bug::LeavesAmongTuples,
         Bug::RecoveryRenewsWritten,
         Bug::StagesShareNodes,
         Bug::RecoveryAcceptsAnyRoot,

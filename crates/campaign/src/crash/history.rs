@@ -1,8 +1,9 @@
 //! A workload carried out, with everything that it asked of memory, in order.
 //!
 //! It runs on the timed machine, so that writes overlap as they do there: phase-change memory behind a write-pending queue,
-//! as the SecPB paper has it. In every second history metadata caches are tiny and somebody who shares the machine needs
-//! them, so that nodes of the tree are written back meanwhile: stores that belong to no tuple and that nothing waits for.
+//! as the SecPB paper has it. In every second history metadata caches are tiny and another program needs them again and
+//! again, so that lines of counters, of tags and nodes leave the chip while tuples are under way, at times that the seed draws:
+//! stores that belong to no tuple and that nothing waits for.
 
 use super::shown::Changes;
 use super::states::{DeadMemory, Start, changes_memory};
@@ -27,6 +28,11 @@ use std::rc::Rc;
 use systems::Design;
 use units::random::Random;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
+
+/// How often the metadata caches are emptied behind a write.
+const CROWDS: usize = 4;
+/// The longest that passes before they are emptied again: the first changes of a tuple are asked of memory by then.
+const PAUSE_MAX_NS: u64 = 200;
 
 /// One write of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -103,7 +109,7 @@ impl History {
         let registers = bench.memory.registers();
         let shown = everything_shown(bench.verbs.take_operations());
         let contents: Vec<(LineAddr, Line)> = workload.writes.iter().map(|line| (*line, random.line())).collect();
-        let mut writes = bench.write(&contents, workload.at_once, tiny);
+        let mut writes = bench.write(&contents, workload.at_once, tiny.then_some(&mut random));
         let asked = bench.verbs.take_operations();
         let changes = |so_far: usize| asked[..so_far].iter().filter(|asked| changes_memory(asked)).count();
         for write in &mut writes {
@@ -168,13 +174,13 @@ impl Bench {
             contents.extend((1..WRITES_LEFT).map(|_| (LINES[0], random.line())));
         }
         contents.extend(LINES.into_iter().chain([BYSTANDER]).map(|line| (line, random.line())));
-        self.write(&contents, false, false);
+        self.write(&contents, false, None);
         contents.into_iter().collect()
     }
 
-    /// Carries writes out; if `crowded`, all metadata has to leave the chip with each of them, or behind them if they come at
-    /// once.
-    fn write(&mut self, contents: &[(LineAddr, Line)], at_once: bool, crowded: bool) -> Vec<Write> {
+    /// Carries writes out; if crowded, all metadata has to leave the chip behind each of them, or behind the last if they come
+    /// at once: at once, and again after pauses that are drawn.
+    fn write(&mut self, contents: &[(LineAddr, Line)], at_once: bool, mut crowded: Option<&mut Random>) -> Vec<Write> {
         let (ended, left) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let mut writes = Vec::new();
         for (number, (line, content)) in contents.iter().copied().enumerate() {
@@ -189,27 +195,33 @@ impl Bench {
             });
             writes.push((Write { line, content, issued, returned: 0 }, returned));
             let is_last = number + 1 == contents.len();
-            if crowded && (!at_once || is_last) {
-                self.crowd(&left);
+            if let Some(random) = crowded.as_mut().filter(|_| !at_once || is_last) {
+                self.crowd(&left, random);
             }
             if !at_once {
                 self.run_until(|| ended.get() == number + 1);
             }
         }
         let crowds = match (crowded, at_once) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => contents.len(),
+            (None, _) => 0,
+            (Some(_), true) => 1,
+            (Some(_), false) => contents.len(),
         };
         self.run_until(|| ended.get() == contents.len() && left.get() == crowds);
         writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
     }
 
-    /// Begins to let all metadata leave the chip, and counts when it has.
-    fn crowd(&self, left: &Rc<Cell<usize>>) {
+    /// Begins to let all metadata leave the chip several times, and counts when it has.
+    fn crowd(&self, left: &Rc<Cell<usize>>, random: &mut Random) {
         let (scheme, verbs, left) = (self.scheme.clone(), self.verbs.clone(), left.clone());
+        let clock = self.executor.clock().clone();
+        let pauses: [Duration; CROWDS - 1] = std::array::from_fn(|_| Duration::from_ns(random.below(PAUSE_MAX_NS)));
         self.executor.clock().spawn(async move {
             scheme.flush(&*verbs).await;
+            for pause in pauses {
+                clock.sleep(pause).await;
+                scheme.flush(&*verbs).await;
+            }
             left.set(left.get() + 1);
         });
     }

@@ -92,6 +92,12 @@ fn a_re_encryption_forgotten_early_is_lost_when_power_fails_again() {
 }
 
 #[test]
+fn counters_that_leave_in_the_middle_of_a_tuple_are_ahead_of_every_root() {
+    let bug = Some(Bug::LeavesAmongTuples);
+    assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Unrecoverable);
+}
+
+#[test]
 fn tuples_that_share_nodes_complete_with_what_is_not_yet_durable() {
     let bug = Some(Bug::StagesShareNodes);
     assert_eq!(ends("plp-pipelined", Loss::PowerLoss, bug), Verdict::Unrecoverable);

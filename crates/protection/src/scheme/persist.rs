@@ -312,7 +312,7 @@ impl Scheme {
     /// itself, later, and a tuple that had to be given up leaves it to the line. Nothing if the line is not leaving.
     pub(super) async fn settled<V: Verbs>(&self, verbs: &V, slot: Slot) -> Option<Departure> {
         let departure = self.on_chip(|chip| chip.leaving(slot))?;
-        if self.persistence.exists() {
+        if self.persistence.exists() && !self.planted.has(Bug::LeavesAmongTuples) {
             // Behind all tuples that are under way, through every stage.
             let mut stages = Stages::new(true);
             for stage in 0..=self.layout.levels().len() + 1 {
