@@ -66,7 +66,7 @@ impl RunOptions {
     }
 }
 
-/// What whoever watches a run wants of it.
+/// What the observer of a run wants of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// To go on.

@@ -35,7 +35,7 @@ pub struct Progress {
     pub finished: Vec<bool>,
 }
 
-/// What whoever watches a session wants of it.
+/// What the observer of a session wants of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// To go on.
