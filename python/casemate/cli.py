@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"casemate: interrupted by {interruption.cause()}", err=True)
         sys.exit(interruption.exit_code())
     except BrokenPipeError:
-        # Whoever reads our output has seen enough; closing must not complain a second time.
+        # The reader of our output has seen enough; closing must not complain a second time.
         sys.stderr.close()
         sys.exit(0)
     except SystemExit:

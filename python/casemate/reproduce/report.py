@@ -62,7 +62,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
     parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
     parts += [_of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
-    parts.append(_trends(found))
+    parts += [_trends(found)] if found.trends else []
     parts += [Text(failure, style="red") for failure in found.failures]
     if found.interrupted:
         parts.append(Text(f"Stopped by {interruption.cause()}: the same command goes on from here.", style="yellow"))
