@@ -6,7 +6,8 @@
 //!
 //! The overhead in memory is what the process takes at its peak beyond the program, which is all of the built-in program's own
 //! data, touched in the run or not, beyond its content in simulated memory, and beyond its metadata there. Of a trace, which
-//! does not say how large its program is, it is what the run touched.
+//! does not say how large its program is, it is what the run touched. Pages that a program has not written yet, and that the
+//! host has not given it, are counted as its own as well, so the overhead is a lower bound where there are many of them.
 //!
 //! The share of real cryptography is what it costs here to do once more, alone and in a warm cache, what the run computed:
 //! every line that it encrypted or decrypted, every tag and every hash of the tree, times the measured cost of one in the
