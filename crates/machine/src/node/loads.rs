@@ -67,6 +67,9 @@ impl Core {
         goal: Translated,
         out: &mut Vec<Request>,
     ) -> Option<u64> {
+        if self.caches.lookups.are_unlimited() {
+            return self.translate(Side::Data, page, entered, goal, out);
+        }
         let asked = self.caches.lookups.ask(page, entered);
         let found = self.tlbs.look_up(Side::Data, page, asked.start, !asked.shared);
         let translated = self.translated_or_walk(found, page, (Side::Data, goal), out)?;
@@ -99,9 +102,8 @@ impl Core {
     /// Keeps an access out that comes at `cycle`, if nothing may enter.
     #[inline]
     pub(super) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
-        let inside = self.caches.has_room();
         match &mut self.walker {
-            Some(walker) if !walker.has_room() || !inside => {
+            Some(walker) if !walker.has_room() || !self.caches.has_room() => {
                 walker.wait_outside(goal, cycle);
                 true
             }

@@ -87,6 +87,12 @@ impl LookUps {
         }
     }
 
+    /// Whether every access enters when it comes and is looked up once it is translated.
+    #[inline]
+    pub(super) fn are_unlimited(&self) -> bool {
+        self.cache.is_none() && self.tlb.is_none()
+    }
+
     /// When an access that comes at `cycle` enters.
     #[inline]
     pub(super) fn enter(&mut self, cycle: u64) -> u64 {
@@ -105,7 +111,7 @@ impl LookUps {
     /// When an access is looked up for the last time that entered at `entered` and has its translation at `translated`.
     #[inline]
     pub(super) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
-        if self.cache.is_none() && self.tlb.is_none() {
+        if self.are_unlimited() {
             translated
         } else if translated <= entered + self.cache_latency {
             entered
