@@ -29,7 +29,7 @@ use systems::Design;
 use units::random::Random;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
 
-/// How often the metadata caches are emptied behind a write.
+/// How many times the metadata caches are emptied behind a write.
 const CROWDS: usize = 4;
 /// The longest that passes before they are emptied again: the first changes of a tuple are asked of memory by then.
 const PAUSE_MAX_NS: u64 = 200;
@@ -178,8 +178,8 @@ impl Bench {
         contents.into_iter().collect()
     }
 
-    /// Carries writes out; if crowded, all metadata has to leave the chip behind each of them, or behind the last if they come
-    /// at once: at once, and again after pauses that are drawn.
+    /// Carries writes out. If crowded, all metadata has to leave the chip as soon as each of them has begun, or the last
+    /// if they come at once, and again after pauses that are drawn.
     fn write(&mut self, contents: &[(LineAddr, Line)], at_once: bool, mut crowded: Option<&mut Random>) -> Vec<Write> {
         let (ended, left) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let mut writes = Vec::new();
