@@ -85,7 +85,7 @@ changes = click.option(
     metavar="KEY=VALUE",
     callback=pairs("machine.engines.aes.latency_ns=25"),
     help="Give a key of the machines or the designs another value than its file: machine.KEY or design.KEY, or "
-    "design.NAME.KEY for one alone; repeat it.",
+    "design.NAME.KEY for one alone; without a value, leave the key out; repeat it.",
 )
 machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
 machines = click.option(

@@ -3,7 +3,8 @@
 //! ```text
 //! engines.aes.latency_ns = 25        llc.size = "48 MB"        parts.caches.counters = 512 KB
 //! ```
-//! A change names a key by its path and gives a value as the file would; what is no TOML is taken as text. What is changed
+//! A change names a key by its path and gives a value as the file would; what is no TOML is taken as text, and no value leaves
+//! the key out, as `node.l2.prefetcher =` does. What is changed
 //! is the file with all that it leaves out, so that a table of which the file has no key can be changed in one. The result
 //! is read like any other file, so it is held to the same rules, and the record of a run has every value as it was used.
 
@@ -46,14 +47,17 @@ fn listed(changes: &[Change]) -> String {
     each.join(", ")
 }
 
-/// Sets a key. It need not have been there, nor its table: not every key must have a value, and an unknown key is refused
-/// when the file is read.
+/// Sets a key, or leaves it out. One that is set need not have been there, nor its table: not every key must have a value,
+/// and an unknown key is refused when the file is read.
 fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
     let mut place = table;
     for part in path.split('.').filter(|part| !part.is_empty()) {
         let next = place.entry(part).or_insert_with(|| Table::new().into());
         place = next.as_table_mut().ok_or_else(|| format!("'{part}' has a value, and no keys of its own"))?;
+    }
+    if value.trim().is_empty() {
+        return place.remove(last).map(|_| ()).ok_or_else(|| format!("'{last}' has no value that could be left out"));
     }
     place.insert(last.to_owned(), read(value));
     Ok(())
@@ -94,6 +98,17 @@ mod tests {
         let mut expected = machine("modern").unwrap();
         expected.node.l2.size = Bytes(1 << 20);
         assert_eq!(changed, expected);
+    }
+
+    #[test]
+    fn a_change_without_a_value_leaves_the_key_out() {
+        let changed = machine_with("modern", &change("node.l2.prefetcher", "")).unwrap();
+        let mut expected = machine("modern").unwrap();
+        assert!(expected.node.l2.prefetcher.take().is_some());
+        assert_eq!(changed, expected);
+        let refused = |key| machine_with("modern", &change(key, " ")).unwrap_err().to_string();
+        assert!(refused("node.l2.prefetch").contains("'prefetch' has no value that could be left out"));
+        assert!(refused("name").contains("missing field `name`"), "{}", refused("name"));
     }
 
     #[test]
