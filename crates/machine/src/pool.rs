@@ -21,12 +21,30 @@ impl Word {
     const fn free(number: u64) -> Word {
         Word { number, full: 0, taken: [0; WORD as usize] }
     }
+
+    /// The first cycle at or after `from`, which is in this word, that is not full; nothing if the word has none.
+    #[inline]
+    fn first_free(&self, from: u64) -> Option<u64> {
+        let free = !self.full >> (from % WORD);
+        (free != 0).then(|| from + u64::from(free.trailing_zeros()))
+    }
+
+    /// Takes one of `count` units in a cycle of this word.
+    #[inline]
+    fn take(&mut self, cycle: u64, count: u8) {
+        let bit = cycle % WORD;
+        let taken = &mut self.taken[bit as usize];
+        *taken = taken.saturating_add(1);
+        if *taken >= count {
+            self.full |= 1 << bit;
+        }
+    }
 }
 
 /// A number of alike units.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
-    calendar: Box<[Word]>,
+    calendar: Box<[Word; WORDS as usize]>,
     count: u8,
     latency: u64,
     /// Cycles for which one start keeps a unit from starting again.
@@ -37,7 +55,7 @@ impl Pool {
     /// `count` units that take `latency` cycles for a piece of work; pipelined ones may start another in the next cycle.
     pub(crate) fn new(count: u8, latency: u64, pipelined: bool) -> Pool {
         let occupancy = if pipelined { 1 } else { latency };
-        Pool { calendar: vec![Word::free(0); WORDS as usize].into(), count, latency, occupancy }
+        Pool { calendar: Box::new([const { Word::free(0) }; WORDS as usize]), count, latency, occupancy }
     }
 
     /// `count` ports that take one access each in every cycle; what follows has a latency of its own.
@@ -59,6 +77,20 @@ impl Pool {
     /// Books the first free start at or after `ready`.
     #[inline]
     pub(crate) fn start(&mut self, ready: u64) -> u64 {
+        // Nearly always: one cycle of a unit, and in the word of `ready`.
+        let count = self.count;
+        if self.occupancy == 1
+            && let Some(word) = self.word(ready / WORD)
+            && let Some(start) = word.first_free(ready)
+        {
+            word.take(start, count);
+            return start;
+        }
+        self.start_anywhere(ready)
+    }
+
+    #[inline(never)]
+    fn start_anywhere(&mut self, ready: u64) -> u64 {
         let start = self.free_from(ready);
         self.book(start);
         start
@@ -110,9 +142,8 @@ impl Pool {
         let mut cycle = from;
         loop {
             let Some(word) = self.word(cycle / WORD) else { return cycle };
-            let free = !word.full >> (cycle % WORD);
-            if free != 0 {
-                return cycle + u64::from(free.trailing_zeros());
+            if let Some(free) = word.first_free(cycle) {
+                return free;
             }
             cycle = (cycle / WORD + 1) * WORD;
         }
@@ -122,12 +153,7 @@ impl Pool {
     fn take(&mut self, cycle: u64) {
         let count = self.count;
         if let Some(word) = self.word(cycle / WORD) {
-            let bit = cycle % WORD;
-            let taken = &mut word.taken[bit as usize];
-            *taken = taken.saturating_add(1);
-            if *taken >= count {
-                word.full |= 1 << bit;
-            }
+            word.take(cycle, count);
         }
     }
 

@@ -96,7 +96,10 @@ impl LookUps {
     /// When an access that comes at `cycle` enters.
     #[inline]
     pub(super) fn enter(&mut self, cycle: u64) -> u64 {
-        self.cache.as_mut().map_or(cycle, |cache| cache.start(cycle))
+        match &mut self.cache {
+            Some(cache) => cache.start(cycle),
+            None => cycle,
+        }
     }
 
     /// Asks for the translation of an access that entered at `entered`.

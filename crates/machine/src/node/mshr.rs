@@ -20,7 +20,7 @@ pub(super) struct Mshrs {
     /// Which line each register waits for, and since when.
     lines: Box<[(u64, u64)]>,
     outstanding: usize,
-    calendar: Box<[Word]>,
+    calendar: Box<[Word; WORDS as usize]>,
     /// The latest end of a known time.
     latest: u64,
     /// The latest arrival of a line.
@@ -33,7 +33,26 @@ pub(super) struct Mshrs {
 #[derive(Clone, Debug)]
 struct Word {
     number: u64,
+    /// By so many in all of its cycles: a line is under way through many words.
+    throughout: u16,
+    /// By so many more in each.
     taken: [u16; WORD as usize],
+}
+
+impl Word {
+    const fn free(number: u64) -> Word {
+        Word { number, throughout: 0, taken: [0; WORD as usize] }
+    }
+
+    /// Takes one more register in the cycles of this word from `first` to before `last`.
+    #[inline]
+    fn take(&mut self, first: u64, last: u64) {
+        if last - first == WORD {
+            self.throughout += 1;
+        } else {
+            self.taken[first as usize..last as usize].iter_mut().for_each(|taken| *taken += 1);
+        }
+    }
 }
 
 /// A register that may be taken from `start` on.
@@ -48,7 +67,7 @@ impl Mshrs {
         Mshrs {
             lines: vec![(NO_LINE, 0); count].into(),
             outstanding: 0,
-            calendar: vec![Word { number: 0, taken: [0; WORD as usize] }; WORDS as usize].into(),
+            calendar: Box::new([const { Word::free(0) }; WORDS as usize]),
             latest: 0,
             arrival: 0,
             shortest,
@@ -64,7 +83,7 @@ impl Mshrs {
             return None;
         }
         let mut start = cycle;
-        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.all_taken(at)) {
+        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.takes(at, all)) {
             start = full + 1;
         }
         let foreseen = cycle.max(self.arrival) + 2 * self.shortest;
@@ -74,8 +93,9 @@ impl Mshrs {
     /// A register that is free at `cycle`, if another one is free as well: prefetches leave one for what is asked for.
     pub(super) fn spare(&self, cycle: u64) -> Option<Vacancy> {
         let all = self.lines.len();
-        let most = (cycle..self.latest.min(cycle + self.shortest)).map(|at| self.taken(at)).max().unwrap_or(0);
-        (most.max(self.outstanding) + 1 < all).then_some(Vacancy { start: cycle })
+        let mut taken_for = cycle..self.latest.min(cycle + self.shortest);
+        let another = self.outstanding + 1 < all && !taken_for.any(|at| self.takes(at, all - 1));
+        another.then_some(Vacancy { start: cycle })
     }
 
     /// Takes a register until `end`.
@@ -87,10 +107,10 @@ impl Mshrs {
             let last = WORD.min(end - number * WORD);
             let word = &mut self.calendar[(number % WORDS) as usize];
             if word.number < number {
-                *word = Word { number, taken: [0; WORD as usize] };
+                *word = Word::free(number);
             }
             if word.number == number {
-                word.taken[first as usize..last as usize].iter_mut().for_each(|taken| *taken += 1);
+                word.take(first, last);
             }
             cycle = (number + 1) * WORD;
         }
@@ -127,12 +147,11 @@ impl Mshrs {
         self.outstanding
     }
 
-    /// Whether all registers are taken in a cycle, as far as is known.
+    /// Whether at least so many registers are taken in a cycle, as far as is known.
     #[inline]
-    fn all_taken(&self, cycle: u64) -> bool {
-        // Most often even all that wait would not fill the cycle, and when each began to wait is not looked at.
-        let at_most = self.known(cycle) + self.outstanding;
-        at_most >= self.lines.len() && self.taken(cycle) >= self.lines.len()
+    fn takes(&self, cycle: u64, registers: usize) -> bool {
+        // Most often not even with all that wait, and when each began to wait is not looked at.
+        self.known(cycle) + self.outstanding >= registers && self.taken(cycle) >= registers
     }
 
     /// How many registers are taken in a cycle, as far as is known.
@@ -145,7 +164,7 @@ impl Mshrs {
     #[inline]
     fn known(&self, cycle: u64) -> usize {
         let word = &self.calendar[(cycle / WORD % WORDS) as usize];
-        if word.number == cycle / WORD { word.taken[(cycle % WORD) as usize].into() } else { 0 }
+        if word.number == cycle / WORD { (word.throughout + word.taken[(cycle % WORD) as usize]).into() } else { 0 }
     }
 
     fn find_any(&self, key: u64) -> Option<usize> {

@@ -47,13 +47,19 @@ impl Units {
     /// When an instruction that is ready at `ready` starts, whatever its class.
     #[inline]
     pub(super) fn issue(&mut self, ready: u64) -> u64 {
-        self.issue.as_mut().map_or(ready, |issue| issue.start(ready))
+        match &mut self.issue {
+            Some(issue) => issue.start(ready),
+            None => ready,
+        }
     }
 
     /// When an instruction that is done at `done` completes, whatever its class.
     #[inline]
     pub(super) fn completion(&mut self, done: u64) -> u64 {
-        self.completion.as_mut().map_or(done, |completion| completion.start(done))
+        match &mut self.completion {
+            Some(completion) => completion.start(done),
+            None => done,
+        }
     }
 
     /// When work of this class whose operands are there at `ready` is done.
