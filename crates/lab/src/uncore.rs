@@ -19,6 +19,7 @@ use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use systems::Machine;
@@ -144,7 +145,7 @@ impl Uncore {
             let outcome = Cell::new(None);
             self.sample(miss.core);
             let predicted = miss.in_l2 && self.chip.expects_memory(miss);
-            let request = async {
+            let request = pin!(async {
                 if miss.in_l2 {
                     self.clock.sleep(self.request_takes(miss.core, miss.line, self.clock.now())).await;
                 }
@@ -153,7 +154,7 @@ impl Uncore {
                     self.chip.learn(miss, outcome.get() == Some(Asked::Memory), predicted);
                 }
                 outcome.get() == Some(Asked::Memory)
-            };
+            });
             if miss.in_l2 {
                 let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
                 self.scheme.read_from(&verbs, miss.line, miss.core, request, prediction).await;

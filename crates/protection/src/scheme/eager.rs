@@ -20,6 +20,7 @@ use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
 use std::cell::Cell;
 use std::future::{Future, Ready, poll_fn, ready};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use units::{Line, LineAddr};
@@ -119,15 +120,17 @@ impl Scheme {
         prediction: Option<impl Future<Output = ()>>,
     ) {
         let early = Early::default();
-        let asked = async {
+        let asked = pin!(async {
             let comes = request.await;
             early.settle();
             comes
-        };
+        });
         let predicted = prediction.is_some();
-        let read = self.read_asked(verbs, line, (core, predicted), asked, &early);
         // The fetch first: what it brings must be there when the read looks.
-        join!(self.fetch_early(verbs, line, prediction, &early), read);
+        join!(
+            self.fetch_early(verbs, line, prediction, &early),
+            self.read_asked(verbs, line, (core, predicted), asked, &early)
+        );
     }
 
     /// A read whose fetch may begin early, elsewhere.
@@ -147,7 +150,7 @@ impl Scheme {
         });
         let Some(begun) = &started else {
             if request.await {
-                let outcome = self.try_read(verbs, line, asker, None, early).await;
+                let outcome = Box::pin(self.try_read(verbs, line, asker, None, early)).await;
                 self.finish(verbs, outcome).await;
             }
             return;
@@ -157,7 +160,8 @@ impl Scheme {
             begun.from_memory.set(Some(from_memory));
             if from_memory {
                 self.on_copies(|copies| copies.serve(begun.core, begun.slot));
-                return self.try_read(verbs, line, asker, Some(begun), early).await;
+                // Boxed: what is around it is moved for every request, and most need no memory.
+                return Box::pin(self.try_read(verbs, line, asker, Some(begun), early)).await;
             }
             Ok(())
         };
