@@ -14,8 +14,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "results" / "bench"
-# A difference within this share may be the host's, not ours.
-NOISE = 0.1
+# A difference within this share may be the host's, not ours: of speeds, and of counts of the host's instructions.
+NOISE = {"count": 0.03}
+NOISE_OF_SPEEDS = 0.1
+# How figures are kept; files of another format are left alone.
+FORMAT = 2
 # What a run's real cryptography may take of its time.
 CRYPTO_SHARE = 0.1
 
@@ -41,20 +44,22 @@ class Row:
     kind: str
     name: str
     unit: str
-    per_second: float
+    # Units in a second, or in whatever else they are counted `per`.
+    rate: float
     target: Target = field(default_factory=Target)
     # How many times as fast as each public simulator at the same work.
     times_as_fast_as: dict[str, float] = field(default_factory=dict)
     # The figure of last time, if there is one.
     before: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    per: str = "s"
 
     def beside(self, reference: list[dict[str, Any]], **work: Any) -> Row:
         """This row with its ratios to the reference's figures for the same work."""
         for figures in reference:
             if all(figures[key] == value for key, value in work.items()):
                 speeds = {name: speed for name, speed in figures.items() if name not in work}
-                self.times_as_fast_as = {name: self.per_second / speed for name, speed in speeds.items()}
+                self.times_as_fast_as = {name: self.rate / speed for name, speed in speeds.items()}
         return self
 
     def shown(self) -> str:
@@ -62,19 +67,24 @@ class Row:
         ratios = ", ".join(
             f"{ratio:.{0 if ratio >= 10 else 1}f}x {name}" for name, ratio in self.times_as_fast_as.items()
         )
-        change = f"{self.per_second / self.before:.2f}x" if self.before else "-"
-        if self.before and abs(self.per_second / self.before - 1) > NOISE:
-            change += " faster" if self.per_second > self.before else " SLOWER"
         overhead, nanoseconds = self.details.get("overhead_bytes"), self.details.get("ns_per_line")
         memory = f"+{overhead / 2**20:.0f} MB" if overhead is not None else ""
         if nanoseconds is not None:
             memory = f"{nanoseconds:.1f} ns"
-        speed = f"{self.per_second / 1e6:10.3f} M {self.unit}/s"
+        speed = f"{self.rate / 1e6:10.3f} M {self.unit}/{self.per}"
         return (
-            f"  {self.name:<44} {speed:<28} {change:<13}"
-            f" {self.target.verdict(self.per_second):<13}"
+            f"  {self.name:<51} {speed:<28} {self.change():<13}"
+            f" {self.target.verdict(self.rate):<13}"
             f" {memory:<7} {self.crypto():<10} {ratios}".rstrip()
         )
+
+    def change(self) -> str:
+        """This figure against last time's, and whether more than chance has changed it."""
+        if not self.before:
+            return "-"
+        ratio, noise = self.rate / self.before, NOISE.get(self.kind, NOISE_OF_SPEEDS)
+        beyond = abs(ratio - 1) > noise
+        return f"{ratio:.{2 if noise >= 0.1 else 3}f}x" + (" faster" if ratio > 1 else " SLOWER") * beyond
 
     def crypto(self) -> str:
         """What the cryptography of a run takes of its time, if that was priced."""
@@ -119,7 +129,7 @@ class History:
         self.folder = folder
         self.earlier = kept[-1] if kept else None
         # A part may have been left out last time: each row has a last time of its own.
-        self.before = {(row["kind"], row["name"]): row["per_second"] for one in kept for row in one["rows"]}
+        self.before = {(row["kind"], row["name"]): row["rate"] for one in kept for row in one["rows"]}
         self.rows: list[Row] = []
         self.begun = time.gmtime()
         self.host = host()
@@ -127,7 +137,8 @@ class History:
     @staticmethod
     def open(folder: Path = KEPT) -> History:
         """New figures, to be compared with the newest that the folder keeps."""
-        return History(folder, [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))])
+        kept = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+        return History(folder, [one for one in kept if one.get("format") == FORMAT])
 
     def heading(self) -> str:
         """What this is measured on and what it is compared with."""
@@ -159,6 +170,7 @@ class History:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / time.strftime("%Y-%m-%dT%H-%M-%SZ.json", self.begun)
         content = {
+            "format": FORMAT,
             "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", self.begun),
             "version": commit(),
             "host": self.host,

@@ -22,6 +22,7 @@ command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 if [ "${2-}" = bench ]; then
     command -v pkg-config >/dev/null || missing+=(pkg-config)
+    command -v valgrind >/dev/null || missing+=(valgrind)
     echo '#include <openssl/evp.h>' | cc -E - >/dev/null 2>&1 || missing+=(libssl-dev)
 fi
 if [ "${2-}" = sqlite3 ]; then

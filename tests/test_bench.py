@@ -7,6 +7,7 @@ from pathlib import Path
 
 import bench
 import pytest
+from bench_counts import COUNTED, collected
 from bench_history import ROOT, History, Row, Target
 
 
@@ -48,6 +49,29 @@ def test_figures_are_compared_with_the_newest_that_are_kept(tmp_path: Path, caps
     assert [row.before for row in later.rows] == [2e6, None]
     assert "0.50x SLOWER" in capsys.readouterr().out
     assert json.loads(later.store().read_text())["rows"][0]["before"] == 2e6
+
+
+def test_a_count_that_moves_by_more_than_three_percent_is_named() -> None:
+    moved = [Row("count", "mix", "instructions", rate, before=1e6).change() for rate in (0.971e6, 0.969e6, 1.031e6)]
+    assert moved == ["0.971x", "0.969x SLOWER", "1.031x faster"]
+
+
+def test_a_count_of_nothing_is_an_error() -> None:
+    assert collected("==1== \n==1== Collected : 1234\n==1==") == 1234
+    for says in ("==1== Collected : 0", "valgrind: no such tool"):
+        with pytest.raises(RuntimeError, match="counted nothing"):
+            collected(says)
+
+
+def test_every_measured_run_is_counted_too() -> None:
+    counted = {(run.machine, run.workload, run.design) for run in COUNTED}
+    measured = {(machine, workload, design) for machine, workload, _, designs, _ in bench.RUNS for design in designs}
+    assert measured == counted
+
+
+def test_figures_of_another_format_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "2026-01-01T00-00-00Z.json").write_text('{"rows": [{"per_second": 1}]}')
+    assert History.open(tmp_path).earlier is None
 
 
 def test_every_run_of_the_reference_is_measured() -> None:

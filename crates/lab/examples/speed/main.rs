@@ -1,7 +1,7 @@
 //! Speed on this host, as one JSON object a line: of whole runs, or of the DRAM model alone.
 //!
 //! ```text
-//! speed run MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...]
+//! speed run MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...] [machine.key=value ...]
 //! speed dram REQUESTS
 //! ```
 //!
@@ -12,7 +12,7 @@ mod whole;
 
 use std::error::Error;
 
-const USAGE: &str = "usage: speed run MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...] | speed dram REQUESTS";
+const USAGE: &str = "usage: speed run MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...] [machine.key=value ...] | speed dram REQUESTS";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -14,7 +14,7 @@
 //! design's own parts. Lines that the machine started with are in it. What cold caches add is not.
 
 use crate::timed;
-use casemate_lab::{Control, Record, RunOptions, run_together};
+use casemate_lab::{Control, Record, RunError, RunOptions, run_together};
 use protection::design::Parts;
 use protection::scheme::Computed;
 use protection::verbs::Slot;
@@ -23,11 +23,14 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::hint::black_box;
 use units::{LINE_BYTES, Line, LineAddr};
-use workload::broadcast::broadcast;
+use workload::broadcast::{Tap, broadcast};
 use workload::{champsim, kernels};
 
 /// Instructions of a trace, which then starts again: as many as the reference's files have.
 const TRACE_INSTRUCTIONS: u64 = 4_000_000;
+
+/// What a parameter begins with that changes a key of the machine; others are the workload's.
+const OF_MACHINE: &str = "machine.";
 
 /// Runs `millions` of instructions and tells how fast that was.
 pub fn measure(
@@ -37,14 +40,16 @@ pub fn measure(
     millions: u64,
     parameters: &[&str],
 ) -> Result<Value, Box<dyn Error>> {
-    let settings: BTreeMap<String, String> =
-        parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let pairs = parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let (changes, settings): (Vec<_>, Vec<_>) = pairs.partition(|(key, _)| key.starts_with(OF_MACHINE));
+    let changes: Vec<_> = changes.into_iter().map(|(key, value)| (key[OF_MACHINE.len()..].to_owned(), value)).collect();
+    let settings: BTreeMap<String, String> = settings.into_iter().collect();
     let budget = millions * 1_000_000;
     let open = || match workload.strip_prefix("champsim/") {
         Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
         None => kernels::open(workload, &settings, 1),
     };
-    let options = RunOptions::new(systems::machine(machine)?, systems::design(design)?, budget);
+    let options = RunOptions::new(systems::machine_with(machine, &changes)?, systems::design(design)?, budget);
     let parts = options.design.parts.clone();
     let mut taps = Vec::new();
     let mut own_bytes = None;
@@ -53,7 +58,7 @@ pub fn measure(
         own_bytes = program.footprint().map(|size| size.0 + own_bytes.unwrap_or(0));
         taps.extend(broadcast(program, 1));
     }
-    let (seconds, record) = timed(|| run_together(&options, taps, |_| Control::GoOn));
+    let (seconds, record) = timed(|| simulate(&options, taps));
     let record = record?;
     let data_bytes = record.footprint.program_bytes;
     let metadata_bytes = (data_bytes as f64 * record.footprint.metadata_percent / 100.0) as u64;
@@ -74,6 +79,12 @@ pub fn measure(
         "peak_bytes": peak_bytes(),
         "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(own_bytes.unwrap_or(data_bytes) + data_bytes + metadata_bytes)),
     }))
+}
+
+/// The simulation alone, as a function that a profiler can count by its name; see scripts/bench_counts.py.
+#[inline(never)]
+fn simulate(options: &RunOptions, programs: Vec<Tap>) -> Result<Record, RunError> {
+    run_together(options, programs, |_| Control::GoOn)
 }
 
 /// Seconds that the run's cryptography takes alone, in the design's own parts.

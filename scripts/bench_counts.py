@@ -1,0 +1,100 @@
+"""The host's instructions for each simulated one: a speed that neither neighbours nor the host's clock can change.
+
+Valgrind counts them in the simulating thread alone, from the machine's assembly to the record; what produces the
+program has a thread of its own, and the pricing of cryptography comes after. Counts of one version differ by less than
+a thousandth between runs, so a difference that a stopwatch cannot show is the code's. They say nothing about caches and
+stalls of the host: that is what the speeds are for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_history import Row
+
+# What counts as one simulation, in crates/lab/examples/speed/whole.rs.
+SIMULATION = "*speed::whole::simulate*"
+DESIGNS = ("none", "sc64-bmt")
+# What the prefetchers cost is the difference between a row with these changes and the one without.
+WITHOUT_PREFETCHERS = ("machine.node.l1d.prefetcher=", "machine.node.l2.prefetcher=")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One run, with so many millions of instructions as are enough: a count needs no long run."""
+
+    machine: str
+    workload: str
+    design: str
+    millions: int
+    changes: tuple[str, ...] = ()
+
+    def name(self) -> str:
+        """The run as it is shown."""
+        return f"{self.workload}, {self.design}, {self.machine}" + (" without prefetchers" if self.changes else "")
+
+    def command(self, speed: Path) -> list[str]:
+        """What is counted."""
+        return [str(speed), "run", self.machine, self.workload, self.design, str(self.millions), *self.changes]
+
+
+OF_MODERN = (
+    ("resident", 3),
+    ("champsim/mix", 2),
+    ("champsim/hot", 3),
+    ("stream", 1),
+    ("champsim/stream", 1),
+    ("chase", 1),
+    ("champsim/chase4", 1),
+)
+COUNTED = (
+    *(
+        Counted("modern", workload, design, millions, changes)
+        for workload, millions in OF_MODERN
+        for design in DESIGNS
+        for changes in (WITHOUT_PREFETCHERS, ())
+    ),
+    *(
+        Counted("champsim-default", f"champsim/{trace}", "none", millions)
+        for trace, millions in (("mix", 2), ("hot", 3), ("stream", 1), ("chase4", 1), ("chase1", 1))
+    ),
+    *(Counted("emcc-4core", workload, "emcc", 1) for workload in ("bfs", "hashjoin", "gups")),
+)
+
+
+def collected(valgrind_says: str) -> int:
+    """The instructions that callgrind counted, from what it prints."""
+    found = re.search(r"Collected : (\d+)", valgrind_says)
+    if not found or found[1] == "0":
+        raise RuntimeError(f"callgrind counted nothing in {SIMULATION}:\n{valgrind_says}")
+    return int(found[1])
+
+
+def count(speed: Path, run: Counted) -> Row:
+    """Counts one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        callgrind = ["valgrind", "--tool=callgrind", f"--toggle-collect={SIMULATION}", "--dump-instr=no"]
+        command = [*callgrind, f"--callgrind-out-file={folder}/counts", *run.command(speed)]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    host = collected(done.stderr)
+    result = {
+        key: result[key] for key in ("instructions", "events_per_instruction", "ipc", "event_hash", "checks_passed")
+    }
+    result["host_instructions"] = host
+    return Row("count", run.name(), "instructions", result["instructions"] / host * 1e9, per="G", details=result)
+
+
+def counts(speed: Path) -> Iterator[Row]:
+    """All runs, as many side by side as the host has cores: that does not change a count."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(lambda run: count(speed, run), COUNTED)
