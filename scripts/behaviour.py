@@ -1,0 +1,128 @@
+"""What Casemate does, kept to be compared: before and after a change that is to change nothing.
+
+    scripts/behaviour.py keep before.json          runs, attacks and losses of power, under all designs
+    scripts/behaviour.py compare before.json       the same again: which of its figures are others now
+
+Runs: every design on three workloads and on aged counters, and EMCC on four cores; each record whole, with its event
+hash, but for what describes the host. Attacks and losses of power: what came of every row of every design.
+With --values, records whose keys have other names now count as the same if they have the same values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+CASEMATE = Path(sys.executable).with_name("casemate")
+# A last-level cache so small that short runs write back, and counters that are about to overflow.
+SMALL = ("--limit", "400K", "--with", "machine.llc.size=512 KB", "--seed", "1")
+RUNS = {
+    "btree": ("--workload", "btree", *SMALL),
+    "hashjoin": ("--workload", "hashjoin", *SMALL),
+    "stream": ("--workload", "stream", *SMALL),
+    "gups, steady": ("--workload", "gups", *SMALL, "--age", "steady"),
+}
+FOUR_CORES = {
+    name: ("--machine", "emcc-4core", "--workload", name, "--copies", "4", "--limit", "300K", "--design", "emcc")
+    for name in ("bfs", "gups")
+}
+CAMPAIGNS = {
+    "attacks": ("attack", "--all", "--trials", "20", "--seed", "1"),
+    "losses of power": ("crash", "--all", "--seed", "1"),
+}
+# Of the host, or of the version.
+LEFT_OUT = {"host", "configuration", "configuration_hash", "schema"}
+
+
+def casemate(*arguments: str) -> Any:
+    """What a command prints. A claim that does not hold is a result too, so the exit code is not looked at."""
+    done = subprocess.run([CASEMATE, *arguments, "--json"], capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(f"casemate {' '.join(arguments)} printed nothing:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def measured() -> Iterator[tuple[str, Any]]:
+    """Everything, piece by piece, by name."""
+    designs = [design["name"] for design in casemate("list", "designs")["designs"]]
+    each = [word for design in designs for word in ("--design", design)]
+    for name, arguments in {**{name: (*run, *each) for name, run in RUNS.items()}, **FOUR_CORES}.items():
+        cores = "four cores" if name in FOUR_CORES else "one core"
+        for record in casemate("run", *arguments)["records"]:
+            design = record["configuration"]["design"]["name"]
+            yield f"run of {name} on {cores}, {design}", {k: v for k, v in record.items() if k not in LEFT_OUT}
+    for name, arguments in CAMPAIGNS.items():
+        for report in casemate(*arguments)["reports"]:
+            yield f"{name}, {report['design']}", {k: v for k, v in report.items() if k != "summary"}
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """All values with the paths of their keys."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, (*path, str(index)))
+    else:
+        yield ".".join(path), value
+
+
+def differences(before: Any, after: Any, values_alone: bool) -> list[str]:
+    """Which figures of one piece are others now, in words."""
+    if values_alone:
+        same = sorted(map(repr, dict(leaves(before)).values())) == sorted(map(repr, dict(leaves(after)).values()))
+        return [] if same else ["other values"]
+    old, new = dict(leaves(before)), dict(leaves(after))
+    return [
+        f"{key}: {old.get(key, 'nothing')} before, {new.get(key, 'nothing')} now"
+        for key in sorted({*old, *new})
+        if old.get(key, KeyError) != new.get(key, KeyError)
+    ]
+
+
+def compare(before: dict[str, Any], after: Iterator[tuple[str, Any]], values_alone: bool) -> int:
+    """Says of each piece whether it is as before; how many are not."""
+    left, others = dict(before), 0
+    for name, content in after:
+        found = differences(left.pop(name, {}), content, values_alone)
+        others += bool(found)
+        print(f"{name}: {'other: ' + '; '.join(found[:3]) if found else 'the same'}", flush=True)
+    for name in left:
+        print(f"{name}: nothing now")
+    return others + len(left)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Keeps or compares."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("keep", "compare"))
+    parser.add_argument("file", type=Path, help="where it is kept")
+    parser.add_argument("--values", action="store_true", help="compare values, whatever the names of their keys")
+    given = parser.parse_args(arguments)
+    if given.what == "keep":
+        kept = {}
+        for name, content in measured():
+            kept[name] = content
+            print(name, flush=True)
+        given.file.parent.mkdir(parents=True, exist_ok=True)
+        given.file.write_text(json.dumps(kept) + "\n")
+        print(f"{len(kept)} pieces kept in {given.file}")
+        return 0
+    if not given.file.exists():
+        parser.error(
+            f"{given.file} is not there: scripts/behaviour.py keep {given.file} makes it, with the version of before"
+        )
+    before = json.loads(given.file.read_text())
+    others = compare(before, measured(), given.values)
+    print(f"{len(before)} pieces, {others} not as before" if others else f"{len(before)} pieces, all as before")
+    return int(others > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
