@@ -198,6 +198,26 @@ mod tests {
     }
 
     #[test]
+    fn a_register_that_is_taken_for_long_is_taken_in_every_cycle_of_it() {
+        let mut registers = Mshrs::new(1, 10);
+        registers.take(Vacancy { start: 10 }, 300);
+        assert_eq!(
+            [0, 60, 64, 100, 127, 128, 299, 300].map(|cycle| start(&registers, cycle)),
+            [0, 300, 300, 300, 300, 300, 300, 300].map(Some)
+        );
+    }
+
+    #[test]
+    fn a_prefetch_gets_no_register_that_is_the_last_one_for_a_known_time() {
+        let mut registers = Mshrs::new(2, 10);
+        registers.take(Vacancy { start: 50 }, 200);
+        assert_eq!(
+            [30, 45, 100, 199, 200].map(|cycle| registers.spare(cycle).is_some()),
+            [true, false, false, false, true]
+        );
+    }
+
+    #[test]
     fn what_is_far_off_is_left_open_while_a_line_is_awaited() {
         let mut registers = Mshrs::new(2, 10);
         registers.take_for(Vacancy { start: 0 }, 7);
