@@ -62,6 +62,19 @@ def test_the_scheme_text_names_no_way_of_running() -> None:
             assert "crate::ways" not in path.read_text(), path.name
 
 
+def test_only_the_placement_turns_a_line_of_data_into_a_slot_or_back() -> None:
+    # Caches and network know metadata by an address of its own, which the slot itself names.
+    allowed = {CRATES / "protection" / "src" / name for name in ("placement.rs", "verbs.rs")}
+    a_line = r"\w*(?:line|target|addr(?:ess)?|neighbour|donor)\w*(?:\(\))?\.0"
+    turned = re.compile(
+        rf"(?<![\w.])Slot\(\*?(?:\w+\.)*{a_line}|\bLineAddr\(\*?(?:\w+\.)*\w*slot\w*(?:\(\))?\.0", re.IGNORECASE
+    )
+    assert all(turned.search(text) for text in ("Slot(self.line.0)", "LineAddr(data_slot.0)"))
+    for path in set(tracked("crates/**/*.rs", "fuzz/**/*.rs")) - allowed:
+        found = turned.search(path.read_text())
+        assert not found, f"{path.relative_to(ROOT)}: {found and found[0]}"
+
+
 def test_unsafe_lives_only_in_the_recorder_its_shared_memory_and_the_batched_line_kernel() -> None:
     for crate in sorted(path.name for path in CRATES.iterdir()):
         if crate not in UNSAFE_ALLOWED:

@@ -92,7 +92,7 @@ impl<'a> Map<'a> {
     /// the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
-            return Some((Slot(line.0), LINE_BYTES..CELL_BYTES));
+            return Some((self.0.data_slot(line).slot(), LINE_BYTES..CELL_BYTES));
         }
         let region = self.region(structure)?;
         let served = self.served_by_each(region);
@@ -110,7 +110,11 @@ impl<'a> Map<'a> {
             }
             Structure::Data | Structure::Counter | Structure::Node(_) => 0..LINE_BYTES,
         };
-        Some((region.slot(line.0 / served), bytes))
+        let slot = match structure {
+            Structure::Data => self.0.data_slot(line).slot(),
+            _ => region.slot(line.0 / served),
+        };
+        Some((slot, bytes))
     }
 
     /// As [`Map::place`], of what cannot be moved without moving more: data takes the tag along that lies with it.
@@ -153,7 +157,7 @@ impl<'a> Map<'a> {
         let Some(region) = self.region(structure) else { return 0..0 };
         if structure == Structure::Data {
             let lines = self.0.lines_per_tag();
-            let first = slot.0 / lines * lines;
+            let first = self.0.line_in(slot).line().0 / lines * lines;
             return first..first + lines;
         }
         let served = self.served_by_each(region);

@@ -49,7 +49,8 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
         progress(done, slots.len());
         let structure = victim.map().structure(*slot);
         flip_each_bit(&victim, &stored, (*slot, 0..BITS_PER_LINE), row_of(&mut rows, design, structure));
-        if structure == Structure::Data && victim.map().moved(structure, LineAddr(slot.0)).is_some_and(with_tag) {
+        let tagged = |line| victim.map().moved(Structure::Data, line).is_some_and(with_tag);
+        if structure == Structure::Data && tagged(LineAddr(victim.map().lines_served(*slot).start)) {
             let row = row_of(&mut rows, design, Structure::Tag);
             flip_each_bit(&victim, &stored, (*slot, BITS_PER_LINE..CELL_BYTES * 8), row);
         }

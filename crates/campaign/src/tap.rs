@@ -6,6 +6,7 @@
 
 use protection::domain::Registers;
 use protection::media::Media;
+use protection::placement::DataSlot;
 use protection::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use protection::ways::Functional;
 use sim::lock::Mode;
@@ -195,8 +196,8 @@ impl Verbs for Tapped {
         self.memory.fault(fault);
     }
 
-    fn start_up(&self, line: LineAddr) -> Option<Line> {
-        self.memory.start_up(line)
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.memory.start_up(at)
     }
 
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
@@ -208,23 +209,24 @@ impl Verbs for Tapped {
         media.store(cell, booted);
     }
 
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.spend(keystream);
+    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.memory.spend(slot, keystream);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protection::placement::Placement;
 
     #[test]
     fn a_line_that_boots_into_the_cell_of_another_is_the_one_that_has_booted() {
-        let (line, other) = (LineAddr(3), LineAddr(5));
+        let [line, other] = [3, 5].map(|line| Placement::Fixed.of(LineAddr(line)));
         let tapped = Tapped::new(8, Some(1));
-        tapped.tap().connect(Alias::Crossed(Slot(line.0), Slot(other.0)));
-        tapped.boot(Slot(line.0), Role::Data, |_| [7; 64].into());
+        tapped.tap().connect(Alias::Crossed(line.slot(), other.slot()));
+        tapped.boot(line.slot(), Role::Data, |_| [7; 64].into());
         tapped.tap().connect(Alias::None);
-        assert_eq!(tapped.media().borrow().read(Slot(other.0)).examine(), [7; 64]);
+        assert_eq!(tapped.media().borrow().read(other.slot()).examine(), [7; 64]);
         assert_eq!((tapped.start_up(line), tapped.start_up(other).is_some()), (None, true));
     }
 }

@@ -326,6 +326,11 @@ impl Victim {
         &self.oracle
     }
 
+    /// The slot of a line of data.
+    pub fn data_slot(&self, line: LineAddr) -> Slot {
+        self.scheme.layout().data_slot(line).slot()
+    }
+
     /// Where things lie.
     pub fn map(&self) -> Map<'_> {
         Map::new(self.scheme.layout())

@@ -271,7 +271,7 @@ fn the_requests_of_this_test_do_overflow_and_do_get_caught_tampering() {
     let scheme = parts.build(DATA_LINES, 1).unwrap();
     let honest = functional(&parts, 1, &requests(1, false), true);
     let stores_of_neighbour = |operations: &Vec<Operation>| {
-        let neighbour = scheme.layout().data_slot(LineAddr(1));
+        let neighbour = scheme.layout().data_slot(LineAddr(1)).slot();
         operations.iter().any(|operation| matches!(operation, Operation::Store(_, slot, _) if *slot == neighbour))
     };
     let hot = |request: &Request| matches!(request, Request::Write(line, _) if line.0 == 9);

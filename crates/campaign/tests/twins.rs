@@ -5,7 +5,7 @@ use casemate_campaign::oracle::Answer;
 use casemate_campaign::victim::Victim;
 use proptest::prelude::*;
 use protection::planted::Planted;
-use protection::verbs::{Fault, Slot};
+use protection::verbs::Fault;
 use systems::designs;
 use units::random::Random;
 use units::{LINE_BYTES, Line, LineAddr};
@@ -21,7 +21,7 @@ fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Op
         1 => (None, victim.flush()),
         2 => {
             let bit = usize::from(content[0]) * 2 % (LINE_BYTES * 8);
-            victim.attacked(|bus| bus.flip(Slot(line.0), bit));
+            victim.attacked(|bus| bus.flip(victim.data_slot(line), bit));
             (None, None)
         }
         _ => {

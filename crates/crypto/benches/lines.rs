@@ -3,7 +3,7 @@
 use casemate_crypto::*;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use units::{LINE_BYTES, LineAddr, ZERO_LINE};
+use units::{LINE_BYTES, ZERO_LINE};
 
 fn lines(criterion: &mut Criterion) {
     let (key, long, tdes) = (Key([7; 16]), Key([7; 32]), Key([7; 24]));
@@ -31,7 +31,7 @@ fn lines(criterion: &mut Criterion) {
     let mut number = 0;
     let mut nonce = move || {
         number += 1;
-        Nonce::new(LineAddr(number), number.into())
+        Nonce::new(number, number.into())
     };
     for (name, mode) in &modes {
         group.bench_function(format!("{name}, sealing"), |bench| bench.iter(|| mode.seal(&nonce(), &ZERO_LINE)));

@@ -24,7 +24,7 @@ pub use mac::{
     CbcMac, Cmac, Gmac, Halves, HmacSha1, HmacSha256, HmacSha512, LineMac, MessageMac, Multilinear, Pairs, Sha3Prefix,
     Sha256Prefix,
 };
-pub use nonce::{COUNTER_BITS, Domain, LINE_NUMBER_BITS, Nonce};
+pub use nonce::{COUNTER_BITS, Domain, Nonce, PLACE_BITS};
 pub use seed::{PageSeed, Seed};
 
 /// Bytes in one block of AES, and in every seed and nonce.

@@ -2,17 +2,16 @@
 //!
 //! ```text
 //! byte   0        5                              14       15      16
-//!        | line   | counter                      | domain | block |
+//!        | place  | counter                      | domain | block |
 //!        | 40 bit | 72 bit                       | 8 bit  | 8 bit |
 //! ```
-//! The packing is injective: each field has bytes of its own. Forty bits of line number reach 64 TB. Seventy-two bits of
+//! The packing is injective: each field has bytes of its own. Forty bits of place reach 64 TB of lines. Seventy-two bits of
 //! counter hold a 64-bit major beside a minor of up to eight bits.
 
 use crate::BLOCK_BYTES;
-use units::LineAddr;
 
-/// Bits of the line number in a nonce.
-pub const LINE_NUMBER_BITS: u32 = 40;
+/// Bits of the place in a nonce.
+pub const PLACE_BITS: u32 = 40;
 /// Bits of the counter in a nonce.
 pub const COUNTER_BITS: u32 = 72;
 
@@ -30,27 +29,26 @@ pub enum Domain {
 pub struct Nonce(u128);
 
 impl Nonce {
-    /// The nonce of `line` under an effective counter.
+    /// The nonce of what lies at `place`, a number of lines, under an effective counter.
     ///
     /// # Panics
-    /// If the line number needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before. If the
+    /// If the place needs more than [`PLACE_BITS`]: memories that large are refused long before. If the
     /// counter needs more than [`COUNTER_BITS`]: a counter that would is exhausted before.
-    pub fn new(line: LineAddr, counter: u128) -> Nonce {
-        assert!(line.0 >> LINE_NUMBER_BITS == 0, "line {line} does not fit a nonce");
+    pub fn new(place: u64, counter: u128) -> Nonce {
+        assert!(place >> PLACE_BITS == 0, "place {place:#x} does not fit a nonce");
         assert!(counter >> COUNTER_BITS == 0, "counter {counter} does not fit a nonce");
-        Nonce(u128::from(line.0) | counter << LINE_NUMBER_BITS)
+        Nonce(u128::from(place) | counter << PLACE_BITS)
     }
 
-    /// The line that it is the nonce of.
-    pub fn line(&self) -> LineAddr {
-        LineAddr((self.0 & ((1 << LINE_NUMBER_BITS) - 1)) as u64)
+    /// The place that it is the nonce of.
+    pub fn place(&self) -> u64 {
+        (self.0 & ((1 << PLACE_BITS) - 1)) as u64
     }
 
     /// The cipher's input for one block of one use.
     pub fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES] {
-        let packed = self.0
-            | (domain as u128) << (LINE_NUMBER_BITS + COUNTER_BITS)
-            | u128::from(index) << (u128::BITS - u8::BITS);
+        let packed =
+            self.0 | (domain as u128) << (PLACE_BITS + COUNTER_BITS) | u128::from(index) << (u128::BITS - u8::BITS);
         packed.to_le_bytes()
     }
 }
@@ -63,12 +61,12 @@ mod tests {
 
     #[test]
     fn every_field_has_bytes_of_its_own() {
-        let zero = Nonce::new(LineAddr(0), 0).block(Domain::Pad, 0);
+        let zero = Nonce::new(0, 0).block(Domain::Pad, 0);
         let full = [
-            Nonce::new(LineAddr((1 << LINE_NUMBER_BITS) - 1), 0).block(Domain::Pad, 0),
-            Nonce::new(LineAddr(0), COUNTER_MAX).block(Domain::Pad, 0),
-            Nonce::new(LineAddr(0), 0).block(Domain::TagMask, 0),
-            Nonce::new(LineAddr(0), 0).block(Domain::Pad, u8::MAX),
+            Nonce::new((1 << PLACE_BITS) - 1, 0).block(Domain::Pad, 0),
+            Nonce::new(0, COUNTER_MAX).block(Domain::Pad, 0),
+            Nonce::new(0, 0).block(Domain::TagMask, 0),
+            Nonce::new(0, 0).block(Domain::Pad, u8::MAX),
         ];
         for byte in 0..BLOCK_BYTES {
             let touching = full.iter().filter(|block| block[byte] != zero[byte]).count();
@@ -78,14 +76,14 @@ mod tests {
 
     #[test]
     fn a_nonce_knows_its_line_whatever_the_counter() {
-        for line in [0, 1, (1 << LINE_NUMBER_BITS) - 1] {
-            assert_eq!(Nonce::new(LineAddr(line), COUNTER_MAX).line(), LineAddr(line));
+        for line in [0, 1, (1 << PLACE_BITS) - 1] {
+            assert_eq!(Nonce::new(line, COUNTER_MAX).place(), line);
         }
     }
 
     #[test]
     #[should_panic(expected = "does not fit a nonce")]
     fn a_counter_one_bit_too_wide_is_refused() {
-        Nonce::new(LineAddr(0), COUNTER_MAX + 1);
+        Nonce::new(0, COUNTER_MAX + 1);
     }
 }

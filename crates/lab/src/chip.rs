@@ -350,8 +350,8 @@ impl Receiver for Chip {
 
     fn way(&self, leg: Leg) -> Duration {
         match leg {
-            Leg::Request(core, slot) => self.network.request(core, LineAddr(slot.0)),
-            Leg::Answer(core, slot) => self.network.to_last_stretch(core, LineAddr(slot.0), self.clock.now()),
+            Leg::Request(core, line) => self.network.request(core, line),
+            Leg::Answer(core, line) => self.network.to_last_stretch(core, line, self.clock.now()),
             Leg::ToController | Leg::FromController => self.distances.path,
             Leg::Predicted => self.distances.prediction,
         }
@@ -366,8 +366,8 @@ impl Receiver for Chip {
         self.distances.private_look_up(role)
     }
 
-    fn hit_time(&self, core: usize, slot: Slot) -> Duration {
-        self.network.request(core, LineAddr(slot.0)) + self.network.way(core, LineAddr(slot.0))
+    fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
+        self.network.request(core, line) + self.network.way(core, line)
     }
 
     fn start_up_content(&self, line: LineAddr) -> units::Line {

@@ -11,8 +11,6 @@ use crate::feed::{FeedError, Program};
 use crate::sampling::{Sampler, Turn};
 use crate::uncore::Uncore;
 use machine::node::{Node, Pause};
-use protection::verbs::Slot;
-use protection::ways::TimedMemory;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -71,8 +69,6 @@ pub struct CoreTask<S> {
     pub chip: Rc<Chip>,
     /// Who takes its requests.
     pub uncore: Rc<Uncore>,
-    /// What is behind them.
-    pub memory: Rc<TimedMemory<Rc<Chip>>>,
     /// What it executes.
     pub program: Rc<RefCell<Program<Hand<S>>>>,
     /// With whom.
@@ -148,8 +144,7 @@ impl<S: Source + 'static> CoreTask<S> {
         self.uncore.take_up(self.core, &mut requests);
         *self.chip.outbox(self.core).borrow_mut() = requests;
         for line in program.take_foreign() {
-            let in_memory = !self.memory.media().borrow().is_blank(Slot(line.0));
-            self.chip.changed_from_outside(line, in_memory);
+            self.chip.changed_from_outside(line, self.uncore.is_in_memory(line));
         }
         self.wake_idle(program.is_spent());
         self.chip.forget_what_left();

@@ -17,7 +17,7 @@ use crate::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::scheme::Scheme;
-use protection::verbs::{Leg, Role, Slot, Verbs};
+use protection::verbs::{Leg, Role, Verbs};
 use protection::ways::{Explained, Timed, TimedMemory};
 use serde::{Deserialize, Serialize};
 use sim::Executor;
@@ -240,7 +240,7 @@ async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target
     verbs.look_up_private(Role::Data).await;
     let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     let request = async {
-        verbs.travel(Leg::Request(0, Slot(target.0))).await;
+        verbs.travel(Leg::Request(0, target)).await;
         verbs.travel(Leg::ToController).await;
         true
     };

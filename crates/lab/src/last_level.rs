@@ -9,7 +9,6 @@ use protection::metadata::LastLevel;
 use protection::scheme::Scheme;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
-use units::LineAddr;
 
 /// The places of metadata on a chip.
 struct Places(Weak<Chip>);
@@ -18,18 +17,18 @@ impl LastLevel for Places {
     fn take(&self, slot: Slot) -> bool {
         let Some(chip) = self.0.upgrade() else { return false };
         let mut llc = chip.llc.borrow_mut();
-        let found = llc.holds(LineAddr(slot.0));
-        llc.invalidate(LineAddr(slot.0));
+        let found = llc.holds(slot.on_chip());
+        llc.invalidate(slot.on_chip());
         found
     }
 
     fn look_up(&self, slot: Slot) -> bool {
-        self.0.upgrade().is_some_and(|chip| chip.llc.borrow_mut().look_up(LineAddr(slot.0)))
+        self.0.upgrade().is_some_and(|chip| chip.llc.borrow_mut().look_up(slot.on_chip()))
     }
 
     fn enter(&self, slot: Slot) -> Option<Slot> {
         // The protection itself knows what memory lacks of it.
-        self.0.upgrade()?.take_down(LineAddr(slot.0), false)
+        self.0.upgrade()?.take_down(slot.on_chip(), false)
     }
 }
 

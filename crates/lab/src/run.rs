@@ -198,7 +198,7 @@ impl<S: Source + 'static> Bench<S> {
         let layout = scheme.layout();
         let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
-        let meters = Meters { chip: chip.clone(), scheme, memory: memory.clone(), channels };
+        let meters = Meters { chip: chip.clone(), scheme, memory, channels };
         let ends = Rc::new(Ends::new(cores));
         let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
         let sampler = sampler(options, &meters, &uncore)?;
@@ -212,7 +212,6 @@ impl<S: Source + 'static> Bench<S> {
                 core,
                 chip: chip.clone(),
                 uncore: uncore.clone(),
-                memory: memory.clone(),
                 program: program.clone(),
                 team: teams[core % teams.len()].clone(),
                 sampler: sampler.clone(),

@@ -8,7 +8,6 @@ use machine::node::{Node, Request, RequestKind};
 use protection::metadata::SecondLevel;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
-use units::LineAddr;
 
 /// The places of copies on a chip.
 struct Places(Weak<Chip>);
@@ -22,23 +21,23 @@ impl Places {
 impl SecondLevel for Places {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
         let mut left = Vec::new();
-        self.on(core, |node| node.enter_metadata(LineAddr(slot.0), &mut left));
+        self.on(core, |node| node.enter_metadata(slot.on_chip(), &mut left));
         // A line of L2 is one of memory: no more than one has to leave.
         let Request { line, kind, .. } = left.pop()?;
         self.0.upgrade()?.take_down(line, kind == RequestKind::WriteBack)
     }
 
     fn touch(&self, core: usize, slot: Slot) {
-        let was_there = self.on(core, |node| node.use_metadata(LineAddr(slot.0)));
+        let was_there = self.on(core, |node| node.use_metadata(slot.on_chip()));
         debug_assert!(was_there, "content and tags agree");
     }
 
     fn leave(&self, core: usize, slot: Slot) {
-        self.on(core, |node| node.drop_metadata(LineAddr(slot.0)));
+        self.on(core, |node| node.drop_metadata(slot.on_chip()));
     }
 
     fn displaced(&self, core: usize) -> Vec<Slot> {
-        self.on(core, Node::displaced_metadata).into_iter().map(|line| Slot(line.0)).collect()
+        self.on(core, Node::displaced_metadata).into_iter().map(Slot::of_metadata).collect()
     }
 }
 

@@ -92,6 +92,11 @@ impl Uncore {
         uncore
     }
 
+    /// Whether memory has a line of data, whatever of it is on the chip.
+    pub fn is_in_memory(&self, line: LineAddr) -> bool {
+        !self.memory.media().borrow().is_blank(self.scheme.layout().data_slot(line).slot())
+    }
+
     /// Takes up everything that has left a core's private caches.
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
         for Request { at, line, kind } in requests.drain(..) {

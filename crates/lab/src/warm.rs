@@ -8,7 +8,6 @@ use crate::counts::Meters;
 use crate::feed::{FeedError, Program, Skimmed};
 use machine::node::{Request, RequestKind};
 use protection::scheme::Scheme;
-use protection::verbs::Slot;
 use protection::ways::{AtOnce, TimedMemory, run_now};
 use std::rc::Rc;
 use units::LineAddr;
@@ -38,7 +37,8 @@ impl Warmer {
         loop {
             let skimmed = program.skim(until, &self.chip.cores.nodes()[0], |requests| self.take_up(requests))?;
             for line in program.take_foreign() {
-                let in_memory = !self.memory.media().borrow().is_blank(Slot(line.0));
+                let slot = self.scheme.layout().data_slot(line).slot();
+                let in_memory = !self.memory.media().borrow().is_blank(slot);
                 self.chip.changed_from_outside(line, in_memory);
                 self.write_victims();
             }

@@ -71,7 +71,7 @@ fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
     let counters = layout.counters().unwrap();
     let tags = layout.tags().unwrap();
     let mut slots =
-        vec![layout.data_slot(LineAddr(line)), share(&counters, counters.serves), share(&tags, tags.serves)];
+        vec![layout.data_slot(LineAddr(line)).slot(), share(&counters, counters.serves), share(&tags, tags.serves)];
     let mut lines = counters.serves;
     for level in layout.levels() {
         lines *= level.serves;

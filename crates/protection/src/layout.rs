@@ -12,6 +12,7 @@ pub use report::{LayoutReport, OnChipReport, RegionReport};
 use crate::mac;
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
+use crate::placement::{DataSlot, Placement};
 use crate::verbs::{Role, Slot};
 use arrayvec::ArrayVec;
 use units::{LINE_BYTES, LineAddr};
@@ -52,6 +53,7 @@ impl Region {
 /// The map of one protected memory.
 #[derive(Clone, Debug)]
 pub struct Layout {
+    placement: Placement,
     regions: ArrayVec<Region, { LEVELS_MAX + 4 }>,
     counters: Option<Region>,
     tags: Option<Region>,
@@ -107,6 +109,7 @@ impl Layout {
     /// If the tree would have more than [`LEVELS_MAX`] levels.
     pub fn new(data_lines: u64, needs: Needs) -> Result<Layout, String> {
         let mut layout = Layout {
+            placement: Placement::default(),
             regions: ArrayVec::new(),
             counters: None,
             tags: None,
@@ -229,9 +232,17 @@ impl Layout {
         self.owners
     }
 
-    /// The slot of a data line.
-    pub fn data_slot(&self, line: LineAddr) -> Slot {
-        self.regions[0].slot(line.0)
+    /// A line of data with its slot.
+    pub fn data_slot(&self, line: LineAddr) -> DataSlot {
+        let at = self.placement.of(line);
+        debug_assert!(self.regions[0].contains(at.slot()));
+        at
+    }
+
+    /// The line in a slot of data, with it.
+    pub fn line_in(&self, slot: Slot) -> DataSlot {
+        debug_assert!(self.regions[0].contains(slot));
+        self.placement.in_slot(slot)
     }
 
     /// What a slot is for, and its index in its region.

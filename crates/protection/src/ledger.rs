@@ -70,10 +70,9 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::LineAddr;
 
     fn nonce(line: u64, counter: u128) -> Nonce {
-        Nonce::new(LineAddr(line), counter)
+        Nonce::new(line, counter)
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod metadata;
 pub mod ownership;
 #[cfg(test)]
 mod performed;
+pub mod placement;
 pub mod planted;
 pub mod scheme;
 mod spilled;

@@ -4,6 +4,7 @@
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
 use crate::domain::Registers;
+use crate::placement::DataSlot;
 use crypto::Nonce;
 use serde::Serialize;
 use sim::lock::Mode;
@@ -11,10 +12,22 @@ use std::fmt;
 use std::future::{Future, ready};
 use units::{Line, LineAddr, Time, ZERO_LINE};
 
-/// A place in memory that holds one line: of data, or of metadata. Data lies at the bottom, so the slot of a data line
-/// has the line's own number.
+/// A place in memory that holds one line: of data, which [`Placement`](crate::placement::Placement) puts there, or of
+/// metadata, above all data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Slot(pub u64);
+
+impl Slot {
+    /// The address by which the machine's caches and its network know a line of metadata. No line of data has it.
+    pub fn on_chip(self) -> LineAddr {
+        LineAddr(self.0)
+    }
+
+    /// The slot of the line of metadata that they know by this address.
+    pub fn of_metadata(address: LineAddr) -> Slot {
+        Slot(address.0)
+    }
+}
 
 impl fmt::Display for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,10 +144,10 @@ impl fmt::Display for Fault {
 /// A leg of the way that a request or an answer takes on the chip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Leg {
-    /// From a core's L2 to the place of a line in the last-level cache, which is looked up.
-    Request(usize, Slot),
+    /// From a core's L2 to where a line is in the last-level cache, which is looked up.
+    Request(usize, LineAddr),
     /// From there to the core's L2.
-    Answer(usize, Slot),
+    Answer(usize, LineAddr),
     /// From the last-level cache to the memory controller.
     ToController,
     /// From the memory controller to the last-level cache.
@@ -258,12 +271,12 @@ pub trait Verbs {
         ready(())
     }
     /// Waits as long as the last-level cache takes to answer a core with a line that it has; the time begins with the call.
-    fn outwait_hit(&self, _core: usize, _slot: Slot) -> impl Future<Output = ()> {
+    fn outwait_hit(&self, _core: usize, _line: LineAddr) -> impl Future<Output = ()> {
         ready(())
     }
     /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
     /// its AES units are promised to others for longer than verifying the line in the L2 saves.
-    fn take_on_in_private(&self, _core: usize, _slot: Slot, _blocks: u32, _predicted: bool) -> bool {
+    fn take_on_in_private(&self, _core: usize, _line: LineAddr, _blocks: u32, _predicted: bool) -> bool {
         true
     }
     /// As [`Verbs::pad`], through the AES units of a core's L2.
@@ -310,9 +323,9 @@ pub trait Verbs {
     fn fault(&self, fault: Fault);
     /// The content that the machine started with, of a line that is not in memory yet; nothing if it is, or if the machine
     /// starts with nothing. Asked under the line's lock, and once.
-    fn start_up(&self, line: LineAddr) -> Option<Line>;
+    fn start_up(&self, at: DataSlot) -> Option<Line>;
     /// Changes a slot as if booting had left it so: it takes no time.
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
-    /// Notes keystream that something is hidden by, if a ledger is kept: else it is not asked for.
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>);
+    /// Notes keystream that hides something of the line in this slot, if a ledger is kept: else it is not asked for.
+    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }

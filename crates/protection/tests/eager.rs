@@ -105,7 +105,7 @@ fn an_l2_without_a_copy_asks_the_last_level_cache_and_keeps_what_it_answers() {
     bench.scheme.hand_on_counters(LineAddr(5));
     let asks = |operations: &[Operation]| {
         let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
-        operations.contains(&Operation::Travel(Leg::Request(2, counters)))
+        operations.contains(&Operation::Travel(Leg::Request(2, counters.on_chip())))
     };
     let (bytes, operations) = bench.read(2, 5);
     assert_eq!(bytes, Ok(content(1)));

@@ -76,7 +76,7 @@ fn nobody_but_the_owner_at_its_place_writes_a_page_and_with_ciphertext_hidden_no
 fn other_software_reads_ciphertext_and_what_it_writes_to_a_page_of_its_own_is_taken_as_ciphertext() {
     let memory = Memory::new(Ownership::Pages);
     memory.write([1; 64], TENANT);
-    let stored = memory.verbs.media.borrow().read(memory.scheme.layout().data_slot(LINE)).examine();
+    let stored = memory.verbs.media.borrow().read(memory.scheme.layout().data_slot(LINE).slot()).examine();
     for asker in [OTHERS[0], OTHERS[1]] {
         assert_eq!(memory.read(asker), Ok(stored), "{asker:?}");
     }

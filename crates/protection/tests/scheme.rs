@@ -204,13 +204,13 @@ fn a_page_is_re_encrypted_at_the_128th_write_of_one_line_and_stays_readable() {
     for line in 0..64 {
         run_now(scheme.write(&memory, LineAddr(line), &[line as u8; 64]));
     }
-    let before = memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9))).examine();
+    let before = memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9)).slot()).examine();
     for write in 0..126 {
         run_now(scheme.write(&memory, LineAddr(5), &[write; 64]));
     }
-    assert_eq!(memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9))).examine(), before);
+    assert_eq!(memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9)).slot()).examine(), before);
     run_now(scheme.write(&memory, LineAddr(5), &[200; 64]));
-    assert_ne!(memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9))).examine(), before);
+    assert_ne!(memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9)).slot()).examine(), before);
     for line in (0..64).filter(|line| *line != 5) {
         assert_eq!(read(&scheme, &memory, LineAddr(line)), [line as u8; 64]);
     }
@@ -389,7 +389,7 @@ fn a_flipped_bit_of_ciphertext_is_refused_by_every_code_over_either_text() {
         let scheme = parts.build(LINES, 3).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());
         run_now(scheme.write(&memory, LineAddr(77), &[9; 64]));
-        let slot = scheme.layout().data_slot(LineAddr(77));
+        let slot = scheme.layout().data_slot(LineAddr(77)).slot();
         let mut stored = memory.media.borrow().read(slot).examine();
         stored[20] ^= 4;
         memory.media.borrow_mut().write(slot, &stored);

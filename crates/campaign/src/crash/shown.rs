@@ -17,16 +17,8 @@ use std::rc::Rc;
 pub struct Changes {
     /// The changes.
     pub operations: Vec<Operation>,
-    /// The keystream that was used, with how many changes had been asked for before.
-    spent: Vec<(usize, Keystream)>,
-}
-
-/// The line of data that keystream leaves the chip with, and whether it is a mask.
-fn leaves_with(keystream: &Keystream) -> Option<(Slot, bool)> {
-    match keystream {
-        Keystream::Pad(nonce, _) => Some((Slot(nonce.line().0), false)),
-        Keystream::Masks(lines) => lines.first().map(|(nonce, _)| (Slot(nonce.line().0), true)),
-    }
+    /// The keystream that was used for lines in these slots, with how many changes had been asked for before.
+    spent: Vec<(usize, Slot, Keystream)>,
 }
 
 impl Changes {
@@ -35,7 +27,7 @@ impl Changes {
         let mut changes = Changes { operations: Vec::new(), spent: Vec::new() };
         for operation in asked {
             match operation {
-                Operation::Spend(keystream) => changes.spent.push((changes.operations.len(), keystream)),
+                Operation::Spend(slot, keystream) => changes.spent.push((changes.operations.len(), slot, keystream)),
                 change if changes_memory(&change) => changes.operations.push(change),
                 _ => {}
             }
@@ -48,8 +40,8 @@ impl Changes {
         let mut ledgers = vec![before.clone()];
         let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
         for (index, operation) in self.operations.iter().enumerate() {
-            while let Some((_, spent)) = spent.next_if(|(asked, _)| *asked <= index) {
-                leaves_with(spent).and_then(|with| ready.insert(with, spent));
+            while let Some((_, slot, spent)) = spent.next_if(|(asked, ..)| *asked <= index) {
+                ready.insert((*slot, matches!(spent, Keystream::Masks(_))), spent);
             }
             let mut of =
                 |slot: &Slot| [false, true].into_iter().filter_map(|mask| ready.remove(&(*slot, mask))).collect();
@@ -81,11 +73,10 @@ mod tests {
     use super::*;
     use crypto::Nonce;
     use protection::domain::Registers;
-    use units::LineAddr;
 
     #[test]
     fn a_pad_counts_as_shown_when_its_tuple_is_complete_or_at_once_if_nothing_holds_tuples() {
-        let seal = |text: u8| Operation::Spend(Keystream::Pad(Nonce::new(LineAddr(3), 1), [text; 64]));
+        let seal = |text: u8| Operation::Spend(Slot(3), Keystream::Pad(Nonce::new(3, 1), [text; 64]));
         let persist = || Operation::Persist(Role::Data, Slot(3), [9; 64]);
         let complete = || Operation::Complete(Registers::default());
         let changes =

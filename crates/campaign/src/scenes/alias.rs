@@ -62,7 +62,8 @@ fn line_in_memory(stage: &mut Stage<'_>) -> LineAddr {
 /// Whether a write to an address shows at its ghost, as firmware would try it before anything is in use. What was there is
 /// put back.
 fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
-    let (slot, ghost) = (Slot(line.0), stage.victim.tap().ghost(Slot(line.0)));
+    let slot = stage.victim.data_slot(line);
+    let ghost = stage.victim.tap().ghost(slot);
     let before = stage.victim.unprotected_read(slot);
     let pattern = Untrusted::with(before.examine().map(|byte| !byte), before.beside());
     stage.victim.unprotected_write(slot, pattern);

@@ -9,7 +9,6 @@
 use super::{Ended, Stage};
 use crate::victim::{Victim, with_tiny_caches};
 use protection::design::{MacChoice, MacDesign, Parts};
-use protection::verbs::Slot;
 use std::collections::BTreeMap;
 use systems::Verdict;
 use units::LineAddr;
@@ -51,10 +50,11 @@ fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let mut victim = Victim::checked_blank(&parts, stage.seed, stage.planted);
     victim.write(target, &stage.random.line());
     victim.flush();
+    let slot = victim.data_slot(target);
     let mut passed = 0;
     for _ in 0..GUESSES {
         let data = stage.random.line();
-        victim.attacked(|bus| bus.write(Slot(target.0), &data));
+        victim.attacked(|bus| bus.write(slot, &data));
         passed += u64::from(victim.read(target).0.released.is_some());
         victim.flush();
     }

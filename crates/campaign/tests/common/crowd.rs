@@ -101,7 +101,7 @@ impl Receiver for Core {
         self.some_time()
     }
 
-    fn hit_time(&self, _: usize, _: Slot) -> Duration {
+    fn hit_time(&self, _: usize, _: LineAddr) -> Duration {
         self.some_time()
     }
 

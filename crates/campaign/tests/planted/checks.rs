@@ -6,7 +6,6 @@ use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, hones
 use protection::counter::Age;
 use protection::mac;
 use protection::planted::Planted;
-use protection::verbs::Slot;
 use systems::{Attack, Design, End, Verdict};
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
@@ -162,7 +161,7 @@ fn zero_counters(design: &Design, planted: Planted) -> Found {
 fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
     let (target, victim) = (WRITTEN[0], written_once(design, planted));
     let read_as = |content: Line| {
-        victim.attacked(|bus| bus.write(Slot(target.0), &content));
+        victim.attacked(|bus| bus.write(victim.data_slot(target), &content));
         victim.read(target).0
     };
     let block = |line: &Line| line.first_chunk().map_or(0, |block| u128::from_le_bytes(*block));

@@ -3,6 +3,7 @@
 use crate::common::Machine;
 use casemate_campaign::scenes::change_of_tag;
 use casemate_campaign::victim::with_tiny_caches;
+use protection::placement::Placement;
 use protection::planted::{Bug, Planted};
 use protection::verbs::{Fault, Plaintext, Slot};
 use protection::ways::{Receiver, Timed};
@@ -69,8 +70,9 @@ fn forged_with_the_first_pad(planted: Planted) -> bool {
         let mut media = machine.memory.media().borrow_mut();
         let first = media.read(Slot(0)).examine();
         let pad: [u8; 16] = std::array::from_fn(|byte| first[byte] ^ KNOWN[byte]);
-        let stored = media.read(Slot(TARGET.0)).examine();
-        media.write(Slot(TARGET.0), &std::array::from_fn(|byte| stored[byte] ^ change[byte]));
+        let slot = Placement::Fixed.of(TARGET).slot();
+        let stored = media.read(slot).examine();
+        media.write(slot, &std::array::from_fn(|byte| stored[byte] ^ change[byte]));
         let difference = change_of_tag(&change, u128::from_be_bytes(pad), parts.mac.tag_bits).to_le_bytes();
         let (mut line, start) = (media.read(tags).examine(), TARGET.0 as usize % 8 * 8);
         line[start..start + 8].iter_mut().zip(difference).for_each(|(byte, difference)| *byte ^= difference);

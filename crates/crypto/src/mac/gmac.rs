@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn a_tag_is_its_two_halves() {
         let gmac = Gmac::<Aes128>::new(&Key([7; 16]));
-        let (nonce, text) = (Nonce::new(units::LineAddr(5), 9), [0x31; 64]);
+        let (nonce, text) = (Nonce::new(5, 9), [0x31; 64]);
         assert_eq!(gmac.product(&text, 56) ^ gmac.mask(&nonce, 56), gmac.tag(&nonce, &text, 56));
-        assert_ne!(gmac.mask(&nonce, 56), gmac.mask(&Nonce::new(units::LineAddr(5), 10), 56));
+        assert_ne!(gmac.mask(&nonce, 56), gmac.mask(&Nonce::new(5, 10), 56));
     }
 }

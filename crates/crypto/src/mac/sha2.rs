@@ -5,13 +5,13 @@
 //! would take. The key's block is compressed once for all; two hashes and their place then fit one block, where HMAC of as
 //! many takes three. A collision costs 2^96 hashes.
 
-use crate::{Key, LINE_NUMBER_BITS};
+use crate::{Key, PLACE_BITS};
 use sha2::{Digest, Sha256};
 
 /// Bytes that one step of SHA-256 takes.
 const COMPRESSED_BYTES: usize = 64;
 /// Bytes that a place takes.
-const PLACE_BYTES: usize = LINE_NUMBER_BITS as usize / 8;
+const PLACE_BYTES: usize = PLACE_BITS as usize / 8;
 
 /// SHA-256/192 over key, place and text.
 pub struct Sha256Prefix {
@@ -36,9 +36,9 @@ impl Sha256Prefix {
     /// The hash of a text of any length at a place, which is the number of a line.
     ///
     /// # Panics
-    /// If the place needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before.
+    /// If the place needs more than [`PLACE_BITS`]: memories that large are refused long before.
     pub fn hash(&self, place: u64, text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
-        assert!(place >> LINE_NUMBER_BITS == 0, "line {place} does not fit a hash");
+        assert!(place >> PLACE_BITS == 0, "line {place} does not fit a hash");
         self.code(&place.to_le_bytes()[..PLACE_BYTES], text)
     }
 

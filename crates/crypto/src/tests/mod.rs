@@ -6,7 +6,7 @@ mod wycheproof;
 
 use crate::Nonce;
 use hex_literal::hex;
-use units::{Line, LineAddr};
+use units::Line;
 
 /// The four blocks that most examples of NIST encrypt.
 pub(crate) const SP800_38A_PLAINTEXT: Line = hex!(
@@ -16,5 +16,5 @@ pub(crate) const SP800_38A_PLAINTEXT: Line = hex!(
 
 /// The nonce of a line under a counter.
 pub(crate) fn nonce(line: u64, counter: u128) -> Nonce {
-    Nonce::new(LineAddr(line), counter)
+    Nonce::new(line, counter)
 }

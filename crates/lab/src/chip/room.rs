@@ -27,7 +27,7 @@ impl Chip {
     fn see_out(&self, displaced: Option<Displaced>) -> Option<Slot> {
         let Displaced { line, mut dirty } = displaced?;
         if self.is_metadata(line) {
-            return Some(Slot(line.0));
+            return Some(Slot::of_metadata(line));
         }
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
             dirty |= self.cores.recall(line).is_some();

@@ -41,7 +41,7 @@ impl Witness {
     /// When the line is in L2. What the controller releases goes there, which is written down in `explained`.
     pub fn in_l2(&self, explained: &Explained<Timed<Witness>>, line: LineAddr) -> Option<Time> {
         let (mut at, in_l2) = self.released.get()?;
-        for leg in [Leg::FromController, Leg::Answer(0, Slot(line.0))].into_iter().filter(|_| !in_l2) {
+        for leg in [Leg::FromController, Leg::Answer(0, line)].into_iter().filter(|_| !in_l2) {
             let start = at;
             at = start + self.way(leg);
             explained.add("travel", leg.to_string(), start, at);
@@ -85,7 +85,7 @@ impl Receiver for Witness {
         self.distances.private_look_up(role)
     }
 
-    fn hit_time(&self, _: usize, _: Slot) -> Duration {
+    fn hit_time(&self, _: usize, _: LineAddr) -> Duration {
         self.way * 2 + self.look_up
     }
 

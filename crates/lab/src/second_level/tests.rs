@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use protection::metadata::{Copies, CopyCounters, Geometry};
 use sim::Executor;
 use std::cell::RefCell;
-use units::{Bytes, LINE_BYTES, ZERO_LINE};
+use units::{Bytes, LINE_BYTES, LineAddr, ZERO_LINE};
 
 /// Places of the L2.
 const WAYS: usize = 8;

@@ -6,11 +6,12 @@
 
 use crate::counter::Counter;
 use crate::lately::{Lately, Message};
+use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce};
 use std::cell::Cell;
 use std::rc::Rc;
-use units::{Line, LineAddr};
+use units::Line;
 
 /// Lines that addresses of 32 bits reach.
 const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
@@ -69,47 +70,47 @@ impl Cipher {
     }
 
     /// The nonce that hides a line, if it must be fresh: what the ledger of pads must never see twice.
-    pub fn nonce(&self, line: LineAddr, counter: Counter) -> Option<Nonce> {
-        (self.told == Told::FreshNonce).then(|| self.what_is_told(line, counter))
+    pub fn nonce(&self, at: DataSlot, counter: Counter) -> Option<Nonce> {
+        (self.told == Told::FreshNonce).then(|| self.what_is_told(at, counter))
     }
 
-    fn what_is_told(&self, line: LineAddr, counter: Counter) -> Nonce {
-        let line = if self.planted.has(Bug::PadWithoutAddress) { LineAddr(0) } else { line };
-        let line = if self.planted.has(Bug::PadAddressTruncated) { LineAddr(line.0 % 64) } else { line };
-        let line = if self.planted.has(Bug::PlaceWithoutHighBits) { LineAddr(line.0 % LINES_OF_4_GB) } else { line };
+    fn what_is_told(&self, at: DataSlot, counter: Counter) -> Nonce {
+        let place = if self.planted.has(Bug::PadWithoutAddress) { 0 } else { at.bound() };
+        let place = if self.planted.has(Bug::PadAddressTruncated) { place % 64 } else { place };
+        let place = if self.planted.has(Bug::PlaceWithoutHighBits) { place % LINES_OF_4_GB } else { place };
         let counter = if self.told == Told::Place { Counter::default() } else { counter };
         let counter = if self.planted.has(Bug::PadWithoutCounter) { Counter::default() } else { counter };
         let counter = if self.planted.has(Bug::PadCounterTruncated) { Counter(counter.0 % 128) } else { counter };
-        Nonce::new(line, counter.0)
+        Nonce::new(place, counter.0)
     }
 
     /// Encrypts.
-    pub fn seal(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
+    pub fn seal(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
         #[cfg(test)]
         crate::performed::blocks(self.blocks());
         let Some(mode) = &self.mode else { return *plaintext };
         self.count();
-        mode.seal(&self.what_is_told(line, counter), plaintext)
+        mode.seal(&self.what_is_told(at, counter), plaintext)
     }
 
     /// Encrypts what will be decrypted in a moment.
-    pub fn seal_for_now(&self, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
-        let ciphertext = self.seal(line, counter, plaintext);
+    pub fn seal_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
+        let ciphertext = self.seal(at, counter, plaintext);
         if self.mode.is_some() {
-            self.lately.learn(&Message { place: line.0, version: counter.0, text: ciphertext }, *plaintext);
+            self.lately.learn(&Message { place: at.bound(), version: counter.0, text: ciphertext }, *plaintext);
         }
         ciphertext
     }
 
     /// Decrypts.
-    pub fn open(&self, line: LineAddr, counter: Counter, ciphertext: &Line) -> Line {
+    pub fn open(&self, at: DataSlot, counter: Counter, ciphertext: &Line) -> Line {
         #[cfg(test)]
         crate::performed::blocks(self.blocks());
         let Some(mode) = &self.mode else { return *ciphertext };
-        let message = Message { place: line.0, version: counter.0, text: *ciphertext };
+        let message = Message { place: at.bound(), version: counter.0, text: *ciphertext };
         self.lately.known(&message).unwrap_or_else(|| {
             self.count();
-            mode.open(&self.what_is_told(line, counter), ciphertext)
+            mode.open(&self.what_is_told(at, counter), ciphertext)
         })
     }
 

@@ -48,8 +48,11 @@ fn counters_of(memory: &Memory, line: LineAddr) -> Slot {
 
 /// What memory has of a line: itself, its tag and its counters, of which what is blank counts as zeros.
 fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
-    let slots =
-        [Some(memory.scheme.layout().data_slot(line)), memory.scheme.tag_slot(line), memory.scheme.counter_slot(line)];
+    let slots = [
+        Some(memory.scheme.layout().data_slot(line).slot()),
+        memory.scheme.tag_slot(line),
+        memory.scheme.counter_slot(line),
+    ];
     let media = memory.functional.media.borrow();
     let read = |slot| (slot, Untrusted::with(media.read(slot).examine(), media.read(slot).beside()));
     slots.into_iter().flatten().map(read).collect()

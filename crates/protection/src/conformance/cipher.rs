@@ -1,15 +1,16 @@
 //! What every cipher must do: give back what it was given, and nothing to anybody who has the wrong bits, place or version.
 
-use super::{Checked, LINE_BITS, flipped, hold, neighbours};
+use super::{Checked, LINE_BITS, flipped, hold, neighbours, placed};
 use crate::cipher::{Cipher, Told};
 use crate::counter::Counter;
 use crate::design::CipherChoice;
 use crate::design::Keys;
+use crate::placement::DataSlot;
 use crate::planted::Planted;
 use std::collections::HashSet;
 use strum::VariantArray;
+use units::Line;
 use units::random::Random;
-use units::{Line, LineAddr};
 
 /// Holds a choice of cipher to the contract of all.
 pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
@@ -19,7 +20,7 @@ pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
     let encrypts = choice != CipherChoice::None;
     hold(encrypts == (cipher.blocks() > 0), || "only encryption uses the block cipher".into())?;
     for _ in 0..3 {
-        let (line, counter) = (LineAddr(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
+        let (line, counter) = (placed(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
         let text = random.line();
         let sealed = cipher.seal(line, counter, &text);
         hold(cipher.open(line, counter, &sealed) == text, || "what is sealed cannot be opened".into())?;
@@ -32,14 +33,14 @@ pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
 }
 
 /// The ciphertext must be another at any other place and, as far as the mode is told, under any other version.
-fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (LineAddr, Counter), text: &Line) -> Checked {
+fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (DataSlot, Counter), text: &Line) -> Checked {
     let (line, counter) = at;
     let sealed = cipher.seal(line, counter, text);
     let (lines, counters) = neighbours(line, counter);
     let (placed, versioned) = (places_matter(choice), choice.told() != Told::Place);
     for other in lines {
         let differs = cipher.seal(other, counter, text) != sealed && cipher.open(other, counter, &sealed) != *text;
-        hold(differs == placed, || format!("the place is not in the ciphertext: {line} is as good as {other}"))?;
+        hold(differs == placed, || format!("the place is not in the ciphertext: {line:?} is as good as {other:?}"))?;
     }
     for other in counters {
         let differs = cipher.seal(line, other, text) != sealed && cipher.open(line, other, &sealed) != *text;
@@ -54,7 +55,7 @@ fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (LineAddr, Cou
 }
 
 /// A flipped bit of ciphertext must show: as that bit alone where the mode is a keystream, else as more.
-fn flips(cipher: &Cipher, (line, counter): (LineAddr, Counter), text: &Line) -> Checked {
+fn flips(cipher: &Cipher, (line, counter): (DataSlot, Counter), text: &Line) -> Checked {
     let sealed = cipher.seal(line, counter, text);
     (0..LINE_BITS).try_for_each(|bit| {
         let opened = cipher.open(line, counter, &flipped(&sealed, bit));
@@ -67,7 +68,7 @@ fn flips(cipher: &Cipher, (line, counter): (LineAddr, Counter), text: &Line) -> 
 
 /// Equal blocks of a line must not look equal, but in a codebook.
 fn blocks(choice: CipherChoice, cipher: &Cipher) -> Checked {
-    let sealed = cipher.seal(LineAddr(3), Counter(4), &[7; 64]);
+    let sealed = cipher.seal(placed(3), Counter(4), &[7; 64]);
     let different: HashSet<&[u8]> = sealed.chunks(8).collect();
     hold((different.len() == 8) == places_matter(choice), || "equal blocks of a line look equal".into())
 }

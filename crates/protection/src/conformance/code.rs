@@ -1,19 +1,20 @@
 //! What every code must do: fit the one line that it was computed for, and nothing else.
 
-use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours};
+use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours, placed};
 use crate::counter::Counter;
 use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDesign};
 use crate::mac::Mac;
+use crate::placement::DataSlot;
 use crate::planted::Planted;
 use crate::tree::TreeKind;
 use std::collections::HashSet;
 use strum::VariantArray;
+use units::Line;
 use units::random::Random;
-use units::{Line, LineAddr};
 
 /// A line in its place and version, with its tag.
 struct Tagged {
-    line: LineAddr,
+    line: DataSlot,
     counter: Counter,
     text: Line,
     tag: u64,
@@ -25,7 +26,7 @@ pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Chec
     let (mac, other_boot) = (part(1)?, part(2)?);
     let mut random = Random::new(1);
     for _ in 0..3 {
-        let (line, counter) = (LineAddr(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
+        let (line, counter) = (placed(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
         let text = random.line();
         let right = Tagged { line, counter, text, tag: mac.tag(line, counter, &text) };
         hold(mac.fits(right.tag, mac.tag(line, counter, &text)), || "a tag does not fit its own line".into())?;
@@ -35,7 +36,7 @@ pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Chec
         places_and_versions(design, &mac, &right)?;
         texts(design, cipher, &mac, &right)?;
     }
-    let all = (0..64).fold(0, |all, line| all | mac.tag(LineAddr(line), Counter(1), &random.line()));
+    let all = (0..64).fold(0, |all, line| all | mac.tag(placed(line), Counter(1), &random.line()));
     hold(all == u64::MAX >> (u64::BITS - design.tag_bits), || "some bits of a tag are always zero".into())
 }
 
@@ -54,7 +55,9 @@ fn places_and_versions(design: &MacDesign, mac: &Mac, right: &Tagged) -> Checked
     let covered = |what| design.has_nonce() || design.covers.contains(&what);
     for other in lines {
         let fits = mac.fits(right.tag, mac.tag(other, right.counter, &right.text));
-        hold(fits != covered(Covered::Address), || format!("the tag of {} at {other}: fits is {fits}", right.line))?;
+        hold(fits != covered(Covered::Address), || {
+            format!("the tag of {:?} at {other:?}: fits is {fits}", right.line)
+        })?;
     }
     for other in counters {
         let fits = mac.fits(right.tag, mac.tag(right.line, other, &right.text));

@@ -115,7 +115,7 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
             hold(place == (region.role, index), || format!("slot {index} of {} is somewhere else", region.role))?;
         }
     }
-    hold(next == layout.total_lines() && layout.data_slot(LineAddr(7)) == Slot(7), || {
+    hold(next == layout.total_lines() && layout.data_slot(LineAddr(7)).slot() == Slot(7), || {
         "data is not at the bottom".into()
     })
 }
@@ -125,7 +125,7 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
 fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     let line = LINES[0];
     let authentic = memory.scheme.mac.is_some();
-    let data = memory.scheme.layout().data_slot(line);
+    let data = memory.scheme.layout().data_slot(line).slot();
     let stored = memory.stored(data).examine();
     // A tag of a few bits for each chunk lets a flip pass now and then.
     let short = parts.weaknesses().contains(&"short tag");
@@ -158,8 +158,8 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
 /// Another line's data is refused if the tag, or the tree, knows the place.
 fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
     for (index, donor) in LINES.iter().enumerate().skip(1) {
-        let slot = memory.scheme.layout().data_slot(LINES[0]);
-        let (own, other) = (memory.stored(slot).examine(), memory.stored(Slot(donor.0)).examine());
+        let [slot, of_donor] = [LINES[0], *donor].map(|line| memory.scheme.layout().data_slot(line).slot());
+        let (own, other) = (memory.stored(slot).examine(), memory.stored(of_donor).examine());
         memory.put(slot, &other);
         let released = memory.read(LINES[0]);
         memory.put(slot, &own);

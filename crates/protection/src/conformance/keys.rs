@@ -2,18 +2,19 @@
 //! would make of it.
 
 use super::design::DATA_LINES;
-use super::{Checked, hold, pairs};
+use super::{Checked, hold, pairs, placed};
 use crate::cipher::Cipher;
 use crate::counter::Counter;
 use crate::design::Parts;
 use crate::mac::Mac;
+use crate::placement::Placement;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
 use crate::tree::{Tree, Voucher};
 use crypto::{BLOCK_BYTES, Domain, Nonce};
 use std::array;
 use units::random::Random;
-use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
+use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// Holds a composition to keys of their own.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
@@ -30,9 +31,9 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 /// XTS under one key for data and tweaks: a line of zeros opens to its place and its mask, and whoever has the mask knows what
 /// other lines open to (Rogaway, "Efficient instantiations of tweakable blockciphers", ASIACRYPT 2004, section 6).
 fn data_and_tweak(cipher: &Cipher) -> Checked {
-    let (line, counter) = (LineAddr(0x1_2345), Counter::default());
-    let place = block(&Nonce::new(line, counter.0).block(Domain::Pad, 0));
-    let mask = block(&cipher.open(line, counter, &ZERO_LINE)) ^ place;
+    let (at, counter) = (placed(0x1_2345), Counter::default());
+    let place = block(&Nonce::new(at.bound(), counter.0).block(Domain::Pad, 0));
+    let mask = block(&cipher.open(at, counter, &ZERO_LINE)) ^ place;
     let masks: [u128; LINE_BYTES / BLOCK_BYTES] =
         array::from_fn(|index| (0..index).fold(mask, |mask, _| times_alpha(mask)));
     let line_of = |block: &dyn Fn(u128) -> u128| -> Line {
@@ -41,7 +42,7 @@ fn data_and_tweak(cipher: &Cipher) -> Checked {
     let chosen = line_of(&|of_block| mask ^ of_block);
     let foretold = line_of(&|of_block| place ^ of_block);
     let encrypts = cipher.blocks() > 0;
-    hold(!encrypts || cipher.open(line, counter, &chosen) != foretold, || {
+    hold(!encrypts || cipher.open(at, counter, &chosen) != foretold, || {
         "what a chosen ciphertext opens to is known: one key encrypts data and tweaks".into()
     })
 }
@@ -50,8 +51,8 @@ fn data_and_tweak(cipher: &Cipher) -> Checked {
 /// line before its first write, and what a codebook makes of zeros.
 fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
     let mut random = Random::new(1);
-    let hash_key = u128::from_be_bytes(first_block(&cipher.seal(LineAddr(0), Counter::default(), &ZERO_LINE)));
-    let (line, counter, text, change) = (LineAddr(7), Counter(3), random.line(), random.line());
+    let hash_key = u128::from_be_bytes(first_block(&cipher.seal(placed(0), Counter::default(), &ZERO_LINE)));
+    let (line, counter, text, change) = (placed(7), Counter(3), random.line(), random.line());
     let changed: Line = array::from_fn(|byte| text[byte] ^ change[byte]);
     let blocks = change.chunks(BLOCK_BYTES).map(|block| u128::from_be_bytes(array::from_fn(|byte| block[byte])));
     let hash = times(blocks.fold(0, |sum, block| times(sum ^ block, hash_key)), hash_key);
@@ -78,7 +79,7 @@ fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Chec
         }
     };
     let shared = width.min(bits);
-    let tag = mac.tag(LineAddr(slot.0), version, &content);
+    let tag = mac.tag(Placement::Fixed.in_slot(slot), version, &content);
     hold(of_tree >> (width - shared) != tag >> (bits - shared), || {
         "a tag is what the tree makes of the same bytes: one key authenticates data and makes the tree".into()
     })

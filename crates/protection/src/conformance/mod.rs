@@ -29,9 +29,10 @@ use crate::design::{
 };
 use crate::mac::Place;
 use crate::ownership::Ownership;
+use crate::placement::{DataSlot, Placement};
 use crate::scheme::Release;
 use crate::tree::{TreeDesign, TreeKind, Update};
-use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
+use crypto::{COUNTER_BITS, PLACE_BITS};
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::random::Random;
@@ -54,9 +55,14 @@ fn flipped(line: &Line, bit: usize) -> Line {
     flipped
 }
 
+/// A line of data, by its number.
+fn placed(line: u64) -> DataSlot {
+    Placement::Fixed.of(LineAddr(line))
+}
+
 /// The lines whose number differs from this one's in one bit, and the counters that differ so from this one.
-fn neighbours(line: LineAddr, counter: Counter) -> (Vec<LineAddr>, Vec<Counter>) {
-    let lines = (0..LINE_NUMBER_BITS).map(|bit| LineAddr(line.0 ^ 1 << bit));
+fn neighbours(line: DataSlot, counter: Counter) -> (Vec<DataSlot>, Vec<Counter>) {
+    let lines = (0..PLACE_BITS).map(|bit| placed(line.line().0 ^ 1 << bit));
     let counters = (0..COUNTER_BITS).map(|bit| Counter(counter.0 ^ 1 << bit));
     (lines.collect(), counters.collect())
 }

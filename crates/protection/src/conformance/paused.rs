@@ -4,6 +4,7 @@
 //! There are no locks here. Who lets two texts meet must choose such as no lock keeps apart.
 
 use crate::domain::Registers;
+use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Functional;
 use sim::lock::Mode;
@@ -86,16 +87,16 @@ impl Verbs for Booted<'_> {
         self.memory.fault(fault);
     }
 
-    fn start_up(&self, line: LineAddr) -> Option<Line> {
-        let is_blank = self.memory.media.borrow().is_blank(Slot(line.0));
-        is_blank.then(|| start_up_content(line))
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        let is_blank = self.memory.media.borrow().is_blank(at.slot());
+        is_blank.then(|| start_up_content(at.line()))
     }
 
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.memory.boot(slot, role, change);
     }
 
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.spend(keystream);
+    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.memory.spend(slot, keystream);
     }
 }

@@ -7,7 +7,7 @@ use crate::layout::{Layout, Region};
 use crate::planted::Planted;
 use crate::tree::{Node, Parent, Tree, TreeDesign, TreeKind};
 use crate::verbs::{Role, Slot};
-use crypto::LINE_NUMBER_BITS;
+use crypto::PLACE_BITS;
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::random::Random;
@@ -93,7 +93,7 @@ fn elsewhere(tree: &Tree, layout: &Layout, region: &Region, parent: Parent, node
         hold(!tree.fits(other, role, child, voucher), || format!("the child of slot {own} fits at {other} as well"))?;
     }
     // In a larger memory there are lines further away.
-    (0..LINE_NUMBER_BITS).map(|bit| Slot(own.0 ^ 1 << bit)).try_for_each(|other| {
+    (0..PLACE_BITS).map(|bit| Slot(own.0 ^ 1 << bit)).try_for_each(|other| {
         let fits = tree.fits(other, region.role, child, voucher);
         hold(!fits, || format!("the child of slot {own} fits far away, at {other}, as well"))
     })

@@ -8,10 +8,11 @@
 use super::Mac;
 use crate::counter::Counter;
 use crate::lately::Message;
+use crate::placement::DataSlot;
 use crate::planted::Bug;
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use units::{Line, LineAddr};
+use units::Line;
 
 /// As many as may be foreseen at a time: more than a channel has requests under way.
 const FORESEEN_MAX: usize = 64;
@@ -43,11 +44,11 @@ impl Foreseen {
 
 impl Mac {
     /// Tells that the tag of a line will be needed, in most cases.
-    pub fn foresee(&self, line: LineAddr, counter: Counter, text: &Line) {
+    pub fn foresee(&self, at: DataSlot, counter: Counter, text: &Line) {
         if self.code.pairs().is_none() {
             return;
         }
-        let message = self.message(line, counter, text);
+        let message = self.message(at, counter, text);
         if self.lately.known(&message).is_none() {
             self.foreseen.enter(message);
         }
@@ -56,7 +57,7 @@ impl Mac {
     /// Computes a tag, and beside it the oldest that is foreseen.
     pub(super) fn compute(&self, message: &Message) -> u64 {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
-        let nonce = |of: &Message| self.nonce(LineAddr(of.place), Counter(of.version));
+        let nonce = |of: &Message| self.nonce(of.place, Counter(of.version));
         let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.foreseen.oldest_beside(message)?)));
         let Some((pairs, other)) = beside else {
             self.count(1, 0);
@@ -74,9 +75,11 @@ impl Mac {
 mod tests {
     use super::super::Coverage;
     use super::*;
+    use crate::placement::Placement;
     use crate::planted::Planted;
     use crypto::{LineMac, Nonce, Pairs};
     use proptest::prelude::*;
+    use units::LineAddr;
 
     /// A code that takes two lines at once.
     struct InPairs;
@@ -103,11 +106,11 @@ mod tests {
     }
 
     fn tag(mac: &Mac, line: u64) -> u64 {
-        mac.tag(LineAddr(line), Counter(1), &[line as u8; 64])
+        mac.tag(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64])
     }
 
     fn foresee(mac: &Mac, line: u64) {
-        mac.foresee(LineAddr(line), Counter(1), &[line as u8; 64]);
+        mac.foresee(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64]);
     }
 
     #[test]

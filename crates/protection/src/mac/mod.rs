@@ -9,6 +9,7 @@ mod foreseen;
 
 use crate::counter::Counter;
 use crate::lately::{Lately, Message};
+use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
@@ -119,10 +120,10 @@ impl Mac {
     }
 
     /// The tag of a line, of which `text` is what the tag is over.
-    pub fn tag(&self, line: LineAddr, counter: Counter, text: &Line) -> u64 {
+    pub fn tag(&self, at: DataSlot, counter: Counter, text: &Line) -> u64 {
         #[cfg(test)]
         self.perform(1);
-        let message = self.message(line, counter, text);
+        let message = self.message(at, counter, text);
         self.lately.of(&message, || self.compute(&message))
     }
 
@@ -142,18 +143,18 @@ impl Mac {
         self.computed.set((before + tags, in_pairs_before + in_pairs));
     }
 
-    fn message(&self, line: LineAddr, counter: Counter, text: &Line) -> Message {
+    fn message(&self, at: DataSlot, counter: Counter, text: &Line) -> Message {
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
-        Message { place: line.0, version: counter.0, text: *text }
+        Message { place: at.bound(), version: counter.0, text: *text }
     }
 
     /// One tag over these lines, in order, each with its version and with what of it the tag is over.
     ///
     /// # Panics
     /// If there are several and the code takes one line only, which designs are checked for.
-    pub fn tag_over(&self, lines: &[(LineAddr, Counter, Line)]) -> u64 {
-        if let [(line, counter, text)] = lines {
-            return self.tag(*line, *counter, text);
+    pub fn tag_over(&self, lines: &[(DataSlot, Counter, Line)]) -> u64 {
+        if let [(at, counter, text)] = lines {
+            return self.tag(*at, *counter, text);
         }
         #[cfg(test)]
         self.perform(lines.len() as u32);
@@ -164,12 +165,12 @@ impl Mac {
     }
 
     /// The masks that one tag over these lines takes, with what each line brings to the hash; nothing if the code has no masks.
-    pub fn masks(&self, lines: &[(LineAddr, Counter, Line)]) -> Option<Box<[(Nonce, Line)]>> {
+    pub fn masks(&self, lines: &[(DataSlot, Counter, Line)]) -> Option<Box<[(Nonce, Line)]>> {
         self.code.is_masked().then(|| self.named(lines).as_slice().into())
     }
 
-    fn named(&self, lines: &[(LineAddr, Counter, Line)]) -> ArrayVec<(Nonce, Line), GROUP_MAX> {
-        lines.iter().map(|(line, counter, text)| (self.nonce(*line, *counter), *text)).collect()
+    fn named(&self, lines: &[(DataSlot, Counter, Line)]) -> ArrayVec<(Nonce, Line), GROUP_MAX> {
+        lines.iter().map(|(at, counter, text)| (self.nonce(at.bound(), *counter), *text)).collect()
     }
 
     /// What is left of a stored tag when the half that the text decides is taken away: the other half, if the tag fits.
@@ -187,10 +188,10 @@ impl Mac {
     ///
     /// # Panics
     /// As [`Mac::without_product`].
-    pub fn mask(&self, line: LineAddr, counter: Counter) -> u64 {
+    pub fn mask(&self, at: DataSlot, counter: Counter) -> u64 {
         #[cfg(test)]
         crate::performed::blocks(self.mask_blocks());
-        self.halves().mask(&self.nonce(line, counter), self.bits)
+        self.halves().mask(&self.nonce(at.bound(), counter), self.bits)
     }
 
     fn halves(&self) -> &dyn Halves {
@@ -199,15 +200,16 @@ impl Mac {
             .unwrap_or_else(|| unreachable!("a design that needs the halves of a tag has a code with halves"))
     }
 
-    fn nonce(&self, line: LineAddr, counter: Counter) -> Nonce {
+    fn nonce(&self, place: u64, counter: Counter) -> Nonce {
         let address = self.coverage.address && !self.planted.has(Bug::TagWithoutAddress);
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
-        let line = if address { line } else { LineAddr(0) };
+        let place = if address { place } else { 0 };
         let counter = if version { counter } else { Counter::default() };
-        let line = if self.planted.has(Bug::TagAddressTruncated) { LineAddr(line.0 % 64) } else { line };
-        let line = if self.planted.has(Bug::TagNamesLineOfTags) { LineAddr(self.entry_of(line).0) } else { line };
+        let place = if self.planted.has(Bug::TagAddressTruncated) { place % 64 } else { place };
+        let line_of_tags = self.planted.has(Bug::TagNamesLineOfTags);
+        let place = if line_of_tags { place / self.group / TAGS_PER_LINE } else { place };
         let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
-        Nonce::new(line, counter.0)
+        Nonce::new(place, counter.0)
     }
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.

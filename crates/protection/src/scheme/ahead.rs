@@ -30,10 +30,11 @@ use units::{Line, LineAddr, ZERO_LINE};
 impl Scheme {
     /// Reads a line whose locks are held: releases it when it is decrypted, and settles it when its verdict is in.
     pub(super) async fn read_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Result<(), Fault> {
+        let at = self.layout.data_slot(line);
         let (seen_data, seen_counters, pad) = (Cell::new(None), Cell::new(None), Cell::new(None));
         let (seen_all, seen_text, started_with) = (Cell::new(None), Cell::new(None), OnceCell::new());
         let start_up = |stored: &Untrusted| match stored.is_blank() {
-            true => *started_with.get_or_init(|| verbs.start_up(line)),
+            true => *started_with.get_or_init(|| verbs.start_up(at)),
             false => None,
         };
         let data = async {
@@ -66,7 +67,7 @@ impl Scheme {
         let ahead = async {
             let (stored, counters) = there(|| seen_data.get().zip(seen_counters.get())).await;
             self.padded(verbs, pad.take()).await;
-            let open = || self.cipher.open(line, self.version(&counters, line), &stored.examine());
+            let open = || self.cipher.open(at, self.version(&counters, line), &stored.examine());
             let bytes = start_up(&stored).unwrap_or_else(open);
             verbs.release_ahead(line, Plaintext { bytes, verified: false });
             seen_text.set(Some(bytes));
@@ -75,7 +76,7 @@ impl Scheme {
             let (stored, counters, (tag, others)) = there(|| seen_all.take()).await;
             let (counters, tag) = (counters?, self.tag_with(&stored, tag?));
             let others = self.others_under(&counters, &others);
-            let mut arrived = Arrived { line, counter: self.version(&counters, line), stored, tag, others };
+            let mut arrived = Arrived { at, counter: self.version(&counters, line), stored, tag, others };
             if let Some(plaintext) = start_up(&stored) {
                 self.boot_with(verbs, &mut arrived, &plaintext).await?;
             }

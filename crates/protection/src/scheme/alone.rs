@@ -33,17 +33,17 @@ impl Scheme {
 
     /// Encrypts a line.
     pub fn seal_alone(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
-        self.cipher.seal(line, Counter(counter.into()), plaintext)
+        self.cipher.seal(self.layout.data_slot(line), Counter(counter.into()), plaintext)
     }
 
     /// Computes the tag of a line, if lines have tags: beside the one before it, if that was [foreseen](Scheme::foresee_alone).
     pub fn tag_alone(&self, line: LineAddr, counter: u64, text: &Line) -> Option<u64> {
-        self.mac.as_ref().map(|mac| mac.tag(line, Counter(counter.into()), text))
+        self.mac.as_ref().map(|mac| mac.tag(self.layout.data_slot(line), Counter(counter.into()), text))
     }
 
     /// Tells that a tag will be needed, which is then computed beside the next if that is faster.
     pub fn foresee_alone(&self, line: LineAddr, counter: u64, text: &Line) {
-        self.mac.iter().for_each(|mac| mac.foresee(line, Counter(counter.into()), text));
+        self.mac.iter().for_each(|mac| mac.foresee(self.layout.data_slot(line), Counter(counter.into()), text));
     }
 
     /// Compares a line of the tree with what its parent might hold about it; always equal without a tree.

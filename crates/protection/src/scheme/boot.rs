@@ -20,7 +20,7 @@ impl Scheme {
     /// Puts a line into memory that the machine started with and that is not there yet, under the counter that it arrived
     /// with. The line's lock must be held.
     pub(super) async fn boot<V: Verbs>(&self, verbs: &V, arrived: &mut Arrived) -> Result<(), Fault> {
-        match arrived.stored.is_blank().then(|| verbs.start_up(arrived.line)).flatten() {
+        match arrived.stored.is_blank().then(|| verbs.start_up(arrived.at)).flatten() {
             Some(plaintext) => self.boot_with(verbs, arrived, &plaintext).await,
             None => Ok(()),
         }
@@ -31,10 +31,11 @@ impl Scheme {
         let (true, Some(slot)) = (self.planted.has(Bug::BootTrustsMemory), self.counter_slot(line)) else {
             return Ok(());
         };
-        let stored = verbs.fetch(self.layout.data_slot(line), Role::Data).await;
+        let at = self.layout.data_slot(line);
+        let stored = verbs.fetch(at.slot(), Role::Data).await;
         let counters = self.begun(slot, Role::Counter, &verbs.fetch(slot, Role::Counter).await.examine());
         let counter = self.version(&counters, line);
-        self.boot(verbs, &mut Arrived { line, counter, stored, tag: 0, others: Others::new() }).await
+        self.boot(verbs, &mut Arrived { at, counter, stored, tag: 0, others: Others::new() }).await
     }
 
     /// As [`Scheme::boot`], of a line whose content is known already.
@@ -44,21 +45,21 @@ impl Scheme {
         arrived: &mut Arrived,
         plaintext: &Line,
     ) -> Result<(), Fault> {
-        let (line, counter) = (arrived.line, arrived.counter);
+        let (at, counter) = (arrived.at, arrived.counter);
         let counter = if self.planted.has(Bug::BootUnderNextCounter) { Counter(counter.0 + 1) } else { counter };
-        let ciphertext = self.cipher.seal_for_now(line, counter, plaintext);
+        let ciphertext = self.cipher.seal_for_now(at, counter, plaintext);
         let mut beside = 0;
         if let Some(mac) = &self.mac {
             arrived.tag = self.tag_at_boot(verbs, mac, arrived, mac.covered(plaintext, &ciphertext))?;
             if mac.travels() {
                 beside = arrived.tag;
             } else {
-                self.boot_tag(verbs, mac, line, arrived.tag).await?;
+                self.boot_tag(verbs, mac, at.line(), arrived.tag).await?;
             }
         }
-        self.spend_pad(verbs, line, counter, plaintext);
+        self.spend_pad(verbs, at, counter, plaintext);
         arrived.stored = Untrusted::with(ciphertext, beside);
-        verbs.boot(self.layout.data_slot(line), Role::Data, |_| Untrusted::with(ciphertext, beside));
+        verbs.boot(at.slot(), Role::Data, |_| Untrusted::with(ciphertext, beside));
         Ok(())
     }
 
@@ -67,9 +68,9 @@ impl Scheme {
         let is_alone = arrived.others.is_empty() || self.planted.has(Bug::TagOverBlankLines);
         let checked = is_alone || self.planted.has(Bug::BootBesideForgery);
         if !checked && !mac.fits(arrived.tag, mac.tag_over(&arrived.others)) {
-            return Err(Fault::Tag(arrived.line));
+            return Err(Fault::Tag(arrived.at.line()));
         }
-        let named = (arrived.line, arrived.counter, text);
+        let named = (arrived.at, arrived.counter, text);
         spend_masks(verbs, mac, named, &arrived.others);
         Ok(mac.tag_over(&among(named, &arrived.others)))
     }

@@ -179,13 +179,12 @@ impl Scheme {
     /// The L2's side. AES units are not used before it is clear that the line comes from memory, and only for counters that
     /// were on the chip.
     async fn begin_in_l2<V: Verbs>(&self, verbs: &V, line: LineAddr, begun: &Begun) {
-        let data = self.layout.data_slot(line);
         let blocks = self.blocks();
-        let left = !verbs.take_on_in_private(begun.core, data, blocks, begun.predicted);
+        let left = !verbs.take_on_in_private(begun.core, line, blocks, begun.predicted);
         if left {
             begun.find(Found::LeftToController);
         }
-        let hit_is_over = verbs.outwait_hit(begun.core, data);
+        let hit_is_over = verbs.outwait_hit(begun.core, line);
         if !self.copy_of_counters(verbs, begun).await || left {
             return;
         }
@@ -207,7 +206,7 @@ impl Scheme {
             begun.find(Found::Counters(counters, Place::L2));
             return true;
         }
-        verbs.travel(Leg::Request(core, slot)).await;
+        verbs.travel(Leg::Request(core, slot.on_chip())).await;
         self.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
         let Some(counters) = self.on_chip(|chip| chip.shared(slot)) else {
             begun.asked_in_vain.set(true);
@@ -216,7 +215,7 @@ impl Scheme {
             return false;
         };
         begun.find(Found::Counters(counters, Place::LastLevel));
-        verbs.travel(Leg::Answer(core, slot)).await;
+        verbs.travel(Leg::Answer(core, slot.on_chip())).await;
         self.enter_copy(begun, &counters);
         true
     }
@@ -225,7 +224,7 @@ impl Scheme {
     async fn send_copy<V: Verbs>(&self, verbs: &V, begun: &Begun) {
         let Some(counters) = self.on_chip(|chip| chip.peek(Role::Counter, begun.slot)) else { return };
         verbs.travel(Leg::FromController).await;
-        verbs.travel(Leg::Answer(begun.core, begun.slot)).await;
+        verbs.travel(Leg::Answer(begun.core, begun.slot.on_chip())).await;
         self.enter_copy(begun, &counters);
     }
 
@@ -250,18 +249,19 @@ impl Scheme {
         arrived: &Arrived,
         begun: &Begun,
     ) -> Result<(), Fault> {
-        let Arrived { line, counter, stored, tag, .. } = *arrived;
+        let Arrived { at, counter, stored, tag, .. } = *arrived;
+        let line = at.line();
         let ciphertext = stored.examine();
         let Some(mac) = &self.mac else { unreachable!("a design without tags does not begin reads in L2s") };
         verbs.mac().await;
         let left_of_tag = mac.without_product(tag, &ciphertext);
         verbs.travel(Leg::FromController).await;
-        verbs.travel(Leg::Answer(begun.core, self.layout.data_slot(line))).await;
+        verbs.travel(Leg::Answer(begun.core, line)).await;
         begun.padded().await;
-        if !mac.fits(left_of_tag, mac.mask(line, counter)) {
+        if !mac.fits(left_of_tag, mac.mask(at, counter)) {
             return Err(Fault::Tag(line));
         }
-        let bytes = self.cipher.open(line, counter, &ciphertext);
+        let bytes = self.cipher.open(at, counter, &ciphertext);
         verbs.release_in_private(line, Plaintext { bytes, verified: true });
         Ok(())
     }

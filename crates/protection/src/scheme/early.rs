@@ -70,7 +70,7 @@ impl Scheme {
         verbs.come_in().await;
         if matches!(early.progress.get(), Progress::Expected) {
             early.progress.set(Progress::Asked);
-            let stored = verbs.fetch(self.layout.data_slot(line), Role::Data).await;
+            let stored = verbs.fetch(self.layout.data_slot(line).slot(), Role::Data).await;
             early.progress.set(Progress::Arrived(stored));
         }
     }
@@ -78,7 +78,7 @@ impl Scheme {
     /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else word by
     /// word, if nothing has to see the whole of it first.
     pub(super) async fn ciphertext<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Untrusted {
-        let slot = self.layout.data_slot(line);
+        let slot = self.layout.data_slot(line).slot();
         if let Some(fetched) = early.arrived().await {
             let anyway =
                 self.planted.has(Bug::EarlyFetchUnchecked).then_some(fetched).filter(|fetched| !fetched.is_blank());

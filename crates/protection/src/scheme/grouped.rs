@@ -17,6 +17,7 @@ use super::Scheme;
 use super::read::Arrived;
 use crate::counter::Counter;
 use crate::mac::{GROUP_MAX, Mac};
+use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::verbs::{Fault, Keystream, Known, LockName, Role, Untrusted, Verbs};
 use arrayvec::ArrayVec;
@@ -25,23 +26,23 @@ use sim::{join, join_all};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// The other lines under a line's tag: their versions and their ciphertexts.
-pub(super) type Others = Vec<(LineAddr, Counter, Line)>;
+pub(super) type Others = Vec<(DataSlot, Counter, Line)>;
 /// A line with its version and with what of it the tag is over.
-pub(super) type Named<'a> = (LineAddr, Counter, &'a Line);
+pub(super) type Named<'a> = (DataSlot, Counter, &'a Line);
 /// All lines under one tag, so named.
-pub(super) type Tagged = ArrayVec<(LineAddr, Counter, Line), GROUP_MAX>;
+pub(super) type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
 /// The same as memory returned them.
-pub(super) type Fetched = Vec<(LineAddr, Untrusted)>;
+pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
 
 /// What a write goes on with: the line's new version, the lock of its group, and the other lines under its tag.
 pub(super) type Version<'a, V> = (Counter, Option<<V as Verbs>::Guard<'a>>, Others);
 
 impl Scheme {
     /// The lines under the tag of a line, itself among them.
-    pub(super) fn under_one_tag(&self, line: LineAddr) -> impl Iterator<Item = LineAddr> + use<> {
+    pub(super) fn under_one_tag(&self, line: LineAddr) -> impl Iterator<Item = DataSlot> + use<'_> {
         let lines = self.layout.lines_per_tag();
         let first = line.0 / lines * lines;
-        (first..(first + lines).min(self.layout.data_lines())).map(LineAddr)
+        (first..(first + lines).min(self.layout.data_lines())).map(|line| self.layout.data_slot(LineAddr(line)))
     }
 
     /// Locks a line, and with it those under the same tag.
@@ -52,15 +53,15 @@ impl Scheme {
 
     /// Fetches the other lines under a line's tag.
     pub(super) async fn fetch_others<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Fetched {
-        let others = self.under_one_tag(line).filter(|other| *other != line);
-        let fetch = async |other| (other, verbs.fetch(self.layout.data_slot(other), Role::Data).await);
+        let others = self.under_one_tag(line).filter(|other| other.line() != line);
+        let fetch = async |other: DataSlot| (other, verbs.fetch(other.slot(), Role::Data).await);
         join_all(others.map(fetch)).await.into_iter().collect()
     }
 
     /// Those of the other lines that are in memory, with their versions.
     pub(super) fn others_under(&self, counters: &Line, fetched: &Fetched) -> Others {
         let there = fetched.iter().filter(|(_, stored)| !stored.is_blank() || self.planted.has(Bug::TagOverBlankLines));
-        there.map(|(line, stored)| (*line, self.version(counters, *line), stored.examine())).collect()
+        there.map(|(at, stored)| (*at, self.version(counters, at.line()), stored.examine())).collect()
     }
 
     /// The tag of a line and of those under the same tag.
@@ -68,15 +69,15 @@ impl Scheme {
         &self,
         verbs: &V,
         mac: &Mac,
-        (line, counter, text): Named<'_>,
-        others: &[(LineAddr, Counter, Line)],
+        (at, counter, text): Named<'_>,
+        others: &[(DataSlot, Counter, Line)],
     ) -> u64 {
         if others.is_empty() {
-            mac.foresee(line, counter, text);
+            mac.foresee(at, counter, text);
             verbs.mac().await;
-            return mac.tag(line, counter, text);
+            return mac.tag(at, counter, text);
         }
-        let lines = among((line, counter, text), others);
+        let lines = among((at, counter, text), others);
         // The line's own mask is made with its pad.
         join!(self.masks(verbs, others.len()), join_all(lines.iter().map(|_| verbs.mac())));
         mac.tag_over(&lines)
@@ -88,7 +89,7 @@ impl Scheme {
         verbs: &V,
         mac: &Mac,
         named: Named<'_>,
-        others: &[(LineAddr, Counter, Line)],
+        others: &[(DataSlot, Counter, Line)],
     ) -> u64 {
         spend_masks(verbs, mac, named, others);
         self.compute_tag(verbs, mac, named, others).await
@@ -127,12 +128,13 @@ impl Scheme {
             }
         };
         let metadata = async { join!(counters, self.stored_tag(verbs, line)) };
-        let fetch = verbs.fetch(self.layout.data_slot(line), Role::Data);
+        let at = self.layout.data_slot(line);
+        let fetch = verbs.fetch(at.slot(), Role::Data);
         let (stored, mut fetched, (counters, tag)) = join!(fetch, self.fetch_others(verbs, line), metadata);
         let (counters, tag) = (counters?, tag?);
         let others = self.others_under(&counters, &fetched);
-        fetched.push((line, stored));
-        fetched.sort_unstable_by_key(|(line, _)| *line);
+        fetched.push((at, stored));
+        fetched.sort_unstable_by_key(|(at, _)| *at);
         let checked = self.check_under_one_tag(verbs, &counters, &fetched, tag).await;
         if !self.planted.has(Bug::OthersUnchecked) {
             checked?;
@@ -152,8 +154,8 @@ impl Scheme {
             return Ok(());
         }
         let lines = self.others_under(counters, fetched);
-        let Some((&(line, counter, text), others)) = lines.split_first() else { return Ok(()) };
-        let arrived = Arrived { line, counter, stored: text.into(), tag, others: others.to_vec() };
+        let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
+        let arrived = Arrived { at, counter, stored: text.into(), tag, others: others.to_vec() };
         join!(self.masks(verbs, 1), self.check(verbs, &arrived, &text)).1
     }
 
@@ -173,9 +175,11 @@ impl Scheme {
         (old, new): (&Line, &Line),
     ) -> Result<(), Fault> {
         let (Some(mac), Some(&first)) = (&self.mac, lines.first()) else { return Ok(()) };
-        let slot = |line| self.layout.data_slot(line);
         self.count(|counted| counted.renewals.lines += lines.len() as u64);
-        let fetch = async |line: &LineAddr| (*line, verbs.fetch(slot(*line), Role::Data).await);
+        let fetch = async |line: &LineAddr| {
+            let at = self.layout.data_slot(*line);
+            (at, verbs.fetch(at.slot(), Role::Data).await)
+        };
         let (fetched, tag) = join!(join_all(lines.iter().map(fetch)), self.stored_tag(verbs, first));
         let (mut stored, tag): (Fetched, u64) = (fetched.into_iter().collect(), tag?);
         self.check_under_one_tag(verbs, old, &stored, tag).await?;
@@ -183,28 +187,28 @@ impl Scheme {
         // Once to open and once to seal; the mask for the new tag of the first.
         let pads = (0..2 * there).map(|_| verbs.pad(self.cipher.blocks(), self.decode(verbs)));
         join!(join_all(pads), self.masks(verbs, there.min(1)));
-        for (line, stored) in stored.iter_mut().filter(|(_, stored)| !stored.is_blank()) {
-            let plaintext = self.cipher.open(*line, self.version(old, *line), &stored.examine());
-            *stored = self.encrypt(verbs, *line, self.version(new, *line), &plaintext).into();
+        for (at, stored) in stored.iter_mut().filter(|(_, stored)| !stored.is_blank()) {
+            let plaintext = self.cipher.open(*at, self.version(old, at.line()), &stored.examine());
+            *stored = self.encrypt(verbs, *at, self.version(new, at.line()), &plaintext).into();
         }
-        if let (1.., Some(((line, counter, text), others))) = (there, self.others_under(new, &stored).split_first()) {
-            let tag = self.compute_new_tag(verbs, mac, (*line, *counter, text), others).await;
+        if let (1.., Some(((at, counter, text), others))) = (there, self.others_under(new, &stored).split_first()) {
+            let tag = self.compute_new_tag(verbs, mac, (*at, *counter, text), others).await;
             self.put_tag(verbs, first, tag).await?;
         }
         // Of blank lines the traffic is real, the content is not there yet.
-        join_all(stored.iter().map(|(line, stored)| verbs.store(slot(*line), Role::Data, *stored))).await;
+        join_all(stored.iter().map(|(at, stored)| verbs.store(at.slot(), Role::Data, *stored))).await;
         Ok(())
     }
 }
 
 /// A line among others under the same tag, in order.
-pub(super) fn among((line, counter, text): Named<'_>, others: &[(LineAddr, Counter, Line)]) -> Tagged {
-    let place = others.partition_point(|(other, ..)| *other < line);
+pub(super) fn among((at, counter, text): Named<'_>, others: &[(DataSlot, Counter, Line)]) -> Tagged {
+    let place = others.partition_point(|(other, ..)| *other < at);
     let (below, above) = others.split_at(place);
-    below.iter().copied().chain([(line, counter, *text)]).chain(above.iter().copied()).collect()
+    below.iter().copied().chain([(at, counter, *text)]).chain(above.iter().copied()).collect()
 }
 
 /// Notes the masks of a new tag over a line and others.
-pub(super) fn spend_masks<V: Verbs>(verbs: &V, mac: &Mac, named: Named<'_>, others: &[(LineAddr, Counter, Line)]) {
-    verbs.spend(|| mac.masks(&among(named, others)).map(Keystream::Masks));
+pub(super) fn spend_masks<V: Verbs>(verbs: &V, mac: &Mac, named: Named<'_>, others: &[(DataSlot, Counter, Line)]) {
+    verbs.spend(named.0.slot(), || mac.masks(&among(named, others)).map(Keystream::Masks));
 }

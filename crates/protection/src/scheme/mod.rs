@@ -44,6 +44,7 @@ use crate::layout::Layout;
 use crate::mac::{self, Mac};
 use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
 use crate::ownership::{Asker, Ownership};
+use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::tree::Tree;
 use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Untrusted, Verbs};
@@ -230,52 +231,52 @@ impl Scheme {
         } else {
             self.next_version_of_grouped(verbs, line).await?
         };
+        let at = self.layout.data_slot(line);
         let (stored, raised) =
-            join!(self.seal_and_store(verbs, line, counter, plaintext, &others), self.raise_counter(verbs, line));
+            join!(self.seal_and_store(verbs, at, counter, plaintext, &others), self.raise_counter(verbs, line));
         stored.and(raised)
     }
 
     async fn seal_and_store<V: Verbs>(
         &self,
         verbs: &V,
-        line: LineAddr,
+        at: DataSlot,
         counter: Counter,
         plaintext: &Line,
         others: &Others,
     ) -> Result<(), Fault> {
-        let ciphertext = self.seal(verbs, line, counter, plaintext).await;
-        let slot = self.layout.data_slot(line);
-        let tag = self.new_tag(verbs, line, counter, (plaintext, &ciphertext), others);
+        let ciphertext = self.seal(verbs, at, counter, plaintext).await;
+        let tag = self.new_tag(verbs, at, counter, (plaintext, &ciphertext), others);
         if self.layout.tags_with_data() {
             let tag = tag.await.unwrap_or_default();
-            verbs.store(slot, Role::Data, Untrusted::with(ciphertext, tag)).await;
+            verbs.store(at.slot(), Role::Data, Untrusted::with(ciphertext, tag)).await;
             return Ok(());
         }
         let put_tag = async {
             match tag.await {
-                Some(tag) => self.put_tag(verbs, line, tag).await,
+                Some(tag) => self.put_tag(verbs, at.line(), tag).await,
                 None => Ok(()),
             }
         };
-        let (_, tagged) = join!(verbs.store(slot, Role::Data, ciphertext.into()), put_tag);
+        let (_, tagged) = join!(verbs.store(at.slot(), Role::Data, ciphertext.into()), put_tag);
         tagged
     }
 
     /// Encrypts a line under a counter that it never had before.
-    async fn seal<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
+    async fn seal<V: Verbs>(&self, verbs: &V, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
         self.pad_whole(verbs).await;
-        self.encrypt(verbs, line, counter, plaintext)
+        self.encrypt(verbs, at, counter, plaintext)
     }
 
     /// The ciphertext of a line, whose pad serves from now on.
-    fn encrypt<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Line {
-        self.spend_pad(verbs, line, counter, plaintext);
-        self.cipher.seal(line, counter, plaintext)
+    fn encrypt<V: Verbs>(&self, verbs: &V, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
+        self.spend_pad(verbs, at, counter, plaintext);
+        self.cipher.seal(at, counter, plaintext)
     }
 
     /// Notes the pad that hides a line, if one does.
-    fn spend_pad<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) {
-        verbs.spend(|| self.cipher.nonce(line, counter).map(|nonce| Keystream::Pad(nonce, *plaintext)));
+    fn spend_pad<V: Verbs>(&self, verbs: &V, at: DataSlot, counter: Counter, plaintext: &Line) {
+        verbs.spend(at.slot(), || self.cipher.nonce(at, counter).map(|nonce| Keystream::Pad(nonce, *plaintext)));
     }
 
     /// Tells everybody above a line's counter that it has moved on, if that is to be known at once.
@@ -290,26 +291,26 @@ impl Scheme {
     async fn new_tag<V: Verbs>(
         &self,
         verbs: &V,
-        line: LineAddr,
+        at: DataSlot,
         counter: Counter,
         texts: (&Line, &Line),
         others: &Others,
     ) -> Option<u64> {
-        self.spend_tag(verbs, line, counter, texts, others);
-        self.tag(verbs, line, counter, texts, others).await
+        self.spend_tag(verbs, at, counter, texts, others);
+        self.tag(verbs, at, counter, texts, others).await
     }
 
     /// Notes the masks of a line's new tag, if tags have masks.
     fn spend_tag<V: Verbs>(
         &self,
         verbs: &V,
-        line: LineAddr,
+        at: DataSlot,
         counter: Counter,
         (plaintext, ciphertext): (&Line, &Line),
         others: &Others,
     ) {
         if let Some(mac) = &self.mac {
-            spend_masks(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others);
+            spend_masks(verbs, mac, (at, counter, mac.covered(plaintext, ciphertext)), others);
         }
     }
 
@@ -317,13 +318,13 @@ impl Scheme {
     async fn tag<V: Verbs>(
         &self,
         verbs: &V,
-        line: LineAddr,
+        at: DataSlot,
         counter: Counter,
         (plaintext, ciphertext): (&Line, &Line),
         others: &Others,
     ) -> Option<u64> {
         let mac = self.mac.as_ref()?;
-        Some(self.compute_tag(verbs, mac, (line, counter, mac.covered(plaintext, ciphertext)), others).await)
+        Some(self.compute_tag(verbs, mac, (at, counter, mac.covered(plaintext, ciphertext)), others).await)
     }
 
     /// Puts a tag into the region of tags, and tells everybody above, if that is to be known at once.

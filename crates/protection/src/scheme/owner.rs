@@ -40,7 +40,7 @@ impl Scheme {
         if self.ownership == Ownership::PagesHidden {
             self.admit(verbs, line, asker).await?;
         }
-        let bytes = verbs.fetch(self.layout.data_slot(line), Role::Data).await.examine();
+        let bytes = verbs.fetch(self.layout.data_slot(line).slot(), Role::Data).await.examine();
         verbs.release(line, Plaintext { bytes, verified: false });
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Scheme {
     ) -> Result<(), Fault> {
         let _line = self.lock_line(verbs, line).await;
         self.admit(verbs, line, asker).await?;
-        verbs.store(self.layout.data_slot(line), Role::Data, (*content).into()).await;
+        verbs.store(self.layout.data_slot(line).slot(), Role::Data, (*content).into()).await;
         Ok(())
     }
 

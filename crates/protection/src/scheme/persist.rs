@@ -21,6 +21,7 @@ use super::grouped::Others;
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
 use crate::metadata::{Departure, Waiting};
+use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::tree::{Node, Parent};
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
@@ -45,7 +46,7 @@ type Lines = BTreeMap<Slot, Line>;
 
 /// A line of data ready to be persisted.
 struct Sealed {
-    line: LineAddr,
+    at: DataSlot,
     counter: Counter,
     plaintext: Line,
     ciphertext: Line,
@@ -173,9 +174,10 @@ impl Scheme {
 
     async fn sealed<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Sealed {
         self.pad_whole(verbs).await;
-        let ciphertext = self.cipher.seal(line, counter, plaintext);
-        let tag = self.tag(verbs, line, counter, (plaintext, &ciphertext), &Others::new()).await;
-        Sealed { line, counter, plaintext: *plaintext, ciphertext, tag: self.tag_slot(line).zip(tag) }
+        let at = self.layout.data_slot(line);
+        let ciphertext = self.cipher.seal(at, counter, plaintext);
+        let tag = self.tag(verbs, at, counter, (plaintext, &ciphertext), &Others::new()).await;
+        Sealed { at, counter, plaintext: *plaintext, ciphertext, tag: self.tag_slot(line).zip(tag) }
     }
 
     /// Tells everybody above these lines of counters, level by level and each node once. Returns the root that results.
@@ -228,9 +230,9 @@ impl Scheme {
 
     /// Notes the keystream of a line that leaves the chip. What a tuple holds that is given up before has not served.
     fn spend<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
-        let Sealed { line, counter, plaintext, ciphertext, .. } = sealed;
-        self.spend_pad(verbs, *line, *counter, plaintext);
-        self.spend_tag(verbs, *line, *counter, (plaintext, ciphertext), &Others::new());
+        let Sealed { at, counter, plaintext, ciphertext, .. } = sealed;
+        self.spend_pad(verbs, *at, *counter, plaintext);
+        self.spend_tag(verbs, *at, *counter, (plaintext, ciphertext), &Others::new());
     }
 
     /// Persists the lines of a tuple and completes it. The last stage must be held.
@@ -243,11 +245,11 @@ impl Scheme {
         renewal: Option<&Renewal>,
     ) -> Result<(), Fault> {
         let mut tags = Lines::new();
-        for (line, (slot, tag)) in sealed.iter().filter_map(|sealed| Some((sealed.line, sealed.tag?))) {
+        for (line, (slot, tag)) in sealed.iter().filter_map(|sealed| Some((sealed.at.line(), sealed.tag?))) {
             self.enter_tag(verbs, line, slot, tag).await?;
             tags.insert(slot, self.metadata(verbs, slot, Role::Tag).await?);
         }
-        let data = sealed.iter().map(|sealed| (self.layout.data_slot(sealed.line), Role::Data, &sealed.ciphertext));
+        let data = sealed.iter().map(|sealed| (sealed.at.slot(), Role::Data, &sealed.ciphertext));
         let unless = |bug| move |_: &(Slot, Role, &Line)| !self.planted.has(bug);
         let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, content));
         let tags = tags.iter().map(|(slot, content)| (*slot, Role::Tag, content));

@@ -9,6 +9,7 @@ use super::{Release, Scheme};
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
 use crate::ownership::Asker;
+use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::tree::Node;
 use crate::verbs::{Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
@@ -20,7 +21,7 @@ use units::{Line, LineAddr, ZERO_LINE};
 
 /// A line as memory returned it, with what it is to be checked against.
 pub(super) struct Arrived {
-    pub line: LineAddr,
+    pub at: DataSlot,
     pub counter: Counter,
     pub stored: Untrusted,
     pub tag: u64,
@@ -66,7 +67,7 @@ impl Scheme {
             join!(self.ciphertext(verbs, line, early), self.versions(verbs, line, begun), self.beside(verbs, line));
         let (Versions { counters, found, pad, in_private }, tag) = (versions?, tag?);
         let mut arrived = Arrived {
-            line,
+            at: self.layout.data_slot(line),
             counter: self.version(&counters, line),
             stored,
             tag: self.tag_with(&stored, tag),
@@ -84,10 +85,11 @@ impl Scheme {
     /// Reads a line that has neither a counter nor a tag: nothing else is waited for.
     async fn read_alone<V: Verbs>(&self, verbs: &V, line: LineAddr, early: &Early) -> Result<(), Fault> {
         let stored = self.ciphertext(verbs, line, early).await;
-        let mut arrived = Arrived { line, counter: Counter::default(), stored, tag: 0, others: Others::new() };
+        let at = self.layout.data_slot(line);
+        let mut arrived = Arrived { at, counter: Counter::default(), stored, tag: 0, others: Others::new() };
         self.boot(verbs, &mut arrived).await?;
         self.pad_whole(verbs).await;
-        let bytes = self.cipher.open(line, arrived.counter, &arrived.stored.examine());
+        let bytes = self.cipher.open(at, arrived.counter, &arrived.stored.examine());
         verbs.release(line, Plaintext { bytes, verified: false });
         Ok(())
     }
@@ -210,11 +212,11 @@ impl Scheme {
         arrived: &Arrived,
         pad: Option<impl Future<Output = ()>>,
     ) -> Result<Plaintext, Fault> {
-        let Arrived { line, counter, ref stored, .. } = *arrived;
+        let Arrived { at, counter, ref stored, .. } = *arrived;
         let ciphertext = stored.examine();
         let open = async {
             self.padded(verbs, pad).await;
-            Plaintext { bytes: self.cipher.open(line, counter, &ciphertext), verified: self.mac.is_some() }
+            Plaintext { bytes: self.cipher.open(at, counter, &ciphertext), verified: self.mac.is_some() }
         };
         let (plaintext, verdict) = if self.mac.as_ref().is_some_and(Mac::covers_plaintext) {
             let plaintext = open.await;
@@ -223,7 +225,7 @@ impl Scheme {
             join!(open, self.check(verbs, arrived, &ciphertext))
         };
         if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
-            verbs.release(line, plaintext);
+            verbs.release(at.line(), plaintext);
         }
         verdict.map(|()| plaintext)
     }
@@ -231,9 +233,9 @@ impl Scheme {
     /// Compares the tag of `text` with the stored one, if there are tags.
     pub(super) async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
-        let computed = self.compute_tag(verbs, mac, (arrived.line, arrived.counter, text), &arrived.others).await;
+        let computed = self.compute_tag(verbs, mac, (arrived.at, arrived.counter, text), &arrived.others).await;
         let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
-        if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.line)) }
+        if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }
 
     /// The counter of a line in its line of counters.
@@ -254,7 +256,7 @@ impl Scheme {
                 };
             }
         }
-        slots.push(self.layout.data_slot(line));
+        slots.push(self.layout.data_slot(line).slot());
         slots
     }
 

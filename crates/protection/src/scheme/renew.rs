@@ -88,7 +88,7 @@ impl Scheme {
 
     /// Moves the lines under one tag from their old versions to their new ones, as places in the queue are free.
     async fn reencrypt<V: Verbs>(&self, verbs: &V, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
-        let slots: ArrayVec<Slot, 4> = lines.iter().map(|line| self.layout.data_slot(*line)).collect();
+        let slots: ArrayVec<Slot, 4> = lines.iter().map(|line| self.layout.data_slot(*line).slot()).collect();
         verbs.take_places(&slots).await;
         let outcome = self.reencrypt_in_places(verbs, lines, versions).await;
         verbs.leave_places(&slots).await;
@@ -106,8 +106,9 @@ impl Scheme {
             lines => return self.reencrypt_grouped(verbs, lines, (old, new)).await,
         };
         let version = self.version(if self.planted.has(Bug::RenewalUnderOldCounter) { old } else { new }, line);
+        let at = self.layout.data_slot(line);
         match self.reopen(verbs, line, old, None).await? {
-            Some(plaintext) => self.seal_and_store(verbs, line, version, &plaintext, &Others::new()).await,
+            Some(plaintext) => self.seal_and_store(verbs, at, version, &plaintext, &Others::new()).await,
             None => Ok(()),
         }
     }
@@ -121,17 +122,17 @@ impl Scheme {
         old: &Line,
         new: Option<&Line>,
     ) -> Result<Option<Line>, Fault> {
-        let slot = self.layout.data_slot(line);
+        let at = self.layout.data_slot(line);
         let pad = self.pad_ahead(verbs);
         self.count(|counted| counted.renewals.lines += 1);
-        let (stored, tag) = join!(verbs.fetch(slot, Role::Data), self.stored_tag(verbs, line));
+        let (stored, tag) = join!(verbs.fetch(at.slot(), Role::Data), self.stored_tag(verbs, line));
         if stored.is_blank() {
             // The traffic is real, the content is not there yet.
-            verbs.store(slot, Role::Data, stored).await;
+            verbs.store(at.slot(), Role::Data, stored).await;
             return Ok(None);
         }
         let tag = self.tag_with(&stored, tag?);
-        let under = |counter| Arrived { line, counter, stored, tag, others: Others::new() };
+        let under = |counter| Arrived { at, counter, stored, tag, others: Others::new() };
         if let Some(new) = new
             && self.vouched_for(verbs, &under(self.version(new, line))).await
         {
@@ -139,7 +140,7 @@ impl Scheme {
         }
         let old = under(self.version(old, line));
         if self.planted.has(Bug::ReencryptionTrustsMemory) {
-            return Ok(Some(self.cipher.open(line, old.counter, &stored.examine())));
+            return Ok(Some(self.cipher.open(at, old.counter, &stored.examine())));
         }
         let plaintext = self.check_and_open(verbs, &old, pad).await?;
         Ok(Some(plaintext.bytes))

@@ -69,7 +69,7 @@ impl Scheme {
             match self.tell_parent(verbs, slot, &departure).await? {
                 Told::Vouches(voucher) => self.store_metadata(verbs, (slot, role), &departure, voucher).await,
                 Told::Nothing => {}
-                Told::Exhausted => return Err(Fault::Exhausted(LineAddr(slot.0))),
+                Told::Exhausted => return Err(Fault::Exhausted(slot.on_chip())),
                 Told::Overflow(parent, positions) => {
                     drop(guard);
                     self.renew_children(verbs, parent, positions).await?;

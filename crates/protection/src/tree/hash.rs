@@ -14,7 +14,7 @@
 
 use crate::verbs::Slot;
 use crypto::{Cmac, Key, Nonce, Sha256Prefix};
-use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
+use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// The longest tag of a child; shorter ones are followed by zeros.
 pub type Tag = [u8; LINE_BYTES / 2];
@@ -52,7 +52,7 @@ impl Hashes {
         }
         let width = self.width();
         match &self.code {
-            Code::Cmac(cmac) => cmac.beginning(&Nonce::new(LineAddr(slot.0), 0), content, &mut tag[..width]),
+            Code::Cmac(cmac) => cmac.beginning(&Nonce::new(slot.0, 0), content, &mut tag[..width]),
             Code::Sha256(sha256) => tag[..width].copy_from_slice(&sha256.hash(slot.0, self.hashed(content))),
         }
         if tag == [0; LINE_BYTES / 2] {

@@ -9,7 +9,7 @@ use crate::lately::{Lately, Message};
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
 use crypto::{Cmac, Key, LineMac, Nonce};
-use units::{Line, LineAddr, ZERO_LINE};
+use units::{Line, ZERO_LINE};
 
 /// How the nodes of a counter tree are made.
 pub(super) struct Versions {
@@ -51,7 +51,7 @@ impl Versions {
         let slot = if self.planted.has(Bug::MacPlaceTruncated) { Slot(slot.0 % 4096) } else { slot };
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
-        let nonce = Nonce::new(LineAddr(slot.0), version.0);
+        let nonce = Nonce::new(slot.0, version.0);
         let message = Message { place: slot.0, version: version.0, text: sealed };
         let mac = self.lately.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()));
         counters.set_embedded_mac(&mut sealed, mac);

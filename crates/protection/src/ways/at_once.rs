@@ -5,6 +5,7 @@
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
 use crate::domain::Registers;
+use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::{Receiver, TimedMemory};
 use sim::lock::Mode;
@@ -68,15 +69,15 @@ impl<R: Receiver> Verbs for AtOnce<R> {
         self.memory.receiver().fault(fault);
     }
 
-    fn start_up(&self, line: LineAddr) -> Option<Line> {
-        self.memory.start_up(line)
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.memory.start_up(at)
     }
 
     fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.memory.boot(slot, change);
     }
 
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.note(keystream);
     }
 }

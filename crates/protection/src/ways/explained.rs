@@ -4,6 +4,7 @@
 //! ways agree; the spans are the timeline.
 
 use crate::domain::Registers;
+use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
@@ -48,8 +49,8 @@ pub enum Operation {
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(Registers),
-    /// Hid something under this keystream.
-    Spend(Keystream),
+    /// Hid something of the line in a slot under this keystream.
+    Spend(Slot, Keystream),
     /// Decoded a line of counters.
     Decode,
     /// Sent blocks through the AES engine.
@@ -239,12 +240,12 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("look up", move || format!("{role} in L2"), self.inside.look_up_private(role))
     }
 
-    fn outwait_hit(&self, core: usize, slot: Slot) -> impl Future<Output = ()> {
-        self.record("outwait", || "last-level hit".to_owned(), self.inside.outwait_hit(core, slot))
+    fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()> {
+        self.record("outwait", || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
     }
 
-    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32, predicted: bool) -> bool {
-        self.inside.take_on_in_private(core, slot, blocks, predicted)
+    fn take_on_in_private(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
+        self.inside.take_on_in_private(core, line, blocks, predicted)
     }
 
     fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
@@ -320,17 +321,17 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.fault(fault);
     }
 
-    fn start_up(&self, line: LineAddr) -> Option<Line> {
-        self.inside.start_up(line)
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.inside.start_up(at)
     }
 
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.inside.boot(slot, role, change);
     }
 
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         let Some(keystream) = keystream() else { return };
-        self.note(Operation::Spend(keystream.clone()));
-        self.inside.spend(|| Some(keystream));
+        self.note(Operation::Spend(slot, keystream.clone()));
+        self.inside.spend(slot, || Some(keystream));
     }
 }

@@ -3,6 +3,7 @@
 use crate::domain::Registers;
 use crate::ledger::Ledger;
 use crate::media::Media;
+use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Watch;
 use crate::ways::start_up::StartUp;
@@ -65,7 +66,7 @@ impl Functional {
     /// the machine started with.
     pub fn note_write(&self, slot: Slot, role: Role, content: &Untrusted) {
         if let (Some(start_up), Role::Data, false) = (&self.start_up, role, content.is_blank()) {
-            start_up.enter(LineAddr(slot.0));
+            start_up.enter(slot);
         }
     }
 
@@ -137,9 +138,9 @@ impl Verbs for Functional {
         self.fault.set(Some(fault));
     }
 
-    fn start_up(&self, line: LineAddr) -> Option<Line> {
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
         let start_up = self.start_up.as_ref()?;
-        start_up.awaits(line).then(|| start_up.content(line))
+        start_up.awaits(at.slot()).then(|| start_up.content(at.line()))
     }
 
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
@@ -149,7 +150,7 @@ impl Verbs for Functional {
         media.store(slot, booted);
     }
 
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         keystream().into_iter().for_each(|keystream| self.ledger.borrow_mut().note(keystream));
     }
 }

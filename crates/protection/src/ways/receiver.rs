@@ -28,7 +28,7 @@ pub trait Receiver {
         Duration::ZERO
     }
     /// How long the last-level cache takes to answer a core with a line that it has.
-    fn hit_time(&self, _core: usize, _slot: Slot) -> Duration {
+    fn hit_time(&self, _core: usize, _line: LineAddr) -> Duration {
         Duration::ZERO
     }
     /// A line has left the checker in the L2 that asked for it.
@@ -64,8 +64,8 @@ impl<R: Receiver> Receiver for Rc<R> {
         (**self).private_look_up(role)
     }
 
-    fn hit_time(&self, core: usize, slot: Slot) -> Duration {
-        (**self).hit_time(core, slot)
+    fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
+        (**self).hit_time(core, line)
     }
 
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {

@@ -3,6 +3,7 @@
 //! A line is put into memory once: by its first read, as if booting had done it, or by its first write. What an attacker makes
 //! of the slot changes nothing about that; nor does it bring the first content back.
 
+use crate::verbs::Slot;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use units::random::Random;
@@ -12,7 +13,7 @@ use units::{Line, LineAddr};
 #[derive(Clone)]
 pub(super) struct StartUp {
     seed: u64,
-    there: RefCell<FxHashSet<LineAddr>>,
+    there: RefCell<FxHashSet<Slot>>,
 }
 
 impl StartUp {
@@ -26,13 +27,13 @@ impl StartUp {
         Random::for_purpose(self.seed, line.0).line()
     }
 
-    /// Whether the line has yet to be put into memory.
-    pub fn awaits(&self, line: LineAddr) -> bool {
-        !self.there.borrow().contains(&line)
+    /// Whether the line in a slot has yet to be put into memory.
+    pub fn awaits(&self, slot: Slot) -> bool {
+        !self.there.borrow().contains(&slot)
     }
 
-    /// The chip puts the line into memory.
-    pub fn enter(&self, line: LineAddr) {
-        self.there.borrow_mut().insert(line);
+    /// The chip puts the line in a slot into memory.
+    pub fn enter(&self, slot: Slot) {
+        self.there.borrow_mut().insert(slot);
     }
 }

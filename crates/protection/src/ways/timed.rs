@@ -9,6 +9,7 @@ mod verbs;
 use crate::domain::Registers;
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
+use crate::placement::DataSlot;
 use crate::verbs::{Keystream, Known, LockName, Role, Slot, Untrusted};
 use crate::ways::explained::Account;
 use crate::ways::overflows::Overflows;
@@ -25,7 +26,7 @@ use sim::{Clock, join};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use units::{Duration, Line, LineAddr, Time};
+use units::{Duration, Line, Time};
 
 /// The memory and the units that all accesses of one machine share.
 pub struct TimedMemory<R> {
@@ -168,9 +169,9 @@ impl<R: Receiver> TimedMemory<R> {
     }
 
     /// The start-up content of a line, if nothing was ever written there.
-    pub(super) fn start_up(&self, line: LineAddr) -> Option<Line> {
-        let is_blank = self.media.borrow().is_blank(Slot(line.0));
-        is_blank.then(|| self.receiver.start_up_content(line))
+    pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
+        let is_blank = self.media.borrow().is_blank(at.slot());
+        is_blank.then(|| self.receiver.start_up_content(at.line()))
     }
 
     pub(super) fn boot(&self, slot: Slot, change: impl FnOnce(Untrusted) -> Untrusted) {

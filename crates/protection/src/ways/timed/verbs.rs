@@ -2,6 +2,7 @@
 
 use super::Timed;
 use crate::domain::Registers;
+use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
 use crate::ways::Receiver;
 use crate::ways::explained::Account;
@@ -98,12 +99,12 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.after(self.memory.receiver.private_look_up(role))
     }
 
-    fn outwait_hit(&self, core: usize, slot: Slot) -> impl Future<Output = ()> {
-        self.after(self.memory.receiver.hit_time(core, slot))
+    fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()> {
+        self.after(self.memory.receiver.hit_time(core, line))
     }
 
-    fn take_on_in_private(&self, core: usize, slot: Slot, blocks: u32, predicted: bool) -> bool {
-        let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, slot);
+    fn take_on_in_private(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
+        let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, line);
         self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
     }
 
@@ -164,15 +165,15 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.memory.receiver.fault(fault);
     }
 
-    fn start_up(&self, line: LineAddr) -> Option<Line> {
-        self.memory.start_up(line)
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.memory.start_up(at)
     }
 
     fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.memory.boot(slot, change);
     }
 
-    fn spend(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.note(keystream);
     }
 }
