@@ -188,7 +188,7 @@ def main() -> int:
     print("building ...", flush=True)
     speed = build(parts)
     if "counts" in parts:
-        history.add("whole runs by the host's instructions, whatever else it does (5 minutes)", counts(speed))
+        history.add("whole runs by the host's instructions, whatever else it does (minutes)", counts(speed))
     if "runs" in parts:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
     if "crypto" in parts:

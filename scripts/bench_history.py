@@ -73,7 +73,7 @@ class Row:
             memory = f"{nanoseconds:.1f} ns"
         speed = f"{self.rate / 1e6:10.3f} M {self.unit}/{self.per}"
         return (
-            f"  {self.name:<51} {speed:<28} {self.change():<13}"
+            f"  {self.name:<54} {speed:<28} {self.change():<13}"
             f" {self.target.verdict(self.rate):<13}"
             f" {memory:<7} {self.crypto():<10} {ratios}".rstrip()
         )

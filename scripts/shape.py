@@ -1,0 +1,209 @@
+"""The shape of the code, in counts that a file's length does not show.
+
+    scripts/shape.py                 of this work tree
+    scripts/shape.py FOLDER          of another, to see before and after
+
+Methods and fields of a type count over all its files. A circle is a set of files, or of folders, each of which names
+the next: none of them can be read without the others. A skeleton of a read is a function of the scheme's text that
+decrypts a line, one of a write encrypts it: each has its own order of fetching, checking and releasing around that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+Graph = Mapping[str, set[str]]
+
+
+def code_of(path: Path) -> str:
+    """A file's text without comments and without the tests at its end."""
+    text = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE)
+    return text.partition("#[cfg(test)]\nmod tests {")[0]
+
+
+def files_of(crate: Path) -> list[Path]:
+    """All files of a crate that are not tests."""
+    return [
+        path for path in sorted((crate / "src").rglob("*.rs")) if "tests" not in path.parts and path.stem != "tests"
+    ]
+
+
+def blocks(text: str, opening: str) -> Iterator[tuple[str, str]]:
+    """What matches and ends a line with a brace, with what stands inside to the brace at the same depth."""
+    for found in re.finditer(rf"^( *)({opening}[^{{;]*)\{{\n(.*?)^\1\}}", text, re.MULTILINE | re.DOTALL):
+        yield found[2].strip(), found[3]
+
+
+def methods(crate: Path) -> Counter[str]:
+    """How many methods each type has of its own, over all files."""
+    found: Counter[str] = Counter()
+    for path in files_of(crate):
+        for head, body in blocks(code_of(path), r"impl\b"):
+            if " for " not in head:
+                name = re.sub(r"^impl(<.*?>)?(?= )\s*", "", head).split("<")[0].split()[0]
+                found[name] += len(
+                    re.findall(r"^    (?:pub(?:\([^)]*\))? )?(?:const |async |unsafe )*fn ", body, re.MULTILINE)
+                )
+    return found
+
+
+def fields(crate: Path) -> Counter[str]:
+    """How many fields each structure has."""
+    found: Counter[str] = Counter()
+    for path in files_of(crate):
+        for head, body in blocks(code_of(path), r"(?:pub(?:\([^)]*\))? )?struct\b"):
+            name = re.search(r"struct (\w+)", head)
+            found[name[1] if name else head] += len(re.findall(r"^    (?:pub(?:\([^)]*\))? )?\w+:", body, re.MULTILINE))
+    return found
+
+
+def verbs(crate: Path) -> tuple[int, int]:
+    """How many verbs there are, and how many say themselves what becomes of them."""
+    total = defaults = 0
+    for _, body in blocks(code_of(crate / "src" / "verbs.rs"), r"pub trait (?:\w*Verbs)\b"):
+        total += len(re.findall(r"^    fn ", body, re.MULTILINE))
+        defaults += len(re.findall(r"^    \}", body, re.MULTILINE)) + len(
+            re.findall(r"^    fn .*\{\}$", body, re.MULTILINE)
+        )
+    return total, defaults
+
+
+def functions_that(folder: Path, does: str) -> int:
+    """How many functions of a folder do something."""
+    return sum(
+        len(re.findall(does, body)) > 0
+        for path in sorted(folder.rglob("*.rs"))
+        for _, body in blocks(code_of(path), r"(?:pub(?:\([^)]*\))? )?(?:async )?fn\b")
+    )
+
+
+def module_of(crate: Path, path: Path) -> tuple[str, ...]:
+    """The module that a file is, by the names that lead to it."""
+    parts = path.relative_to(crate / "src").with_suffix("").parts
+    return parts[:-1] if parts[-1] in {"mod", "lib", "main"} else parts
+
+
+def named_modules(text: str, here: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The paths that a file imports from its own crate."""
+    for found in re.finditer(r"\b(?:pub(?:\([^)]*\))? )?use ((?:crate|super|self)\b[^;]*);", text):
+        for path in spread(re.sub(r"\s+", " ", found[1])):
+            parts = path.split("::")
+            base = list(here)
+            if parts[0] == "crate":
+                base = []
+            while parts and parts[0] in {"crate", "self", "super"}:
+                base = base[:-1] if parts[0] == "super" else base
+                parts = parts[1:]
+            yield (*base, *parts)
+
+
+def spread(path: str) -> list[str]:
+    """`a::{b, c::{d}}` as `a::b` and `a::c::d`."""
+    opening = path.find("{")
+    if opening < 0:
+        return [path.split(" as ")[0].strip()]
+    inner, depth, piece, pieces = path[opening + 1 : path.rindex("}")], 0, "", []
+    for character in inner:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            pieces.append(piece)
+            piece = ""
+        else:
+            piece += character
+    return [one for piece in (*pieces, piece) if piece.strip() for one in spread(path[:opening] + piece.strip())]
+
+
+def imports(crate: Path) -> Graph:
+    """Which file of a crate imports from which. Naming a folder's own module is naming its file."""
+    modules = {module_of(crate, path): path for path in files_of(crate)}
+    graph: dict[str, set[str]] = defaultdict(set)
+    for here, path in modules.items():
+        own = str(path.relative_to(crate / "src"))
+        for named in named_modules(code_of(path), here):
+            while named not in modules and named:
+                named = named[:-1]
+            other = str(modules[named].relative_to(crate / "src"))
+            if other != own:
+                graph[own].add(other)
+    return graph
+
+
+def folders(graph: Graph) -> Graph:
+    """The same between folders. A folder that names one inside it, or is named by it, is one with it."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for one, others in graph.items():
+        for other in others:
+            a, b = str(Path(one).parent), str(Path(other).parent)
+            if a != b and not nested(a, b):
+                found[a].add(b)
+    return found
+
+
+def nested(one: str, other: str) -> bool:
+    """Whether one of two folders lies in the other."""
+    a, b = Path(one), Path(other)
+    return a in b.parents or b in a.parents
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """The strongly connected parts of more than one node (Tarjan, SIAM J. Computing 1972)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            part = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return found
+
+
+def main() -> int:
+    """Prints the counts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).resolve().parents[1], help="a work tree")
+    root = parser.parse_args().folder
+    crates = sorted(path for path in (root / "crates").glob("*") if (path / "src").is_dir())
+    if not crates:
+        parser.error(f"{root} has no crates: expected a work tree of Casemate")
+    protection = root / "crates" / "protection"
+    total, defaults = verbs(protection)
+    print(f"verbs: {total}, of which {defaults} have defaults")
+    scheme = protection / "src" / "scheme"
+    print(f"skeletons of a read: {functions_that(scheme, r'cipher[.]open[(]')}")
+    print(f"skeletons of a write: {functions_that(scheme, r'cipher[.]seal')}")
+    print(f"lines of protection: {sum(path.read_text().count(chr(10)) for path in (protection / 'src').rglob('*.rs'))}")
+    for crate in crates:
+        ((largest, most),) = methods(crate).most_common(1) or [("none", 0)]
+        ((widest, most_fields),) = fields(crate).most_common(1) or [("none", 0)]
+        graph = imports(crate)
+        of_files, of_folders = circles(graph), circles(folders(graph))
+        print(
+            f"{crate.name}: {largest} has {most} methods, {widest} {most_fields} fields;"
+            f" files in circles {[len(one) for one in of_files]}, folders {[len(one) for one in of_folders]}"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
