@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import shape
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -60,6 +61,12 @@ def test_the_scheme_text_names_no_way_of_running() -> None:
         # The conformance kit is tests: it runs the text.
         if not {"ways", "conformance"} & set(path.parts) and path.name != "lib.rs":
             assert "crate::ways" not in path.read_text(), path.name
+
+
+def test_no_verb_has_a_default() -> None:
+    total, defaults = shape.verbs(CRATES / "protection")
+    assert total > 20
+    assert defaults == 0, "a way of running that forgets this verb compiles"
 
 
 def test_only_the_placement_turns_a_line_of_data_into_a_slot_or_back() -> None:

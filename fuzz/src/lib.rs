@@ -3,8 +3,8 @@
 use protection::design::Parts;
 use protection::media::Media;
 use protection::scheme::Scheme;
-use protection::verbs::{Slot, Untrusted, Verbs};
-use protection::ways::{Functional, run_now};
+use protection::verbs::{Slot, Untrusted};
+use protection::ways::{Functional, Untimed, run_now};
 use systems::Design;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
@@ -73,7 +73,7 @@ impl Victim {
         let registers = self.memory.registers();
         let (scheme, memory) = built(&self.parts);
         memory.media.swap(&self.memory.media);
-        memory.complete(registers.clone());
+        memory.keep(registers.clone());
         run_now(scheme.recover(&memory, &registers));
         memory.take_fault();
         (self.scheme, self.memory) = (scheme, memory);

@@ -7,11 +7,10 @@
 use protection::domain::Registers;
 use protection::media::Media;
 use protection::placement::DataSlot;
-use protection::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use protection::ways::Functional;
-use sim::lock::Mode;
+use protection::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
+use protection::ways::{Functional, Untimed};
 use std::cell::{Cell, RefCell};
-use std::future::{Future, ready};
+use std::future::Future;
 use units::{Line, LineAddr};
 
 /// What is done to a write on the bus.
@@ -159,58 +158,46 @@ impl Tapped {
     }
 }
 
-impl Verbs for Tapped {
-    type Guard<'a> = ();
-
-    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
-        self.memory.fetch(self.tap.cell(slot), role)
+impl Untimed for Tapped {
+    fn read(&self, slot: Slot) -> Untrusted {
+        self.memory.read(self.tap.cell(slot))
     }
 
-    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+    fn write(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.note_write(slot, role, &content);
         self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));
-        ready(())
     }
 
-    fn complete(&self, registers: Registers) {
-        self.memory.complete(registers);
+    fn keep(&self, registers: Registers) {
+        self.memory.keep(registers);
     }
 
-    fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = ()> {
-        self.memory.lock(name, mode)
+    fn started_with(&self, at: DataSlot) -> Option<Line> {
+        self.memory.started_with(at)
     }
 
-    fn release(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.release(line, plaintext);
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.boot_cell(self.tap.cell(slot), (slot, role), change);
     }
 
-    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.release_ahead(line, plaintext);
+    fn take(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.take(line, plaintext);
     }
 
-    fn settle(&self, line: LineAddr, good: bool) {
-        self.memory.settle(line, good);
+    fn judge(&self, line: LineAddr, good: bool) {
+        self.memory.judge(line, good);
     }
 
-    fn fault(&self, fault: Fault) {
-        self.memory.fault(fault);
+    fn report(&self, fault: Fault) {
+        self.memory.report(fault);
     }
 
-    fn start_up(&self, at: DataSlot) -> Option<Line> {
-        self.memory.start_up(at)
+    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.memory.note(keystream);
     }
 
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        let cell = self.tap.cell(slot);
-        let mut media = self.memory.media.borrow_mut();
-        let booted = change(media.read(cell));
-        // The chip puts this line there, whatever cell the bus makes of its slot.
-        self.memory.note_write(slot, role, &booted);
-        media.store(cell, booted);
-    }
-
-    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.spend(slot, keystream);
+    fn pause(&self) -> impl Future<Output = ()> {
+        self.memory.pause()
     }
 }
 
@@ -224,9 +211,9 @@ mod tests {
         let [line, other] = [3, 5].map(|line| Placement::Fixed.of(LineAddr(line)));
         let tapped = Tapped::new(8, Some(1));
         tapped.tap().connect(Alias::Crossed(line.slot(), other.slot()));
-        tapped.boot(line.slot(), Role::Data, |_| [7; 64].into());
+        tapped.change_at_boot(line.slot(), Role::Data, |_| [7; 64].into());
         tapped.tap().connect(Alias::None);
         assert_eq!(tapped.media().borrow().read(other.slot()).examine(), [7; 64]);
-        assert_eq!((tapped.start_up(line), tapped.start_up(other).is_some()), (None, true));
+        assert_eq!((tapped.started_with(line), tapped.started_with(other).is_some()), (None, true));
     }
 }

@@ -23,8 +23,8 @@ use protection::ownership::Asker;
 use protection::planted::{Bug, Planted};
 use protection::scheme::Scheme;
 use protection::tree::TreeKind;
-use protection::verbs::{Fault, Role, Slot, Untrusted, Verbs};
-use protection::ways::run_now;
+use protection::verbs::{Fault, Slot, Untrusted};
+use protection::ways::{Untimed, run_now};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
@@ -308,7 +308,7 @@ impl Victim {
 
     /// A read by somebody whom the design does not protect, such as a hypervisor with a mapping of its own.
     pub fn unprotected_read(&self, slot: Slot) -> Untrusted {
-        run_now(self.memory.fetch(slot, Role::Data))
+        self.memory.read(slot)
     }
 
     /// A write by somebody whom the design does not protect.

@@ -17,7 +17,7 @@ use crate::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::scheme::Scheme;
-use protection::verbs::{Leg, Role, Verbs};
+use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use protection::ways::{Explained, Timed, TimedMemory};
 use serde::{Deserialize, Serialize};
 use sim::Executor;
@@ -237,7 +237,7 @@ fn since(start: Time, time: Time) -> Time {
 
 /// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
 async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target: LineAddr, predicted: bool) {
-    verbs.look_up_private(Role::Data).await;
+    verbs.look_up(Cache::L2(Role::Data)).await;
     let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     let request = async {
         verbs.travel(Leg::Request(0, target)).await;

@@ -13,7 +13,7 @@ use machine::coherence::{Claim, Supplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
 use protection::scheme::Scheme;
-use protection::verbs::{Leg, Verbs};
+use protection::verbs::{Leg, TransitVerbs};
 use protection::ways::{Timed, TimedMemory};
 use sim::Clock;
 use std::cell::{Cell, RefCell};

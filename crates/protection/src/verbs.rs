@@ -6,10 +6,11 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crypto::Nonce;
+pub use machine::dram::Wanted;
 use serde::Serialize;
 use sim::lock::Mode;
 use std::fmt;
-use std::future::{Future, ready};
+use std::future::Future;
 use units::{Line, LineAddr, Time, ZERO_LINE};
 
 /// A place in memory that holds one line: of data, which [`Placement`](crate::placement::Placement) puts there, or of
@@ -105,7 +106,7 @@ impl From<Line> for Untrusted {
 }
 
 /// A line as the program knows it, on its way to the core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Plaintext {
     /// The bytes.
     pub bytes: Line,
@@ -198,134 +199,136 @@ pub enum LockName {
     Metadata(Slot),
 }
 
-/// What a scheme can ask for.
+/// Which cache on the chip is looked into.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cache {
+    /// The controller's own for lines of this role.
+    Controller(Role),
+    /// The machine's last-level cache, for a line of metadata.
+    LastLevel(Slot),
+    /// An L2, for a line of this role.
+    L2(Role),
+}
+
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cache::Controller(role) => write!(f, "{role} cache"),
+            Cache::LastLevel(_) => f.write_str("last-level cache"),
+            Cache::L2(role) => write!(f, "{role} in L2"),
+        }
+    }
+}
+
+/// Which AES units do the work.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AesUnits {
+    /// The memory controller's.
+    Controller,
+    /// Those in this core's L2, or the controller's if L2s have none.
+    L2(usize),
+}
+
+/// How plaintext leaves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Exit {
+    /// From the memory controller, with its verdict.
+    Controller,
+    /// From the memory controller, before its verdict, which [`ExitVerbs::settle`] tells.
+    AheadOfVerdict,
+    /// In the L2 that asked for the line.
+    L2,
+}
+
+/// What a scheme can ask of the machine: five traits by subject. None has a default, so that what runs a scheme or wraps
+/// another way to run it says of every verb what becomes of it. What needs no time is said once, in `ways/untimed.rs`.
 ///
 /// # Contract
 /// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.
-/// * Work is the memory controller's, unless its verb says that it is in a core's private L2.
 /// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves. The work begins when
 ///   they are called, so a text may start it, do something else, and await it when it needs it.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
-/// * Plaintext leaves through `release` and, where a design lets it, `release_ahead`, and by no other way.
-pub trait Verbs {
-    /// Keeps a lock until it is dropped.
-    type Guard<'a>
-    where
-        Self: 'a;
+/// * Plaintext leaves through `release` and by no other way.
+pub trait Verbs: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs {}
 
-    /// Reads a slot of memory.
-    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted>;
-    /// Reads a slot of memory for somebody who uses it word by word: ready with the word that was asked for, if the
-    /// machine sends that one first.
-    fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
-        self.fetch(slot, role)
-    }
+impl<V: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs> Verbs for V {}
+
+/// What memory does.
+pub trait MemoryVerbs {
+    /// Reads a slot of memory: the whole line, or for who uses it word by word until the word that was asked for is there, if
+    /// the machine sends that one first.
+    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted>;
     /// What a slot holds that was fetched a while ago, unless it was written since.
-    fn still_stored(&self, _slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
-        (!fetched.is_blank()).then_some(fetched)
-    }
+    fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
     /// Writes a slot of memory; a blank stays blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
-    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
-        self.store(slot, role, (*content).into())
-    }
+    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()>;
     /// Waits until all that was persisted is in the persistence domain. Where the queue is a part of it, what was accepted
     /// is.
-    fn fence(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
+    fn fence(&self) -> impl Future<Output = ()>;
     /// Completes the open tuple and sets the registers that outlive power, in one instant.
     fn complete(&self, registers: Registers);
-    /// Decodes a line of counters that is there now, if a machine takes time for that.
-    fn decode(&self) -> Known {
-        Known::default()
-    }
-    /// Sends this many blocks through the AES engine, when the counter is known; takes no time unless a way of running says
-    /// so.
-    fn pad(&self, _blocks: u32, _counter: Known) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Computes the authentication code of one line; takes no time unless a way of running says so.
-    fn mac(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Computes the hash of one line of metadata; takes no time unless a way of running says so.
-    fn hash(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Looks into the on-chip cache of this role; takes no time unless a way of running says so.
-    fn look_up(&self, _role: Role) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Looks into the machine's last-level cache for a line of metadata; takes no time unless a way of running says so.
-    fn look_up_last_level(&self, _slot: Slot) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Goes a leg of the way on the chip; takes no time unless a way of running says so.
-    fn travel(&self, _leg: Leg) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Looks into an L2 for a line of this role; takes no time unless a way of running says so.
-    fn look_up_private(&self, _role: Role) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Waits as long as the last-level cache takes to answer a core with a line that it has; the time begins with the call.
-    fn outwait_hit(&self, _core: usize, _line: LineAddr) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
-    /// its AES units are promised to others for longer than verifying the line in the L2 saves.
-    fn take_on_in_private(&self, _core: usize, _line: LineAddr, _blocks: u32, _predicted: bool) -> bool {
-        true
-    }
-    /// As [`Verbs::pad`], through the AES units of a core's L2.
-    fn pad_in_private(&self, _core: usize, _blocks: u32, _counter: Known) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Waits at the controller's door, with nothing in hand, while a write waits for [`Verbs::begin_renewal`].
-    fn come_in(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Waits until a machine that lets few groups be renewed at once lets one more. Ends with [`Verbs::end_renewal`].
-    fn begin_renewal(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// The group is renewed, or will not be.
-    fn end_renewal(&self) {}
-    /// Waits for places in the memory's queue, for the lines of a renewal in these slots.
-    fn take_places(&self, _slots: &[Slot]) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Gives them back as soon as nothing of these slots waits in the queue.
-    fn leave_places(&self, _slots: &[Slot]) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// Takes a lock.
-    fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
-    /// Lets plaintext out to the core.
-    fn release(&self, line: LineAddr, plaintext: Plaintext);
-    /// Lets plaintext out to the core before its verdict, which [`Verbs::settle`] tells.
-    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
-        self.release(line, plaintext);
-    }
-    /// The verdict of a line that was released ahead of it.
-    fn settle(&self, _line: LineAddr, _good: bool) {}
-    /// Waits until every line that was released ahead of its verdict until now is settled; without time none is under way.
-    fn await_verdicts(&self) -> impl Future<Output = ()> {
-        ready(())
-    }
-    /// As [`Verbs::release`], in the L2 that asked for the line.
-    fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
-        self.release(line, plaintext);
-    }
-    /// Reports a fault; nothing is released.
-    fn fault(&self, fault: Fault);
     /// The content that the machine started with, of a line that is not in memory yet; nothing if it is, or if the machine
     /// starts with nothing. Asked under the line's lock, and once.
     fn start_up(&self, at: DataSlot) -> Option<Line>;
     /// Changes a slot as if booting had left it so: it takes no time.
     fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
+}
+
+/// What the units for cryptography do.
+pub trait EngineVerbs {
+    /// Decodes a line of counters that is there now, if a machine takes time for that.
+    fn decode(&self) -> Known;
+    /// Sends this many blocks through AES units, when the counter is known.
+    fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()>;
+    /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
+    /// its AES units are promised to others for longer than verifying the line in the L2 saves.
+    fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;
+    /// Computes the authentication code of one line.
+    fn mac(&self) -> impl Future<Output = ()>;
+    /// Computes the hash of one line of metadata.
+    fn hash(&self) -> impl Future<Output = ()>;
+}
+
+/// What takes time on the way, on the chip and in queues.
+pub trait TransitVerbs {
+    /// Looks into a cache.
+    fn look_up(&self, cache: Cache) -> impl Future<Output = ()>;
+    /// Goes a leg of the way on the chip.
+    fn travel(&self, leg: Leg) -> impl Future<Output = ()>;
+    /// Waits as long as the last-level cache takes to answer a core with a line that it has; the time begins with the call.
+    fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()>;
+    /// Waits at the controller's door, with nothing in hand, while a write waits to begin [`TransitVerbs::renewing`].
+    fn come_in(&self) -> impl Future<Output = ()>;
+    /// Renews a group, as soon as a machine that lets few groups be renewed at once lets one more.
+    fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T>;
+    /// Reads and writes these slots for a renewal, in places of the memory's queue that were free, and waits until nothing of
+    /// them is left in the queue.
+    fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T>;
+}
+
+/// What keeps accesses apart.
+pub trait LockVerbs {
+    /// Keeps a lock until it is dropped.
+    type Guard<'a>
+    where
+        Self: 'a;
+
+    /// Takes a lock.
+    fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
+}
+
+/// What leaves the scheme.
+pub trait ExitVerbs {
+    /// Lets plaintext out to the core.
+    fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit);
+    /// The verdict of a line that was released ahead of it.
+    fn settle(&self, line: LineAddr, good: bool);
+    /// Waits until every line that was released ahead of its verdict until now is settled; without time none is under way.
+    fn await_verdicts(&self) -> impl Future<Output = ()>;
+    /// Reports a fault; nothing is released.
+    fn fault(&self, fault: Fault);
     /// Notes keystream that hides something of the line in this slot, if a ledger is kept: else it is not asked for.
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }

@@ -7,7 +7,7 @@ use casemate_protection::metadata::{Copies, Geometry, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{TreeDesign, TreeKind};
-use casemate_protection::verbs::{Fault, Leg, Slot, Untrusted};
+use casemate_protection::verbs::{AesUnits, Fault, Leg, Slot, Untrusted};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use std::cell::Cell;
 use std::future::{Ready, ready};
@@ -75,11 +75,11 @@ fn content(byte: u8) -> Line {
 }
 
 fn in_l2(operations: &[Operation]) -> bool {
-    operations.iter().any(|operation| matches!(operation, Operation::PadInPrivate(..)))
+    operations.iter().any(|operation| matches!(operation, Operation::Pad(AesUnits::L2(_), _)))
 }
 
 fn at_controller(operations: &[Operation]) -> bool {
-    operations.iter().any(|operation| matches!(operation, Operation::Pad(_)))
+    operations.iter().any(|operation| matches!(operation, Operation::Pad(AesUnits::Controller, _)))
 }
 
 #[test]

@@ -10,8 +10,7 @@ use crate::oracle::Answer;
 use protection::domain::Registers;
 use protection::ledger::Ledger;
 use protection::scheme::Scheme;
-use protection::verbs::Verbs;
-use protection::ways::{Explained, Functional, run_now};
+use protection::ways::{Explained, Functional, Untimed, run_now};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use systems::Verdict;
@@ -150,7 +149,7 @@ fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
     let slots = scheme.layout().total_lines();
     let memory = Functional::new(slots);
     memory.media.replace(left.image.media(slots));
-    memory.complete(left.registers.clone());
+    memory.keep(left.registers.clone());
     if durable {
         memory.carry(left.shown.as_ref().clone());
     }

@@ -16,7 +16,7 @@ fn charged(operations: &[Operation]) -> Performed {
     let mut charged = Performed::default();
     for operation in operations {
         match operation {
-            Operation::Pad(blocks) => charged.blocks += blocks,
+            Operation::Pad(_, blocks) => charged.blocks += blocks,
             Operation::Mac => charged.macs += 1,
             Operation::Hash => charged.hashes += 1,
             _ => {}

@@ -5,10 +5,9 @@
 
 use crate::domain::Registers;
 use crate::placement::DataSlot;
-use crate::verbs::{Fault, Keystream, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crate::ways::Functional;
-use sim::lock::Mode;
-use std::future::{Future, poll_fn, ready};
+use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
+use crate::ways::{Functional, Untimed};
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use units::random::Random;
@@ -45,58 +44,45 @@ impl<'a> UnderWay<'a> {
     }
 }
 
-impl Verbs for Booted<'_> {
-    type Guard<'a>
-        = ()
-    where
-        Self: 'a;
-
-    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
-        self.memory.fetch(slot, role)
+impl Untimed for Booted<'_> {
+    fn read(&self, slot: Slot) -> Untrusted {
+        self.memory.read(slot)
     }
 
-    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.memory.store(slot, role, content)
+    fn write(&self, slot: Slot, role: Role, content: Untrusted) {
+        self.memory.write(slot, role, content);
     }
 
-    fn complete(&self, registers: Registers) {
-        self.memory.complete(registers);
+    fn keep(&self, registers: Registers) {
+        self.memory.keep(registers);
     }
 
-    fn hash(&self) -> impl Future<Output = ()> {
-        pause(self.pauses)
-    }
-
-    fn travel(&self, _: Leg) -> impl Future<Output = ()> {
-        pause(self.pauses)
-    }
-
-    fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {
-        ready(())
-    }
-
-    fn release(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.release(line, plaintext);
-    }
-
-    fn settle(&self, line: LineAddr, good: bool) {
-        self.memory.settle(line, good);
-    }
-
-    fn fault(&self, fault: Fault) {
-        self.memory.fault(fault);
-    }
-
-    fn start_up(&self, at: DataSlot) -> Option<Line> {
+    fn started_with(&self, at: DataSlot) -> Option<Line> {
         let is_blank = self.memory.media.borrow().is_blank(at.slot());
         is_blank.then(|| start_up_content(at.line()))
     }
 
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        self.memory.boot(slot, role, change);
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.change_at_boot(slot, role, change);
     }
 
-    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.spend(slot, keystream);
+    fn take(&self, line: LineAddr, plaintext: Plaintext) {
+        self.memory.take(line, plaintext);
+    }
+
+    fn judge(&self, line: LineAddr, good: bool) {
+        self.memory.judge(line, good);
+    }
+
+    fn report(&self, fault: Fault) {
+        self.memory.report(fault);
+    }
+
+    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.memory.note(keystream);
+    }
+
+    fn pause(&self) -> impl Future<Output = ()> {
+        pause(self.pauses)
     }
 }

@@ -20,7 +20,7 @@ use super::early::Early;
 use super::read::Arrived;
 use super::walk::Sought;
 use crate::mac::Mac;
-use crate::verbs::{Fault, Plaintext, Untrusted, Verbs};
+use crate::verbs::{Exit, Fault, Plaintext, Untrusted, Verbs};
 use sim::join;
 use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
@@ -69,7 +69,7 @@ impl Scheme {
             self.padded(verbs, pad.take()).await;
             let open = || self.cipher.open(at, self.version(&counters, line), &stored.examine());
             let bytes = start_up(&stored).unwrap_or_else(open);
-            verbs.release_ahead(line, Plaintext { bytes, verified: false });
+            verbs.release(line, Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
             seen_text.set(Some(bytes));
         };
         let verdict = async {

@@ -13,7 +13,7 @@ use super::read::Arrived;
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
 use crate::planted::Bug;
-use crate::verbs::{Fault, Role, Untrusted, Verbs};
+use crate::verbs::{Fault, Role, Untrusted, Verbs, Wanted};
 use units::{Line, LineAddr};
 
 impl Scheme {
@@ -32,8 +32,8 @@ impl Scheme {
             return Ok(());
         };
         let at = self.layout.data_slot(line);
-        let stored = verbs.fetch(at.slot(), Role::Data).await;
-        let counters = self.begun(slot, Role::Counter, &verbs.fetch(slot, Role::Counter).await.examine());
+        let stored = verbs.fetch(at.slot(), Role::Data, Wanted::Line).await;
+        let counters = self.begun(slot, Role::Counter, &verbs.fetch(slot, Role::Counter, Wanted::Line).await.examine());
         let counter = self.version(&counters, line);
         self.boot(verbs, &mut Arrived { at, counter, stored, tag: 0, others: Others::new() }).await
     }

@@ -16,7 +16,7 @@ use super::early::Early;
 use super::read::Arrived;
 use crate::metadata::Copies;
 use crate::planted::Bug;
-use crate::verbs::{Fault, Leg, Plaintext, Role, Slot, Verbs};
+use crate::verbs::{AesUnits, Cache, Exit, Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
 use std::cell::Cell;
 use std::future::{Future, Ready, poll_fn, ready};
@@ -180,7 +180,7 @@ impl Scheme {
     /// were on the chip.
     async fn begin_in_l2<V: Verbs>(&self, verbs: &V, line: LineAddr, begun: &Begun) {
         let blocks = self.blocks();
-        let left = !verbs.take_on_in_private(begun.core, line, blocks, begun.predicted);
+        let left = !verbs.take_on(begun.core, line, blocks, begun.predicted);
         if left {
             begun.find(Found::LeftToController);
         }
@@ -191,7 +191,7 @@ impl Scheme {
         let counter = self.decode(verbs);
         hit_is_over.await;
         if begun.from_memory.get() != Some(false) {
-            verbs.pad_in_private(begun.core, blocks, counter).await;
+            verbs.pad(AesUnits::L2(begun.core), blocks, counter).await;
             begun.padded.set(true);
         }
     }
@@ -200,7 +200,7 @@ impl Scheme {
     /// controller hears of it only where both lack them: a line whose counters are on their way to the L2 leaves as ciphertext.
     async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> bool {
         let Begun { core, slot, .. } = *begun;
-        verbs.look_up_private(Role::Counter).await;
+        verbs.look_up(Cache::L2(Role::Counter)).await;
         let copy = self.on_copies(|copies| copies.look_up(core, slot)).flatten();
         if let Some(counters) = copy {
             begun.find(Found::Counters(counters, Place::L2));
@@ -262,7 +262,7 @@ impl Scheme {
             return Err(Fault::Tag(line));
         }
         let bytes = self.cipher.open(at, counter, &ciphertext);
-        verbs.release_in_private(line, Plaintext { bytes, verified: true });
+        verbs.release(line, Plaintext { bytes, verified: true }, Exit::L2);
         Ok(())
     }
 }

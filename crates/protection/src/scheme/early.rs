@@ -11,7 +11,7 @@
 
 use super::Scheme;
 use crate::planted::Bug;
-use crate::verbs::{Role, Untrusted, Verbs};
+use crate::verbs::{Role, Untrusted, Verbs, Wanted};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::task::Poll;
@@ -70,7 +70,7 @@ impl Scheme {
         verbs.come_in().await;
         if matches!(early.progress.get(), Progress::Expected) {
             early.progress.set(Progress::Asked);
-            let stored = verbs.fetch(self.layout.data_slot(line).slot(), Role::Data).await;
+            let stored = verbs.fetch(self.layout.data_slot(line).slot(), Role::Data, Wanted::Line).await;
             early.progress.set(Progress::Arrived(stored));
         }
     }
@@ -87,9 +87,9 @@ impl Scheme {
             }
         }
         if self.mac.is_none() && self.cipher.works_by_word() {
-            verbs.fetch_by_word(slot, Role::Data).await
+            verbs.fetch(slot, Role::Data, Wanted::FirstWord).await
         } else {
-            verbs.fetch(slot, Role::Data).await
+            verbs.fetch(slot, Role::Data, Wanted::Line).await
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::counter::Counter;
 use crate::mac::{GROUP_MAX, Mac};
 use crate::placement::DataSlot;
 use crate::planted::Bug;
-use crate::verbs::{Fault, Keystream, Known, LockName, Role, Untrusted, Verbs};
+use crate::verbs::{AesUnits, Fault, Keystream, Known, LockName, LockVerbs, Role, Untrusted, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use sim::lock::Mode;
 use sim::{join, join_all};
@@ -35,7 +35,7 @@ pub(super) type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
 pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
 
 /// What a write goes on with: the line's new version, the lock of its group, and the other lines under its tag.
-pub(super) type Version<'a, V> = (Counter, Option<<V as Verbs>::Guard<'a>>, Others);
+pub(super) type Version<'a, V> = (Counter, Option<<V as LockVerbs>::Guard<'a>>, Others);
 
 impl Scheme {
     /// The lines under the tag of a line, itself among them.
@@ -54,7 +54,7 @@ impl Scheme {
     /// Fetches the other lines under a line's tag.
     pub(super) async fn fetch_others<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Fetched {
         let others = self.under_one_tag(line).filter(|other| other.line() != line);
-        let fetch = async |other: DataSlot| (other, verbs.fetch(other.slot(), Role::Data).await);
+        let fetch = async |other: DataSlot| (other, verbs.fetch(other.slot(), Role::Data, Wanted::Line).await);
         join_all(others.map(fetch)).await.into_iter().collect()
     }
 
@@ -129,7 +129,7 @@ impl Scheme {
         };
         let metadata = async { join!(counters, self.stored_tag(verbs, line)) };
         let at = self.layout.data_slot(line);
-        let fetch = verbs.fetch(at.slot(), Role::Data);
+        let fetch = verbs.fetch(at.slot(), Role::Data, Wanted::Line);
         let (stored, mut fetched, (counters, tag)) = join!(fetch, self.fetch_others(verbs, line), metadata);
         let (counters, tag) = (counters?, tag?);
         let others = self.others_under(&counters, &fetched);
@@ -163,7 +163,7 @@ impl Scheme {
     async fn masks<V: Verbs>(&self, verbs: &V, lines: usize) {
         let each = self.mac.as_ref().map_or(0, Mac::mask_blocks);
         if each > 0 {
-            verbs.pad(lines as u32 * each, Known::default()).await;
+            verbs.pad(AesUnits::Controller, lines as u32 * each, Known::default()).await;
         }
     }
 
@@ -178,14 +178,14 @@ impl Scheme {
         self.count(|counted| counted.renewals.lines += lines.len() as u64);
         let fetch = async |line: &LineAddr| {
             let at = self.layout.data_slot(*line);
-            (at, verbs.fetch(at.slot(), Role::Data).await)
+            (at, verbs.fetch(at.slot(), Role::Data, Wanted::Line).await)
         };
         let (fetched, tag) = join!(join_all(lines.iter().map(fetch)), self.stored_tag(verbs, first));
         let (mut stored, tag): (Fetched, u64) = (fetched.into_iter().collect(), tag?);
         self.check_under_one_tag(verbs, old, &stored, tag).await?;
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
         // Once to open and once to seal; the mask for the new tag of the first.
-        let pads = (0..2 * there).map(|_| verbs.pad(self.cipher.blocks(), self.decode(verbs)));
+        let pads = (0..2 * there).map(|_| verbs.pad(AesUnits::Controller, self.cipher.blocks(), self.decode(verbs)));
         join!(join_all(pads), self.masks(verbs, there.min(1)));
         for (at, stored) in stored.iter_mut().filter(|(_, stored)| !stored.is_blank()) {
             let plaintext = self.cipher.open(*at, self.version(old, at.line()), &stored.examine());

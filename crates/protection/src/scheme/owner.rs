@@ -7,7 +7,7 @@ use super::Scheme;
 use super::early::Early;
 use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner, Ownership};
 use crate::planted::Bug;
-use crate::verbs::{Fault, Plaintext, Role, Verbs};
+use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr};
 
 impl Scheme {
@@ -40,8 +40,8 @@ impl Scheme {
         if self.ownership == Ownership::PagesHidden {
             self.admit(verbs, line, asker).await?;
         }
-        let bytes = verbs.fetch(self.layout.data_slot(line).slot(), Role::Data).await.examine();
-        verbs.release(line, Plaintext { bytes, verified: false });
+        let bytes = verbs.fetch(self.layout.data_slot(line).slot(), Role::Data, Wanted::Line).await.examine();
+        verbs.release(line, Plaintext { bytes, verified: false }, Exit::Controller);
         Ok(())
     }
 

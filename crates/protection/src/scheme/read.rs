@@ -12,7 +12,7 @@ use crate::ownership::Asker;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::tree::Node;
-use crate::verbs::{Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{AesUnits, Cache, Exit, Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
 use sim::join;
 use sim::lock::Mode;
 use std::cell::Cell;
@@ -76,7 +76,7 @@ impl Scheme {
         self.boot(verbs, &mut arrived).await?;
         match in_private {
             Some(begun) => self.open_in_private(verbs, &arrived, begun).await?,
-            None => verbs.release(line, self.check_and_open(verbs, &arrived, pad).await?),
+            None => verbs.release(line, self.check_and_open(verbs, &arrived, pad).await?, Exit::Controller),
         }
         self.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
         Ok(())
@@ -90,7 +90,7 @@ impl Scheme {
         self.boot(verbs, &mut arrived).await?;
         self.pad_whole(verbs).await;
         let bytes = self.cipher.open(at, arrived.counter, &arrived.stored.examine());
-        verbs.release(line, Plaintext { bytes, verified: false });
+        verbs.release(line, Plaintext { bytes, verified: false }, Exit::Controller);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Scheme {
         let Some(slot) = self.counter_slot(line) else { return Ok(nothing) };
         let sought = match begun {
             None => Sought::Nowhere,
-            Some(begun) => match join!(begun.found(), verbs.look_up(Role::Counter)).0 {
+            Some(begun) => match join!(begun.found(), verbs.look_up(Cache::Controller(Role::Counter))).0 {
                 Found::Counters(counters, place) => {
                     return Ok(Versions { counters, found: Some(place), in_private: Some(begun), ..nothing });
                 }
@@ -152,7 +152,7 @@ impl Scheme {
 
     /// The pad of a line whose line of counters is there, and the mask of its tag: its counter is decoded first.
     pub(super) fn pad<'a, V: Verbs>(&self, verbs: &'a V) -> impl Future<Output = ()> + use<'a, V> {
-        verbs.pad(self.blocks(), self.decode(verbs))
+        verbs.pad(AesUnits::Controller, self.blocks(), self.decode(verbs))
     }
 
     /// AES blocks that a line takes: those of its encryption, and that of its tag's mask (EMCC, section V: five).
@@ -225,7 +225,7 @@ impl Scheme {
             join!(open, self.check(verbs, arrived, &ciphertext))
         };
         if self.planted.has(Bug::ReleaseBeforeVerdict) && verdict.is_err() {
-            verbs.release(at.line(), plaintext);
+            verbs.release(at.line(), plaintext, Exit::Controller);
         }
         verdict.map(|()| plaintext)
     }

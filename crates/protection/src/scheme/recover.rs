@@ -18,7 +18,7 @@ use super::persist::Progress;
 use crate::domain::Registers;
 use crate::planted::Bug;
 use crate::tree::{Node, Tree};
-use crate::verbs::{Fault, Role, Slot, Verbs};
+use crate::verbs::{Fault, Role, Slot, Verbs, Wanted};
 use sim::join_all;
 use std::collections::BTreeMap;
 use units::{LINE_BYTES, Line, ZERO_LINE};
@@ -125,7 +125,7 @@ impl Scheme {
     ) {
         let slots: Vec<Slot> = slots.collect();
         for batch in slots.chunks(FETCHED_AT_ONCE) {
-            let fetched = join_all(batch.iter().map(|slot| verbs.fetch(*slot, role))).await;
+            let fetched = join_all(batch.iter().map(|slot| verbs.fetch(*slot, role, Wanted::Line))).await;
             batch.iter().zip(fetched).for_each(|(slot, content)| take(*slot, content.examine()));
         }
     }

@@ -14,7 +14,7 @@ use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
 use crate::mac;
 use crate::planted::Bug;
-use crate::verbs::{Fault, Role, Slot, Verbs};
+use crate::verbs::{Fault, Role, Slot, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use sim::{join, join_all};
 use units::{Line, LineAddr};
@@ -31,10 +31,7 @@ impl Scheme {
         written: LineAddr,
         overflow: &Overflow,
     ) -> Result<Counter, Fault> {
-        verbs.begin_renewal().await;
-        let counter = self.renew_and_reencrypt(verbs, slot, written, overflow).await;
-        verbs.end_renewal();
-        counter
+        verbs.renewing(self.renew_and_reencrypt(verbs, slot, written, overflow)).await
     }
 
     async fn renew_and_reencrypt<V: Verbs>(
@@ -89,10 +86,7 @@ impl Scheme {
     /// Moves the lines under one tag from their old versions to their new ones, as places in the queue are free.
     async fn reencrypt<V: Verbs>(&self, verbs: &V, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
         let slots: ArrayVec<Slot, 4> = lines.iter().map(|line| self.layout.data_slot(*line).slot()).collect();
-        verbs.take_places(&slots).await;
-        let outcome = self.reencrypt_in_places(verbs, lines, versions).await;
-        verbs.leave_places(&slots).await;
-        outcome
+        verbs.in_places(&slots, self.reencrypt_in_places(verbs, lines, versions)).await
     }
 
     async fn reencrypt_in_places<V: Verbs>(
@@ -125,7 +119,7 @@ impl Scheme {
         let at = self.layout.data_slot(line);
         let pad = self.pad_ahead(verbs);
         self.count(|counted| counted.renewals.lines += 1);
-        let (stored, tag) = join!(verbs.fetch(at.slot(), Role::Data), self.stored_tag(verbs, line));
+        let (stored, tag) = join!(verbs.fetch(at.slot(), Role::Data, Wanted::Line), self.stored_tag(verbs, line));
         if stored.is_blank() {
             // The traffic is real, the content is not there yet.
             verbs.store(at.slot(), Role::Data, stored).await;

@@ -16,7 +16,7 @@ use crate::counter::Overflow;
 use crate::metadata::{Departure, OnChip};
 use crate::planted::Bug;
 use crate::tree::{Node, Parent, Tree, Voucher};
-use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
+use crate::verbs::{Fault, LockName, Role, Slot, Verbs, Wanted};
 use sim::join_all;
 use sim::lock::Mode;
 use std::ops::Range;
@@ -237,7 +237,7 @@ impl Scheme {
             return Ok(());
         }
         self.count(|counted| counted.renewals.children += 1);
-        let content = verbs.fetch(child, role).await.examine();
+        let content = verbs.fetch(child, role, Wanted::Line).await.examine();
         verbs.hash().await;
         if !self.planted.has(Bug::RenewalTrustsMemory) && !tree.fits(child, role, &content, old) {
             return Err(Fault::Tree(child));

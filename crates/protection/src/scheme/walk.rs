@@ -15,7 +15,7 @@ use super::Scheme;
 use super::counted::Place;
 use crate::planted::Bug;
 use crate::tree::{Node, Parent, Voucher};
-use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
+use crate::verbs::{Cache, Fault, LockName, Role, Slot, Verbs, Wanted};
 use sim::Going;
 use sim::lock::Mode;
 use std::future::Future;
@@ -99,12 +99,12 @@ impl Scheme {
         start: impl Fn(&Line),
     ) -> Result<Place, Fault> {
         if sought == Sought::Nowhere {
-            verbs.look_up(role).await;
+            verbs.look_up(Cache::Controller(role)).await;
         }
         let mut found = self.on_chip(|chip| chip.look_up(role, slot)).map(|content| (content, Place::Controller));
         let in_last_level = self.in_last_level(role) && sought != Sought::Everywhere;
         if found.is_none() && in_last_level {
-            verbs.look_up_last_level(slot).await;
+            verbs.look_up(Cache::LastLevel(slot)).await;
             found = self.on_chip(|chip| chip.recall(role, slot)).map(|content| (content, Place::LastLevel));
         }
         if let Some((content, place)) = found {
@@ -128,7 +128,7 @@ impl Scheme {
             return Err(Fault::Root);
         }
         let fetch = async |step: (Slot, Role, bool)| {
-            let content = verbs.fetch(step.0, step.1).await.examine();
+            let content = verbs.fetch(step.0, step.1, Wanted::Line).await.examine();
             if step.0 == leaf.0 {
                 start(&self.begun(step.0, step.1, &content));
             }
@@ -195,7 +195,7 @@ impl Scheme {
             let mut counted = was_there && found.is_some();
             if found.is_none() && looked_up_above && self.in_last_level(role) {
                 in_last_level = true;
-                fetches.meanwhile(verbs.look_up_last_level(slot)).await;
+                fetches.meanwhile(verbs.look_up(Cache::LastLevel(slot))).await;
                 found = self.on_chip(|chip| chip.recall(role, slot));
                 counted = found.is_some();
                 // Unless another access has taken it from there meanwhile.
@@ -221,7 +221,7 @@ impl Scheme {
                     (slot, role) = (above, Role::Node(level as u8))
                 }
             }
-            fetches.meanwhile(verbs.look_up(role)).await;
+            fetches.meanwhile(verbs.look_up(Cache::Controller(role))).await;
             was_there = self.on_chip(|chip| chip.is_in_its_cache(role, slot));
             in_last_level = false;
         }

@@ -6,9 +6,8 @@
 
 use crate::domain::Registers;
 use crate::placement::DataSlot;
-use crate::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crate::ways::{Receiver, TimedMemory};
-use sim::lock::Mode;
+use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
+use crate::ways::{Receiver, TimedMemory, Untimed};
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::rc::Rc;
@@ -32,52 +31,46 @@ impl<R: Receiver> AtOnce<R> {
     }
 }
 
-impl<R: Receiver> Verbs for AtOnce<R> {
-    type Guard<'a>
-        = ()
-    where
-        R: 'a;
-
-    fn fetch(&self, slot: Slot, _: Role) -> impl Future<Output = Untrusted> {
-        ready(self.memory.media().borrow().read(slot))
+impl<R: Receiver> Untimed for AtOnce<R> {
+    fn read(&self, slot: Slot) -> Untrusted {
+        self.memory.media().borrow().read(slot)
     }
 
-    fn store(&self, slot: Slot, _: Role, content: Untrusted) -> impl Future<Output = ()> {
+    fn write(&self, slot: Slot, _: Role, content: Untrusted) {
         self.memory.media().borrow_mut().store(slot, content);
-        ready(())
     }
 
-    fn complete(&self, registers: Registers) {
+    fn keep(&self, registers: Registers) {
         self.memory.complete(registers);
     }
 
-    fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {
-        ready(())
+    fn started_with(&self, at: DataSlot) -> Option<Line> {
+        self.memory.start_up(at)
     }
 
-    fn release(&self, _: LineAddr, plaintext: Plaintext) {
+    fn change_at_boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.boot(slot, change);
+    }
+
+    fn take(&self, _: LineAddr, plaintext: Plaintext) {
         self.released.set(Some(plaintext));
     }
 
-    fn settle(&self, _: LineAddr, good: bool) {
+    fn judge(&self, _: LineAddr, good: bool) {
         if !good {
             self.released.set(None);
         }
     }
 
-    fn fault(&self, fault: Fault) {
+    fn report(&self, fault: Fault) {
         self.memory.receiver().fault(fault);
     }
 
-    fn start_up(&self, at: DataSlot) -> Option<Line> {
-        self.memory.start_up(at)
-    }
-
-    fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        self.memory.boot(slot, change);
-    }
-
-    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.note(keystream);
+    }
+
+    fn pause(&self) -> impl Future<Output = ()> {
+        ready(())
     }
 }

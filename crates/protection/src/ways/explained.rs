@@ -5,7 +5,10 @@
 
 use crate::domain::Registers;
 use crate::placement::DataSlot;
-use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{
+    AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
+    Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+};
 use sim::lock::Mode;
 use sim::span::{Cause, Span};
 use std::cell::RefCell;
@@ -53,27 +56,19 @@ pub enum Operation {
     Spend(Slot, Keystream),
     /// Decoded a line of counters.
     Decode,
-    /// Sent blocks through the AES engine.
-    Pad(u32),
+    /// Sent blocks through AES units.
+    Pad(AesUnits, u32),
     /// Computed a line's authentication code.
     Mac,
     /// Computed the hash of a line of metadata.
     Hash,
     /// Looked into a cache.
-    LookUp(Role),
-    /// Looked into the last-level cache.
-    LookUpLastLevel(Slot),
+    LookUp(Cache),
     /// Went a leg of the way.
     Travel(Leg),
-    /// Looked into an L2.
-    LookUpPrivate(Role),
-    /// Sent blocks through the AES units of a core's L2.
-    PadInPrivate(usize, u32),
-    /// Let a line out, verified or not.
-    Release(LineAddr, Line, bool),
-    /// Let a line out ahead of its verdict.
-    ReleaseAhead(LineAddr, Line),
-    /// Had the verdict of such a line.
+    /// Let a line out.
+    Release(LineAddr, Plaintext, Exit),
+    /// Had the verdict of a line that was let out ahead of it.
     Settle(LineAddr, bool),
     /// Waited for all verdicts under way.
     AwaitVerdicts,
@@ -154,20 +149,10 @@ impl<V: Verbs + Watch> Explained<V> {
     }
 }
 
-impl<V: Verbs + Watch> Verbs for Explained<V> {
-    type Guard<'a>
-        = V::Guard<'a>
-    where
-        V: 'a;
-
-    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
+impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
+    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted> {
         self.note(Operation::Fetch(role, slot));
-        self.record("fetch", move || role.to_string(), self.inside.fetch(slot, role))
-    }
-
-    fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
-        self.note(Operation::Fetch(role, slot));
-        self.record("fetch", move || role.to_string(), self.inside.fetch_by_word(slot, role))
+        self.record("fetch", move || role.to_string(), self.inside.fetch(slot, role, wanted))
     }
 
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
@@ -195,6 +180,16 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.inside.complete(registers);
     }
 
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.inside.start_up(at)
+    }
+
+    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.inside.boot(slot, role, change);
+    }
+}
+
+impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
     fn decode(&self) -> Known {
         self.note(Operation::Decode);
         let (start, known) = (self.inside.now(), self.inside.decode());
@@ -204,10 +199,18 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         known
     }
 
-    fn pad(&self, blocks: u32, counter: Known) -> impl Future<Output = ()> {
-        self.note(Operation::Pad(blocks));
-        let start = self.inside.now().max(counter.0);
-        self.record_from(start, "pad", move || format!("{blocks} blocks"), self.inside.pad(blocks, counter))
+    fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()> {
+        let in_l2 = match units {
+            AesUnits::Controller => "",
+            AesUnits::L2(_) => " in L2",
+        };
+        self.note(Operation::Pad(units, blocks));
+        let (start, work) = (self.inside.now().max(counter.0), self.inside.pad(units, blocks, counter));
+        self.record_from(start, "pad", move || format!("{blocks} blocks{in_l2}"), work)
+    }
+
+    fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
+        self.inside.take_on(core, line, blocks, predicted)
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
@@ -219,15 +222,12 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.note(Operation::Hash);
         self.record("hash", || "metadata".to_owned(), self.inside.hash())
     }
+}
 
-    fn look_up(&self, role: Role) -> impl Future<Output = ()> {
-        self.note(Operation::LookUp(role));
-        self.record("look up", move || format!("{role} cache"), self.inside.look_up(role))
-    }
-
-    fn look_up_last_level(&self, slot: Slot) -> impl Future<Output = ()> {
-        self.note(Operation::LookUpLastLevel(slot));
-        self.record("look up", || "last-level cache".to_owned(), self.inside.look_up_last_level(slot))
+impl<V: Verbs + Watch> TransitVerbs for Explained<V> {
+    fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
+        self.note(Operation::LookUp(cache));
+        self.record("look up", move || cache.to_string(), self.inside.look_up(cache))
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
@@ -235,44 +235,28 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("travel", move || leg.to_string(), self.inside.travel(leg))
     }
 
-    fn look_up_private(&self, role: Role) -> impl Future<Output = ()> {
-        self.note(Operation::LookUpPrivate(role));
-        self.record("look up", move || format!("{role} in L2"), self.inside.look_up_private(role))
-    }
-
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()> {
         self.record("outwait", || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
-    }
-
-    fn take_on_in_private(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
-        self.inside.take_on_in_private(core, line, blocks, predicted)
-    }
-
-    fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
-        self.note(Operation::PadInPrivate(core, blocks));
-        let (start, work) = (self.inside.now().max(counter.0), self.inside.pad_in_private(core, blocks, counter));
-        self.record_from(start, "pad", move || format!("{blocks} blocks in L2"), work)
     }
 
     fn come_in(&self) -> impl Future<Output = ()> {
         self.inside.come_in()
     }
 
-    fn begin_renewal(&self) -> impl Future<Output = ()> {
-        self.inside.begin_renewal()
+    fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.inside.renewing(work)
     }
 
-    fn end_renewal(&self) {
-        self.inside.end_renewal();
+    fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.inside.in_places(slots, work)
     }
+}
 
-    fn take_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
-        self.inside.take_places(slots)
-    }
-
-    fn leave_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
-        self.inside.leave_places(slots)
-    }
+impl<V: Verbs + Watch> LockVerbs for Explained<V> {
+    type Guard<'a>
+        = V::Guard<'a>
+    where
+        V: 'a;
 
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {
         let start = self.inside.now();
@@ -285,17 +269,19 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         }
         guard
     }
+}
 
-    fn release(&self, line: LineAddr, plaintext: Plaintext) {
-        self.note(Operation::Release(line, plaintext.bytes, plaintext.verified));
-        self.mark("release", if plaintext.verified { "verified" } else { "unverified" }.to_owned());
-        self.inside.release(line, plaintext);
-    }
-
-    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
-        self.note(Operation::ReleaseAhead(line, plaintext.bytes));
-        self.mark("release", "ahead".to_owned());
-        self.inside.release_ahead(line, plaintext);
+impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
+    fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
+        self.note(Operation::Release(line, plaintext, exit));
+        let verdict = if plaintext.verified { "verified" } else { "unverified" };
+        let what = match exit {
+            Exit::Controller => verdict.to_owned(),
+            Exit::AheadOfVerdict => "ahead".to_owned(),
+            Exit::L2 => format!("{verdict} in L2"),
+        };
+        self.mark("release", what);
+        self.inside.release(line, plaintext, exit);
     }
 
     fn settle(&self, line: LineAddr, good: bool) {
@@ -309,24 +295,10 @@ impl<V: Verbs + Watch> Verbs for Explained<V> {
         self.record("await", || "verdicts".to_owned(), self.inside.await_verdicts())
     }
 
-    fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
-        self.note(Operation::Release(line, plaintext.bytes, plaintext.verified));
-        self.mark("release", if plaintext.verified { "verified in L2" } else { "unverified in L2" }.to_owned());
-        self.inside.release_in_private(line, plaintext);
-    }
-
     fn fault(&self, fault: Fault) {
         self.note(Operation::Fault(fault));
         self.mark("fault", fault.to_string());
         self.inside.fault(fault);
-    }
-
-    fn start_up(&self, at: DataSlot) -> Option<Line> {
-        self.inside.start_up(at)
-    }
-
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        self.inside.boot(slot, role, change);
     }
 
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {

@@ -4,10 +4,9 @@ use crate::domain::Registers;
 use crate::ledger::Ledger;
 use crate::media::Media;
 use crate::placement::DataSlot;
-use crate::verbs::{Fault, Keystream, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
-use crate::ways::Watch;
+use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use crate::ways::start_up::StartUp;
-use sim::lock::Mode;
+use crate::ways::{Untimed, Watch};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::pin::pin;
@@ -70,6 +69,15 @@ impl Functional {
         }
     }
 
+    /// Changes a cell of the chips as if booting had left it so: the cell that a slot reaches, which is its own unless something
+    /// on the bus leads elsewhere. The chip puts the line there, whatever cell that is.
+    pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: impl FnOnce(Untrusted) -> Untrusted) {
+        let mut media = self.media.borrow_mut();
+        let booted = change(media.read(cell));
+        self.note_write(slot, role, &booted);
+        media.store(cell, booted);
+    }
+
     /// What the last access released, if it did; asking forgets it.
     pub fn take_released(&self) -> Option<(LineAddr, Plaintext)> {
         self.released.take()
@@ -103,54 +111,48 @@ impl Functional {
 
 impl Watch for Functional {}
 
-impl Verbs for Functional {
-    type Guard<'a> = ();
-
-    fn fetch(&self, slot: Slot, _: Role) -> impl Future<Output = Untrusted> {
-        ready(self.media.borrow().read(slot))
+impl Untimed for Functional {
+    fn read(&self, slot: Slot) -> Untrusted {
+        self.media.borrow().read(slot)
     }
 
-    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+    fn write(&self, slot: Slot, role: Role, content: Untrusted) {
         self.note_write(slot, role, &content);
         self.media.borrow_mut().store(slot, content);
-        ready(())
     }
 
-    fn complete(&self, registers: Registers) {
+    fn keep(&self, registers: Registers) {
         self.registers.replace(registers);
     }
 
-    fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {
-        ready(())
+    fn started_with(&self, at: DataSlot) -> Option<Line> {
+        let start_up = self.start_up.as_ref()?;
+        start_up.awaits(at.slot()).then(|| start_up.content(at.line()))
     }
 
-    fn release(&self, line: LineAddr, plaintext: Plaintext) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.boot_cell(slot, (slot, role), change);
+    }
+
+    fn take(&self, line: LineAddr, plaintext: Plaintext) {
         self.released.set(Some((line, plaintext)));
     }
 
-    fn settle(&self, _: LineAddr, good: bool) {
+    fn judge(&self, _: LineAddr, good: bool) {
         if !good {
             self.refused.set(self.released.take());
         }
     }
 
-    fn fault(&self, fault: Fault) {
+    fn report(&self, fault: Fault) {
         self.fault.set(Some(fault));
     }
 
-    fn start_up(&self, at: DataSlot) -> Option<Line> {
-        let start_up = self.start_up.as_ref()?;
-        start_up.awaits(at.slot()).then(|| start_up.content(at.line()))
-    }
-
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        let mut media = self.media.borrow_mut();
-        let booted = change(media.read(slot));
-        self.note_write(slot, role, &booted);
-        media.store(slot, booted);
-    }
-
-    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         keystream().into_iter().for_each(|keystream| self.ledger.borrow_mut().note(keystream));
+    }
+
+    fn pause(&self) -> impl Future<Output = ()> {
+        ready(())
     }
 }

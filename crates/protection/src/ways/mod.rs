@@ -10,6 +10,7 @@ mod private;
 mod receiver;
 mod start_up;
 mod timed;
+mod untimed;
 mod waits;
 mod windows;
 
@@ -22,4 +23,5 @@ pub use overflows::OverflowLimits;
 pub use private::Patience;
 pub use receiver::Receiver;
 pub use timed::{Timed, TimedMemory};
+pub use untimed::Untimed;
 pub use windows::WindowCounters;

@@ -10,14 +10,13 @@ use crate::domain::Registers;
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
-use crate::verbs::{Keystream, Known, LockName, Role, Slot, Untrusted};
+use crate::verbs::{Keystream, Known, LockName, Role, Slot, Untrusted, Wanted};
 use crate::ways::explained::Account;
 use crate::ways::overflows::Overflows;
 use crate::ways::private::{Patience, PrivateAes};
 use crate::ways::waits::{cause_of, word_for};
 use crate::ways::windows::Windows;
 use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
-use machine::dram::Wanted;
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
 use sim::resource::Pipe;
@@ -168,6 +167,16 @@ impl<R: Receiver> TimedMemory<R> {
         }
     }
 
+    /// The way into the cache of metadata of this role.
+    fn port(&self, role: Role) -> &Pipe {
+        let port = match role {
+            Role::Counter | Role::Owner | Role::Data => 0,
+            Role::Tag => 1,
+            Role::Node(_) => 2,
+        };
+        &self.ports[if self.one_port { 0 } else { port }]
+    }
+
     /// The start-up content of a line, if nothing was ever written there.
     pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
         let is_blank = self.media.borrow().is_blank(at.slot());
@@ -179,6 +188,12 @@ impl<R: Receiver> TimedMemory<R> {
         let booted = change(media.read(slot));
         media.store(slot, booted);
     }
+}
+
+/// Sends items through a unit, when they are ready: when the last comes out, and whether they had to wait for others.
+fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Option<Cause>) {
+    let passage = unit.pass(ready, items);
+    (passage.done, (passage.start > ready).then_some(Cause::Unit))
 }
 
 /// The timed verbs, as one access sees them.
@@ -200,22 +215,19 @@ impl<R: Receiver> Timed<R> {
 
     /// As [`Timed::through`], when a counter is known.
     fn through_when(&self, Known(known): Known, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
-        let ready = self.memory.clock.now().max(known);
-        let passage = unit.pass(ready, items);
-        async move {
-            self.memory.clock.sleep_until(passage.done).await;
-            let waited_for = (passage.start > ready).then_some(Cause::Unit);
-            self.account.set(Account { waited_for, done: Some(passage.done), ..Account::default() });
-        }
+        let (done, waited_for) = pass(unit, self.memory.clock.now().max(known), items);
+        self.until(done, waited_for)
     }
 
-    /// Waits until a stretch of time from now is over, which may be before it is waited for.
+    /// Waits until a stretch of time from now is over.
     fn after(&self, stretch: Duration) -> impl Future<Output = ()> {
-        let end = self.memory.clock.now() + stretch;
-        async move {
-            self.memory.clock.sleep_until(end).await;
-            self.account.set(Account { done: Some(end), ..Account::default() });
-        }
+        self.until(self.memory.clock.now() + stretch, None)
+    }
+
+    /// Waits for work that has begun and is done at `end`, which may be before it is waited for.
+    async fn until(&self, end: Time, waited_for: Option<Cause>) {
+        self.memory.clock.sleep_until(end).await;
+        self.account.set(Account { waited_for, done: Some(end), ..Account::default() });
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Untrusted {

@@ -1,30 +1,23 @@
 //! The verbs over a timed memory: each waits for what it takes, and what it moves or releases counts from that moment.
 
-use super::Timed;
+use super::{Timed, pass};
 use crate::domain::Registers;
 use crate::placement::DataSlot;
-use crate::verbs::{Fault, Keystream, Known, Leg, LockName, Plaintext, Role, Slot, Untrusted, Verbs};
+use crate::verbs::{
+    AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
+    Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+};
 use crate::ways::Receiver;
 use crate::ways::explained::Account;
-use machine::dram::Wanted;
 use sim::join;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
-use std::future::Future;
+use std::future::{Future, ready};
 use units::{Line, LineAddr};
 
-impl<R: Receiver> Verbs for Timed<R> {
-    type Guard<'a>
-        = Guard<'a, LockName>
-    where
-        R: 'a;
-
-    fn fetch(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
-        self.read(slot, role, Wanted::Line)
-    }
-
-    fn fetch_by_word(&self, slot: Slot, role: Role) -> impl Future<Output = Untrusted> {
-        self.read(slot, role, Wanted::FirstWord)
+impl<R: Receiver> MemoryVerbs for Timed<R> {
+    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted> {
+        self.read(slot, role, wanted)
     }
 
     /// What was blank may have got its start-up content, which was there all the time.
@@ -51,16 +44,44 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
     }
 
+    /// As long as any write: what a loss of power leaves follows from the order ([`domain`](crate::domain)).
+    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
+        self.store(slot, role, (*content).into())
+    }
+
+    fn fence(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+
     fn complete(&self, registers: Registers) {
         self.memory.complete(registers);
     }
 
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.memory.start_up(at)
+    }
+
+    fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.memory.boot(slot, change);
+    }
+}
+
+impl<R: Receiver> EngineVerbs for Timed<R> {
     fn decode(&self) -> Known {
         Known(self.memory.clock.now() + self.memory.decoding)
     }
 
-    fn pad(&self, blocks: u32, counter: Known) -> impl Future<Output = ()> {
-        self.through_when(counter, &self.memory.aes, blocks)
+    fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()> {
+        let in_l2 = match units {
+            AesUnits::Controller => None,
+            AesUnits::L2(core) => self.memory.private_aes.get(core),
+        };
+        self.through_when(counter, in_l2.map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
+    }
+
+    fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
+        let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, line);
+        self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
@@ -70,18 +91,17 @@ impl<R: Receiver> Verbs for Timed<R> {
     fn hash(&self) -> impl Future<Output = ()> {
         self.through(if self.memory.hashes_by_aes { &self.memory.aes } else { &self.memory.hash }, 1)
     }
+}
 
-    fn look_up(&self, role: Role) -> impl Future<Output = ()> {
-        let port = match role {
-            Role::Counter | Role::Owner | Role::Data => 0,
-            Role::Tag => 1,
-            Role::Node(_) => 2,
+impl<R: Receiver> TransitVerbs for Timed<R> {
+    fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
+        let (now, receiver) = (self.memory.clock.now(), &self.memory.receiver);
+        let (end, waited_for) = match cache {
+            Cache::Controller(role) => pass(self.memory.port(role), now, 1),
+            Cache::LastLevel(slot) => (now + receiver.last_level_look_up(slot), None),
+            Cache::L2(role) => (now + receiver.private_look_up(role), None),
         };
-        self.through(&self.memory.ports[if self.memory.one_port { 0 } else { port }], 1)
-    }
-
-    fn look_up_last_level(&self, slot: Slot) -> impl Future<Output = ()> {
-        self.after(self.memory.receiver.last_level_look_up(slot))
+        self.until(end, waited_for)
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
@@ -95,56 +115,57 @@ impl<R: Receiver> Verbs for Timed<R> {
         }
     }
 
-    fn look_up_private(&self, role: Role) -> impl Future<Output = ()> {
-        self.after(self.memory.receiver.private_look_up(role))
-    }
-
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()> {
         self.after(self.memory.receiver.hit_time(core, line))
-    }
-
-    fn take_on_in_private(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
-        let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, line);
-        self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
-    }
-
-    /// In the memory controller's units if L2s have none.
-    fn pad_in_private(&self, core: usize, blocks: u32, counter: Known) -> impl Future<Output = ()> {
-        self.through_when(counter, self.memory.private_aes.get(core).map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
     }
 
     fn come_in(&self) -> impl Future<Output = ()> {
         self.memory.overflows.come_in()
     }
 
-    fn begin_renewal(&self) -> impl Future<Output = ()> {
-        self.memory.overflows.begin()
-    }
-
-    fn end_renewal(&self) {
+    async fn renewing<T>(&self, work: impl Future<Output = T>) -> T {
+        self.memory.overflows.begin().await;
+        let output = work.await;
         self.memory.overflows.end();
+        output
     }
 
-    fn take_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
-        self.memory.overflows.take_places(slots)
+    async fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> T {
+        self.memory.overflows.take_places(slots).await;
+        let output = work.await;
+        self.memory.overflows.leave_places(slots).await;
+        output
     }
+}
 
-    fn leave_places(&self, slots: &[Slot]) -> impl Future<Output = ()> {
-        self.memory.overflows.leave_places(slots)
-    }
+impl<R: Receiver> LockVerbs for Timed<R> {
+    type Guard<'a>
+        = Guard<'a, LockName>
+    where
+        R: 'a;
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
         self.memory.locks.lock(name, mode).await
     }
+}
 
-    fn release(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
-        self.memory.receiver.released(line, &plaintext);
-    }
-
-    fn release_ahead(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.windows.open(line, self.memory.clock.now());
-        self.memory.receiver.released(line, &plaintext);
+impl<R: Receiver> ExitVerbs for Timed<R> {
+    fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
+        let memory = &self.memory;
+        match exit {
+            Exit::Controller => {
+                memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
+                memory.receiver.released(line, &plaintext);
+            }
+            Exit::AheadOfVerdict => {
+                memory.windows.open(line, memory.clock.now());
+                memory.receiver.released(line, &plaintext);
+            }
+            Exit::L2 => {
+                memory.counters.borrow_mut().released_in_l2 += 1;
+                memory.receiver.released_in_private(line, &plaintext);
+            }
+        }
     }
 
     fn settle(&self, line: LineAddr, _: bool) {
@@ -156,21 +177,8 @@ impl<R: Receiver> Verbs for Timed<R> {
         self.account.set(Account { waited_for: waited.then_some(Cause::Verdict), ..Account::default() });
     }
 
-    fn release_in_private(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.counters.borrow_mut().released_in_l2 += 1;
-        self.memory.receiver.released_in_private(line, &plaintext);
-    }
-
     fn fault(&self, fault: Fault) {
         self.memory.receiver.fault(fault);
-    }
-
-    fn start_up(&self, at: DataSlot) -> Option<Line> {
-        self.memory.start_up(at)
-    }
-
-    fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
-        self.memory.boot(slot, change);
     }
 
     fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {

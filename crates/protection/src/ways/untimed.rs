@@ -1,0 +1,155 @@
+//! Without time: every verb is ready at once, so what is left to say is what memory holds and what comes out.
+//!
+//! The functional way, the one at once over a timed memory and what wraps either say that, and all verbs follow from it.
+
+use crate::domain::Registers;
+use crate::placement::DataSlot;
+use crate::verbs::{
+    AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
+    Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+};
+use sim::lock::Mode;
+use std::future::{Future, ready};
+use units::{Line, LineAddr};
+
+/// A way to run without time. Its methods mean what the verbs of the same names do.
+pub trait Untimed {
+    /// What a slot holds.
+    fn read(&self, slot: Slot) -> Untrusted;
+    /// A slot holds this from now on; a blank stays blank.
+    fn write(&self, slot: Slot, role: Role, content: Untrusted);
+    /// The tuple is complete: the registers that outlive power.
+    fn keep(&self, registers: Registers);
+    /// As [`MemoryVerbs::start_up`].
+    fn started_with(&self, at: DataSlot) -> Option<Line>;
+    /// As [`MemoryVerbs::boot`].
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
+    /// Plaintext comes out, however.
+    fn take(&self, line: LineAddr, plaintext: Plaintext);
+    /// The verdict of what came out ahead of it.
+    fn judge(&self, line: LineAddr, good: bool);
+    /// A fault is reported.
+    fn report(&self, fault: Fault);
+    /// As [`ExitVerbs::spend`].
+    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>);
+    /// What happens while a hash is computed or a leg of the way is gone, where a test lets something happen: there other
+    /// accesses come between.
+    fn pause(&self) -> impl Future<Output = ()>;
+}
+
+impl<U: Untimed> MemoryVerbs for U {
+    fn fetch(&self, slot: Slot, _: Role, _: Wanted) -> impl Future<Output = Untrusted> {
+        ready(self.read(slot))
+    }
+
+    fn still_stored(&self, _: Slot, fetched: Untrusted) -> Option<Untrusted> {
+        (!fetched.is_blank()).then_some(fetched)
+    }
+
+    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.write(slot, role, content);
+        ready(())
+    }
+
+    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
+        self.write(slot, role, (*content).into());
+        ready(())
+    }
+
+    fn fence(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn complete(&self, registers: Registers) {
+        self.keep(registers);
+    }
+
+    fn start_up(&self, at: DataSlot) -> Option<Line> {
+        self.started_with(at)
+    }
+
+    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+        self.change_at_boot(slot, role, change);
+    }
+}
+
+impl<U: Untimed> EngineVerbs for U {
+    fn decode(&self) -> Known {
+        Known::default()
+    }
+
+    fn pad(&self, _: AesUnits, _: u32, _: Known) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn take_on(&self, _: usize, _: LineAddr, _: u32, _: bool) -> bool {
+        true
+    }
+
+    fn mac(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn hash(&self) -> impl Future<Output = ()> {
+        self.pause()
+    }
+}
+
+impl<U: Untimed> TransitVerbs for U {
+    fn look_up(&self, _: Cache) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn travel(&self, _: Leg) -> impl Future<Output = ()> {
+        self.pause()
+    }
+
+    fn outwait_hit(&self, _: usize, _: LineAddr) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn come_in(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        work
+    }
+
+    fn in_places<T>(&self, _: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T> {
+        work
+    }
+}
+
+impl<U: Untimed> LockVerbs for U {
+    type Guard<'a>
+        = ()
+    where
+        U: 'a;
+
+    fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {
+        ready(())
+    }
+}
+
+impl<U: Untimed> ExitVerbs for U {
+    fn release(&self, line: LineAddr, plaintext: Plaintext, _: Exit) {
+        self.take(line, plaintext);
+    }
+
+    fn settle(&self, line: LineAddr, good: bool) {
+        self.judge(line, good);
+    }
+
+    fn await_verdicts(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.report(fault);
+    }
+
+    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.note(keystream);
+    }
+}
