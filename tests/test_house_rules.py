@@ -71,7 +71,7 @@ def test_no_verb_has_a_default() -> None:
 
 def test_only_the_placement_turns_a_line_of_data_into_a_slot_or_back() -> None:
     # Caches and network know metadata by an address of its own, which the slot itself names.
-    allowed = {CRATES / "protection" / "src" / name for name in ("placement.rs", "verbs.rs")}
+    allowed = {CRATES / "protection" / "src" / name for name in ("placement.rs", "slot.rs")}
     a_line = r"\w*(?:line|target|addr(?:ess)?|neighbour|donor)\w*(?:\(\))?\.0"
     turned = re.compile(
         rf"(?<![\w.])Slot\(\*?(?:\w+\.)*{a_line}|\bLineAddr\(\*?(?:\w+\.)*\w*slot\w*(?:\(\))?\.0", re.IGNORECASE

@@ -15,7 +15,7 @@
 //! throws away what is left of a tuple. Then a fence is all that there is, and writes in place are not one write any more.
 
 use crate::media::Media;
-use crate::verbs::{Slot, Untrusted};
+use crate::slot::{Slot, Untrusted};
 use std::ops::Range;
 use units::{Line, LineAddr};
 

@@ -27,6 +27,7 @@ mod performed;
 pub mod placement;
 pub mod planted;
 pub mod scheme;
+pub mod slot;
 mod spilled;
 pub mod tree;
 pub mod verbs;

@@ -9,7 +9,7 @@
 //!                    | 0      | 1      | 2      | 3 ...          what the channel moves at once
 //! ```
 
-use crate::verbs::{Slot, Untrusted};
+use crate::slot::{Slot, Untrusted};
 use machine::sparse::{Cells, Sparse};
 use units::{LINE_BYTES, Line, LineAddr};
 

@@ -4,7 +4,7 @@
 //! makes one. No other code turns a line into a slot or back. Metadata has slots of its own ([`layout`](crate::layout)),
 //! which no line of data ever takes.
 
-use crate::verbs::Slot;
+use crate::slot::Slot;
 use units::LineAddr;
 
 /// How lines are given their slots.

@@ -5,105 +5,14 @@
 
 use crate::domain::Registers;
 use crate::placement::DataSlot;
+pub use crate::slot::{Role, Slot, Untrusted};
 use crypto::Nonce;
 pub use machine::dram::Wanted;
 use serde::Serialize;
 use sim::lock::Mode;
 use std::fmt;
 use std::future::Future;
-use units::{Line, LineAddr, Time, ZERO_LINE};
-
-/// A place in memory that holds one line: of data, which [`Placement`](crate::placement::Placement) puts there, or of
-/// metadata, above all data.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-pub struct Slot(pub u64);
-
-impl Slot {
-    /// The address by which the machine's caches and its network know a line of metadata. No line of data has it.
-    pub fn on_chip(self) -> LineAddr {
-        LineAddr(self.0)
-    }
-
-    /// The slot of the line of metadata that they know by this address.
-    pub fn of_metadata(address: LineAddr) -> Slot {
-        Slot(address.0)
-    }
-}
-
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#x}", self.0)
-    }
-}
-
-/// What a slot is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The program's data, encrypted or not.
-    Data,
-    /// Encryption counters.
-    Counter,
-    /// Authentication tags of data lines.
-    Tag,
-    /// A node of the integrity tree; level 0 stands directly above the counters.
-    Node(u8),
-    /// Owners of pages.
-    Owner,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Role::Data => f.write_str("data"),
-            Role::Counter => f.write_str("counter"),
-            Role::Tag => f.write_str("tag"),
-            Role::Node(level) => write!(f, "tree level {level}"),
-            Role::Owner => f.write_str("owner"),
-        }
-    }
-}
-
-/// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
-///
-/// Beside each line there are 64 bits more, where a design that wants to keeps the line's tag. They move with the line.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Untrusted {
-    line: Option<Line>,
-    beside: u64,
-}
-
-impl Untrusted {
-    /// What a slot holds that nothing was ever written to.
-    pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: 0 };
-
-    /// A line, and what lies beside it.
-    pub fn with(line: Line, beside: u64) -> Untrusted {
-        Untrusted { line: Some(line), beside }
-    }
-
-    /// The bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
-    pub fn examine(&self) -> Line {
-        self.line.unwrap_or(ZERO_LINE)
-    }
-
-    /// What lies beside the line; zero where nothing does.
-    pub fn beside(&self) -> u64 {
-        self.beside
-    }
-
-    /// Whether nothing was ever written there.
-    pub fn is_blank(&self) -> bool {
-        self.line.is_none()
-    }
-}
-
-impl From<Line> for Untrusted {
-    /// A line with nothing beside it.
-    fn from(line: Line) -> Untrusted {
-        Untrusted::with(line, 0)
-    }
-}
+use units::{Line, LineAddr, Time};
 
 /// A line as the program knows it, on its way to the core.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
