@@ -1,10 +1,11 @@
 """What Casemate does, kept to be compared: before and after a change that is to change nothing.
 
-    scripts/behaviour.py keep before.json          runs, attacks and losses of power, under all designs
+    scripts/behaviour.py keep before.json          timelines, runs, attacks and losses of power, under all designs
     scripts/behaviour.py compare before.json       the same again: which of its figures are others now
 
-Runs: every design on three workloads and on aged counters, and EMCC on four cores; each record whole, with its event
-hash, but for what describes the host. Attacks and losses of power: what came of every row of every design.
+Timelines: one read of every design, with no metadata on the chip and with its counter. Runs: every design on three
+workloads and on aged counters, and EMCC on four cores; each record whole, with its event hash, but for what describes
+the host. Attacks and losses of power: what came of every row of every design.
 With --values, records whose keys have other names now count as the same if they have the same values.
 """
 
@@ -31,6 +32,16 @@ FOUR_CORES = {
     name: ("--machine", "emcc-4core", "--workload", name, "--copies", "4", "--limit", "300K", "--design", "emcc")
     for name in ("bfs", "gups")
 }
+AT_L2 = ("--machine", "emcc-4core", "--from", "l2")
+TIMELINES = {
+    "nothing on the chip": (),
+    "its counter on the chip": ("--on-chip", "counter"),
+}
+TIMELINES_OF_EMCC = {
+    "from an L2": AT_L2,
+    "from an L2 that predicts": (*AT_L2, "--predicted"),
+    "from an L2, its counter in the last-level cache": (*AT_L2, "--on-chip", "last-level"),
+}
 CAMPAIGNS = {
     "attacks": ("attack", "--all", "--trials", "20", "--seed", "1"),
     "losses of power": ("crash", "--all", "--seed", "1"),
@@ -47,9 +58,18 @@ def casemate(*arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+def timelines(designs: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Reads, by name."""
+    for design in designs:
+        for name, arguments in {**TIMELINES, **(TIMELINES_OF_EMCC if design == "emcc" else {})}.items():
+            (explanation,) = casemate("explain", design, *arguments)["explanations"]
+            yield f"timeline of {design}, {name}", explanation
+
+
 def measured() -> Iterator[tuple[str, Any]]:
     """Everything, piece by piece, by name."""
     designs = [design["name"] for design in casemate("list", "designs")["designs"]]
+    yield from timelines(designs)
     each = [word for design in designs for word in ("--design", design)]
     for name, arguments in {**{name: (*run, *each) for name, run in RUNS.items()}, **FOUR_CORES}.items():
         cores = "four cores" if name in FOUR_CORES else "one core"
