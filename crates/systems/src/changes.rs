@@ -8,9 +8,10 @@
 //! is the file with all that it leaves out, so that a table of which the file has no key can be changed in one. The result
 //! is read like any other file, so it is held to the same rules, and the record of a run has every value as it was used.
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, did_you_mean};
 use serde::Serialize;
 use toml::{Table, Value};
+use workload::nearest;
 
 /// One key with its value.
 pub type Change = (String, String);
@@ -57,7 +58,13 @@ fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
         place = next.as_table_mut().ok_or_else(|| format!("'{part}' has a value, and no keys of its own"))?;
     }
     if value.trim().is_empty() {
-        return place.remove(last).map(|_| ()).ok_or_else(|| format!("'{last}' has no value that could be left out"));
+        return match place.remove(last) {
+            Some(_) => Ok(()),
+            None => {
+                let near = nearest(last, place.keys().map(String::as_str)).map(str::to_owned);
+                Err(format!("'{last}' has no value that could be left out{}", did_you_mean(&near)))
+            }
+        };
     }
     place.insert(last.to_owned(), read(value));
     Ok(())
@@ -107,7 +114,10 @@ mod tests {
         assert!(expected.node.l2.prefetcher.take().is_some());
         assert_eq!(changed, expected);
         let refused = |key| machine_with("modern", &change(key, " ")).unwrap_err().to_string();
-        assert!(refused("node.l2.prefetch").contains("'prefetch' has no value that could be left out"));
+        assert!(
+            refused("node.l2.prefetch")
+                .contains("'prefetch' has no value that could be left out (did you mean 'prefetcher'?)")
+        );
         assert!(refused("name").contains("missing field `name`"), "{}", refused("name"));
     }
 

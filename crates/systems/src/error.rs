@@ -73,6 +73,6 @@ impl ConfigError {
     }
 }
 
-fn did_you_mean(nearest: &Option<String>) -> String {
+pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" (did you mean '{name}'?)"))
 }
