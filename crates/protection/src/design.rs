@@ -241,6 +241,7 @@ impl Parts {
             layout,
             ownership: self.ownership,
             chip: RefCell::new(chip),
+            gathering: RefCell::default(),
             counted: Cell::default(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),

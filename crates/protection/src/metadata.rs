@@ -21,15 +21,12 @@ pub use last_level::{GoesOn, LastLevel};
 
 use crate::planted::{Bug, Planted};
 use crate::tree::{Forest, Node};
-use crate::verbs::{Fault, Role, Slot};
+use crate::verbs::{Role, Slot};
 use cache::{Evicted, MetadataCache};
 use derive_more::{AddAssign, Sub};
 use last_level::{Shared, plain};
 use serde::Serialize;
-use std::cell::Cell;
-use std::collections::VecDeque;
-use std::rc::Rc;
-use units::{Line, LineAddr, ZERO_LINE};
+use units::{Line, ZERO_LINE};
 
 /// Look-ups of one cache, each of one of three kinds, and what leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
@@ -69,18 +66,6 @@ struct Leaving {
     claimed: bool,
 }
 
-/// A write that waits to become durable.
-pub struct Waiting {
-    /// Where.
-    pub line: LineAddr,
-    /// What.
-    pub plaintext: Line,
-    /// Whether it has its line to itself, so that anybody may carry it out.
-    pub ready: Rc<Cell<bool>>,
-    /// How it ended, once it has.
-    pub fate: Rc<Cell<Option<Result<(), Fault>>>>,
-}
-
 /// Which caches there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Geometries {
@@ -101,8 +86,6 @@ pub struct OnChip {
     leaving: Vec<Leaving>,
     departures: u64,
     planted: Planted,
-    /// Writes that wait to become durable, in the order in which they came.
-    pub gathering: VecDeque<Waiting>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
     /// Recovery has refused the memory, so there is no root: nothing that is not on the chip is believed any more.
@@ -143,7 +126,6 @@ impl OnChip {
             leaving: Vec::new(),
             departures: 0,
             planted,
-            gathering: VecDeque::new(),
             root: vec![ZERO_LINE; root_lines].into(),
             rootless: false,
             forest,
@@ -345,13 +327,6 @@ impl OnChip {
             copies.forget();
         }
         self.caches.iter_mut().for_each(MetadataCache::forget_clean);
-    }
-
-    /// The writes that become durable next: in order, at most so many, as far as they have their lines.
-    pub fn gather(&mut self, most: usize) -> Vec<Waiting> {
-        let unready = self.planted.has(Bug::UnreadyGathered);
-        let ready = self.gathering.iter().take(most).take_while(|waiting| waiting.ready.get() || unready).count();
-        self.gathering.drain(..ready).collect()
     }
 
     /// Look-ups of counters, tags and nodes in their caches.

@@ -1,16 +1,13 @@
 //! Copies of what is on the chip, taken between two accesses: many trials can then begin where one long past ended.
 
 use super::OnChip;
-use std::collections::VecDeque;
 
 impl OnChip {
     /// The same state once more; what becomes of one from now on does not show in the other.
     ///
     /// # Panics
-    /// If accesses wait for each other, whose tasks are not copied; or if lines go on to a machine's last-level cache,
-    /// which belongs to the machine.
+    /// If lines go on to a machine's last-level cache, which belongs to the machine.
     pub fn twin(&self) -> OnChip {
-        assert!(self.gathering.is_empty(), "a chip is copied between two accesses");
         OnChip {
             caches: self.caches.clone(),
             seen: self.seen,
@@ -20,7 +17,6 @@ impl OnChip {
             leaving: self.leaving.clone(),
             departures: self.departures,
             planted: self.planted,
-            gathering: VecDeque::new(),
             root: self.root.clone(),
             rootless: self.rootless,
             forest: self.forest.clone(),

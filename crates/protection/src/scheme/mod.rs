@@ -25,6 +25,7 @@ mod counted;
 mod eager;
 mod early;
 mod forest;
+mod gathering;
 mod grouped;
 mod owner;
 mod persist;
@@ -36,6 +37,7 @@ mod walk;
 
 pub use alone::Computed;
 pub use counted::{CountersFound, Renewals, SchemeCounters};
+pub(crate) use gathering::Gathering;
 
 use crate::cipher::Cipher;
 use crate::counter::{Age, Counter, Counters, Steady};
@@ -85,6 +87,7 @@ pub struct Scheme {
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
     pub(crate) chip: RefCell<OnChip>,
+    pub(crate) gathering: RefCell<Gathering>,
     pub(crate) counted: Cell<SchemeCounters>,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
@@ -113,6 +116,7 @@ impl Scheme {
     /// # Panics
     /// If an access is under way, or if the scheme shares a machine's last-level cache.
     pub fn twin(&self) -> Scheme {
+        assert!(self.gathering.borrow().is_empty(), "a chip is copied between two accesses");
         Scheme {
             cipher: self.cipher.clone(),
             counters: self.counters,
@@ -122,6 +126,7 @@ impl Scheme {
             ownership: self.ownership,
             persistence: self.persistence,
             chip: RefCell::new(self.chip.borrow().twin()),
+            gathering: RefCell::default(),
             counted: self.counted.clone(),
             draws: self.draws.clone(),
             release: self.release,

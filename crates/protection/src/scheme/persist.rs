@@ -17,19 +17,18 @@
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
+use super::gathering::Waiting;
 use super::grouped::Others;
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
-use crate::metadata::{Departure, Waiting};
+use crate::metadata::Departure;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::tree::{Node, Parent};
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use sim::lock::Mode;
 use sim::{join, join_all};
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use units::{Line, LineAddr};
 
 /// How far a renewal may have come.
@@ -88,11 +87,7 @@ impl Scheme {
         line: LineAddr,
         plaintext: &Line,
     ) -> Result<(), Fault> {
-        let (fate, ready) = (Rc::new(Cell::new(None)), Rc::new(Cell::new(false)));
-        self.on_chip(|chip| {
-            let (fate, ready) = (fate.clone(), ready.clone());
-            chip.gathering.push_back(Waiting { line, plaintext: *plaintext, ready, fate });
-        });
+        let (ready, fate) = self.gathering.borrow_mut().enter(line, plaintext);
         let mut stages = Stages::new(self.persistence.hands_over());
         let own_line = async {
             let guard = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
@@ -103,7 +98,7 @@ impl Scheme {
         if let Some(taken_along) = fate.get() {
             return taken_along;
         }
-        let batch = self.on_chip(|chip| chip.gather(self.persistence.lines_at_once()));
+        let batch = self.gathering.borrow_mut().take(self.persistence.lines_at_once(), self.planted);
         let outcome = self.persist_batch(verbs, stages, &batch).await;
         batch.iter().for_each(|waiting| waiting.fate.set(Some(outcome)));
         outcome
