@@ -32,7 +32,7 @@ pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
         let word = bytes[..8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         stage.victim.read(LineAddr(word % DATA_LINES))
     });
-    let in_data = stage.victim.map().place(Structure::Data, target).is_some_and(|(of_data, _)| of_data == slot);
+    let in_data = slot == stage.victim.data_slot(target);
     let wish = if in_data && bit < LINE_BYTES * 8 { Wish::Flipped(bit) } else { Wish::None };
     let wished = stage.victim.oracle().wished_bytes(target, wish);
     let verdict = stage.victim.oracle().judge(target, &answer, wished);
