@@ -12,7 +12,7 @@ use sim::lock::Mode;
 use std::future::{Future, ready};
 use units::{Line, LineAddr};
 
-/// A way to run without time. Its methods mean what the verbs of the same names do.
+/// A way to run without time: what memory holds, and what becomes of all that leaves the scheme.
 pub trait Untimed {
     /// What a slot holds.
     fn read(&self, slot: Slot) -> Untrusted;
