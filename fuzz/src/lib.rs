@@ -4,7 +4,7 @@ use protection::design::Parts;
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::verbs::{Slot, Untrusted};
-use protection::ways::{Functional, Untimed, run_now};
+use protection::ways::{Functional, Outcomes, run_now};
 use systems::Design;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 

@@ -4,14 +4,13 @@
 //! nothing else. It can meddle with writes and make two addresses name one cell; the memory has a ghost cell for every
 //! cell, at a distance of its whole size.
 
-use protection::domain::Registers;
 use protection::media::Media;
 use protection::placement::DataSlot;
-use protection::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
+use protection::verbs::{Role, Slot, Untrusted};
 use protection::ways::{Functional, Untimed};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use units::{Line, LineAddr};
+use units::Line;
 
 /// What is done to a write on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,6 +158,12 @@ impl Tapped {
 }
 
 impl Untimed for Tapped {
+    type Outcomes = Functional;
+
+    fn outcomes(&self) -> &Functional {
+        &self.memory
+    }
+
     fn read(&self, slot: Slot) -> Untrusted {
         self.memory.read(self.tap.cell(slot))
     }
@@ -168,32 +173,12 @@ impl Untimed for Tapped {
         self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));
     }
 
-    fn keep(&self, registers: Registers) {
-        self.memory.keep(registers);
-    }
-
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         self.memory.started_with(at)
     }
 
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.memory.boot_cell(self.tap.cell(slot), (slot, role), change);
-    }
-
-    fn take(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.take(line, plaintext);
-    }
-
-    fn judge(&self, line: LineAddr, good: bool) {
-        self.memory.judge(line, good);
-    }
-
-    fn report(&self, fault: Fault) {
-        self.memory.report(fault);
-    }
-
-    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.note(keystream);
     }
 
     fn pause(&self) -> impl Future<Output = ()> {
@@ -205,6 +190,7 @@ impl Untimed for Tapped {
 mod tests {
     use super::*;
     use protection::placement::Placement;
+    use units::LineAddr;
 
     #[test]
     fn a_line_that_boots_into_the_cell_of_another_is_the_one_that_has_booted() {

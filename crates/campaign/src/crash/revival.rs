@@ -10,7 +10,7 @@ use crate::oracle::Answer;
 use protection::domain::Registers;
 use protection::ledger::Ledger;
 use protection::scheme::Scheme;
-use protection::ways::{Explained, Functional, Untimed, run_now};
+use protection::ways::{Explained, Functional, Outcomes, run_now};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use systems::Verdict;

@@ -3,9 +3,8 @@
 //!
 //! There are no locks here. Who lets two texts meet must choose such as no lock keeps apart.
 
-use crate::domain::Registers;
 use crate::placement::DataSlot;
-use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
+use crate::verbs::{Role, Slot, Untrusted};
 use crate::ways::{Functional, Untimed};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -45,16 +44,18 @@ impl<'a> UnderWay<'a> {
 }
 
 impl Untimed for Booted<'_> {
+    type Outcomes = Functional;
+
+    fn outcomes(&self) -> &Functional {
+        self.memory
+    }
+
     fn read(&self, slot: Slot) -> Untrusted {
         self.memory.read(slot)
     }
 
     fn write(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.write(slot, role, content);
-    }
-
-    fn keep(&self, registers: Registers) {
-        self.memory.keep(registers);
     }
 
     fn started_with(&self, at: DataSlot) -> Option<Line> {
@@ -64,22 +65,6 @@ impl Untimed for Booted<'_> {
 
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.memory.change_at_boot(slot, role, change);
-    }
-
-    fn take(&self, line: LineAddr, plaintext: Plaintext) {
-        self.memory.take(line, plaintext);
-    }
-
-    fn judge(&self, line: LineAddr, good: bool) {
-        self.memory.judge(line, good);
-    }
-
-    fn report(&self, fault: Fault) {
-        self.memory.report(fault);
-    }
-
-    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.note(keystream);
     }
 
     fn pause(&self) -> impl Future<Output = ()> {

@@ -7,7 +7,7 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
-use crate::ways::{Receiver, TimedMemory, Untimed};
+use crate::ways::{Outcomes, Receiver, TimedMemory, Untimed};
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::rc::Rc;
@@ -32,6 +32,12 @@ impl<R: Receiver> AtOnce<R> {
 }
 
 impl<R: Receiver> Untimed for AtOnce<R> {
+    type Outcomes = AtOnce<R>;
+
+    fn outcomes(&self) -> &AtOnce<R> {
+        self
+    }
+
     fn read(&self, slot: Slot) -> Untrusted {
         self.memory.media().borrow().read(slot)
     }
@@ -40,16 +46,22 @@ impl<R: Receiver> Untimed for AtOnce<R> {
         self.memory.media().borrow_mut().store(slot, content);
     }
 
-    fn keep(&self, registers: Registers) {
-        self.memory.complete(registers);
-    }
-
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         self.memory.start_up(at)
     }
 
     fn change_at_boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.memory.boot(slot, change);
+    }
+
+    fn pause(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+}
+
+impl<R: Receiver> Outcomes for AtOnce<R> {
+    fn keep(&self, registers: Registers) {
+        self.memory.complete(registers);
     }
 
     fn take(&self, _: LineAddr, plaintext: Plaintext) {
@@ -68,9 +80,5 @@ impl<R: Receiver> Untimed for AtOnce<R> {
 
     fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         self.memory.note(keystream);
-    }
-
-    fn pause(&self) -> impl Future<Output = ()> {
-        ready(())
     }
 }

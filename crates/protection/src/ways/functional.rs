@@ -6,7 +6,7 @@ use crate::media::Media;
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use crate::ways::start_up::StartUp;
-use crate::ways::{Untimed, Watch};
+use crate::ways::{Outcomes, Untimed, Watch};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::pin::pin;
@@ -112,6 +112,12 @@ impl Functional {
 impl Watch for Functional {}
 
 impl Untimed for Functional {
+    type Outcomes = Functional;
+
+    fn outcomes(&self) -> &Functional {
+        self
+    }
+
     fn read(&self, slot: Slot) -> Untrusted {
         self.media.borrow().read(slot)
     }
@@ -121,10 +127,6 @@ impl Untimed for Functional {
         self.media.borrow_mut().store(slot, content);
     }
 
-    fn keep(&self, registers: Registers) {
-        self.registers.replace(registers);
-    }
-
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         let start_up = self.start_up.as_ref()?;
         start_up.awaits(at.slot()).then(|| start_up.content(at.line()))
@@ -132,6 +134,16 @@ impl Untimed for Functional {
 
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
         self.boot_cell(slot, (slot, role), change);
+    }
+
+    fn pause(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+}
+
+impl Outcomes for Functional {
+    fn keep(&self, registers: Registers) {
+        self.registers.replace(registers);
     }
 
     fn take(&self, line: LineAddr, plaintext: Plaintext) {
@@ -150,9 +162,5 @@ impl Untimed for Functional {
 
     fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
         keystream().into_iter().for_each(|keystream| self.ledger.borrow_mut().note(keystream));
-    }
-
-    fn pause(&self) -> impl Future<Output = ()> {
-        ready(())
     }
 }

@@ -23,5 +23,5 @@ pub use overflows::OverflowLimits;
 pub use private::Patience;
 pub use receiver::Receiver;
 pub use timed::{Timed, TimedMemory};
-pub use untimed::Untimed;
+pub use untimed::{Outcomes, Untimed};
 pub use windows::WindowCounters;

@@ -12,18 +12,30 @@ use sim::lock::Mode;
 use std::future::{Future, ready};
 use units::{Line, LineAddr};
 
-/// A way to run without time: what memory holds, and what becomes of all that leaves the scheme.
+/// A way to run without time: what memory holds, and where what leaves the scheme goes.
 pub trait Untimed {
+    /// What takes what leaves the scheme. A wrapper that changes memory alone names that of what it wraps.
+    type Outcomes: Outcomes;
+
+    /// It.
+    fn outcomes(&self) -> &Self::Outcomes;
     /// What a slot holds.
     fn read(&self, slot: Slot) -> Untrusted;
     /// A slot holds this from now on; a blank stays blank.
     fn write(&self, slot: Slot, role: Role, content: Untrusted);
-    /// The tuple is complete: the registers that outlive power.
-    fn keep(&self, registers: Registers);
     /// As [`MemoryVerbs::start_up`].
     fn started_with(&self, at: DataSlot) -> Option<Line>;
     /// As [`MemoryVerbs::boot`].
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
+    /// What happens while a hash is computed or a leg of the way is gone, where a test lets something happen: there other
+    /// accesses come between.
+    fn pause(&self) -> impl Future<Output = ()>;
+}
+
+/// Takes what leaves the scheme without time.
+pub trait Outcomes {
+    /// The tuple is complete: the registers that outlive power.
+    fn keep(&self, registers: Registers);
     /// Plaintext comes out, however.
     fn take(&self, line: LineAddr, plaintext: Plaintext);
     /// The verdict of what came out ahead of it.
@@ -32,9 +44,6 @@ pub trait Untimed {
     fn report(&self, fault: Fault);
     /// As [`ExitVerbs::spend`].
     fn note(&self, keystream: impl FnOnce() -> Option<Keystream>);
-    /// What happens while a hash is computed or a leg of the way is gone, where a test lets something happen: there other
-    /// accesses come between.
-    fn pause(&self) -> impl Future<Output = ()>;
 }
 
 impl<U: Untimed> MemoryVerbs for U {
@@ -61,7 +70,7 @@ impl<U: Untimed> MemoryVerbs for U {
     }
 
     fn complete(&self, registers: Registers) {
-        self.keep(registers);
+        self.outcomes().keep(registers);
     }
 
     fn start_up(&self, at: DataSlot) -> Option<Line> {
@@ -134,11 +143,11 @@ impl<U: Untimed> LockVerbs for U {
 
 impl<U: Untimed> ExitVerbs for U {
     fn release(&self, line: LineAddr, plaintext: Plaintext, _: Exit) {
-        self.take(line, plaintext);
+        self.outcomes().take(line, plaintext);
     }
 
     fn settle(&self, line: LineAddr, good: bool) {
-        self.judge(line, good);
+        self.outcomes().judge(line, good);
     }
 
     fn await_verdicts(&self) -> impl Future<Output = ()> {
@@ -146,10 +155,10 @@ impl<U: Untimed> ExitVerbs for U {
     }
 
     fn fault(&self, fault: Fault) {
-        self.report(fault);
+        self.outcomes().report(fault);
     }
 
     fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.note(keystream);
+        self.outcomes().note(keystream);
     }
 }
