@@ -5,6 +5,7 @@
 
 use protection::layout::{Layout, Region};
 use protection::media::Media;
+use protection::slot::Kind;
 use protection::verbs::{Slot, Untrusted};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -168,10 +169,10 @@ impl<'a> Map<'a> {
     fn region(&self, structure: Structure) -> Option<Region> {
         match structure {
             Structure::Data => self.0.regions().first().copied(),
-            Structure::Tag => self.0.tags(),
-            Structure::Counter => self.0.counters(),
+            Structure::Tag => self.0.region(Kind::Tags),
+            Structure::Counter => self.0.region(Kind::Counters),
             Structure::Node(level) => self.0.levels().get(level).copied(),
-            Structure::Owner => self.0.owners(),
+            Structure::Owner => self.0.region(Kind::Owners),
         }
     }
 

@@ -6,7 +6,8 @@ mod common;
 use common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::Parts;
-use protection::metadata::CacheCounters;
+use protection::on_chip::CacheCounters;
+use protection::slot::Kind;
 use protection::verbs::{Fault, Plaintext};
 use protection::ways::{Receiver, Timed};
 use std::cell::Cell;
@@ -27,10 +28,16 @@ impl Receiver for Core {
     }
 }
 
+/// What designs without owners look up.
+const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
+
 /// Reads of these lines at once under a design, round by round; hits, merges and misses of counters, tags and nodes.
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     let machine = read_with(&systems::design(design).unwrap().parts, rounds);
-    machine.scheme.cache_counters().map(|CacheCounters { hits, merged, misses, .. }| (hits, merged, misses))
+    KINDS.map(|kind| {
+        let CacheCounters { hits, merged, misses, .. } = machine.scheme.cache_counters()[kind];
+        (hits, merged, misses)
+    })
 }
 
 /// The machine after reads of these lines at once, round by round.
@@ -95,7 +102,7 @@ proptest! {
             let parts = with_caches(&systems::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);
             let fetched = machine.memory.counters().fetched;
-            let misses = machine.scheme.cache_counters().map(|cache| cache.misses);
+            let misses = KINDS.map(|kind| machine.scheme.cache_counters()[kind].misses);
             prop_assert_eq!(misses, [fetched.counters, fetched.tags, fetched.nodes], "{}", design);
         }
     }

@@ -5,8 +5,9 @@ use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
-use protection::metadata::{CacheCounters, CopyCounters};
+use protection::on_chip::{CacheCounters, CopyCounters};
 use protection::scheme::{Scheme, SchemeCounters};
+use protection::slot::Kind;
 use protection::ways::{TimedCounters, TimedMemory};
 use std::rc::Rc;
 use units::LINE_BYTES;
@@ -71,18 +72,19 @@ impl Meters {
 
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
-        let [counter_cache, tag_cache, node_cache] = self.scheme.cache_counters();
-        let [last_level_counters, _, last_level_nodes] = self.scheme.last_level_counters().unwrap_or_default();
+        let caches = self.scheme.cache_counters();
+        let last_level = self.scheme.last_level_counters().unwrap_or_default();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
             protection: self.memory.counters(),
             scheme: self.scheme.counted(),
-            counter_cache,
-            tag_cache,
-            node_cache,
-            last_level_counters,
-            last_level_nodes,
+            // Owners are looked up in the cache of counters.
+            counter_cache: caches[Kind::Counters] + caches[Kind::Owners],
+            tag_cache: caches[Kind::Tags],
+            node_cache: caches[Kind::Nodes],
+            last_level_counters: last_level[Kind::Counters],
+            last_level_nodes: last_level[Kind::Nodes],
             copies: self.scheme.copy_counters().unwrap_or_default(),
             dram: self.channels.counters(),
         }

@@ -5,7 +5,7 @@
 
 use crate::chip::Chip;
 use crate::second_level;
-use protection::metadata::LastLevel;
+use protection::on_chip::LastLevel;
 use protection::scheme::Scheme;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};

@@ -8,7 +8,7 @@ use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::counter::StartingAge;
-use protection::metadata::{CacheCounters, CopyCounters};
+use protection::on_chip::{CacheCounters, CopyCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::verbs::Fault;
 use protection::ways::{TimedCounters, WindowCounters};

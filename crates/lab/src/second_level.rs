@@ -5,7 +5,7 @@
 
 use crate::chip::Chip;
 use machine::node::{Node, Request, RequestKind};
-use protection::metadata::SecondLevel;
+use protection::on_chip::SecondLevel;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 

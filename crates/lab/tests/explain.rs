@@ -3,6 +3,7 @@
 
 use casemate_lab::explain::{Explanation, Lines, OnChip, Row, Scenario, explain};
 use protection::layout::Layout;
+use protection::slot::Kind;
 use protection::verbs::Slot;
 use systems::Machine;
 use units::random::Random;
@@ -68,8 +69,8 @@ fn a_row_of_one_line_is_as_it_was_asked_for() {
 /// The slots that a read of a line asks memory for when nothing is on the chip.
 fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
     let share = |region: &protection::layout::Region, of: u64| region.slot(line / of);
-    let counters = layout.counters().unwrap();
-    let tags = layout.tags().unwrap();
+    let counters = layout.region(Kind::Counters).unwrap();
+    let tags = layout.region(Kind::Tags).unwrap();
     let mut slots =
         vec![layout.data_slot(LineAddr(line)).slot(), share(&counters, counters.serves), share(&tags, tags.serves)];
     let mut lines = counters.serves;

@@ -21,7 +21,8 @@ use crate::cipher::Told;
 use crate::counter::{Counters, Organisation, Split, StartingAge, Steady};
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Place;
-use crate::metadata::OnChip;
+use crate::metadata::Metadata;
+use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::Planted;
 use crate::scheme::{Release, Scheme};
@@ -228,7 +229,7 @@ impl Parts {
         };
         let caches = &self.caches;
         let layout = Layout::new(data_lines, needs)?;
-        let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
+        let layout = Rc::new(if self.ownership == Ownership::None { layout } else { layout.with_owners() });
         let forest = self.tree.forest(&layout);
         let mut chip =
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
@@ -237,17 +238,15 @@ impl Parts {
             cipher: self.cipher.build(keys, planted),
             counters,
             mac,
-            tree,
+            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted),
             layout,
             ownership: self.ownership,
-            chip: RefCell::new(chip),
             gathering: RefCell::default(),
             counted: Cell::default(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
             spilled: self.cipher.spilled(keys, planted, data_lines),
             release: self.release,
-            steady: None,
             planted,
         })
     }
@@ -260,7 +259,8 @@ impl Parts {
     pub fn build_aged(&self, data_lines: u64, seed: u64, age: StartingAge) -> Result<Scheme, String> {
         let mut scheme = self.build(data_lines, seed)?;
         if age == StartingAge::Steady {
-            scheme.steady = Steady::new(&scheme.counters, Keys::new(seed, Planted::NONE).ages()).map(Rc::new);
+            let steady = Steady::new(&scheme.counters, Keys::new(seed, Planted::NONE).ages());
+            scheme.metadata.begin_with(steady.map(Rc::new));
         }
         Ok(scheme)
     }

@@ -13,8 +13,9 @@ use crate::mac;
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::placement::{DataSlot, Placement};
-use crate::verbs::{Role, Slot};
+use crate::slot::{Kind, Role, Slot};
 use arrayvec::ArrayVec;
+use enum_map::EnumMap;
 use units::{LINE_BYTES, LineAddr};
 
 /// Levels of tree that a layout can hold: as many as binary trees over 1 PB need.
@@ -55,11 +56,10 @@ impl Region {
 pub struct Layout {
     placement: Placement,
     regions: ArrayVec<Region, { LEVELS_MAX + 4 }>,
-    counters: Option<Region>,
-    tags: Option<Region>,
-    owners: Option<Region>,
-    leaves: Option<Region>,
-    levels: ArrayVec<Region, LEVELS_MAX>,
+    /// Which regions are of a kind: the first of them, and how many.
+    of: EnumMap<Kind, (u8, u8)>,
+    /// What the tree covers.
+    leaves: Option<Kind>,
     root: Option<Root>,
     tags_with_data: Option<mac::Place>,
     lines_per_tag: u64,
@@ -111,22 +111,21 @@ impl Layout {
         let mut layout = Layout {
             placement: Placement::default(),
             regions: ArrayVec::new(),
-            counters: None,
-            tags: None,
-            owners: None,
+            of: EnumMap::default(),
             leaves: None,
-            levels: ArrayVec::new(),
             root: None,
             tags_with_data: None,
             lines_per_tag: 1,
         };
         layout.append(Role::Data, data_lines, 1);
         let served = |layout: &mut Layout, role, each| layout.append(role, data_lines.div_ceil(each), each);
-        layout.counters = needs.lines_per_counter_line.map(|lines| served(&mut layout, Role::Counter, lines));
+        if let Some(lines) = needs.lines_per_counter_line {
+            served(&mut layout, Role::Counter, lines);
+        }
         if let Some((place, lines)) = needs.tags {
             layout.lines_per_tag = lines;
             match place {
-                mac::Place::Region => layout.tags = Some(served(&mut layout, Role::Tag, lines * mac::TAGS_PER_LINE)),
+                mac::Place::Region => served(&mut layout, Role::Tag, lines * mac::TAGS_PER_LINE),
                 mac::Place::Ecc | mac::Place::Beside => layout.tags_with_data = Some(place),
             }
         }
@@ -139,35 +138,39 @@ impl Layout {
     /// Adds a table of the owners of pages, above everything else.
     pub(crate) fn with_owners(mut self) -> Layout {
         let each = LINES_PER_TABLE_LINE;
-        self.owners = Some(self.append(Role::Owner, self.data_lines().div_ceil(each), each));
+        self.append(Role::Owner, self.data_lines().div_ceil(each), each);
         self
     }
 
     /// Stores levels until the nodes on the chip can hold what is left.
     fn grow(&mut self, tree: &TreeNeeds) -> Result<(), String> {
-        self.leaves = if tree.leaves == Role::Tag { self.tags } else { self.counters };
-        let mut below = self.leaves.map_or(0, |leaves| leaves.lines);
+        self.leaves = Some(tree.leaves.kind());
+        let mut below = self.leaves().map_or(0, |leaves| leaves.lines);
         let mut arity = tree.arity(0);
         while below > arity * tree.root_lines {
-            if self.levels.is_full() {
+            if self.levels().len() == LEVELS_MAX {
                 return Err(format!(
                     "tree has more than {LEVELS_MAX} levels over so much memory: give its nodes more children or its \
                      root more lines (tree.arity, tree.levels, tree.root_lines)"
                 ));
             }
             below = below.div_ceil(arity);
-            let level = self.append(Role::Node(self.levels.len() as u8), below, arity);
-            self.levels.push(level);
-            arity = tree.arity(self.levels.len());
+            self.append(Role::Node(self.levels().len() as u8), below, arity);
+            arity = tree.arity(self.levels().len());
         }
         self.root = Some(Root { lines: tree.root_lines, serves: arity });
         Ok(())
     }
 
-    fn append(&mut self, role: Role, lines: u64, serves: u64) -> Region {
-        let region = Region { role, base: self.total_lines(), lines, serves };
-        self.regions.push(region);
-        region
+    /// Adds a region above all others; those of one kind follow each other.
+    fn append(&mut self, role: Role, lines: u64, serves: u64) {
+        let base = self.total_lines();
+        let (first, count) = &mut self.of[role.kind()];
+        if *count == 0 {
+            *first = self.regions.len() as u8;
+        }
+        *count += 1;
+        self.regions.push(Region { role, base, lines, serves });
     }
 
     /// All regions, from the bottom up.
@@ -207,29 +210,25 @@ impl Layout {
         self.lines_per_tag
     }
 
-    /// The stored levels of the tree, from the one above the counters to the one below the root.
+    /// The regions of a kind, from the bottom up.
+    fn of(&self, kind: Kind) -> &[Region] {
+        let (first, count) = self.of[kind];
+        &self.regions[first.into()..usize::from(first + count)]
+    }
+
+    /// The first region of a kind, if the design keeps any.
+    pub fn region(&self, kind: Kind) -> Option<Region> {
+        self.of(kind).first().copied()
+    }
+
+    /// The stored levels of the tree, from the one above the leaves to the one below the root.
     pub fn levels(&self) -> &[Region] {
-        &self.levels
+        self.of(Kind::Nodes)
     }
 
     /// What the tree covers, if there is one.
     pub fn leaves(&self) -> Option<Region> {
-        self.leaves
-    }
-
-    /// The region of counters, if the design keeps any.
-    pub fn counters(&self) -> Option<Region> {
-        self.counters
-    }
-
-    /// The region of tags, if the design keeps any in one.
-    pub fn tags(&self) -> Option<Region> {
-        self.tags
-    }
-
-    /// The table of the owners of pages, if the design keeps one.
-    pub fn owners(&self) -> Option<Region> {
-        self.owners
+        self.leaves.and_then(|kind| self.region(kind))
     }
 
     /// A line of data with its slot.

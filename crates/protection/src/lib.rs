@@ -20,7 +20,8 @@ pub mod layout;
 pub mod ledger;
 pub mod mac;
 pub mod media;
-pub mod metadata;
+mod metadata;
+pub mod on_chip;
 pub mod ownership;
 #[cfg(test)]
 mod performed;
@@ -29,6 +30,7 @@ pub mod planted;
 pub mod scheme;
 pub mod slot;
 mod spilled;
+mod stages;
 pub mod tree;
 pub mod verbs;
 pub mod ways;

@@ -1,5 +1,6 @@
 //! Slots: what memory is made of, what each is for, and what it holds.
 
+use enum_map::Enum;
 use serde::Serialize;
 use std::fmt;
 use units::{Line, LineAddr, ZERO_LINE};
@@ -41,6 +42,34 @@ pub enum Role {
     Node(u8),
     /// Owners of pages.
     Owner,
+}
+
+/// What slots are for, whatever their level in the tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Enum)]
+pub enum Kind {
+    /// The program's data.
+    Data,
+    /// Encryption counters.
+    Counters,
+    /// Authentication tags.
+    Tags,
+    /// Nodes of the integrity tree.
+    Nodes,
+    /// Owners of pages.
+    Owners,
+}
+
+impl Role {
+    /// Its kind.
+    pub fn kind(self) -> Kind {
+        match self {
+            Role::Data => Kind::Data,
+            Role::Counter => Kind::Counters,
+            Role::Tag => Kind::Tags,
+            Role::Node(_) => Kind::Nodes,
+            Role::Owner => Kind::Owners,
+        }
+    }
 }
 
 impl fmt::Display for Role {

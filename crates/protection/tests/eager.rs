@@ -3,9 +3,10 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
 };
-use casemate_protection::metadata::{Copies, Geometry, SecondLevel};
+use casemate_protection::on_chip::{Copies, Geometry, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
+use casemate_protection::slot::Kind;
 use casemate_protection::tree::{TreeDesign, TreeKind};
 use casemate_protection::verbs::{AesUnits, Fault, Leg, Slot, Untrusted};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
@@ -282,7 +283,7 @@ fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
     assert_eq!(bytes, Ok(content(1)));
     let stored = |operation: &Operation| matches!(operation, Operation::Store(_, slot, _) if *slot == counters);
     assert!(operations.iter().any(stored), "{operations:?}");
-    assert_eq!(bench.scheme.last_level_counters().unwrap()[0].writebacks, 1);
+    assert_eq!(bench.scheme.last_level_counters().unwrap()[Kind::Counters].writebacks, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
 }
 

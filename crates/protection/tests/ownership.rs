@@ -3,6 +3,7 @@
 use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, PersistenceDesign};
 use casemate_protection::ownership::{Asker, Owner, Ownership};
 use casemate_protection::scheme::{Release, Scheme};
+use casemate_protection::slot::Kind;
 use casemate_protection::tree::TreeKind;
 use casemate_protection::verbs::Fault;
 use casemate_protection::ways::{Functional, run_now};
@@ -82,7 +83,7 @@ fn other_software_reads_ciphertext_and_what_it_writes_to_a_page_of_its_own_is_ta
     }
     assert_ne!(stored, [1; 64]);
     memory.write([2; 64], TENANT);
-    let table = memory.scheme.layout().owners().unwrap().slot(PAGE / 4);
+    let table = memory.scheme.layout().region(Kind::Owners).unwrap().slot(PAGE / 4);
     // On the bus: the page is the hypervisor's, and later the tenant's again.
     let owned_by = |owner: Owner| {
         let mut entries = [0; 64];

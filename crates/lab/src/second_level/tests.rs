@@ -5,7 +5,7 @@ use crate::shadow::Shadow;
 use machine::llc::Inclusion;
 use machine::node::{PageKey, Touch};
 use proptest::prelude::*;
-use protection::metadata::{Copies, CopyCounters, Geometry};
+use protection::on_chip::{Copies, CopyCounters, Geometry};
 use sim::Executor;
 use std::cell::RefCell;
 use units::{Bytes, LINE_BYTES, LineAddr, ZERO_LINE};

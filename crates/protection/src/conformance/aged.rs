@@ -7,6 +7,7 @@ use super::{Checked, HANDLINGS, boot, composition, gmac, hold};
 use crate::counter::{Counters, Steady};
 use crate::design::{CipherChoice, CounterChoice, Parts};
 use crate::planted::Planted;
+use crate::slot::Role;
 use crate::tree::{TreeDesign, TreeKind, Update};
 use crate::verbs::{Slot, Untrusted};
 use crate::ways::run_now;
@@ -27,7 +28,7 @@ fn library(choice: CounterChoice) -> Option<Rc<Steady>> {
 
 fn aged(parts: &Parts, steady: Option<Rc<Steady>>, planted: Planted) -> Result<Memory, String> {
     let mut memory = Memory::new(parts, planted)?;
-    memory.scheme.steady = steady;
+    memory.scheme.metadata.begin_with(steady);
     Ok(memory)
 }
 
@@ -101,7 +102,8 @@ fn write_beside(memory: &Memory) -> Checked {
 /// A group that was never written, and that memory has otherwise.
 fn refuses_what_is_not_blank(memory: &Memory) -> Checked {
     let slot = counters_of(memory, READ);
-    let begun = memory.scheme.steady.as_ref().map_or([0x22; 64], |steady| *steady.of(slot));
+    let begun = memory.scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE);
+    let begun = if begun == ZERO_LINE { [0x22; 64] } else { begun };
     let forgeries = [("what it stands for", begun), ("what nobody wrote", Random::new(3).line())];
     for (what, forged) in forgeries {
         memory.functional.media.borrow_mut().write(slot, &forged);

@@ -25,7 +25,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     if mac.group() == 1 {
         data_and_tags(&scheme.cipher, (mac, bits))?;
     }
-    scheme.tree.as_ref().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
+    scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
 }
 
 /// XTS under one key for data and tweaks: a line of zeros opens to its place and its mask, and whoever has the mask knows what
@@ -69,7 +69,7 @@ fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Chec
     let parent = tree.parent(&scheme.layout, slot).ok_or("every line has a parent")?;
     let (mut content, mut node) = (Random::new(1).line(), ZERO_LINE);
     scheme.counters.set_embedded_mac(&mut content, 0);
-    let told = tree.tell(parent, &mut node, slot, &content).map_err(|overflow| format!("{overflow:?} at once"))?;
+    let told = tree.update(parent, &mut node, slot, &content).map_err(|overflow| format!("{overflow:?} at once"))?;
     let (of_tree, version, width) = match told {
         Voucher::Nothing => return Ok(()),
         Voucher::Tag(tag) => (u64::from_be_bytes(array::from_fn(|byte| tag[byte])), Counter::default(), u64::BITS),

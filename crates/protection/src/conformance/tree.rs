@@ -20,7 +20,7 @@ const JOURNEYS: usize = 5_000;
 /// Holds the tree of a composition to the contract of all.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
-    let (layout, tree) = (&scheme.layout, scheme.tree.as_ref().ok_or("there is no tree")?);
+    let (layout, tree) = (&scheme.layout, scheme.metadata.tree().ok_or("there is no tree")?);
     let leaves = layout.leaves().ok_or("a tree covers something")?;
     let regions: Vec<Region> = [leaves].into_iter().chain(layout.levels().iter().copied()).collect();
     families(parts, tree, layout, &regions)?;
@@ -58,7 +58,7 @@ fn one_child(tree: &Tree, layout: &Layout, region: &Region) -> Checked {
     hold(fits(&node, &ZERO_LINE), || format!("{role}: a blank child does not fit a blank parent"))?;
     let mut random = Random::new(1);
     let told = |node: &mut Line, content: &Line| {
-        let told = tree.tell(parent, node, slot, content);
+        let told = tree.update(parent, node, slot, content);
         let voucher = told.map_err(|overflow| format!("{role}: {overflow:?} at once"))?;
         Ok::<Line, String>(tree.seal_under(slot, role, content, voucher))
     };
@@ -102,7 +102,7 @@ fn elsewhere(tree: &Tree, layout: &Layout, region: &Region, parent: Parent, node
 /// When versions overflow, all children of the range get new ones, under which only what is sealed anew fits.
 fn renewal(tree: &Tree, parent: Parent, child: (Slot, Role), mut node: Line, content: &Line) -> Checked {
     for _ in 0..JOURNEYS {
-        let positions = match tree.tell(parent, &mut node, child.0, content) {
+        let positions = match tree.update(parent, &mut node, child.0, content) {
             Ok(_) => continue,
             Err(Overflow::Exhausted) => return Err("versions are exhausted before they overflow".into()),
             Err(Overflow::Renew { positions }) => positions,

@@ -9,7 +9,8 @@
 //! ```
 
 use crate::layout::Layout;
-use crate::metadata::{Copies, Geometries, Geometry, GoesOn};
+use crate::on_chip::{Copies, Geometries, Geometry, GoesOn};
+use crate::slot::Kind;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -79,8 +80,8 @@ impl CacheDesign {
     /// The caches that a design with this layout has a use for, with their sizes.
     pub fn used(&self, layout: &Layout) -> Vec<(&'static str, Bytes)> {
         let kinds = [
-            (layout.counters().or(layout.owners()).is_some(), "counters", self.counters),
-            (layout.tags().is_some(), "tags", self.tags),
+            (layout.region(Kind::Counters).or(layout.region(Kind::Owners)).is_some(), "counters", self.counters),
+            (layout.region(Kind::Tags).is_some(), "tags", self.tags),
             (!layout.levels().is_empty(), "tree nodes", self.nodes),
         ];
         let mut used =
@@ -102,11 +103,11 @@ impl CacheDesign {
                 Some((name, _)) => Err(format!(
                     "caches.unified is one cache of everything, and caches.{name} is another: leave one of them out"
                 )),
-                None => self.geometry("unified", size).map(Geometries::Unified),
+                None => self.geometry("unified", size).map(Geometries::unified),
             };
         }
         let [counters, tags, nodes] = separate.map(|(name, size)| self.geometry(name, size.unwrap_or(USUAL)));
-        Ok(Geometries::Separate([counters?, tags?, nodes?]))
+        Ok(Geometries::separate(counters?, tags?, nodes?))
     }
 
     /// What goes on to the last-level cache, if anything does.

@@ -18,8 +18,8 @@
 use super::Scheme;
 use super::early::Early;
 use super::read::Arrived;
-use super::walk::Sought;
 use crate::mac::Mac;
+use crate::metadata::Sought;
 use crate::verbs::{Exit, Fault, Plaintext, Untrusted, Verbs};
 use sim::join;
 use std::cell::{Cell, OnceCell};

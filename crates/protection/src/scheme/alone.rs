@@ -27,7 +27,7 @@ impl Scheme {
     /// What was computed so far.
     pub fn computed(&self) -> Computed {
         let (tags, tags_in_pairs) = self.mac.as_ref().map_or((0, 0), Mac::computed);
-        let hashes = self.tree.as_ref().map_or(0, Tree::computed);
+        let hashes = self.metadata.tree().map_or(0, Tree::computed);
         Computed { lines: self.cipher.computed(), tags, tags_in_pairs, hashes }
     }
 
@@ -49,7 +49,7 @@ impl Scheme {
     /// Compares a line of the tree with what its parent might hold about it; always equal without a tree.
     pub fn compare_alone(&self, slot: Slot, content: &Line) -> bool {
         let compare = |tree: &Tree| tree.fits(slot, Role::Node(0), content, tree.some_voucher());
-        self.tree.as_ref().is_none_or(compare)
+        self.metadata.tree().is_none_or(compare)
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
             scheme.tag_alone(LineAddr(3), 7, &TEXT);
             let (blocks, macs) = (scheme.blocks(), u32::from(scheme.mac.is_some()));
             assert_eq!(performed::take(), Performed { blocks, macs, hashes: 0 }, "{parts:?}");
-            let tree = scheme.tree.is_some();
+            let tree = scheme.metadata.tree().is_some();
             assert_eq!(scheme.compare_alone(Slot(1 << 15), &TEXT), !tree, "{parts:?}");
             assert_eq!(performed::take(), Performed { hashes: u32::from(tree), ..Performed::default() }, "{parts:?}");
             // The same tag again is still known.

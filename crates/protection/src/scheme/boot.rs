@@ -33,7 +33,8 @@ impl Scheme {
         };
         let at = self.layout.data_slot(line);
         let stored = verbs.fetch(at.slot(), Role::Data, Wanted::Line).await;
-        let counters = self.begun(slot, Role::Counter, &verbs.fetch(slot, Role::Counter, Wanted::Line).await.examine());
+        let counters =
+            self.metadata.begun(slot, Role::Counter, &verbs.fetch(slot, Role::Counter, Wanted::Line).await.examine());
         let counter = self.version(&counters, line);
         self.boot(verbs, &mut Arrived { at, counter, stored, tag: 0, others: Others::new() }).await
     }
@@ -79,12 +80,12 @@ impl Scheme {
     /// memory, and into what the chip has of it.
     async fn boot_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, line: LineAddr, tag: u64) -> Result<(), Fault> {
         let Some(slot) = self.tag_slot(line) else { return Ok(()) };
-        if self.tree.as_ref().is_some_and(|tree| tree.covers(Role::Tag)) {
+        if self.metadata.covers(Role::Tag) {
             return self.enter_tag(verbs, line, slot, tag).await;
         }
         let enter = |tags: &mut Line| mac::set_entry(tags, mac.entry_of(line).1, tag);
         verbs.boot(slot, Role::Tag, |stored| changed(stored, enter));
-        self.on_chip(|chip| chip.amend(Role::Tag, slot, enter));
+        self.metadata.on_chip(|chip| chip.amend(Role::Tag, slot, enter));
         Ok(())
     }
 }

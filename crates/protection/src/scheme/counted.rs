@@ -1,20 +1,8 @@
 //! What the text counts of its own work, wherever that is done.
 
+use crate::metadata::FoundIn;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
-
-/// Where the counters of a line that came from memory were found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
-    /// In the L2 that asked for the line.
-    L2,
-    /// In the controller's cache, or on their way out of it.
-    Controller,
-    /// In the last-level cache.
-    LastLevel,
-    /// In memory, or on their way from there for somebody else.
-    Memory,
-}
 
 /// Reads of data that came from memory, by where their counters were found (EMCC, MICRO 2022, figures 6 and 7). The four
 /// places together are all lines released, of a design with counters.
@@ -26,7 +14,7 @@ pub struct CountersFound {
     pub at_controller: u64,
     /// In the last-level cache.
     pub in_last_level: u64,
-    /// In memory, or on their way from there for somebody else.
+    /// In memory, or on their way from there for another access.
     pub in_memory: u64,
     /// How often the last-level cache was looked up for counters of reads of data, by L2s or by the controller (figure 12):
     /// by L2s also for data that they then found on the chip.
@@ -34,12 +22,12 @@ pub struct CountersFound {
 }
 
 impl CountersFound {
-    pub(super) fn count(&mut self, place: Place) {
+    pub(super) fn count(&mut self, place: FoundIn) {
         match place {
-            Place::L2 => self.in_l2 += 1,
-            Place::Controller => self.at_controller += 1,
-            Place::LastLevel => self.in_last_level += 1,
-            Place::Memory => self.in_memory += 1,
+            FoundIn::L2 => self.in_l2 += 1,
+            FoundIn::Controller => self.at_controller += 1,
+            FoundIn::LastLevel => self.in_last_level += 1,
+            FoundIn::Memory => self.in_memory += 1,
         }
     }
 }

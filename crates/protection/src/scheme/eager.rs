@@ -11,10 +11,9 @@
 //! with the request. What begins here is the work for one line: the controller's part of it is in [`read`](super::read).
 
 use super::Scheme;
-use super::counted::Place;
 use super::early::Early;
 use super::read::Arrived;
-use crate::metadata::Copies;
+use crate::metadata::FoundIn;
 use crate::planted::Bug;
 use crate::verbs::{AesUnits, Cache, Exit, Fault, Leg, Plaintext, Role, Slot, Verbs};
 use sim::join;
@@ -29,7 +28,7 @@ use units::{Line, LineAddr};
 #[derive(Clone, Copy)]
 pub(super) enum Found {
     /// It has the counters, from there, and pads.
-    Counters(Line, Place),
+    Counters(Line, FoundIn),
     /// Neither it nor the last-level cache has them, which the controller knows by now.
     Nothing,
     /// Its AES units are busy: the request says that the controller is to do it all.
@@ -81,7 +80,7 @@ impl Begun {
 impl Scheme {
     /// Whether L2s begin reads.
     pub fn is_eager(&self) -> bool {
-        self.chip.borrow().copies.is_some()
+        self.metadata.on_chip(|chip| chip.copies.is_some())
     }
 
     /// Data lines whose counters share a line, if there are counters.
@@ -91,13 +90,13 @@ impl Scheme {
 
     /// Lets the L2 of a core begin reads from now on, or leave all to the controller and keep no copies.
     pub fn let_begin(&self, core: usize, begins: bool) {
-        self.on_copies(|copies| copies.let_begin(core, begins));
+        self.metadata.on_copies(|copies| copies.let_begin(core, begins));
     }
 
     /// Moves the counters of a line on to the last-level cache, as if others had needed their place.
     pub fn hand_on_counters(&self, line: LineAddr) {
         if let Some(slot) = self.counter_slot(line) {
-            self.on_chip(|chip| chip.hand_on(slot));
+            self.metadata.on_chip(|chip| chip.hand_on(slot));
         }
     }
 
@@ -144,7 +143,7 @@ impl Scheme {
     ) {
         let asker = Scheme::tenant(line);
         let started = self.counter_slot(line).and_then(|slot| {
-            let changed = self.on_copies(|copies| copies.begin(core, slot))??;
+            let changed = self.metadata.on_copies(|copies| copies.begin(core, slot))??;
             let (found, padded, from_memory, asked_in_vain) = Default::default();
             Some(Begun { core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
         });
@@ -159,7 +158,7 @@ impl Scheme {
             let from_memory = request.await;
             begun.from_memory.set(Some(from_memory));
             if from_memory {
-                self.on_copies(|copies| copies.serve(begun.core, begun.slot));
+                self.metadata.on_copies(|copies| copies.serve(begun.core, begun.slot));
                 // Boxed: what is around it is moved for every request, and most need no memory.
                 return Box::pin(self.try_read(verbs, line, asker, Some(begun), early)).await;
             }
@@ -169,7 +168,7 @@ impl Scheme {
         if outcome.is_ok() && matches!(begun.found.get(), Some(Found::Nothing)) && begun.is_from_memory() {
             self.send_copy(verbs, begun).await;
         }
-        self.on_copies(|copies| {
+        self.metadata.on_copies(|copies| {
             copies.end(&begun.changed);
             copies.seen.useless += u64::from(begun.asked_in_vain.get() && !begun.is_from_memory());
         });
@@ -201,20 +200,20 @@ impl Scheme {
     async fn copy_of_counters<V: Verbs>(&self, verbs: &V, begun: &Begun) -> bool {
         let Begun { core, slot, .. } = *begun;
         verbs.look_up(Cache::L2(Role::Counter)).await;
-        let copy = self.on_copies(|copies| copies.look_up(core, slot)).flatten();
+        let copy = self.metadata.on_copies(|copies| copies.look_up(core, slot)).flatten();
         if let Some(counters) = copy {
-            begun.find(Found::Counters(counters, Place::L2));
+            begun.find(Found::Counters(counters, FoundIn::L2));
             return true;
         }
         verbs.travel(Leg::Request(core, slot.on_chip())).await;
         self.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
-        let Some(counters) = self.on_chip(|chip| chip.shared(slot)) else {
+        let Some(counters) = self.metadata.on_chip(|chip| chip.shared(slot)) else {
             begun.asked_in_vain.set(true);
             verbs.travel(Leg::ToController).await;
             begun.find(Found::Nothing);
             return false;
         };
-        begun.find(Found::Counters(counters, Place::LastLevel));
+        begun.find(Found::Counters(counters, FoundIn::LastLevel));
         verbs.travel(Leg::Answer(core, slot.on_chip())).await;
         self.enter_copy(begun, &counters);
         true
@@ -222,7 +221,7 @@ impl Scheme {
 
     /// The controller answers the L2's request for counters that were not on their way.
     async fn send_copy<V: Verbs>(&self, verbs: &V, begun: &Begun) {
-        let Some(counters) = self.on_chip(|chip| chip.peek(Role::Counter, begun.slot)) else { return };
+        let Some(counters) = self.metadata.on_chip(|chip| chip.peek(Role::Counter, begun.slot)) else { return };
         verbs.travel(Leg::FromController).await;
         verbs.travel(Leg::Answer(begun.core, begun.slot.on_chip())).await;
         self.enter_copy(begun, &counters);
@@ -232,13 +231,8 @@ impl Scheme {
     fn enter_copy(&self, begun: &Begun, counters: &Line) {
         begun.asked_in_vain.set(begun.is_void());
         if !begun.is_void() || self.planted.has(Bug::OutdatedCopyEnters) {
-            self.on_chip(|chip| chip.enter_copy(begun.core, begun.slot, counters, begun.is_from_memory()));
+            self.metadata.on_chip(|chip| chip.enter_copy(begun.core, begun.slot, counters, begun.is_from_memory()));
         }
-    }
-
-    /// Looks at or changes the copies in L2s, if those begin reads.
-    pub(super) fn on_copies<R>(&self, access: impl FnOnce(&mut Copies) -> R) -> Option<R> {
-        self.on_chip(|chip| chip.copies.as_mut().map(access))
     }
 
     /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2

@@ -109,7 +109,7 @@ impl Scheme {
             let group = self.lock_group(verbs, line, mode).await;
             let others = self.checked_others(verbs, line).await?;
             let Some(slot) = self.counter_slot(line) else { return Ok((Counter::default(), group, others)) };
-            match self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+            match self.metadata.edit(verbs, slot, Role::Counter, advance).await? {
                 Ok(counter) => return Ok((counter, group, others)),
                 Err(overflow) if mode == Mode::Exclusive => {
                     self.renew_group(verbs, slot, line, &overflow).await?;
@@ -123,7 +123,7 @@ impl Scheme {
     async fn checked_others<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Others, Fault> {
         let counters = async {
             match self.counter_slot(line) {
-                Some(slot) => self.metadata(verbs, slot, Role::Counter).await,
+                Some(slot) => self.metadata.get(verbs, slot, Role::Counter).await,
                 None => Ok(ZERO_LINE),
             }
         };

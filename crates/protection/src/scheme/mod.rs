@@ -6,8 +6,7 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! How a line is read is in [`read`], how metadata comes to the chip in [`walk`], how it leaves in [`update`], which of it
-//! stays for good in [`forest`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
+//! How a line is read is in [`read`], what follows an overflow in [`renew`]; how a line is used before its verdict in [`ahead`],
 //! how an L2 begins a read in [`eager`], what begins on its mere prediction in [`early`], what one tag over several lines
 //! asks for in [`grouped`]; how the machine's first content gets into memory in [`boot`]; how writes outlive a loss of power in [`persist`], and how memory comes back in [`recover`]. Who
 //! may ask at all is in [`owner`], what is counted in [`counted`].
@@ -24,7 +23,6 @@ mod boot;
 mod counted;
 mod eager;
 mod early;
-mod forest;
 mod gathering;
 mod grouped;
 mod owner;
@@ -32,24 +30,24 @@ mod persist;
 mod read;
 mod recover;
 mod renew;
-mod update;
-mod walk;
 
 pub use alone::Computed;
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 pub(crate) use gathering::Gathering;
 
 use crate::cipher::Cipher;
-use crate::counter::{Age, Counter, Counters, Steady};
+use crate::counter::{Age, Counter, Counters};
 use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::mac::{self, Mac};
-use crate::metadata::{CacheCounters, Copies, CopyCounters, LastLevel, OnChip, SecondLevel};
+use crate::metadata::{Metadata, RenewedNodes};
+use crate::on_chip::{CacheCounters, Copies, CopyCounters, LastLevel, SecondLevel};
 use crate::ownership::{Asker, Ownership};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
-use crate::tree::Tree;
+use crate::slot::Kind;
 use crate::verbs::{Fault, Keystream, LockName, Role, Slot, Untrusted, Verbs};
+use enum_map::EnumMap;
 use grouped::{Others, Version, spend_masks};
 use serde::{Deserialize, Serialize};
 use sim::join;
@@ -78,22 +76,19 @@ pub struct Scheme {
     pub(crate) counters: Counters,
     /// Authentication of data.
     pub(crate) mac: Option<Mac>,
-    /// Freshness of versions or tags.
-    pub(crate) tree: Option<Tree>,
+    /// Versions and tags where they lie, and their freshness.
+    pub(crate) metadata: Metadata,
     /// Where everything lies.
-    pub(crate) layout: Layout,
+    pub(crate) layout: Rc<Layout>,
     /// Who may ask.
     pub(crate) ownership: Ownership,
     /// What becomes durable, and in which order.
     pub(crate) persistence: PersistenceDesign,
-    pub(crate) chip: RefCell<OnChip>,
     pub(crate) gathering: RefCell<Gathering>,
     pub(crate) counted: Cell<SchemeCounters>,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
-    /// What counters begin with, if not with nothing ([`walk`]).
-    pub(crate) steady: Option<Rc<Steady>>,
     /// What a planted bug leaves in memory of the key, whenever metadata leaves the chip; nothing without one.
     pub(crate) spilled: Box<[(Slot, Line)]>,
     pub(crate) planted: Planted,
@@ -121,60 +116,56 @@ impl Scheme {
             cipher: self.cipher.clone(),
             counters: self.counters,
             mac: self.mac.clone(),
-            tree: self.tree.clone(),
-            layout: self.layout.clone(),
+            metadata: self.metadata.twin(),
+            layout: Rc::clone(&self.layout),
             ownership: self.ownership,
             persistence: self.persistence,
-            chip: RefCell::new(self.chip.borrow().twin()),
             gathering: RefCell::default(),
             counted: self.counted.clone(),
             draws: self.draws.clone(),
             release: self.release,
-            steady: self.steady.clone(),
             spilled: self.spilled.clone(),
             planted: self.planted,
         }
     }
 
-    /// Hits and misses of the counter, tag and node caches.
-    pub fn cache_counters(&self) -> [CacheCounters; 3] {
-        self.chip.borrow().counters()
+    /// Look-ups of each kind of metadata in its cache.
+    pub fn cache_counters(&self) -> EnumMap<Kind, CacheCounters> {
+        self.metadata.on_chip(|chip| chip.counters())
     }
 
-    /// Hits and misses of counters, tags and nodes in the last-level cache; nothing if none of them go there.
-    pub fn last_level_counters(&self) -> Option<[CacheCounters; 3]> {
-        self.chip.borrow().shared_counters()
-    }
-
-    /// Whether lines of this kind may be in the last-level cache.
-    pub(crate) fn in_last_level(&self, role: Role) -> bool {
-        self.chip.borrow().goes_on(role)
+    /// Look-ups of each kind of metadata in the last-level cache; nothing if none go there.
+    pub fn last_level_counters(&self) -> Option<EnumMap<Kind, CacheCounters>> {
+        self.metadata.on_chip(|chip| chip.shared_counters())
     }
 
     /// What L2s have seen of copies of counters; nothing if they have none.
     pub fn copy_counters(&self) -> Option<CopyCounters> {
-        self.on_copies(Copies::counters)
+        self.metadata.on_copies(Copies::counters)
     }
 
     /// What the text has counted.
     pub fn counted(&self) -> SchemeCounters {
-        self.counted.get()
+        let mut counted = self.counted.get();
+        let RenewedNodes { nodes, children } = self.metadata.renewed();
+        (counted.renewals.nodes, counted.renewals.children) = (nodes, children);
+        counted
     }
 
     /// Names the machine's last-level cache, before the first access. It may tell of lines that it displaced between any
     /// two verbs.
     pub fn share_last_level(&self, last_level: Box<dyn LastLevel>) {
-        self.on_chip(|chip| chip.share(last_level));
+        self.metadata.on_chip(|chip| chip.share(last_level));
     }
 
     /// Names the machine's L2s, before the first access.
     pub fn share_second_level(&self, second_level: Box<dyn SecondLevel>) {
-        self.on_copies(|copies| copies.lie_in(second_level));
+        self.metadata.on_copies(|copies| copies.lie_in(second_level));
     }
 
     /// Data has displaced a line of metadata from the last-level cache.
     pub fn displaced(&self, slot: Slot) {
-        self.on_chip(|chip| chip.displaced(slot));
+        self.metadata.on_chip(|chip| chip.displaced(slot));
     }
 
     /// Reads a line: releases its plaintext, or reports why not. If L2s begin reads, that of the first core does.
@@ -194,13 +185,7 @@ impl Scheme {
 
     /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
-        let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
-        // From the leaves up, since each level that leaves makes the one above dirty.
-        for role in [Role::Owner, Role::Tag, Role::Counter].into_iter().chain(levels) {
-            self.on_chip(|chip| chip.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
-            self.finish(verbs, Ok(())).await;
-        }
-        self.on_chip(OnChip::forget_clean);
+        self.metadata.flush(verbs).await;
         for (slot, content) in &self.spilled {
             verbs.store(*slot, Role::Data, (*content).into()).await;
         }
@@ -211,8 +196,36 @@ impl Scheme {
     pub async fn age<V: Verbs>(&self, verbs: &V, line: LineAddr, age: Age) {
         let Some(slot) = self.counter_slot(line) else { return };
         let outcome =
-            self.edit_metadata(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;
+            self.metadata.edit(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;
         self.finish(verbs, outcome).await;
+    }
+
+    /// The lines of the tree's own root.
+    pub fn root(&self) -> Box<[Line]> {
+        self.metadata.root()
+    }
+
+    /// The nodes of the tree that are kept on the chip as roots, in the order of their slots; none unless it is a forest.
+    pub fn forest_roots(&self) -> Vec<Slot> {
+        self.metadata.forest_roots()
+    }
+
+    /// Folds all other roots into the tree's own, as a machine must that keeps no more than that one line.
+    pub async fn fold_forest<V: Verbs>(&self, verbs: &V) {
+        for root in self.forest_roots() {
+            let outcome = self.metadata.fold(verbs, root).await;
+            self.finish(verbs, outcome).await;
+        }
+    }
+
+    /// Ends an access: reports tampering, and writes back the metadata that had to make room.
+    async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
+        if let Err(fault) = outcome
+            && !self.planted.has(Bug::FaultSwallowed)
+        {
+            verbs.fault(fault);
+        }
+        self.metadata.write_back_leaving(verbs).await;
     }
 
     async fn try_write<V: Verbs>(
@@ -287,7 +300,7 @@ impl Scheme {
     /// Tells everybody above a line's counter that it has moved on, if that is to be known at once.
     async fn raise_counter<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
         match self.counter_slot(line) {
-            Some(slot) => self.raise(verbs, slot).await,
+            Some(slot) => self.metadata.raise(verbs, slot).await,
             None => Ok(()),
         }
     }
@@ -336,13 +349,13 @@ impl Scheme {
     async fn put_tag<V: Verbs>(&self, verbs: &V, line: LineAddr, tag: u64) -> Result<(), Fault> {
         let Some(slot) = self.tag_slot(line) else { return Ok(()) };
         self.enter_tag(verbs, line, slot, tag).await?;
-        self.raise(verbs, slot).await
+        self.metadata.raise(verbs, slot).await
     }
 
     /// Puts a tag into its place on the chip.
     async fn enter_tag<V: Verbs>(&self, verbs: &V, line: LineAddr, slot: Slot, tag: u64) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
-        self.edit_metadata(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac.entry_of(line).1, tag)).await
+        self.metadata.edit(verbs, slot, Role::Tag, |tags| mac::set_entry(tags, mac.entry_of(line).1, tag)).await
     }
 
     /// Moves the counter of a line on, and keeps its group from being re-encrypted until the new version is in memory.
@@ -351,9 +364,9 @@ impl Scheme {
         let position = self.counters.position(line);
         let advance = |counters: &mut Line| self.counters.advance(counters, position);
         let group = self.lock_group(verbs, line, Mode::Shared).await;
-        if let Ok(counter) = self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+        if let Ok(counter) = self.metadata.edit(verbs, slot, Role::Counter, advance).await? {
             if self.planted.has(Bug::CopiesOutliveRenewals) {
-                self.on_copies(|copies| copies.drop_all(slot));
+                self.metadata.on_copies(|copies| copies.drop_all(slot));
             }
             return Ok((counter, group, Others::new()));
         }
@@ -361,7 +374,7 @@ impl Scheme {
         let alone = if self.planted.has(Bug::RenewalLetsOthersIn) { Mode::Shared } else { Mode::Exclusive };
         let group = self.lock_group(verbs, line, alone).await;
         // Somebody else may have renewed the group while this access waited to have it alone.
-        let counter = match self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+        let counter = match self.metadata.edit(verbs, slot, Role::Counter, advance).await? {
             Ok(counter) => counter,
             Err(overflow) => self.renew_group(verbs, slot, line, &overflow).await?,
         };
@@ -379,10 +392,5 @@ impl Scheme {
         let mut counted = self.counted.get();
         change(&mut counted);
         self.counted.set(counted);
-    }
-
-    /// Looks at or changes the state on the chip, between two verbs.
-    fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
-        access(&mut self.chip.borrow_mut())
     }
 }

@@ -7,6 +7,7 @@ use super::Scheme;
 use super::early::Early;
 use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner, Ownership};
 use crate::planted::Bug;
+use crate::slot::Kind;
 use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr};
 
@@ -32,7 +33,7 @@ impl Scheme {
 
     /// Whether somebody does without the tenant's keys.
     fn has_other_keys(&self, asker: Asker) -> bool {
-        self.layout.owners().is_some() && asker.owner != Owner::TENANT
+        self.layout.region(Kind::Owners).is_some() && asker.owner != Owner::TENANT
     }
 
     async fn read_without_key<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
@@ -61,18 +62,18 @@ impl Scheme {
     /// The hypervisor gives the page of a line to an owner, as one of its pages. Whoever gets one must accept it before it is
     /// of any use, and tenants here never accept another page than those that they have since the machine started.
     pub async fn assign<V: Verbs>(&self, verbs: &V, line: LineAddr, to: Asker) {
-        let Some(table) = self.layout.owners() else { return };
+        let Some(table) = self.layout.region(Kind::Owners) else { return };
         let entry = Entry { owner: to.owner, guest_page: to.guest_page, validated: false };
         let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
-        let outcome = self.edit_metadata(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
+        let outcome = self.metadata.edit(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
         self.finish(verbs, outcome).await;
     }
 
     /// Whether somebody may ask for a line. The line's lock must be held, so that accesses stay in their order.
     pub(super) async fn admit<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) -> Result<(), Fault> {
-        let Some(table) = self.layout.owners() else { return Ok(()) };
+        let Some(table) = self.layout.region(Kind::Owners) else { return Ok(()) };
         let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
-        let entry = Entry::read(&self.metadata(verbs, slot, Role::Owner).await?, line);
+        let entry = Entry::read(&self.metadata.get(verbs, slot, Role::Owner).await?, line);
         let unchecked = self.planted.has(Bug::GuestPageUnchecked);
         let asker = if unchecked { Asker { guest_page: entry.guest_page, ..asker } } else { asker };
         if entry.admits(asker) { Ok(()) } else { Err(Fault::Refused(line)) }

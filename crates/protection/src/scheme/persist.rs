@@ -21,14 +21,13 @@ use super::gathering::Waiting;
 use super::grouped::Others;
 use crate::counter::{Counter, Overflow};
 use crate::domain::{Registers, Renewal};
-use crate::metadata::Departure;
+use crate::metadata::Lines;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
-use crate::tree::{Node, Parent};
+use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use sim::lock::Mode;
 use sim::{join, join_all};
-use std::collections::BTreeMap;
 use units::{Line, LineAddr};
 
 /// How far a renewal may have come.
@@ -40,9 +39,6 @@ pub(super) enum Progress {
     Unknown,
 }
 
-/// Lines of metadata with their content.
-type Lines = BTreeMap<Slot, Line>;
-
 /// A line of data ready to be persisted.
 struct Sealed {
     at: DataSlot,
@@ -50,32 +46,6 @@ struct Sealed {
     plaintext: Line,
     ciphertext: Line,
     tag: Option<(Slot, u64)>,
-}
-
-/// The stages that a tuple holds.
-struct Stages<'a, V: Verbs + 'a> {
-    held: Vec<V::Guard<'a>>,
-    /// The first stage that was not entered yet.
-    next: usize,
-    hand_over: bool,
-}
-
-impl<'a, V: Verbs> Stages<'a, V> {
-    fn new(hand_over: bool) -> Stages<'a, V> {
-        Stages { held: Vec::new(), next: 0, hand_over }
-    }
-
-    async fn enter(&mut self, verbs: &'a V, stage: usize) {
-        if stage < self.next {
-            return;
-        }
-        self.next = stage + 1;
-        let guard = verbs.lock(LockName::Stage(stage as u8), Mode::Exclusive).await;
-        if self.hand_over {
-            self.held.clear();
-        }
-        self.held.push(guard);
-    }
 }
 
 impl Scheme {
@@ -116,7 +86,7 @@ impl Scheme {
             let position = self.counters.position(waiting.line);
             groups.push(self.lock_group(verbs, waiting.line, Mode::Shared).await);
             let advance = |counters: &mut Line| self.counters.advance(counters, position);
-            match self.edit_metadata(verbs, slot, Role::Counter, advance).await? {
+            match self.metadata.edit(verbs, slot, Role::Counter, advance).await? {
                 Ok(counter) => tuple.push((waiting, counter)),
                 Err(overflow) => {
                     // Those before it go first; and it needs the stages for itself until its group is renewed.
@@ -159,11 +129,11 @@ impl Scheme {
         }
         let mut counters = Lines::new();
         for slot in lines.iter().filter_map(|(waiting, _)| self.counter_slot(waiting.line)) {
-            counters.insert(slot, self.metadata(verbs, slot, Role::Counter).await?);
+            counters.insert(slot, self.metadata.get(verbs, slot, Role::Counter).await?);
         }
         let sealing =
             lines.iter().map(|(waiting, counter)| self.sealed(verbs, waiting.line, *counter, &waiting.plaintext));
-        let (sealed, root) = join!(join_all(sealing), self.climb(verbs, stages, &counters));
+        let (sealed, root) = join!(join_all(sealing), self.metadata.climb(verbs, stages, &counters));
         self.persist_tuple(verbs, &sealed, &counters, root?, renewal).await
     }
 
@@ -173,54 +143,6 @@ impl Scheme {
         let ciphertext = self.cipher.seal(at, counter, plaintext);
         let tag = self.tag(verbs, at, counter, (plaintext, &ciphertext), &Others::new()).await;
         Sealed { at, counter, plaintext: *plaintext, ciphertext, tag: self.tag_slot(line).zip(tag) }
-    }
-
-    /// Tells everybody above these lines of counters, level by level and each node once. Returns the root that results.
-    async fn climb<'a, V: Verbs>(
-        &self,
-        verbs: &'a V,
-        stages: &mut Stages<'a, V>,
-        counters: &Lines,
-    ) -> Result<Box<[Line]>, Fault> {
-        let (mut changed, mut role) = (counters.clone(), Role::Counter);
-        for level in 0..=self.layout.levels().len() {
-            stages.enter(verbs, level + 1).await;
-            join_all(changed.iter().map(|_| verbs.hash())).await;
-            let mut above = Lines::new();
-            for (slot, content) in &changed {
-                let Some(parent) = self.parent(*slot) else { continue };
-                let node = self.tell_of_copy(verbs, parent, (*slot, role), content).await?;
-                if let Node::Stored(slot) = parent.node {
-                    above.insert(slot, node);
-                }
-            }
-            (changed, role) = (above, Role::Node(level as u8));
-        }
-        Ok(self.on_chip(|chip| chip.root.clone()))
-    }
-
-    /// Tells a parent of a child as the tuple changed it. Returns the parent's node as it is now.
-    async fn tell_of_copy<V: Verbs>(
-        &self,
-        verbs: &V,
-        parent: Parent,
-        child: (Slot, Role),
-        copy: &Line,
-    ) -> Result<Line, Fault> {
-        loop {
-            self.bring_parent(verbs, parent).await?;
-            let told = self.on_chip(|chip| {
-                let content = match self.planted.has(Bug::StagesShareNodes) {
-                    true => chip.get(child.1, child.0).copied().unwrap_or(*copy),
-                    false => *copy,
-                };
-                self.told(chip, parent, child.0, &content)?;
-                super::update::node_on(chip, parent).copied()
-            });
-            if let Some(node) = told {
-                return Ok(node);
-            }
-        }
     }
 
     /// Notes the keystream of a line that leaves the chip. What a tuple holds that is given up before has not served.
@@ -242,7 +164,7 @@ impl Scheme {
         let mut tags = Lines::new();
         for (line, (slot, tag)) in sealed.iter().filter_map(|sealed| Some((sealed.at.line(), sealed.tag?))) {
             self.enter_tag(verbs, line, slot, tag).await?;
-            tags.insert(slot, self.metadata(verbs, slot, Role::Tag).await?);
+            tags.insert(slot, self.metadata.get(verbs, slot, Role::Tag).await?);
         }
         let data = sealed.iter().map(|sealed| (sealed.at.slot(), Role::Data, &sealed.ciphertext));
         let unless = |bug| move |_: &(Slot, Role, &Line)| !self.planted.has(bug);
@@ -266,7 +188,8 @@ impl Scheme {
             verbs.complete(registers);
         }
         let metadata = lines.iter().filter(|(_, role, _)| *role != Role::Data);
-        self.on_chip(|chip| metadata.for_each(|(slot, role, content)| chip.written_through(*role, *slot, content)));
+        self.metadata
+            .on_chip(|chip| metadata.for_each(|(slot, role, content)| chip.written_through(*role, *slot, content)));
         Ok(())
     }
 
@@ -283,11 +206,11 @@ impl Scheme {
         progress: Progress,
     ) -> Result<(), Fault> {
         let resumed = progress == Progress::Unknown;
-        let new = self.metadata(verbs, renewal.counters, Role::Counter).await?;
+        let new = self.metadata.get(verbs, renewal.counters, Role::Counter).await?;
         let maybe_done = resumed.then_some(&new);
         let spared = !(resumed && self.planted.has(Bug::RecoveryRenewsWritten));
         let lines = self.renewed_lines(renewal, spared.then_some(renewal.written));
-        let root = || self.on_chip(|chip| chip.root.clone());
+        let root = || self.metadata.root();
         let reseal = async |line| -> Result<Option<Sealed>, Fault> {
             let Some(plaintext) = self.reopen(verbs, line, &renewal.old, maybe_done).await? else { return Ok(None) };
             Ok(Some(self.sealed(verbs, line, self.version(&new, line), &plaintext).await))
@@ -303,19 +226,5 @@ impl Scheme {
         }
         verbs.complete(Registers { root: root(), renewal: None });
         Ok(())
-    }
-
-    /// The departure of a line that nobody's tuple will speak of any more: who changes a line durably tells its parents
-    /// itself, later, and a tuple that had to be given up leaves it to the line. Nothing if the line is not leaving.
-    pub(super) async fn settled<V: Verbs>(&self, verbs: &V, slot: Slot) -> Option<Departure> {
-        let departure = self.on_chip(|chip| chip.leaving(slot))?;
-        if self.persistence.exists() && !self.planted.has(Bug::LeavesAmongTuples) {
-            // Behind all tuples that are under way, through every stage.
-            let mut stages = Stages::new(true);
-            for stage in 0..=self.layout.levels().len() + 1 {
-                stages.enter(verbs, stage).await;
-            }
-        }
-        Some(departure)
     }
 }

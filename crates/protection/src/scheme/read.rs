@@ -1,16 +1,16 @@
 //! A line on its way to the chip: what is fetched for it, and how it is checked and opened.
 
-use super::counted::Place;
 use super::eager::{Begun, Found};
 use super::early::Early;
 use super::grouped::{Fetched, Others};
-use super::walk::Sought;
 use super::{Release, Scheme};
 use crate::counter::Counter;
 use crate::mac::{self, Mac};
+use crate::metadata::{FoundIn, Sought};
 use crate::ownership::Asker;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
+use crate::slot::Kind;
 use crate::tree::Node;
 use crate::verbs::{AesUnits, Cache, Exit, Fault, Known, Plaintext, Role, Slot, Untrusted, Verbs};
 use sim::join;
@@ -33,7 +33,7 @@ pub(super) struct Arrived {
 struct Versions<'a, P> {
     counters: Line,
     /// Where they were found, if there are counters.
-    found: Option<Place>,
+    found: Option<FoundIn>,
     /// The controller's pad, under way.
     pad: Option<P>,
     /// The L2's read, if that pads.
@@ -137,10 +137,10 @@ impl Scheme {
         slot: Slot,
         sought: Sought,
         start: impl Fn(&Line),
-    ) -> Result<(Line, Place), Fault> {
-        let found = self.metadata_for(verbs, slot, Role::Counter, sought, start).await?;
+    ) -> Result<(Line, FoundIn), Fault> {
+        let found = self.metadata.get_for(verbs, slot, Role::Counter, sought, start).await?;
         let looked_up =
-            self.in_last_level(Role::Counter) && found.1 != Place::Controller && sought != Sought::Everywhere;
+            self.metadata.goes_on(Role::Counter) && found.1 != FoundIn::Controller && sought != Sought::Everywhere;
         self.count(|counted| counted.counters_found.looked_up_in_last_level += u64::from(looked_up));
         Ok(found)
     }
@@ -192,7 +192,7 @@ impl Scheme {
     pub(super) async fn stored_tag<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<u64, Fault> {
         match (&self.mac, self.tag_slot(line)) {
             (Some(mac), Some(slot)) => {
-                let tags = self.metadata(verbs, slot, Role::Tag).await?;
+                let tags = self.metadata.get(verbs, slot, Role::Tag).await?;
                 Ok(mac::entry(&tags, mac.entry_of(line).1))
             }
             _ => Ok(0),
@@ -250,7 +250,7 @@ impl Scheme {
             let mut missing = leaf;
             while let Some(slot) = missing.filter(|slot| !self.is_on_chip(*slot) && !slots.contains(slot)) {
                 slots.push(slot);
-                missing = match self.parent(slot).map(|parent| parent.node) {
+                missing = match self.metadata.parent(slot).map(|parent| parent.node) {
                     Some(Node::Stored(above)) => Some(above),
                     Some(Node::Root(_)) | None => None,
                 };
@@ -262,17 +262,17 @@ impl Scheme {
 
     fn is_on_chip(&self, slot: Slot) -> bool {
         let role = self.layout.place(slot).0;
-        self.on_chip(|chip| chip.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
+        self.metadata.on_chip(|chip| chip.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
     }
 
     /// The slot of a line's counter, if there are counters.
     pub fn counter_slot(&self, line: LineAddr) -> Option<Slot> {
-        self.layout.counters().map(|region| region.slot(self.counters.group(line)))
+        self.layout.region(Kind::Counters).map(|region| region.slot(self.counters.group(line)))
     }
 
     /// The slot of a line's tag, if there is a region of tags.
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
         let entry = self.mac.as_ref().map(|mac| mac.entry_of(line));
-        self.layout.tags().zip(entry).map(|(region, (index, _))| region.slot(index))
+        self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
     }
 }

@@ -68,7 +68,7 @@ impl Scheme {
             *counters = self.counters.renew(&old, self.counters.position(written), overflow, drawn);
             (old, *counters)
         };
-        let (old, new) = self.edit_metadata(verbs, slot, Role::Counter, renew).await?;
+        let (old, new) = self.metadata.edit(verbs, slot, Role::Counter, renew).await?;
         self.count(|counted| counted.renewals.groups += 1);
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }

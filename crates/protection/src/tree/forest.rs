@@ -84,11 +84,11 @@ impl ForestDesign {
     }
 }
 
-/// How often a root was told something, and by whom; halved every period.
+/// How often a root was updated, and for which child; halved every period.
 #[derive(Clone, Copy, Default)]
 struct Heat {
     level: usize,
-    told: u32,
+    updates: u32,
     by_child: [u32; CHILDREN_MAX],
 }
 
@@ -98,11 +98,11 @@ impl Heat {
     }
 
     fn halve(&mut self) {
-        self.told /= 2;
+        self.updates /= 2;
         self.by_child.iter_mut().for_each(|count| *count /= 2);
     }
 
-    /// The child that told most, and the first of several.
+    /// The child with the most updates, and the first of several.
     fn hottest_child(&self) -> usize {
         (0..CHILDREN_MAX).max_by_key(|child| (self.by_child[*child], Reverse(*child))).unwrap_or(0)
     }
@@ -194,10 +194,10 @@ impl Forest {
         self.kept.insert(slot, Root { content, heat: Heat::at(level) });
     }
 
-    /// Gives up a root if it still holds what its parent was told. Its parent must have told everybody above, up to the
+    /// Gives up a root if it still holds what its parent vouches for. The nodes above must vouch for that parent, up to the
     /// next root.
-    pub fn give_up(&mut self, slot: Slot, told: &Line) -> bool {
-        let is_current = self.node(slot) == Some(told);
+    pub fn give_up(&mut self, slot: Slot, vouched: &Line) -> bool {
+        let is_current = self.node(slot) == Some(vouched);
         if is_current {
             self.kept.remove(&slot);
         }
@@ -205,14 +205,14 @@ impl Forest {
     }
 
     /// Notes an update that ended at this root. Says what the forest wants to become, when a period is over.
-    pub fn note(&mut self, told: Parent) -> Option<Change> {
+    pub fn note(&mut self, updated: Parent) -> Option<Change> {
         let policy = self.policy?;
-        let heat = match told.node {
+        let heat = match updated.node {
             Node::Root(line) => self.own.get_mut(line),
             Node::Stored(slot) => self.kept.get_mut(&slot).map(|root| &mut root.heat),
         }?;
-        heat.told += 1;
-        heat.by_child[told.position] += 1;
+        heat.updates += 1;
+        heat.by_child[updated.position] += 1;
         self.updates += 1;
         if self.updates < policy.period {
             return None;
@@ -228,12 +228,12 @@ impl Forest {
         let kept = self.kept.iter().map(|(slot, root)| (Node::Stored(*slot), &root.heat));
         // The children of the lowest nodes are counters, which are no nodes.
         let can_grow = own.chain(kept).filter(|(_, heat)| heat.level > 0);
-        let (node, heat) = can_grow.max_by_key(|(node, heat)| (heat.told, Reverse(*node)))?;
+        let (node, heat) = can_grow.max_by_key(|(node, heat)| (heat.updates, Reverse(*node)))?;
         let grow = Parent { node, level: heat.level, position: heat.hottest_child() };
         let is_full = self.kept.len() >= policy.entries;
-        let coldest = self.kept.iter().min_by_key(|(slot, root)| (root.heat.told, **slot)).map(|(slot, _)| *slot);
+        let coldest = self.kept.iter().min_by_key(|(slot, root)| (root.heat.updates, **slot)).map(|(slot, _)| *slot);
         let change = Change { fold: coldest.filter(|_| is_full), grow };
-        (heat.told > policy.threshold / 2).then_some(change)
+        (heat.updates > policy.threshold / 2).then_some(change)
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_given_up_only_while_it_holds_what_its_parent_was_told() {
+    fn a_root_is_given_up_only_while_it_holds_what_its_parent_vouches_for() {
         let layout = layout(1024, 8);
         let mut forest = Forest::new(ForestDesign::Dynamic { entries: 1, period: 1, threshold: 0 }, &layout, 8, 1);
         let slot = layout.levels()[1].slot(3);

@@ -12,11 +12,11 @@
 //!   such: children whose versions are renewed get new MACs.
 //!
 //! # Contract
-//! * [`Tree::tell`] changes a node so that it vouches for what the child is now and for nothing that the child was; or it
+//! * [`Tree::update`] changes a node so that it vouches for what the child is now and for nothing that the child was; or it
 //!   changes nothing and reports the overflow. [`Tree::seal_under`] is the child as it then goes to memory.
 //! * [`Tree::fits`] says whether a line from memory is the one that its parent vouches for.
-//! * A line that was never written is all zeros and fits a parent that was never told of it, at every level, so that a
-//!   blank tree needs no set-up. Nobody can pass a written line off as a blank one.
+//! * A line that was never written is all zeros and fits a parent that was never updated for it, at every level, so that a
+//!   blank tree needs no set-up. No attacker can pass a written line off as a blank one.
 
 pub mod design;
 mod forest;
@@ -37,7 +37,7 @@ use std::rc::Rc;
 use units::{Line, ZERO_LINE};
 use version::Versions;
 
-/// Who vouches for a line of metadata.
+/// The node that vouches for a line of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parent {
     /// The node.
@@ -83,7 +83,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Whether every write is told up to the root at once, not only when lines leave the chip.
+    /// Whether every write updates the nodes up to the root at once, not only when lines leave the chip.
     pub fn is_eager(&self) -> bool {
         self.update == Update::Eager
     }
@@ -93,8 +93,8 @@ impl Tree {
         self.leaves == role
     }
 
-    /// Whether a child's tag is computed before its parent is told; a MAC under its version can only follow.
-    pub fn hashes_before_telling(&self) -> bool {
+    /// Whether a child's tag is computed before its parent is updated; a MAC under its version can only follow.
+    pub fn hashes_before_update(&self) -> bool {
         matches!(*self.nodes, Nodes::Hashes(..))
     }
 
@@ -114,7 +114,7 @@ impl Tree {
         }
     }
 
-    /// Who vouches for a slot, if anybody does.
+    /// The parent of a slot, if the tree covers it.
     pub fn parent(&self, layout: &Layout, slot: Slot) -> Option<Parent> {
         let (role, index) = layout.place(slot);
         let level = match role {
@@ -185,11 +185,11 @@ impl Tree {
         }
     }
 
-    /// Tells a node what its child is now. Returns what the node holds about it from then on.
+    /// Makes a node vouch for its child as it is now. Returns what the node holds about it from then on.
     ///
     /// # Errors
     /// If the child's version overflows; then nothing changes.
-    pub fn tell(&self, parent: Parent, node: &mut Line, slot: Slot, content: &Line) -> Result<Voucher, Overflow> {
+    pub fn update(&self, parent: Parent, node: &mut Line, slot: Slot, content: &Line) -> Result<Voucher, Overflow> {
         let deaf = match parent.node {
             Node::Root(_) => self.planted.has(Bug::RootNotUpdated),
             Node::Stored(_) => self.planted.has(Bug::ParentNotUpdated),

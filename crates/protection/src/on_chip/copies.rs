@@ -14,7 +14,7 @@
 use super::OnChip;
 use super::cache::{Geometry, MetadataCache};
 use crate::planted::Bug;
-use crate::verbs::{Role, Slot};
+use crate::slot::{Role, Slot};
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 use std::cell::Cell;

@@ -11,19 +11,32 @@
 //! counters than zeros: those that the machine began with ([`Steady`](crate::counter::Steady)). Memory and tree know nothing
 //! of them until they are written; the chip brings the same ones each time.
 
-use super::Scheme;
-use super::counted::Place;
+use super::Metadata;
 use crate::planted::Bug;
+use crate::slot::{Role, Slot};
 use crate::tree::{Node, Parent, Voucher};
-use crate::verbs::{Cache, Fault, LockName, Role, Slot, Verbs, Wanted};
+use crate::verbs::{Cache, Fault, LockName, Verbs, Wanted};
 use sim::Going;
 use sim::lock::Mode;
 use std::future::Future;
-use units::{Line, ZERO_LINE};
+use units::Line;
+
+/// Where a line of metadata was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FoundIn {
+    /// In the L2 that asked for the line of data.
+    L2,
+    /// In the controller's cache, or on its way out of it.
+    Controller,
+    /// In the last-level cache.
+    LastLevel,
+    /// In memory, or on its way from there for another access.
+    Memory,
+}
 
 /// Where a line of metadata was looked for already, in vain or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sought {
+pub(crate) enum Sought {
     /// Nowhere.
     Nowhere,
     /// In the controller's cache, as far as its time goes.
@@ -40,47 +53,10 @@ struct Missing<G> {
     _guard: G,
 }
 
-impl Scheme {
-    /// The content of a line of metadata, on the chip and verified.
-    pub(super) async fn metadata<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        let found = self.metadata_for(verbs, slot, role, Sought::Nowhere, |_| ()).await;
-        found.map(|(content, _)| content)
-    }
-
-    /// As [`Scheme::metadata`], and calls `start` as soon as the content is there: on the chip, or come from memory and
-    /// still being verified. What it starts must not be used before this returns, and not at all if it fails. With the
-    /// content goes where it was found at first.
-    pub(super) async fn metadata_for<V: Verbs>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        role: Role,
-        sought: Sought,
-        start: impl Fn(&Line),
-    ) -> Result<(Line, Place), Fault> {
-        let found = self.bring_sought(verbs, slot, role, sought, &start).await?;
-        loop {
-            if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
-                return Ok((content, found));
-            }
-            self.bring_sought(verbs, slot, role, Sought::Nowhere, &start).await?;
-        }
-    }
-
-    /// Changes a line of metadata on the chip.
-    pub(super) async fn edit_metadata<V: Verbs, R>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        role: Role,
-        change: impl Fn(&mut Line) -> R,
-    ) -> Result<R, Fault> {
-        loop {
-            self.bring(verbs, slot, role).await?;
-            if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
-                return Ok(result);
-            }
-        }
+impl Metadata {
+    /// Whether lines of this role may be in the last-level cache.
+    pub fn goes_on(&self, role: Role) -> bool {
+        self.on_chip(|chip| chip.goes_on(role))
     }
 
     /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already.
@@ -88,31 +64,31 @@ impl Scheme {
         self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await.map(|_| ())
     }
 
-    /// As [`Scheme::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come from
+    /// As [`Metadata::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come from
     /// memory, and tells where it was.
-    async fn bring_sought<V: Verbs>(
+    pub(super) async fn bring_sought<V: Verbs>(
         &self,
         verbs: &V,
         slot: Slot,
         role: Role,
         sought: Sought,
         start: impl Fn(&Line),
-    ) -> Result<Place, Fault> {
+    ) -> Result<FoundIn, Fault> {
         if sought == Sought::Nowhere {
             verbs.look_up(Cache::Controller(role)).await;
         }
-        let mut found = self.on_chip(|chip| chip.look_up(role, slot)).map(|content| (content, Place::Controller));
-        let in_last_level = self.in_last_level(role) && sought != Sought::Everywhere;
+        let mut found = self.on_chip(|chip| chip.look_up(role, slot)).map(|content| (content, FoundIn::Controller));
+        let in_last_level = self.goes_on(role) && sought != Sought::Everywhere;
         if found.is_none() && in_last_level {
             verbs.look_up(Cache::LastLevel(slot)).await;
-            found = self.on_chip(|chip| chip.recall(role, slot)).map(|content| (content, Place::LastLevel));
+            found = self.on_chip(|chip| chip.recall(role, slot)).map(|content| (content, FoundIn::LastLevel));
         }
         if let Some((content, place)) = found {
             start(&content);
             return Ok(place);
         }
         // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
-        Box::pin(self.walk(verbs, (slot, role), in_last_level, start)).await.map(|()| Place::Memory)
+        Box::pin(self.walk(verbs, (slot, role), in_last_level, start)).await.map(|()| FoundIn::Memory)
     }
 
     /// Brings a line of metadata that is not on the chip, and what is missing above it. `in_last_level` says whether the
@@ -140,7 +116,7 @@ impl Scheme {
         let mut fetches = Going::default();
         let (path, anchor) = self.walk_up(verbs, leaf, in_last_level, &mut fetches, fetch).await;
         if path.is_empty() {
-            // Somebody else has brought it meanwhile.
+            // Another access has brought it meanwhile.
             let content = self.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
             content.iter().for_each(&start);
         }
@@ -154,15 +130,6 @@ impl Scheme {
             expected = self.voucher_in(below, content);
         }
         Ok(())
-    }
-
-    /// What a line of metadata from memory stands for: if it is of counters and was never written, for those that they begin
-    /// with.
-    pub(super) fn begun(&self, slot: Slot, role: Role, content: &Line) -> Line {
-        match &self.steady {
-            Some(steady) if role == Role::Counter && *content == ZERO_LINE => *steady.of(slot),
-            _ => *content,
-        }
     }
 
     /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Each is
@@ -193,7 +160,7 @@ impl Scheme {
                 (false, _) => chip.get(role, slot).copied(),
             });
             let mut counted = was_there && found.is_some();
-            if found.is_none() && looked_up_above && self.in_last_level(role) {
+            if found.is_none() && looked_up_above && self.goes_on(role) {
                 in_last_level = true;
                 fetches.meanwhile(verbs.look_up(Cache::LastLevel(slot))).await;
                 found = self.on_chip(|chip| chip.recall(role, slot));
@@ -247,10 +214,5 @@ impl Scheme {
             (Some(parent), Some(tree)) => tree.voucher(parent, content),
             _ => Voucher::Nothing,
         }
-    }
-
-    /// Who vouches for a slot, if anybody does.
-    pub(super) fn parent(&self, slot: Slot) -> Option<Parent> {
-        self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
     }
 }

@@ -12,9 +12,10 @@
 //!
 //! Who is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
 
-use super::{CacheCounters, OnChip, kind};
+use super::{CacheCounters, OnChip};
 use crate::planted::Bug;
-use crate::verbs::{Role, Slot};
+use crate::slot::{Kind, Role, Slot};
+use enum_map::EnumMap;
 use machine::cache::TagArray;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -98,8 +99,7 @@ pub(super) struct Shared {
     cache: Box<dyn LastLevel>,
     goes_on: GoesOn,
     content: FxHashMap<Slot, Resident>,
-    /// Of counters, tags, nodes.
-    seen: [CacheCounters; 3],
+    seen: EnumMap<Kind, CacheCounters>,
 }
 
 impl Shared {
@@ -132,7 +132,7 @@ impl Shared {
     fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
         let Resident { role, content, dirty } = self.content.remove(&slot)?;
-        self.seen[kind(role)].writebacks += u64::from(dirty);
+        self.seen[role.kind()].writebacks += u64::from(dirty);
         dirty.then_some((role, slot, content))
     }
 
@@ -187,15 +187,15 @@ impl OnChip {
     pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.call_back_shared(role, slot)?;
         if let Some(shared) = &mut self.shared {
-            shared.seen[kind(role)].hits += 1;
+            shared.seen[role.kind()].hits += 1;
         }
-        self.seen[kind(role)].not_found(false);
+        self.seen[role.kind()].not_found(false);
         Some(found)
     }
 
     pub(super) fn not_found_in_last_level(&mut self, role: Role, merged: bool) {
         if let Some(shared) = &mut self.shared {
-            shared.seen[kind(role)].not_found(merged);
+            shared.seen[role.kind()].not_found(merged);
         }
     }
 
@@ -203,7 +203,7 @@ impl OnChip {
     pub fn displaced(&mut self, slot: Slot) {
         let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
         if let Some((role, slot, content)) = displaced {
-            self.seen[kind(role)].writebacks += 1;
+            self.seen[role.kind()].writebacks += 1;
             self.depart(slot, content);
         }
     }
@@ -215,8 +215,8 @@ impl OnChip {
         Some(content)
     }
 
-    /// Look-ups of counters, tags and nodes in the last-level cache; nothing if none of them go there.
-    pub fn shared_counters(&self) -> Option<[CacheCounters; 3]> {
+    /// Look-ups of each kind of metadata in the last-level cache; nothing if none go there.
+    pub fn shared_counters(&self) -> Option<EnumMap<Kind, CacheCounters>> {
         self.shared.as_ref().map(|shared| shared.seen)
     }
 }

@@ -1,6 +1,7 @@
 //! One cache of metadata with its content: what it is asked, and who has to leave it.
 
-use crate::verbs::{Role, Slot};
+use crate::slot::{Kind, Role, Slot};
+use enum_map::{EnumMap, enum_map};
 use machine::cache::{Slot as Place, TagArray};
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
@@ -17,6 +18,28 @@ impl Geometry {
     /// Bytes of content.
     pub fn bytes(&self) -> u64 {
         (self.sets * self.ways * LINE_BYTES) as u64
+    }
+}
+
+/// Which caches there are, and which of them each kind of metadata has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Geometries {
+    /// The size of each.
+    pub caches: Vec<Geometry>,
+    /// Which of them is for a kind.
+    pub of: EnumMap<Kind, usize>,
+}
+
+impl Geometries {
+    /// One cache of everything.
+    pub fn unified(all: Geometry) -> Geometries {
+        Geometries { caches: vec![all], of: EnumMap::default() }
+    }
+
+    /// One each of counters, of tags and of nodes. Owners are looked up by page, as counters are, and share their cache.
+    pub fn separate(counters: Geometry, tags: Geometry, nodes: Geometry) -> Geometries {
+        let of = enum_map! { Kind::Tags => 1, Kind::Nodes => 2, Kind::Data | Kind::Counters | Kind::Owners => 0 };
+        Geometries { caches: vec![counters, tags, nodes], of }
     }
 }
 

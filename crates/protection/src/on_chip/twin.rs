@@ -10,6 +10,7 @@ impl OnChip {
     pub fn twin(&self) -> OnChip {
         OnChip {
             caches: self.caches.clone(),
+            cache_of: self.cache_of,
             seen: self.seen,
             shared: self.shared.as_ref().map(|shared| shared.twin()),
             copies: self.copies.as_ref().map(|copies| copies.twin()),
@@ -27,9 +28,9 @@ impl OnChip {
 #[cfg(test)]
 mod tests {
     use crate::design::{CipherChoice, CounterChoice, Parts};
-    use crate::metadata::LastLevel;
+    use crate::on_chip::LastLevel;
+    use crate::slot::Slot;
     use crate::tree::TreeKind;
-    use crate::verbs::Slot;
 
     struct OfAMachine;
 

@@ -2,39 +2,32 @@
 //!
 //! ```text
 //! promote:  bring the node ─ keep it for good
-//! fold:     tell the parent ─ its parent ─ ... the next root ─ has the node changed meanwhile? ─ an ordinary node again
+//! fold:     update the parent ─ its parent ─ ... the next root ─ has the node changed meanwhile? ─ an ordinary node again
 //! ```
 //! A root that is being folded still is one, so whatever else happens to it ends there. It is given up in the same moment in
-//! which it is seen to hold what its parent was told; the next root above knows by then, or will from a node that is leaving.
+//! which it is seen to hold what its parent vouches for; the next root above vouches for it by then, or will for a node that is leaving.
 
-use super::Scheme;
+use super::Metadata;
 use crate::planted::Bug;
+use crate::slot::Slot;
 use crate::tree::{Parent, Tree};
-use crate::verbs::{Fault, Slot, Verbs};
+use crate::verbs::{Fault, Verbs};
 use units::Line;
 
-impl Scheme {
+impl Metadata {
     /// The lines of the tree's own root.
     pub fn root(&self) -> Box<[Line]> {
-        self.chip.borrow().root.clone()
+        self.on_chip(|chip| chip.root.clone())
     }
 
     /// The nodes of the tree that are kept on the chip as roots, in the order of their slots; none unless it is a forest.
     pub fn forest_roots(&self) -> Vec<Slot> {
-        self.chip.borrow().forest.roots()
-    }
-
-    /// Folds all other roots into the tree's own, as a machine must that keeps no more than that one line.
-    pub async fn fold_forest<V: Verbs>(&self, verbs: &V) {
-        for root in self.forest_roots() {
-            let outcome = self.fold(verbs, root).await;
-            self.finish(verbs, outcome).await;
-        }
+        self.on_chip(|chip| chip.forest.roots())
     }
 
     /// After an update that ended at a root: lets a dynamic forest change, if it is time.
-    pub(super) async fn reshape<V: Verbs>(&self, verbs: &V, told: Parent) -> Result<(), Fault> {
-        let Some(change) = self.on_chip(|chip| chip.forest.note(told)) else { return Ok(()) };
+    pub(super) async fn reshape<V: Verbs>(&self, verbs: &V, updated: Parent) -> Result<(), Fault> {
+        let Some(change) = self.on_chip(|chip| chip.forest.note(updated)) else { return Ok(()) };
         if let Some(root) = change.fold {
             self.fold(verbs, root).await?;
         }
@@ -57,14 +50,14 @@ impl Scheme {
         }
     }
 
-    /// Makes an ordinary node of a root, after everybody above knows what it holds.
-    async fn fold<V: Verbs>(&self, verbs: &V, root: Slot) -> Result<(), Fault> {
+    /// Makes an ordinary node of a root, after the nodes above vouch for what it holds.
+    pub async fn fold<V: Verbs>(&self, verbs: &V, root: Slot) -> Result<(), Fault> {
         let role = self.layout.place(root).0;
         loop {
             let Some(content) = self.on_chip(|chip| chip.forest.node(root).copied()) else { return Ok(()) };
             let folds = !self.planted.has(Bug::RootDropped);
             if folds {
-                self.tell_upward(verbs, (root, role)).await?;
+                self.update_upward(verbs, (root, role)).await?;
             }
             let news = self.on_chip(|chip| chip.forest.node(root).copied());
             let content = news.filter(|_| self.planted.has(Bug::FoldKeepsNews)).unwrap_or(content);

@@ -1,35 +1,37 @@
-//! Metadata on its way back to memory: who tells whom what changed.
+//! Metadata on its way back to memory: each line's parent vouches for what it is now.
 //!
 //! ```text
-//! write back:  lock the leaving line ─ hash it ─ bring its parent ─ tell the parent ─ store the line
-//! raise:       after a write, with eager update: tell the parent, the parent's parent, ... the nearest root
+//! write back:  lock the leaving line ─ hash it ─ bring its parent ─ update the parent ─ store the line
+//! raise:       after a write, with eager update: the parent, the parent's parent, ... the nearest root
 //! renew:       a parent's counter overflows ─ lock its children from the first to the last ─ renew ─ new MACs for all
 //! ```
-//! With lazy update a line tells its parent only when it leaves the chip. Until then it counts as present, so an access
+//! With lazy update a parent is updated only when the line leaves the chip. Until then it counts as present, so an access
 //! may call it back at any moment, and a write-back looks again after each await whether there is still something to do.
 //!
 //! Locks of one level are taken by a single access only to renew a node's children, in the order of their slots and with
 //! none of that level held before.
 
-use super::Scheme;
+use super::{Metadata, RenewedNodes};
 use crate::counter::Overflow;
-use crate::metadata::{Departure, OnChip};
+use crate::on_chip::{Departure, OnChip};
 use crate::planted::Bug;
+use crate::slot::{Role, Slot};
+use crate::stages::Stages;
 use crate::tree::{Node, Parent, Tree, Voucher};
-use crate::verbs::{Fault, LockName, Role, Slot, Verbs, Wanted};
+use crate::verbs::{Fault, LockName, Verbs, Wanted};
 use sim::join_all;
 use sim::lock::Mode;
 use std::ops::Range;
-use units::{Line, LineAddr};
+use units::Line;
 
 /// Children that get new MACs at the same time.
 const RENEWED_AT_ONCE: usize = 8;
 
-/// What came of telling a parent.
-pub(super) enum Told {
-    /// It knows, and holds this about the child.
+/// What came of updating a parent for a child.
+pub(super) enum Updated {
+    /// It vouches for the child by this.
     Vouches(Voucher),
-    /// There is nothing to tell any more: the line stopped leaving, or is no longer on the chip.
+    /// There is nothing to vouch for any more: the line stopped leaving, or is no longer on the chip.
     Nothing,
     /// Its counter for the child is at its end: the versions at these positions must be renewed first.
     Overflow(Parent, Range<usize>),
@@ -37,15 +39,9 @@ pub(super) enum Told {
     Exhausted,
 }
 
-impl Scheme {
-    /// Ends an access: reports tampering, and writes back the metadata that had to make room. One line that cannot leave
-    /// keeps no other from leaving.
-    pub(super) async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
-        if let Err(fault) = outcome
-            && !self.planted.has(Bug::FaultSwallowed)
-        {
-            verbs.fault(fault);
-        }
+impl Metadata {
+    /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
+    pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         while let Some(slot) = self.on_chip(OnChip::claim_leaving) {
             if let Err(fault) = self.write_back(verbs, slot).await {
                 verbs.fault(fault);
@@ -53,7 +49,7 @@ impl Scheme {
         }
     }
 
-    /// Takes a leaving line to memory, after its parent has been told. If it is called back meanwhile, it stays.
+    /// Takes a leaving line to memory, after its parent was updated. If it is called back meanwhile, it stays.
     async fn write_back<V: Verbs>(&self, verbs: &V, slot: Slot) -> Result<(), Fault> {
         let role = self.layout.place(slot).0;
         loop {
@@ -66,16 +62,26 @@ impl Scheme {
                 self.on_chip(|chip| chip.left(slot));
                 return Ok(());
             }
-            match self.tell_parent(verbs, slot, &departure).await? {
-                Told::Vouches(voucher) => self.store_metadata(verbs, (slot, role), &departure, voucher).await,
-                Told::Nothing => {}
-                Told::Exhausted => return Err(Fault::Exhausted(slot.on_chip())),
-                Told::Overflow(parent, positions) => {
+            match self.update_parent(verbs, slot, &departure).await? {
+                Updated::Vouches(voucher) => self.store_metadata(verbs, (slot, role), &departure, voucher).await,
+                Updated::Nothing => {}
+                Updated::Exhausted => return Err(Fault::Exhausted(slot.on_chip())),
+                Updated::Overflow(parent, positions) => {
                     drop(guard);
                     self.renew_children(verbs, parent, positions).await?;
                 }
             }
         }
+    }
+
+    /// The departure of a line that no tuple under way will change any more: a tuple that changes a line updates its parents
+    /// itself, later, and one that had to be given up leaves it to the line. Nothing if the line is not leaving.
+    async fn settled<V: Verbs>(&self, verbs: &V, slot: Slot) -> Option<Departure> {
+        let departure = self.on_chip(|chip| chip.leaving(slot))?;
+        if self.in_tuples && !self.planted.has(Bug::LeavesAmongTuples) {
+            Stages::pass(verbs, self.last_stage()).await;
+        }
+        Some(departure)
     }
 
     /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
@@ -89,7 +95,7 @@ impl Scheme {
     ) {
         let sealed = |tree: &Tree| tree.seal_under(slot, role, &departure.content, voucher);
         let sealed = self.tree.as_ref().map_or(departure.content, sealed);
-        if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_telling()) && self.parent(slot).is_some() {
+        if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_update()) && self.parent(slot).is_some() {
             verbs.hash().await;
             if !self.on_chip(|chip| chip.is_leaving_by(departure)) {
                 return;
@@ -106,50 +112,50 @@ impl Scheme {
         }
     }
 
-    /// Tells the parent of a leaving line what goes to memory.
-    async fn tell_parent<V: Verbs>(&self, verbs: &V, slot: Slot, departure: &Departure) -> Result<Told, Fault> {
+    /// Lets the parent of a leaving line vouch for what goes to memory.
+    async fn update_parent<V: Verbs>(&self, verbs: &V, slot: Slot, departure: &Departure) -> Result<Updated, Fault> {
         let (Some(tree), Some(parent)) = (&self.tree, self.parent(slot)) else {
-            let nothing = Told::Vouches(Voucher::Nothing);
-            return Ok(if self.on_chip(|chip| chip.is_leaving_by(departure)) { nothing } else { Told::Nothing });
+            let nothing = Updated::Vouches(Voucher::Nothing);
+            return Ok(if self.on_chip(|chip| chip.is_leaving_by(departure)) { nothing } else { Updated::Nothing });
         };
-        if tree.hashes_before_telling() {
+        if tree.hashes_before_update() {
             verbs.hash().await;
         }
         loop {
             self.bring_parent(verbs, parent).await?;
-            let told = self.on_chip(|chip| {
+            let updated = self.on_chip(|chip| {
                 if !chip.is_leaving_by(departure) {
-                    return Some(Told::Nothing);
+                    return Some(Updated::Nothing);
                 }
-                self.told(chip, parent, slot, &departure.content)
+                self.update_node(chip, parent, slot, &departure.content)
             });
-            if let Some(told) = told {
-                return Ok(told);
+            if let Some(updated) = updated {
+                return Ok(updated);
             }
         }
     }
 
-    /// After a write to a covered line of metadata, with eager update: tells everybody above it, up to the nearest root.
-    pub(super) async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
+    /// After a write to a covered line of metadata, with eager update: updates the nodes above it, up to the nearest root.
+    pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
         if !self.tree.as_ref().is_some_and(Tree::is_eager) {
             return Ok(());
         }
-        match self.tell_upward(verbs, (leaf, self.layout.place(leaf).0)).await? {
+        match self.update_upward(verbs, (leaf, self.layout.place(leaf).0)).await? {
             Some(root) => self.reshape(verbs, root).await,
             None => Ok(()),
         }
     }
 
-    /// Tells everybody above a line of metadata, up to the nearest root, what it is now. Returns the last that was told.
+    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last that was updated.
     ///
-    /// A line that has left the chip meanwhile, or is leaving, tells its parent by that. It is not called back: in the
+    /// A line that has left the chip meanwhile, or is leaving, updates its parent by that. It is not called back: in the
     /// smallest cache it would push out the parent that was just brought. One that stays must leave some time, even if it
     /// came back clean: its copy in memory may be old from now on.
-    pub(super) async fn tell_upward<V: Verbs>(&self, verbs: &V, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
+    pub(super) async fn update_upward<V: Verbs>(&self, verbs: &V, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
         let Some(tree) = &self.tree else { return Ok(None) };
         let mut child = line;
         while let Some(parent) = self.parent(child.0) {
-            if tree.hashes_before_telling() {
+            if tree.hashes_before_update() {
                 verbs.hash().await;
             }
             self.raise_one(verbs, child, parent).await?;
@@ -167,14 +173,14 @@ impl Scheme {
     async fn raise_one<V: Verbs>(&self, verbs: &V, child: (Slot, Role), parent: Parent) -> Result<(), Fault> {
         loop {
             self.bring_parent(verbs, parent).await?;
-            let told = self.on_chip(|chip| match chip.edit_resident(child.1, child.0).copied() {
-                Some(content) => self.told(chip, parent, child.0, &content),
-                None => Some(Told::Nothing),
+            let updated = self.on_chip(|chip| match chip.edit_resident(child.1, child.0).copied() {
+                Some(content) => self.update_node(chip, parent, child.0, &content),
+                None => Some(Updated::Nothing),
             });
-            match told {
-                Some(Told::Overflow(parent, positions)) => self.renew_children(verbs, parent, positions).await?,
-                Some(Told::Exhausted) => return Err(Fault::Exhausted(LineAddr(child.0.0))),
-                Some(Told::Vouches(_) | Told::Nothing) => return Ok(()),
+            match updated {
+                Some(Updated::Overflow(parent, positions)) => self.renew_children(verbs, parent, positions).await?,
+                Some(Updated::Exhausted) => return Err(Fault::Exhausted(child.0.on_chip())),
+                Some(Updated::Vouches(_) | Updated::Nothing) => return Ok(()),
                 None => {}
             }
         }
@@ -187,13 +193,19 @@ impl Scheme {
         }
     }
 
-    /// Tells a parent; nothing if it is not on the chip.
-    pub(super) fn told(&self, chip: &mut OnChip, parent: Parent, child: Slot, content: &Line) -> Option<Told> {
+    /// Updates a parent for a child; nothing if it is not on the chip.
+    pub(super) fn update_node(
+        &self,
+        chip: &mut OnChip,
+        parent: Parent,
+        child: Slot,
+        content: &Line,
+    ) -> Option<Updated> {
         let tree = self.tree.as_ref()?;
-        Some(match tree.tell(parent, node_on(chip, parent)?, child, content) {
-            Ok(voucher) => Told::Vouches(voucher),
-            Err(Overflow::Renew { positions }) => Told::Overflow(parent, positions),
-            Err(Overflow::Exhausted) => Told::Exhausted,
+        Some(match tree.update(parent, chip.node(parent)?, child, content) {
+            Ok(voucher) => Updated::Vouches(voucher),
+            Err(Overflow::Renew { positions }) => Updated::Overflow(parent, positions),
+            Err(Overflow::Exhausted) => Updated::Exhausted,
         })
     }
 
@@ -211,13 +223,13 @@ impl Scheme {
         }
         self.bring_parent(verbs, parent).await?;
         let renewed = self.on_chip(|chip| {
-            let node = node_on(chip, parent)?;
+            let node = chip.node(parent)?;
             let old = *node;
             tree.renew(parent, node, &positions).map(|()| (old, *node))
         });
-        // Otherwise somebody else has renewed them, or the parent had to leave: whoever called looks again.
+        // Otherwise another access has renewed them, or the parent had to leave: the caller looks again.
         let Some((old, new)) = renewed else { return Ok(()) };
-        self.count(|counted| counted.renewals.nodes += 1);
+        self.count(RenewedNodes { nodes: 1, children: 0 });
         let vouchers = |child: Slot| {
             let parent = self.parent(child).unwrap_or(parent);
             (tree.voucher(parent, &old), tree.voucher(parent, &new))
@@ -229,6 +241,12 @@ impl Scheme {
         Ok(())
     }
 
+    fn count(&self, more: RenewedNodes) {
+        let mut renewed = self.renewed.get();
+        renewed += more;
+        self.renewed.set(renewed);
+    }
+
     async fn renew_child<V: Verbs>(&self, verbs: &V, child: Slot, (old, new): (Voucher, Voucher)) -> Result<(), Fault> {
         let role = self.layout.place(child).0;
         let Some(tree) = &self.tree else { return Ok(()) };
@@ -236,7 +254,7 @@ impl Scheme {
         if self.on_chip(|chip| chip.leaving(child).is_some() || chip.edit(role, child).is_some()) {
             return Ok(());
         }
-        self.count(|counted| counted.renewals.children += 1);
+        self.count(RenewedNodes { nodes: 0, children: 1 });
         let content = verbs.fetch(child, role, Wanted::Line).await.examine();
         verbs.hash().await;
         if !self.planted.has(Bug::RenewalTrustsMemory) && !tree.fits(child, role, &content, old) {
@@ -249,13 +267,5 @@ impl Scheme {
         let sealed = tree.seal_under(child, role, &begun, new);
         verbs.store(child, role, sealed.into()).await;
         Ok(())
-    }
-}
-
-/// The parent's node, if it is on the chip.
-pub(super) fn node_on(chip: &mut OnChip, parent: Parent) -> Option<&mut Line> {
-    match parent.node {
-        Node::Root(line) => chip.root.get_mut(line),
-        Node::Stored(slot) => chip.edit(Role::Node(parent.level as u8), slot),
     }
 }

@@ -7,7 +7,7 @@ const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(
 /// Caches of one line each, into which three dirty lines of counters came: two of them are leaving.
 fn crowded() -> OnChip {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = OnChip::new(Geometries::Separate([one; 3]), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = OnChip::new(Geometries::separate(one, one, one), None, 1, Forest::default(), Planted::NONE);
     LINES.iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, true));
     chip
 }
@@ -18,15 +18,16 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
     let found = [3, 1, 2, 9].map(|slot| chip.look_up(Role::Counter, Slot(slot)));
     assert_eq!(found, [Some([3; 64]), Some([1; 64]), Some([2; 64]), None]);
     [true, true, false].into_iter().for_each(|merged| chip.not_found(Role::Counter, merged, false));
-    let [counters, tags, nodes] = chip.counters();
+    let seen = chip.counters();
+    let counters = seen[Kind::Counters];
     assert_eq!(counters, CacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
-    assert_eq!([tags, nodes], [CacheCounters::default(); 2]);
+    assert_eq!([seen[Kind::Tags], seen[Kind::Nodes]], [CacheCounters::default(); 2]);
 }
 
 #[test]
 fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
     let two = Geometry { sets: 1, ways: 2 };
-    let mut chip = OnChip::new(Geometries::Separate([two; 3]), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = OnChip::new(Geometries::separate(two, two, two), None, 1, Forest::default(), Planted::NONE);
     LINES[..2].iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, false));
     assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
     chip.admit(Role::Counter, Slot(3), &[3; 64], false);
@@ -42,8 +43,8 @@ fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
         lines.iter().for_each(|(role, slot)| chip.admit(*role, *slot, &[7; 64], true));
         lines.map(|(_, slot)| chip.leaving(slot).is_none())
     };
-    assert_eq!(of_each(Geometries::Separate([one; 3])), [true; 3]);
-    assert_eq!(of_each(Geometries::Unified(one)), [false, false, true], "who came last is still there");
+    assert_eq!(of_each(Geometries::separate(one, one, one)), [true; 3]);
+    assert_eq!(of_each(Geometries::unified(one)), [false, false, true], "who came last is still there");
 }
 
 #[test]

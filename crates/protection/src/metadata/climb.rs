@@ -1,0 +1,74 @@
+//! The nodes above lines that become durable together, updated stage by stage.
+//!
+//! ```text
+//! lines of counters ─ stage 1: level 0 ─ stage 2: level 1 ─ ... ─ the last stage: the root
+//! ```
+//! A tuple takes copies of the lines that it changed along: those on the chip may already know of the next tuple.
+
+use super::Metadata;
+use crate::planted::Bug;
+use crate::slot::{Role, Slot};
+use crate::stages::Stages;
+use crate::tree::{Node, Parent};
+use crate::verbs::{Fault, Verbs};
+use sim::join_all;
+use std::collections::BTreeMap;
+use units::Line;
+
+/// Lines of metadata with their content.
+pub(crate) type Lines = BTreeMap<Slot, Line>;
+
+impl Metadata {
+    /// The stage that stands for the root, after one for each stored level and stage 0.
+    pub fn last_stage(&self) -> usize {
+        self.layout.levels().len() + 1
+    }
+
+    /// Updates the nodes above these lines of counters, level by level and each node once. Returns the root that results.
+    pub async fn climb<'a, V: Verbs>(
+        &self,
+        verbs: &'a V,
+        stages: &mut Stages<'a, V>,
+        counters: &Lines,
+    ) -> Result<Box<[Line]>, Fault> {
+        let (mut changed, mut role) = (counters.clone(), Role::Counter);
+        for stage in 1..=self.last_stage() {
+            stages.enter(verbs, stage).await;
+            join_all(changed.iter().map(|_| verbs.hash())).await;
+            let mut above = Lines::new();
+            for (slot, content) in &changed {
+                let Some(parent) = self.parent(*slot) else { continue };
+                let node = self.update_for_copy(verbs, parent, (*slot, role), content).await?;
+                if let Node::Stored(slot) = parent.node {
+                    above.insert(slot, node);
+                }
+            }
+            (changed, role) = (above, Role::Node(stage as u8 - 1));
+        }
+        Ok(self.root())
+    }
+
+    /// Updates a parent for a child as the tuple changed it. Returns the parent's node as it is now.
+    async fn update_for_copy<V: Verbs>(
+        &self,
+        verbs: &V,
+        parent: Parent,
+        child: (Slot, Role),
+        copy: &Line,
+    ) -> Result<Line, Fault> {
+        loop {
+            self.bring_parent(verbs, parent).await?;
+            let updated = self.on_chip(|chip| {
+                let content = match self.planted.has(Bug::StagesShareNodes) {
+                    true => chip.get(child.1, child.0).copied().unwrap_or(*copy),
+                    false => *copy,
+                };
+                self.update_node(chip, parent, child.0, &content)?;
+                chip.node(parent).copied()
+            });
+            if let Some(node) = updated {
+                return Ok(node);
+            }
+        }
+    }
+}
