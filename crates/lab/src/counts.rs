@@ -5,7 +5,7 @@ use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
-use protection::on_chip::{CacheCounters, CopyCounters};
+use protection::on_chip::{CacheCounters, CopyCounters, OnChip};
 use protection::scheme::{Scheme, SchemeCounters};
 use protection::slot::Kind;
 use protection::ways::{TimedCounters, TimedMemory};
@@ -72,8 +72,8 @@ impl Meters {
 
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
-        let caches = self.scheme.cache_counters();
-        let last_level = self.scheme.last_level_counters().unwrap_or_default();
+        let caches = self.scheme.on_chip(|chip| chip.counters());
+        let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
@@ -85,7 +85,7 @@ impl Meters {
             node_cache: caches[Kind::Nodes],
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
-            copies: self.scheme.copy_counters().unwrap_or_default(),
+            copies: self.scheme.on_chip(OnChip::copy_counters).unwrap_or_default(),
             dram: self.channels.counters(),
         }
     }

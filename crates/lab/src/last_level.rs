@@ -34,7 +34,10 @@ impl LastLevel for Places {
 
 /// Lets a scheme keep metadata in a chip's last-level cache, and copies of counters in its L2s, if its design wants to.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
-    scheme.share_last_level(Box::new(Places(Rc::downgrade(chip))));
-    scheme.share_second_level(second_level::places(chip));
+    let (last_level, second_level) = (Box::new(Places(Rc::downgrade(chip))), second_level::places(chip));
+    scheme.on_chip(|metadata| {
+        metadata.share(last_level);
+        metadata.copies_lie_in(second_level);
+    });
     chip.serve(scheme);
 }

@@ -273,7 +273,7 @@ impl<S: Source + 'static> Bench<S> {
             cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
             llc: counts.llc,
             protection: counts.protection,
-            counters_found: scheme.has_counters().then_some(counts.scheme.counters_found),
+            counters_found: scheme.lines_per_counter_line().is_some().then_some(counts.scheme.counters_found),
             renewals: counts.scheme.renewals,
             counters_in_llc: parts.caches.counters_in_llc.then_some(counts.last_level_counters),
             nodes_in_llc: parts.caches.nodes_in_llc.then_some(counts.last_level_nodes),
@@ -291,7 +291,7 @@ impl<S: Source + 'static> Bench<S> {
                 seconds,
                 instructions_per_second: feed.instructions as f64 / seconds,
                 simulated_memory_bytes: memory.media().borrow().footprint_bytes() + chip.footprint_bytes(),
-                computed: scheme.computed(),
+                computed: scheme.cryptography().computed(),
             },
             configuration,
         })

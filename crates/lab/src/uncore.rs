@@ -66,7 +66,8 @@ impl Uncore {
         scheme: Rc<Scheme>,
         memory: Rc<TimedMemory<Rc<Chip>>>,
     ) -> Rc<Uncore> {
-        let off_below = machine.at_l2.and_then(|at_l2| at_l2.off_below).filter(|_| scheme.is_eager());
+        let off_below =
+            machine.at_l2.and_then(|at_l2| at_l2.off_below).filter(|_| scheme.on_chip(|chip| chip.copies.is_some()));
         let uncore = Rc::new(Uncore {
             clock: clock.clone(),
             chip,
@@ -102,7 +103,8 @@ impl Uncore {
         for Request { at, line, kind } in requests.drain(..) {
             if kind.is_answered() {
                 // What the core has already it only asks to write: there is nothing to read.
-                let in_l2 = kind != RequestKind::Upgrade && (self.scheme.is_eager() || self.chip.predicts());
+                let in_l2 = kind != RequestKind::Upgrade
+                    && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.predicts());
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, kind, in_l2 });
@@ -178,7 +180,7 @@ impl Uncore {
         let Some(intensities) = &self.intensities else { return };
         let l2 = self.chip.cores.nodes()[core].borrow().counters().l2;
         if let Some(begins) = intensities.borrow_mut()[core].sampled(l2.hits + l2.misses + l2.merged) {
-            self.scheme.let_begin(core, begins);
+            self.scheme.on_chip(|chip| chip.let_begin(core, begins));
         }
     }
 

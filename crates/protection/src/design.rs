@@ -18,6 +18,7 @@ pub use persistence::{Order, PersistenceDesign};
 pub(crate) use self::keys::Keys;
 use self::keys::Purpose;
 use crate::cipher::Told;
+use crate::codec::LineCodec;
 use crate::counter::{Counters, Organisation, Split, StartingAge, Steady};
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Place;
@@ -234,10 +235,10 @@ impl Parts {
         let mut chip =
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
+        let cipher = self.cipher.build(keys, planted);
         Ok(Scheme {
-            cipher: self.cipher.build(keys, planted),
+            codec: LineCodec { cipher, mac, coded_counters: counters.are_coded(), planted },
             counters,
-            mac,
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted),
             layout,
             ownership: self.ownership,

@@ -10,6 +10,7 @@
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
 
 pub mod cipher;
+mod codec;
 #[cfg(test)]
 mod conformance;
 pub mod counter;

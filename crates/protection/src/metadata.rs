@@ -18,6 +18,8 @@ mod update;
 mod walk;
 
 pub(crate) use climb::Lines;
+pub(crate) use rebuild::Rebuild;
+pub(crate) use update::Update;
 pub(crate) use walk::{FoundIn, Sought};
 
 use crate::counter::Steady;
@@ -25,7 +27,7 @@ use crate::layout::Layout;
 use crate::on_chip::{Copies, OnChip};
 use crate::planted::Planted;
 use crate::slot::{Role, Slot};
-use crate::tree::{Parent, Tree};
+use crate::tree::{Node, Parent, Tree};
 use crate::verbs::{Fault, Verbs};
 use derive_more::AddAssign;
 use std::cell::{Cell, RefCell};
@@ -98,14 +100,15 @@ impl Metadata {
         self.tree.as_ref()
     }
 
-    /// Whether the tree covers lines of this role as its leaves.
-    pub fn covers(&self, role: Role) -> bool {
-        self.tree.as_ref().is_some_and(|tree| tree.covers(role))
-    }
-
     /// The parent of a line, if the tree covers it.
     pub fn parent(&self, slot: Slot) -> Option<Parent> {
         self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
+    }
+
+    /// Whether a line is on the chip, wherever.
+    pub fn is_on_chip(&self, slot: Slot) -> bool {
+        let role = self.layout.place(slot).0;
+        self.on_chip(|chip| chip.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
     }
 
     /// What followed overflows so far.

@@ -65,6 +65,11 @@ pub struct Asker {
 }
 
 impl Asker {
+    /// The machine's own tenant, asking for what it has since the machine started.
+    pub fn tenant(line: LineAddr) -> Asker {
+        Asker::of(Owner::TENANT, line)
+    }
+
     /// Somebody who has the page of a line where it is.
     pub fn of(owner: Owner, line: LineAddr) -> Asker {
         Asker { owner, guest_page: page_of(line) }

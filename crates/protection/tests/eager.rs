@@ -3,7 +3,7 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
 };
-use casemate_protection::on_chip::{Copies, Geometry, SecondLevel};
+use casemate_protection::on_chip::{Copies, Geometry, OnChip, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::slot::Kind;
@@ -63,11 +63,11 @@ impl Bench {
     }
 
     fn useless(&self) -> u64 {
-        self.scheme.copy_counters().unwrap().useless
+        self.scheme.on_chip(OnChip::copy_counters).unwrap().useless
     }
 
     fn invalidated(&self) -> u64 {
-        self.scheme.copy_counters().unwrap().invalidated
+        self.scheme.on_chip(OnChip::copy_counters).unwrap().invalidated
     }
 }
 
@@ -142,7 +142,7 @@ fn a_copy_that_makes_room_unused_was_asked_for_in_vain() {
         bench.find(0, line);
     }
     // An L2 keeps four copies here, which may yet be used.
-    assert_eq!((bench.scheme.copy_counters().unwrap().entered, bench.useless()), (10, 6));
+    assert_eq!((bench.scheme.on_chip(OnChip::copy_counters).unwrap().entered, bench.useless()), (10, 6));
 }
 
 #[test]
@@ -163,16 +163,16 @@ fn an_l2_that_begins_no_reads_has_no_copies_and_starts_anew_when_it_does_again()
     bench.write(5, 1);
     bench.scheme.hand_on_counters(LineAddr(5));
     assert!(in_l2(&bench.read(2, 5).1));
-    bench.scheme.let_begin(2, false);
+    bench.scheme.on_chip(|chip| chip.let_begin(2, false));
     let (bytes, operations) = bench.read(2, 5);
     assert_eq!(bytes, Ok(content(1)));
     assert!(at_controller(&operations) && !in_l2(&operations));
     bench.scheme.hand_on_counters(LineAddr(5));
     assert!(in_l2(&bench.read(1, 5).1), "the other L2s go on");
-    bench.scheme.let_begin(2, true);
-    let before = bench.scheme.copy_counters().unwrap();
+    bench.scheme.on_chip(|chip| chip.let_begin(2, true));
+    let before = bench.scheme.on_chip(OnChip::copy_counters).unwrap();
     assert!(in_l2(&bench.read(2, 5).1));
-    let after = bench.scheme.copy_counters().unwrap();
+    let after = bench.scheme.on_chip(OnChip::copy_counters).unwrap();
     assert_eq!((after.hits, after.entered), (before.hits, before.entered + 1), "its copy was gone");
 }
 
@@ -183,7 +183,7 @@ fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
     for core in [0, 1, 1, 3] {
         assert_eq!(bench.read(core, 5).0, Ok(content(1)));
     }
-    assert_eq!((bench.invalidated(), bench.scheme.copy_counters().unwrap().entered), (0, 3));
+    assert_eq!((bench.invalidated(), bench.scheme.on_chip(OnChip::copy_counters).unwrap().entered), (0, 3));
     // A line of the same counters: the first write after it takes all copies along, the second finds none.
     bench.write(6, 2);
     assert_eq!(bench.invalidated(), 3);
@@ -278,12 +278,12 @@ fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
     [5, other].into_iter().for_each(|line| bench.write(line, 1));
     bench.scheme.hand_on_counters(LineAddr(5));
     let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
-    bench.scheme.share_second_level(Box::new(Crowded(Cell::new(Some(counters)))));
+    bench.scheme.on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(Some(counters))))));
     let (bytes, operations) = bench.read(0, other);
     assert_eq!(bytes, Ok(content(1)));
     let stored = |operation: &Operation| matches!(operation, Operation::Store(_, slot, _) if *slot == counters);
     assert!(operations.iter().any(stored), "{operations:?}");
-    assert_eq!(bench.scheme.last_level_counters().unwrap()[Kind::Counters].writebacks, 1);
+    assert_eq!(bench.scheme.on_chip(|chip| chip.shared_counters()).unwrap()[Kind::Counters].writebacks, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
 }
 
@@ -292,7 +292,7 @@ fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
 fn copies_in_the_l2s_of_a_machine_are_not_twinned() {
     let bench = Bench::new();
     drop(bench.scheme.twin());
-    bench.scheme.share_second_level(Box::new(Crowded(Cell::new(None))));
+    bench.scheme.on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(None)))));
     bench.scheme.twin();
 }
 

@@ -130,8 +130,8 @@ proptest! {
         prop_assert!(memory.all_read_right());
         run_now(memory.scheme.fold_forest(&memory.verbs));
         prop_assert_eq!(memory.verbs.take_fault(), None);
-        prop_assert_eq!(memory.scheme.forest_roots(), vec![]);
-        prop_assert_eq!(memory.scheme.root(), plain.scheme.root());
+        prop_assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), vec![]);
+        prop_assert_eq!(memory.scheme.on_chip(|chip| chip.root.clone()), plain.scheme.on_chip(|chip| chip.root.clone()));
         memory.flush();
         prop_assert_eq!(memory.image(), plain.image());
         prop_assert!(memory.all_read_right());
@@ -149,7 +149,7 @@ proptest! {
         for slot in slots {
             memory.flip(slot, bit);
             let believed = memory.all_read_right();
-            if memory.scheme.forest_roots().contains(&slot) {
+            if memory.scheme.on_chip(|chip| chip.forest.roots()).contains(&slot) {
                 prop_assert!(believed, "memory's copy of a root serves nobody");
             } else if believed {
                 // All ways up from lines in use end below it. Whoever folds those roots needs it.
@@ -201,11 +201,11 @@ fn a_dynamic_forest_grows_towards_what_is_written_and_lets_go_of_what_is_not() {
     for write in 0..32 * 8 {
         memory.write(0, [write as u8; 64]);
     }
-    assert_eq!(memory.scheme.forest_roots(), path(&memory, 0));
+    assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), path(&memory, 0));
     for write in 0..32 * 32 {
         memory.write(far, [write as u8; 64]);
     }
-    assert_eq!(memory.scheme.forest_roots(), path(&memory, far));
+    assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), path(&memory, far));
     assert!(memory.all_read_right());
 }
 

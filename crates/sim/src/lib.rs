@@ -19,6 +19,7 @@
 mod executor;
 mod join;
 pub mod lock;
+mod once;
 pub mod permits;
 mod queue;
 pub mod resource;
@@ -26,3 +27,4 @@ pub mod span;
 
 pub use executor::{Clock, Executor, TaskId};
 pub use join::{Going, join_all, join_pinned};
+pub use once::Once;

@@ -93,13 +93,13 @@ fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
     let text = |n| [n as u8; LINE_BYTES];
     let Computed { lines, tags, tags_in_pairs, hashes } = record.host.computed;
     let seconds = [
-        seconds_of(lines, |n| scheme.seal_alone(LineAddr(n), n, &text(n))),
-        seconds_of(tags - tags_in_pairs, |n| scheme.tag_alone(LineAddr(n), n, &text(n))),
+        seconds_of(lines, |n| scheme.cryptography().seal(LineAddr(n), n, &text(n))),
+        seconds_of(tags - tags_in_pairs, |n| scheme.cryptography().tag(LineAddr(n), n, &text(n))),
         seconds_of(tags_in_pairs / 2, |n| {
-            scheme.foresee_alone(LineAddr(2 * n), n, &text(n));
-            scheme.tag_alone(LineAddr(2 * n + 1), n, &text(n))
+            scheme.cryptography().foresee(LineAddr(2 * n), n, &text(n));
+            scheme.cryptography().tag(LineAddr(2 * n + 1), n, &text(n))
         }),
-        seconds_of(hashes, |n| scheme.compare_alone(Slot((1 << 20) + n), &node(n))),
+        seconds_of(hashes, |n| scheme.cryptography().compare(Slot((1 << 20) + n), &node(n))),
     ];
     Ok(seconds.iter().sum())
 }

@@ -124,7 +124,7 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
 /// as what was written.
 fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     let line = LINES[0];
-    let authentic = memory.scheme.mac.is_some();
+    let authentic = memory.scheme.codec.mac.is_some();
     let data = memory.scheme.layout().data_slot(line).slot();
     let stored = memory.stored(data).examine();
     // A tag of a few bits for each chunk lets a flip pass now and then.
@@ -136,7 +136,7 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
         hold(released != Some(*current), || format!("bit {bit} of the data does not matter"))?;
     }
     memory.put(data, &stored);
-    let Some(mac) = &memory.scheme.mac else { return Ok(()) };
+    let Some(mac) = &memory.scheme.codec.mac else { return Ok(()) };
     // A tag that lies with its line is in the line's own slot.
     let slot = memory.scheme.tag_slot(line).unwrap_or(data);
     let stored = memory.stored(slot);
@@ -164,7 +164,7 @@ fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
         let released = memory.read(LINES[0]);
         memory.put(slot, &own);
         // The target's own tag, which stays, refuses the text of another line.
-        hold(released.is_none() == memory.scheme.mac.is_some(), || format!("the data of {donor} was accepted"))?;
+        hold(released.is_none() == memory.scheme.codec.mac.is_some(), || format!("the data of {donor} was accepted"))?;
         let knows_place = released != Some(texts[index][1]);
         let codebook =
             parts.weaknesses().iter().any(|word| ["no encryption", "equal blocks look equal"].contains(word));

@@ -19,11 +19,11 @@ use units::{LINE_BYTES, Line, ZERO_LINE};
 /// Holds a composition to keys of their own.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
-    data_and_tweak(&scheme.cipher)?;
-    let Some(mac) = &scheme.mac else { return Ok(()) };
+    data_and_tweak(&scheme.codec.cipher)?;
+    let Some(mac) = &scheme.codec.mac else { return Ok(()) };
     let bits = parts.mac.tag_bits;
     if mac.group() == 1 {
-        data_and_tags(&scheme.cipher, (mac, bits))?;
+        data_and_tags(&scheme.codec.cipher, (mac, bits))?;
     }
     scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
 }

@@ -69,7 +69,9 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let dead = Dead::of(parts, planted)?;
     let (memory, fault) = revived(parts, planted, dead.media.clone(), &dead.registers)?;
     hold(fault.is_none(), || format!("recovery refuses what was left: {fault:?}"))?;
-    hold(memory.scheme.root() == dead.registers.root, || "the chip's root is not the register's".into())?;
+    hold(memory.scheme.on_chip(|chip| chip.root.clone()) == dead.registers.root, || {
+        "the chip's root is not the register's".into()
+    })?;
     reads(&memory, &dead.content, "after recovery")?;
     counters(parts, planted, &dead)?;
     nodes(parts, planted, &dead)?;

@@ -45,7 +45,7 @@ impl Metadata {
             }
             (changed, role) = (above, Role::Node(stage as u8 - 1));
         }
-        Ok(self.root())
+        Ok(self.on_chip(|chip| chip.root.clone()))
     }
 
     /// Updates a parent for a child as the tuple changed it. Returns the parent's node as it is now.

@@ -21,71 +21,78 @@ use units::{LINE_BYTES, Line, ZERO_LINE};
 /// Lines fetched at the same time.
 const FETCHED_AT_ONCE: usize = 64;
 
-impl Metadata {
+/// What rebuilds the tree.
+pub(crate) struct Rebuild<'a, V> {
+    pub metadata: &'a Metadata,
+    pub tree: &'a Tree,
+    pub verbs: &'a V,
+}
+
+impl<V: Verbs> Rebuild<'_, V> {
     /// Goes on with the counters in memory if they have this root, which is empty if none was ever set.
     ///
     /// # Errors
     /// If they have another.
-    pub async fn restore<V: Verbs>(&self, verbs: &V, tree: &Tree, registered: &[Line]) -> Result<(), Fault> {
-        let (root, outdated) = self.rebuild(verbs, tree).await;
+    pub async fn restore(&self, registered: &[Line]) -> Result<(), Fault> {
+        let (root, outdated) = self.rebuild().await;
         // A register that was never set vouches for a memory that was never written.
         let blank = registered.is_empty() && root.iter().all(|line| *line == ZERO_LINE);
-        if !self.are_equal(&root, registered) && !blank && !self.planted.has(Bug::RecoveryAcceptsAnyRoot) {
-            self.on_chip(|chip| chip.rootless = !self.planted.has(Bug::RefusalLeavesBlankRoot));
+        if !self.are_equal(&root, registered) && !blank && !self.metadata.planted.has(Bug::RecoveryAcceptsAnyRoot) {
+            self.metadata.on_chip(|chip| chip.rootless = !self.metadata.planted.has(Bug::RefusalLeavesBlankRoot));
             return Err(Fault::Root);
         }
-        if !self.planted.has(Bug::RecoveryForgetsRoot) {
-            self.on_chip(|chip| chip.root = root);
+        if !self.metadata.planted.has(Bug::RecoveryForgetsRoot) {
+            self.metadata.on_chip(|chip| chip.root = root);
         }
         for ((slot, role), content) in outdated {
             if self.stores_node(role, &content) {
-                verbs.store(slot, role, content.into()).await;
+                self.verbs.store(slot, role, content.into()).await;
             }
         }
         Ok(())
     }
 
     fn are_equal(&self, root: &[Line], registered: &[Line]) -> bool {
-        let compared = if self.planted.has(Bug::RecoveryComparesHalf) { LINE_BYTES / 2 } else { LINE_BYTES };
+        let compared = if self.metadata.planted.has(Bug::RecoveryComparesHalf) { LINE_BYTES / 2 } else { LINE_BYTES };
         let mut lines = root.iter().zip(registered);
         root.len() == registered.len() && lines.all(|(one, other)| one[..compared] == other[..compared])
     }
 
     /// Whether a node goes to memory that memory has otherwise: each does.
     fn stores_node(&self, role: Role, content: &Line) -> bool {
-        let kept = self.planted.has(Bug::RecoveryKeepsNodes)
-            || self.planted.has(Bug::RecoveryStoresLowestNodes) && role != Role::Node(0)
-            || self.planted.has(Bug::RecoveryKeepsUnknownNodes) && *content == ZERO_LINE;
+        let kept = self.metadata.planted.has(Bug::RecoveryKeepsNodes)
+            || self.metadata.planted.has(Bug::RecoveryStoresLowestNodes) && role != Role::Node(0)
+            || self.metadata.planted.has(Bug::RecoveryKeepsUnknownNodes) && *content == ZERO_LINE;
         !kept
     }
 
     /// Computes all nodes from the counters in memory. Returns the root, and the nodes that memory has otherwise.
-    async fn rebuild<V: Verbs>(&self, verbs: &V, tree: &Tree) -> (Box<[Line]>, Vec<((Slot, Role), Line)>) {
-        let mut root = self.on_chip(|chip| vec![ZERO_LINE; chip.root.len()].into_boxed_slice());
+    async fn rebuild(&self) -> (Box<[Line]>, Vec<((Slot, Role), Line)>) {
+        let mut root = self.metadata.on_chip(|chip| vec![ZERO_LINE; chip.root.len()].into_boxed_slice());
         let mut outdated = Vec::new();
         let mut children = Lines::new();
-        let counters = self.layout.region(Kind::Counters).into_iter().flat_map(|region| region.slots());
-        fetch_all(verbs, counters, Role::Counter, |slot, stored| {
+        let counters = self.metadata.layout.region(Kind::Counters).into_iter().flat_map(|region| region.slots());
+        fetch_all(self.verbs, counters, Role::Counter, |slot, stored| {
             if stored != ZERO_LINE {
                 children.insert(slot, stored);
             }
         })
         .await;
-        for level in 0..=self.layout.levels().len() {
-            join_all(children.iter().map(|_| verbs.hash())).await;
+        for level in 0..=self.metadata.layout.levels().len() {
+            join_all(children.iter().map(|_| self.verbs.hash())).await;
             let mut nodes = Lines::new();
             for (slot, content) in &children {
-                let Some(parent) = self.parent(*slot) else { continue };
+                let Some(parent) = self.metadata.parent(*slot) else { continue };
                 let node = match parent.node {
                     Node::Root(line) => &mut root[line],
                     Node::Stored(above) => nodes.entry(above).or_insert(ZERO_LINE),
                 };
                 // Tags of children never overflow.
-                let _ = tree.update(parent, node, *slot, content);
+                let _ = self.tree.update(parent, node, *slot, content);
             }
             let role = Role::Node(level as u8);
-            let stored = self.layout.levels().get(level).into_iter().flat_map(|region| region.slots());
-            fetch_all(verbs, stored, role, |slot, stored| {
+            let stored = self.metadata.layout.levels().get(level).into_iter().flat_map(|region| region.slots());
+            fetch_all(self.verbs, stored, role, |slot, stored| {
                 let node = nodes.get(&slot).copied().unwrap_or(ZERO_LINE);
                 if stored != node {
                     outdated.push(((slot, role), node));

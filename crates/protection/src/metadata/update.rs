@@ -42,150 +42,23 @@ pub(super) enum Updated {
 impl Metadata {
     /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
+        let update = Update { metadata: self, verbs };
         while let Some(slot) = self.on_chip(OnChip::claim_leaving) {
-            if let Err(fault) = self.write_back(verbs, slot).await {
+            if let Err(fault) = update.write_back(slot).await {
                 verbs.fault(fault);
             }
         }
     }
 
-    /// Takes a leaving line to memory, after its parent was updated. If it is called back meanwhile, it stays.
-    async fn write_back<V: Verbs>(&self, verbs: &V, slot: Slot) -> Result<(), Fault> {
-        let role = self.layout.place(slot).0;
-        loop {
-            let Some(departure) = self.settled(verbs, slot).await else { return Ok(()) };
-            let guard = verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-            if !self.on_chip(|chip| chip.is_leaving_by(&departure)) {
-                continue;
-            }
-            if self.planted.has(Bug::EvictionForgetsDirty) {
-                self.on_chip(|chip| chip.left(slot));
-                return Ok(());
-            }
-            match self.update_parent(verbs, slot, &departure).await? {
-                Updated::Vouches(voucher) => self.store_metadata(verbs, (slot, role), &departure, voucher).await,
-                Updated::Nothing => {}
-                Updated::Exhausted => return Err(Fault::Exhausted(slot.on_chip())),
-                Updated::Overflow(parent, positions) => {
-                    drop(guard);
-                    self.renew_children(verbs, parent, positions).await?;
-                }
-            }
-        }
-    }
-
-    /// The departure of a line that no tuple under way will change any more: a tuple that changes a line updates its parents
-    /// itself, later, and one that had to be given up leaves it to the line. Nothing if the line is not leaving.
-    async fn settled<V: Verbs>(&self, verbs: &V, slot: Slot) -> Option<Departure> {
-        let departure = self.on_chip(|chip| chip.leaving(slot))?;
-        if self.in_tuples && !self.planted.has(Bug::LeavesAmongTuples) {
-            Stages::pass(verbs, self.last_stage()).await;
-        }
-        Some(departure)
-    }
-
-    /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
-    /// it, for a boot asks without locks.
-    async fn store_metadata<V: Verbs>(
-        &self,
-        verbs: &V,
-        (slot, role): (Slot, Role),
-        departure: &Departure,
-        voucher: Voucher,
-    ) {
-        let sealed = |tree: &Tree| tree.seal_under(slot, role, &departure.content, voucher);
-        let sealed = self.tree.as_ref().map_or(departure.content, sealed);
-        if self.tree.as_ref().is_some_and(|tree| !tree.hashes_before_update()) && self.parent(slot).is_some() {
-            verbs.hash().await;
-            if !self.on_chip(|chip| chip.is_leaving_by(departure)) {
-                return;
-            }
-        }
-        self.on_chip(|chip| chip.left(slot));
-        let dropped = match role {
-            Role::Tag => self.planted.has(Bug::TagsDropped),
-            Role::Counter => self.planted.has(Bug::CountersDropped),
-            _ => self.planted.has(Bug::NodesDropped),
-        };
-        if !dropped {
-            verbs.store(slot, role, sealed.into()).await;
-        }
-    }
-
-    /// Lets the parent of a leaving line vouch for what goes to memory.
-    async fn update_parent<V: Verbs>(&self, verbs: &V, slot: Slot, departure: &Departure) -> Result<Updated, Fault> {
-        let (Some(tree), Some(parent)) = (&self.tree, self.parent(slot)) else {
-            let nothing = Updated::Vouches(Voucher::Nothing);
-            return Ok(if self.on_chip(|chip| chip.is_leaving_by(departure)) { nothing } else { Updated::Nothing });
-        };
-        if tree.hashes_before_update() {
-            verbs.hash().await;
-        }
-        loop {
-            self.bring_parent(verbs, parent).await?;
-            let updated = self.on_chip(|chip| {
-                if !chip.is_leaving_by(departure) {
-                    return Some(Updated::Nothing);
-                }
-                self.update_node(chip, parent, slot, &departure.content)
-            });
-            if let Some(updated) = updated {
-                return Ok(updated);
-            }
-        }
-    }
-
-    /// After a write to a covered line of metadata, with eager update: updates the nodes above it, up to the nearest root.
+    /// After a write to a covered line, with eager update: updates the nodes above it, up to the nearest root.
     pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
-        if !self.tree.as_ref().is_some_and(Tree::is_eager) {
-            return Ok(());
+        if self.tree.as_ref().is_some_and(Tree::is_eager) {
+            return Update { metadata: self, verbs }.raise(leaf).await;
         }
-        match self.update_upward(verbs, (leaf, self.layout.place(leaf).0)).await? {
-            Some(root) => self.reshape(verbs, root).await,
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last that was updated.
-    ///
-    /// A line that has left the chip meanwhile, or is leaving, updates its parent by that. It is not called back: in the
-    /// smallest cache it would push out the parent that was just brought. One that stays must leave some time, even if it
-    /// came back clean: its copy in memory may be old from now on.
-    pub(super) async fn update_upward<V: Verbs>(&self, verbs: &V, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
-        let Some(tree) = &self.tree else { return Ok(None) };
-        let mut child = line;
-        while let Some(parent) = self.parent(child.0) {
-            if tree.hashes_before_update() {
-                verbs.hash().await;
-            }
-            self.raise_one(verbs, child, parent).await?;
-            match parent.node {
-                _ if self.planted.has(Bug::RaiseStopsEarly) => return Ok(Some(parent)),
-                Node::Stored(above) if !self.on_chip(|chip| chip.forest.is_root(parent.node)) => {
-                    child = (above, Role::Node(parent.level as u8));
-                }
-                _ => return Ok(Some(parent)),
-            }
-        }
-        Ok(None)
-    }
-
-    async fn raise_one<V: Verbs>(&self, verbs: &V, child: (Slot, Role), parent: Parent) -> Result<(), Fault> {
-        loop {
-            self.bring_parent(verbs, parent).await?;
-            let updated = self.on_chip(|chip| match chip.edit_resident(child.1, child.0).copied() {
-                Some(content) => self.update_node(chip, parent, child.0, &content),
-                None => Some(Updated::Nothing),
-            });
-            match updated {
-                Some(Updated::Overflow(parent, positions)) => self.renew_children(verbs, parent, positions).await?,
-                Some(Updated::Exhausted) => return Err(Fault::Exhausted(child.0.on_chip())),
-                Some(Updated::Vouches(_) | Updated::Nothing) => return Ok(()),
-                None => {}
-            }
-        }
-    }
-
+    /// Makes sure that a parent's node is on the chip.
     pub(super) async fn bring_parent<V: Verbs>(&self, verbs: &V, parent: Parent) -> Result<(), Fault> {
         match parent.node {
             Node::Root(_) => Ok(()),
@@ -208,21 +81,162 @@ impl Metadata {
             Err(Overflow::Exhausted) => Updated::Exhausted,
         })
     }
+}
+
+/// Updates of parents.
+pub(crate) struct Update<'a, V> {
+    pub metadata: &'a Metadata,
+    pub verbs: &'a V,
+}
+
+impl<V: Verbs> Update<'_, V> {
+    /// Takes a leaving line to memory, after its parent was updated. If it is called back meanwhile, it stays.
+    async fn write_back(&self, slot: Slot) -> Result<(), Fault> {
+        let role = self.metadata.layout.place(slot).0;
+        loop {
+            let Some(departure) = self.settled(slot).await else { return Ok(()) };
+            let guard = self.verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
+            if !self.metadata.on_chip(|chip| chip.is_leaving_by(&departure)) {
+                continue;
+            }
+            if self.metadata.planted.has(Bug::EvictionForgetsDirty) {
+                self.metadata.on_chip(|chip| chip.left(slot));
+                return Ok(());
+            }
+            match self.update_parent(slot, &departure).await? {
+                Updated::Vouches(voucher) => self.store_metadata((slot, role), &departure, voucher).await,
+                Updated::Nothing => {}
+                Updated::Exhausted => return Err(Fault::Exhausted(slot.on_chip())),
+                Updated::Overflow(parent, positions) => {
+                    drop(guard);
+                    self.renew_children(parent, positions).await?;
+                }
+            }
+        }
+    }
+
+    /// The departure of a line that no tuple under way will change any more: a tuple that changes a line updates its parents
+    /// itself, later, and one that had to be given up leaves it to the line. Nothing if the line is not leaving.
+    async fn settled(&self, slot: Slot) -> Option<Departure> {
+        let departure = self.metadata.on_chip(|chip| chip.leaving(slot))?;
+        if self.metadata.in_tuples && !self.metadata.planted.has(Bug::LeavesAmongTuples) {
+            Stages::pass(self.verbs, self.metadata.last_stage()).await;
+        }
+        Some(departure)
+    }
+
+    /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
+    /// it, for a boot asks without locks.
+    async fn store_metadata(&self, (slot, role): (Slot, Role), departure: &Departure, voucher: Voucher) {
+        let sealed = |tree: &Tree| tree.seal_under(slot, role, &departure.content, voucher);
+        let sealed = self.metadata.tree.as_ref().map_or(departure.content, sealed);
+        if self.metadata.tree.as_ref().is_some_and(|tree| !tree.hashes_before_update())
+            && self.metadata.parent(slot).is_some()
+        {
+            self.verbs.hash().await;
+            if !self.metadata.on_chip(|chip| chip.is_leaving_by(departure)) {
+                return;
+            }
+        }
+        self.metadata.on_chip(|chip| chip.left(slot));
+        let dropped = match role {
+            Role::Tag => self.metadata.planted.has(Bug::TagsDropped),
+            Role::Counter => self.metadata.planted.has(Bug::CountersDropped),
+            _ => self.metadata.planted.has(Bug::NodesDropped),
+        };
+        if !dropped {
+            self.verbs.store(slot, role, sealed.into()).await;
+        }
+    }
+
+    /// Lets the parent of a leaving line vouch for what goes to memory.
+    async fn update_parent(&self, slot: Slot, departure: &Departure) -> Result<Updated, Fault> {
+        let (Some(tree), Some(parent)) = (&self.metadata.tree, self.metadata.parent(slot)) else {
+            let nothing = Updated::Vouches(Voucher::Nothing);
+            return Ok(if self.metadata.on_chip(|chip| chip.is_leaving_by(departure)) {
+                nothing
+            } else {
+                Updated::Nothing
+            });
+        };
+        if tree.hashes_before_update() {
+            self.verbs.hash().await;
+        }
+        loop {
+            self.metadata.bring_parent(self.verbs, parent).await?;
+            let updated = self.metadata.on_chip(|chip| {
+                if !chip.is_leaving_by(departure) {
+                    return Some(Updated::Nothing);
+                }
+                self.metadata.update_node(chip, parent, slot, &departure.content)
+            });
+            if let Some(updated) = updated {
+                return Ok(updated);
+            }
+        }
+    }
+
+    async fn raise(&self, leaf: Slot) -> Result<(), Fault> {
+        match self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? {
+            Some(root) => self.reshape(root).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last that was updated.
+    ///
+    /// A line that has left the chip meanwhile, or is leaving, updates its parent by that. It is not called back: in the
+    /// smallest cache it would push out the parent that was just brought. One that stays must leave some time, even if it
+    /// came back clean: its copy in memory may be old from now on.
+    pub(super) async fn update_upward(&self, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
+        let Some(tree) = &self.metadata.tree else { return Ok(None) };
+        let mut child = line;
+        while let Some(parent) = self.metadata.parent(child.0) {
+            if tree.hashes_before_update() {
+                self.verbs.hash().await;
+            }
+            self.raise_one(child, parent).await?;
+            match parent.node {
+                _ if self.metadata.planted.has(Bug::RaiseStopsEarly) => return Ok(Some(parent)),
+                Node::Stored(above) if !self.metadata.on_chip(|chip| chip.forest.is_root(parent.node)) => {
+                    child = (above, Role::Node(parent.level as u8));
+                }
+                _ => return Ok(Some(parent)),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn raise_one(&self, child: (Slot, Role), parent: Parent) -> Result<(), Fault> {
+        loop {
+            self.metadata.bring_parent(self.verbs, parent).await?;
+            let updated = self.metadata.on_chip(|chip| match chip.edit_resident(child.1, child.0).copied() {
+                Some(content) => self.metadata.update_node(chip, parent, child.0, &content),
+                None => Some(Updated::Nothing),
+            });
+            match updated {
+                Some(Updated::Overflow(parent, positions)) => self.renew_children(parent, positions).await?,
+                Some(Updated::Exhausted) => return Err(Fault::Exhausted(child.0.on_chip())),
+                Some(Updated::Vouches(_) | Updated::Nothing) => return Ok(()),
+                None => {}
+            }
+        }
+    }
 
     /// After an overflow in a tree node: renews the versions of its children at these positions, and gives each child
     /// that is in memory its MAC under the new one. Those on the chip get theirs when they leave.
     ///
     /// The versions move on first: if tampering stops this half-way, the rest is lost, but no old child comes to fit.
-    async fn renew_children<V: Verbs>(&self, verbs: &V, parent: Parent, positions: Range<usize>) -> Result<(), Fault> {
-        let Some(tree) = &self.tree else { return Ok(()) };
-        let first = positions.start + usize::from(self.planted.has(Bug::FirstChildNotRenewed));
-        let children: Vec<Slot> = tree.children(&self.layout, parent, first..positions.end).collect();
+    async fn renew_children(&self, parent: Parent, positions: Range<usize>) -> Result<(), Fault> {
+        let Some(tree) = &self.metadata.tree else { return Ok(()) };
+        let first = positions.start + usize::from(self.metadata.planted.has(Bug::FirstChildNotRenewed));
+        let children: Vec<Slot> = tree.children(&self.metadata.layout, parent, first..positions.end).collect();
         let mut guards = Vec::with_capacity(children.len());
         for child in &children {
-            guards.push(verbs.lock(LockName::Metadata(*child), Mode::Exclusive).await);
+            guards.push(self.verbs.lock(LockName::Metadata(*child), Mode::Exclusive).await);
         }
-        self.bring_parent(verbs, parent).await?;
-        let renewed = self.on_chip(|chip| {
+        self.metadata.bring_parent(self.verbs, parent).await?;
+        let renewed = self.metadata.on_chip(|chip| {
             let node = chip.node(parent)?;
             let old = *node;
             tree.renew(parent, node, &positions).map(|()| (old, *node))
@@ -231,41 +245,44 @@ impl Metadata {
         let Some((old, new)) = renewed else { return Ok(()) };
         self.count(RenewedNodes { nodes: 1, children: 0 });
         let vouchers = |child: Slot| {
-            let parent = self.parent(child).unwrap_or(parent);
+            let parent = self.metadata.parent(child).unwrap_or(parent);
             (tree.voucher(parent, &old), tree.voucher(parent, &new))
         };
         for batch in children.chunks(RENEWED_AT_ONCE) {
-            let parts = batch.iter().map(|&child| self.renew_child(verbs, child, vouchers(child)));
+            let parts = batch.iter().map(|&child| self.renew_child(child, vouchers(child)));
             join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
         }
         Ok(())
     }
 
     fn count(&self, more: RenewedNodes) {
-        let mut renewed = self.renewed.get();
+        let mut renewed = self.metadata.renewed.get();
         renewed += more;
-        self.renewed.set(renewed);
+        self.metadata.renewed.set(renewed);
     }
 
-    async fn renew_child<V: Verbs>(&self, verbs: &V, child: Slot, (old, new): (Voucher, Voucher)) -> Result<(), Fault> {
-        let role = self.layout.place(child).0;
-        let Some(tree) = &self.tree else { return Ok(()) };
+    async fn renew_child(&self, child: Slot, (old, new): (Voucher, Voucher)) -> Result<(), Fault> {
+        let role = self.metadata.layout.place(child).0;
+        let Some(tree) = &self.metadata.tree else { return Ok(()) };
         // What is on the chip is sealed when it leaves; a clean line must leave as well, for memory's copy is old now.
-        if self.on_chip(|chip| chip.leaving(child).is_some() || chip.edit(role, child).is_some()) {
+        if self.metadata.on_chip(|chip| chip.leaving(child).is_some() || chip.edit(role, child).is_some()) {
             return Ok(());
         }
         self.count(RenewedNodes { nodes: 0, children: 1 });
-        let content = verbs.fetch(child, role, Wanted::Line).await.examine();
-        verbs.hash().await;
-        if !self.planted.has(Bug::RenewalTrustsMemory) && !tree.fits(child, role, &content, old) {
+        let content = self.verbs.fetch(child, role, Wanted::Line).await.examine();
+        self.verbs.hash().await;
+        if !self.metadata.planted.has(Bug::RenewalTrustsMemory) && !tree.fits(child, role, &content, old) {
             return Err(Fault::Tree(child));
         }
-        verbs.hash().await;
+        self.verbs.hash().await;
         // A blank child gets a version, so it is no longer one that was never written: its counters go with it.
-        let begun =
-            if self.planted.has(Bug::BlankChildStaysZeros) { content } else { self.begun(child, role, &content) };
+        let begun = if self.metadata.planted.has(Bug::BlankChildStaysZeros) {
+            content
+        } else {
+            self.metadata.begun(child, role, &content)
+        };
         let sealed = tree.seal_under(child, role, &begun, new);
-        verbs.store(child, role, sealed.into()).await;
+        self.verbs.store(child, role, sealed.into()).await;
         Ok(())
     }
 }

@@ -88,44 +88,47 @@ impl Metadata {
             return Ok(place);
         }
         // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
-        Box::pin(self.walk(verbs, (slot, role), in_last_level, start)).await.map(|()| FoundIn::Memory)
+        let walk = Walk { metadata: self, verbs };
+        Box::pin(walk.bring((slot, role), in_last_level, start)).await.map(|()| FoundIn::Memory)
     }
+}
 
+/// A walk up the tree.
+struct Walk<'a, V> {
+    metadata: &'a Metadata,
+    verbs: &'a V,
+}
+
+impl<'a, V: Verbs> Walk<'a, V> {
     /// Brings a line of metadata that is not on the chip, and what is missing above it. `in_last_level` says whether the
     /// last-level cache was asked for it.
-    async fn walk<V: Verbs>(
-        &self,
-        verbs: &V,
-        leaf: (Slot, Role),
-        in_last_level: bool,
-        start: impl Fn(&Line),
-    ) -> Result<(), Fault> {
-        if self.on_chip(|chip| chip.rootless) {
+    async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, start: impl Fn(&Line)) -> Result<(), Fault> {
+        if self.metadata.on_chip(|chip| chip.rootless) {
             return Err(Fault::Root);
         }
         let fetch = async |step: (Slot, Role, bool)| {
-            let content = verbs.fetch(step.0, step.1, Wanted::Line).await.examine();
+            let content = self.verbs.fetch(step.0, step.1, Wanted::Line).await.examine();
             if step.0 == leaf.0 {
-                start(&self.begun(step.0, step.1, &content));
+                start(&self.metadata.begun(step.0, step.1, &content));
             }
             if step.2 {
-                verbs.hash().await;
+                self.verbs.hash().await;
             }
             content
         };
         let mut fetches = Going::default();
-        let (path, anchor) = self.walk_up(verbs, leaf, in_last_level, &mut fetches, fetch).await;
+        let (path, anchor) = self.walk_up(leaf, in_last_level, &mut fetches, fetch).await;
         if path.is_empty() {
             // Another access has brought it meanwhile.
-            let content = self.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
+            let content = self.metadata.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
             content.iter().for_each(&start);
         }
         let fetched = fetches.all().await;
         let mut expected = anchor;
         for (index, (step, content)) in path.iter().zip(&fetched).enumerate().rev() {
             self.compare(step, content, expected)?;
-            let begun = self.begun(step.slot, step.role, content);
-            self.on_chip(|chip| chip.admit(step.role, step.slot, &begun, false));
+            let begun = self.metadata.begun(step.slot, step.role, content);
+            self.metadata.on_chip(|chip| chip.admit(step.role, step.slot, &begun, false));
             let below = index.checked_sub(1).and_then(|below| path[below].parent);
             expected = self.voucher_in(below, content);
         }
@@ -138,9 +141,8 @@ impl Metadata {
     ///
     /// What a parent holds about a line that is not on the chip changes only under the line's lock. So what is
     /// read here stays true while the locks are held, even if the parent leaves meanwhile.
-    async fn walk_up<'a, V: Verbs, F: Future<Output = Line>>(
-        &'a self,
-        verbs: &'a V,
+    async fn walk_up<F: Future<Output = Line>>(
+        &self,
         (slot, role): (Slot, Role),
         mut in_last_level: bool,
         fetches: &mut Going<F>,
@@ -151,56 +153,56 @@ impl Metadata {
         // Whether the line was there when it was looked for. Who has the lock may be bringing it.
         let mut was_there = false;
         loop {
-            let guard = fetches.meanwhile(verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
+            let guard = fetches.meanwhile(self.verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
             // The leaf was looked for before, in the last-level cache too.
             let looked_up_above = !path.is_empty();
-            let mut found = self.on_chip(|chip| match (looked_up_above, was_there) {
+            let mut found = self.metadata.on_chip(|chip| match (looked_up_above, was_there) {
                 (true, true) => chip.look_up(role, slot),
                 (true, false) => chip.find(role, slot),
                 (false, _) => chip.get(role, slot).copied(),
             });
             let mut counted = was_there && found.is_some();
-            if found.is_none() && looked_up_above && self.goes_on(role) {
+            if found.is_none() && looked_up_above && self.metadata.goes_on(role) {
                 in_last_level = true;
-                fetches.meanwhile(verbs.look_up(Cache::LastLevel(slot))).await;
-                found = self.on_chip(|chip| chip.recall(role, slot));
+                fetches.meanwhile(self.verbs.look_up(Cache::LastLevel(slot))).await;
+                found = self.metadata.on_chip(|chip| chip.recall(role, slot));
                 counted = found.is_some();
                 // Unless another access has taken it from there meanwhile.
-                found = found.or_else(|| self.on_chip(|chip| chip.get(role, slot).copied()));
+                found = found.or_else(|| self.metadata.on_chip(|chip| chip.get(role, slot).copied()));
             }
             if !counted {
-                self.on_chip(|chip| chip.not_found(role, found.is_some(), in_last_level));
+                self.metadata.on_chip(|chip| chip.not_found(role, found.is_some(), in_last_level));
             }
             if let Some(content) = found {
                 let below = path.last().and_then(|step| step.parent);
                 return (path, self.voucher_in(below, &content));
             }
-            let parent = self.parent(slot);
+            let parent = self.metadata.parent(slot);
             path.push(Missing { slot, role, parent, _guard: guard });
             fetches.begin(fetch((slot, role, parent.is_some())));
             match parent {
                 None => return (path, Voucher::Nothing),
                 Some(Parent { node: Node::Root(line), .. }) => {
-                    let root = self.chip.borrow().root[line];
+                    let root = self.metadata.chip.borrow().root[line];
                     return (path, self.voucher_in(parent, &root));
                 }
                 Some(Parent { node: Node::Stored(above), level, .. }) => {
                     (slot, role) = (above, Role::Node(level as u8))
                 }
             }
-            fetches.meanwhile(verbs.look_up(Cache::Controller(role))).await;
-            was_there = self.on_chip(|chip| chip.is_in_its_cache(role, slot));
+            fetches.meanwhile(self.verbs.look_up(Cache::Controller(role))).await;
+            was_there = self.metadata.on_chip(|chip| chip.is_in_its_cache(role, slot));
             in_last_level = false;
         }
     }
 
     fn compare<G>(&self, step: &Missing<G>, content: &Line, expected: Voucher) -> Result<(), Fault> {
         let skipped = match step.parent.map(|parent| parent.node) {
-            Some(Node::Root(_)) => self.planted.has(Bug::TreeStopsALevelEarly),
-            _ if step.role == Role::Node(0) => self.planted.has(Bug::LowestNodesUnverified),
-            _ => step.role == Role::Counter && self.planted.has(Bug::CounterUnverified),
+            Some(Node::Root(_)) => self.metadata.planted.has(Bug::TreeStopsALevelEarly),
+            _ if step.role == Role::Node(0) => self.metadata.planted.has(Bug::LowestNodesUnverified),
+            _ => step.role == Role::Counter && self.metadata.planted.has(Bug::CounterUnverified),
         };
-        match &self.tree {
+        match &self.metadata.tree {
             Some(tree) if !skipped && !tree.fits(step.slot, step.role, content, expected) => {
                 Err(Fault::Tree(step.slot))
             }
@@ -210,7 +212,7 @@ impl Metadata {
 
     /// What a node holds about the line below it, which has it for a parent.
     fn voucher_in(&self, parent: Option<Parent>, content: &Line) -> Voucher {
-        match (parent, &self.tree) {
+        match (parent, &self.metadata.tree) {
             (Some(parent), Some(tree)) => tree.voucher(parent, content),
             _ => Voucher::Nothing,
         }

@@ -225,6 +225,24 @@ impl Copies {
 }
 
 impl OnChip {
+    /// The copies lie in a machine's L2s, from before the first access on.
+    pub fn copies_lie_in(&mut self, places: Box<dyn SecondLevel>) {
+        if let Some(copies) = &mut self.copies {
+            copies.lie_in(places);
+        }
+    }
+
+    /// What L2s have seen of copies of counters; nothing if they have none.
+    pub fn copy_counters(&mut self) -> Option<CopyCounters> {
+        self.copies.as_mut().map(Copies::counters)
+    }
+
+    /// Lets the L2 of a core begin reads from now on, or leave all to the controller and keep no copies.
+    pub fn let_begin(&mut self, core: usize, begins: bool) {
+        if let Some(copies) = &mut self.copies {
+            copies.let_begin(core, begins);
+        }
+    }
     /// The content of a line of counters in the last-level cache, where it stays, for an L2 that asked for it.
     pub fn shared(&mut self, slot: Slot) -> Option<Line> {
         let found = self.shared.as_mut().and_then(|shared| shared.look_up(slot));

@@ -17,12 +17,14 @@
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
 use super::Scheme;
+use super::access::Access;
 use super::gathering::Waiting;
-use super::grouped::Others;
-use crate::counter::{Counter, Overflow};
+use super::renew::Renewer;
+use super::write::Write;
+use crate::codec::Others;
+use crate::counter::Overflow;
 use crate::domain::{Registers, Renewal};
 use crate::metadata::Lines;
-use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
@@ -39,158 +41,137 @@ pub(super) enum Progress {
     Unknown,
 }
 
-/// A line of data ready to be persisted.
-struct Sealed {
-    at: DataSlot,
-    counter: Counter,
-    plaintext: Line,
-    ciphertext: Line,
-    tag: Option<(Slot, u64)>,
+/// A tuple under way.
+pub(super) struct Tuple<'a, V: Verbs> {
+    scheme: &'a Scheme,
+    verbs: &'a V,
+    stages: Stages<'a, V>,
 }
 
-impl Scheme {
+impl<'a, V: Verbs> Tuple<'a, V> {
+    /// A tuple that holds no stage yet.
+    pub fn new(scheme: &'a Scheme, verbs: &'a V) -> Tuple<'a, V> {
+        Tuple { scheme, verbs, stages: Stages::new(scheme.persistence.hands_over()) }
+    }
+
     /// Writes a line; it is durable when this returns. The first stage and the line's lock are asked for at once: so a write
     /// that has to wait for its line is not overtaken, nor by a read of that line that comes after it.
-    pub(super) async fn write_durably<V: Verbs>(
-        &self,
-        verbs: &V,
-        line: LineAddr,
-        plaintext: &Line,
-    ) -> Result<(), Fault> {
-        let (ready, fate) = self.gathering.borrow_mut().enter(line, plaintext);
-        let mut stages = Stages::new(self.persistence.hands_over());
+    pub async fn write(mut self, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
+        let (scheme, verbs) = (self.scheme, self.verbs);
+        let (ready, fate) = scheme.gathering.borrow_mut().enter(line, plaintext);
         let own_line = async {
             let guard = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
             ready.set(true);
             guard
         };
-        let (_, _line) = join!(stages.enter(verbs, 0), own_line);
+        let (_, _line) = join!(self.stages.enter(verbs, 0), own_line);
         if let Some(taken_along) = fate.get() {
             return taken_along;
         }
-        let batch = self.gathering.borrow_mut().take(self.persistence.lines_at_once(), self.planted);
-        let outcome = self.persist_batch(verbs, stages, &batch).await;
+        let batch = scheme.gathering.borrow_mut().take(scheme.persistence.lines_at_once(), scheme.planted);
+        let outcome = self.persist_batch(&batch).await;
         batch.iter().for_each(|waiting| waiting.fate.set(Some(outcome)));
         outcome
     }
 
-    async fn persist_batch<'a, V: Verbs>(
-        &self,
-        verbs: &'a V,
-        mut stages: Stages<'a, V>,
-        batch: &[Waiting],
-    ) -> Result<(), Fault> {
-        let (mut tuple, mut groups) = (Vec::new(), Vec::new());
+    async fn persist_batch(mut self, batch: &[Waiting]) -> Result<(), Fault> {
+        let (mut writes, mut groups) = (Vec::new(), Vec::new());
         for waiting in batch {
-            let Some(slot) = self.counter_slot(waiting.line) else { continue };
-            let position = self.counters.position(waiting.line);
-            groups.push(self.lock_group(verbs, waiting.line, Mode::Shared).await);
-            let advance = |counters: &mut Line| self.counters.advance(counters, position);
-            match self.metadata.edit(verbs, slot, Role::Counter, advance).await? {
-                Ok(counter) => tuple.push((waiting, counter)),
+            let access = Access::new(self.scheme, self.verbs, waiting.line);
+            let Some(slot) = access.counter_slot() else { continue };
+            groups.push(access.lock_group(Mode::Shared).await);
+            match access.advance(slot).await? {
+                Ok(counter) => writes.push(Write::under(access, counter, &waiting.plaintext)),
                 Err(overflow) => {
                     // Those before it go first; and it needs the stages for itself until its group is renewed.
-                    stages.hand_over = false;
-                    self.persist_lines(verbs, &mut stages, &std::mem::take(&mut tuple), None).await?;
+                    self.stages.hand_over = false;
+                    self.persist_lines(&std::mem::take(&mut writes), None).await?;
                     groups.clear();
-                    self.persist_and_renew(verbs, &mut stages, waiting, &overflow).await?;
+                    self.persist_and_renew(access, slot, waiting, &overflow).await?;
                 }
             }
         }
-        self.persist_lines(verbs, &mut stages, &tuple, None).await
+        self.persist_lines(&writes, None).await
     }
 
     /// A write whose counter has overflowed: the others of its group follow it.
-    async fn persist_and_renew<'a, V: Verbs>(
-        &self,
-        verbs: &'a V,
-        stages: &mut Stages<'a, V>,
+    async fn persist_and_renew(
+        &mut self,
+        access: Access<'a, V>,
+        slot: Slot,
         waiting: &Waiting,
         overflow: &Overflow,
     ) -> Result<(), Fault> {
-        let Some(slot) = self.counter_slot(waiting.line) else { return Ok(()) };
-        let _group = self.lock_group(verbs, waiting.line, Mode::Exclusive).await;
-        let (renewal, new) = self.renew_counters(verbs, slot, waiting.line, overflow).await?;
-        let version = self.version(&new, waiting.line);
-        self.persist_lines(verbs, stages, &[(waiting, version)], Some(&renewal)).await?;
-        self.renew_durably(verbs, &renewal, Progress::None).await
+        let _group = access.lock_group(Mode::Exclusive).await;
+        let (renewal, new) = self.renewer().renew_counters(slot, waiting.line, overflow).await?;
+        let write = Write::under(access, self.scheme.version(&new, waiting.line), &waiting.plaintext);
+        self.persist_lines(&[write], Some(&renewal)).await?;
+        self.renew_durably(&renewal, Progress::None).await
+    }
+
+    fn renewer(&self) -> Renewer<'a, V> {
+        Renewer { scheme: self.scheme, verbs: self.verbs }
     }
 
     /// Makes lines durable under the counters that they have on the chip.
-    async fn persist_lines<'a, V: Verbs>(
-        &self,
-        verbs: &'a V,
-        stages: &mut Stages<'a, V>,
-        lines: &[(&Waiting, Counter)],
-        renewal: Option<&Renewal>,
-    ) -> Result<(), Fault> {
-        if lines.is_empty() {
+    async fn persist_lines(&mut self, writes: &[Write<'a, V>], renewal: Option<&Renewal>) -> Result<(), Fault> {
+        if writes.is_empty() {
             return Ok(());
         }
+        let metadata = &self.scheme.metadata;
         let mut counters = Lines::new();
-        for slot in lines.iter().filter_map(|(waiting, _)| self.counter_slot(waiting.line)) {
-            counters.insert(slot, self.metadata.get(verbs, slot, Role::Counter).await?);
+        for slot in writes.iter().filter_map(|write| write.access.counter_slot()) {
+            counters.insert(slot, metadata.get(self.verbs, slot, Role::Counter).await?);
         }
-        let sealing =
-            lines.iter().map(|(waiting, counter)| self.sealed(verbs, waiting.line, *counter, &waiting.plaintext));
-        let (sealed, root) = join!(join_all(sealing), self.metadata.climb(verbs, stages, &counters));
-        self.persist_tuple(verbs, &sealed, &counters, root?, renewal).await
+        let sealing = writes.iter().map(Write::seal);
+        let (_, root) = join!(join_all(sealing), metadata.climb(self.verbs, &mut self.stages, &counters));
+        self.complete(writes, &counters, Registers { root: root?, renewal: renewal.cloned() }).await
     }
 
-    async fn sealed<V: Verbs>(&self, verbs: &V, line: LineAddr, counter: Counter, plaintext: &Line) -> Sealed {
-        self.pad_whole(verbs).await;
-        let at = self.layout.data_slot(line);
-        let ciphertext = self.cipher.seal(at, counter, plaintext);
-        let tag = self.tag(verbs, at, counter, (plaintext, &ciphertext), &Others::new()).await;
-        Sealed { at, counter, plaintext: *plaintext, ciphertext, tag: self.tag_slot(line).zip(tag) }
-    }
-
-    /// Notes the keystream of a line that leaves the chip. What a tuple holds that is given up before has not served.
-    fn spend<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
-        let Sealed { at, counter, plaintext, ciphertext, .. } = sealed;
-        self.spend_pad(verbs, *at, *counter, plaintext);
-        self.spend_tag(verbs, *at, *counter, (plaintext, ciphertext), &Others::new());
-    }
-
-    /// Persists the lines of a tuple and completes it. The last stage must be held.
-    async fn persist_tuple<V: Verbs>(
-        &self,
-        verbs: &V,
-        sealed: &[Sealed],
-        counters: &Lines,
-        root: Box<[Line]>,
-        renewal: Option<&Renewal>,
-    ) -> Result<(), Fault> {
-        let mut tags = Lines::new();
-        for (line, (slot, tag)) in sealed.iter().filter_map(|sealed| Some((sealed.at.line(), sealed.tag?))) {
-            self.enter_tag(verbs, line, slot, tag).await?;
-            tags.insert(slot, self.metadata.get(verbs, slot, Role::Tag).await?);
-        }
-        let data = sealed.iter().map(|sealed| (sealed.at.slot(), Role::Data, &sealed.ciphertext));
-        let unless = |bug| move |_: &(Slot, Role, &Line)| !self.planted.has(bug);
+    /// Persists lines with these counters and their tags, and completes the tuple. The last stage must be held.
+    async fn complete(&self, writes: &[Write<'a, V>], counters: &Lines, registers: Registers) -> Result<(), Fault> {
+        let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
+        let sealed = join_all(writes.iter().map(Write::seal)).await;
+        let tags = self.enter_tags(writes).await?;
+        let data = sealed.iter().map(|(sealed, _)| (sealed.at.slot(), Role::Data, &sealed.ciphertext));
+        let unless = |bug| move |_: &(Slot, Role, &Line)| !planted.has(bug);
         let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, content));
         let tags = tags.iter().map(|(slot, content)| (*slot, Role::Tag, content));
         let lines: Vec<_> = data
             .chain(counters.filter(unless(Bug::CounterNotPersisted)))
             .chain(tags.filter(unless(Bug::TagNotPersisted)))
             .collect();
-        let renewal = renewal.filter(|_| !self.planted.has(Bug::RenewalNotRegistered)).cloned();
-        let registers = Registers { root, renewal };
-        sealed.iter().for_each(|sealed| self.spend(verbs, sealed));
-        if self.planted.has(Bug::CompleteBeforePersist) {
+        let renewal = registers.renewal.filter(|_| !planted.has(Bug::RenewalNotRegistered));
+        let registers = Registers { renewal, ..registers };
+        writes.iter().zip(&sealed).for_each(|(write, (sealed, _))| write.spend(sealed, &Others::new()));
+        if planted.has(Bug::CompleteBeforePersist) {
             verbs.complete(registers.clone());
         }
         join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, content))).await;
-        if !self.planted.has(Bug::FenceDropped) {
+        if !planted.has(Bug::FenceDropped) {
             verbs.fence().await;
         }
-        if !self.planted.has(Bug::CompleteBeforePersist) {
+        if !planted.has(Bug::CompleteBeforePersist) {
             verbs.complete(registers);
         }
         let metadata = lines.iter().filter(|(_, role, _)| *role != Role::Data);
-        self.metadata
-            .on_chip(|chip| metadata.for_each(|(slot, role, content)| chip.written_through(*role, *slot, content)));
+        let written = |(slot, role, content): &(Slot, Role, &Line)| {
+            scheme.metadata.on_chip(|chip| chip.written_through(*role, *slot, content));
+        };
+        metadata.for_each(written);
         Ok(())
+    }
+
+    /// Puts the tags of lines into their places on the chip. Returns the lines of tags.
+    async fn enter_tags(&self, writes: &[Write<'a, V>]) -> Result<Lines, Fault> {
+        let mut tags = Lines::new();
+        for write in writes {
+            let slot = self.scheme.tag_slot(write.access.line());
+            let Some((slot, tag)) = slot.zip(write.seal().await.1) else { continue };
+            write.access.enter_tag(slot, tag).await?;
+            tags.insert(slot, self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?);
+        }
+        Ok(tags)
     }
 
     /// Encrypts the lines of a group again, of which memory has the new counters already: all but the one that was written
@@ -199,32 +180,34 @@ impl Scheme {
     /// The written line has had its new version since the counters have theirs. If memory returns its old one, that is a
     /// replay: under the new version it would stand for a text that it is not, and the pad would hide a second one. So it is
     /// left to its next read, which refuses it.
-    pub(super) async fn renew_durably<V: Verbs>(
-        &self,
-        verbs: &V,
-        renewal: &Renewal,
-        progress: Progress,
-    ) -> Result<(), Fault> {
+    pub async fn renew_durably(&self, renewal: &Renewal, progress: Progress) -> Result<(), Fault> {
+        let (scheme, renewer) = (self.scheme, self.renewer());
         let resumed = progress == Progress::Unknown;
-        let new = self.metadata.get(verbs, renewal.counters, Role::Counter).await?;
+        let new = scheme.metadata.get(self.verbs, renewal.counters, Role::Counter).await?;
         let maybe_done = resumed.then_some(&new);
-        let spared = !(resumed && self.planted.has(Bug::RecoveryRenewsWritten));
-        let lines = self.renewed_lines(renewal, spared.then_some(renewal.written));
-        let root = || self.metadata.root();
-        let reseal = async |line| -> Result<Option<Sealed>, Fault> {
-            let Some(plaintext) = self.reopen(verbs, line, &renewal.old, maybe_done).await? else { return Ok(None) };
-            Ok(Some(self.sealed(verbs, line, self.version(&new, line), &plaintext).await))
+        let spared = !(resumed && scheme.planted.has(Bug::RecoveryRenewsWritten));
+        let lines = renewer.renewed_lines(renewal, spared.then_some(renewal.written));
+        let reseal = async |line| -> Result<Option<Write<'a, V>>, Fault> {
+            let access = Access::new(scheme, self.verbs, line);
+            let Some(plaintext) = renewer.reopen(&access, &renewal.old, maybe_done).await? else { return Ok(None) };
+            let write = Write::under(access, scheme.version(&new, line), &plaintext);
+            write.seal().await;
+            Ok(Some(write))
         };
-        let registered = (!resumed || !self.planted.has(Bug::RenewalForgottenEarly)).then_some(renewal);
-        for batch in self.by_line_of_tags(&lines) {
+        let registered = !resumed || !scheme.planted.has(Bug::RenewalForgottenEarly);
+        let registers = |renewal: Option<&Renewal>| Registers {
+            root: scheme.metadata.on_chip(|chip| chip.root.clone()),
+            renewal: renewal.cloned(),
+        };
+        for batch in renewer.by_line_of_tags(&lines) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
-            let sealed: Vec<Sealed> =
+            let writes: Vec<Write<'a, V>> =
                 resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;
-            if !sealed.is_empty() {
-                self.persist_tuple(verbs, &sealed, &Lines::new(), root(), registered).await?;
+            if !writes.is_empty() {
+                self.complete(&writes, &Lines::new(), registers(registered.then_some(renewal))).await?;
             }
         }
-        verbs.complete(Registers { root: root(), renewal: None });
+        self.verbs.complete(registers(None));
         Ok(())
     }
 }

@@ -9,29 +9,26 @@
 //! going on each line's tag says how far it had come.
 
 use super::Scheme;
-use super::persist::Progress;
+use super::persist::{Progress, Tuple};
 use crate::domain::Registers;
+use crate::metadata::Rebuild;
 use crate::planted::Bug;
-use crate::tree::Tree;
-use crate::verbs::{Fault, Verbs};
+use crate::verbs::Verbs;
 
 impl Scheme {
     /// Makes a fresh chip continue with the memory that a loss of power has left behind; reports if that cannot be trusted.
     /// A design without persistence has nothing to continue with: its chip stays as new.
     pub async fn recover<V: Verbs>(&self, verbs: &V, registers: &Registers) {
-        if let (true, Some(tree)) = (self.persistence.exists(), self.metadata.tree()) {
-            let outcome = self.try_recover(verbs, tree, registers).await;
-            self.finish(verbs, outcome).await;
-        }
-    }
-
-    async fn try_recover<V: Verbs>(&self, verbs: &V, tree: &Tree, registers: &Registers) -> Result<(), Fault> {
-        self.metadata.restore(verbs, tree, &registers.root).await?;
-        match &registers.renewal {
-            Some(renewal) if !self.planted.has(Bug::RecoverySkipsRenewal) => {
-                self.renew_durably(verbs, renewal, Progress::Unknown).await
+        let (true, Some(tree)) = (self.persistence.exists(), self.metadata.tree()) else { return };
+        let outcome = async {
+            Rebuild { metadata: &self.metadata, tree, verbs }.restore(&registers.root).await?;
+            match &registers.renewal {
+                Some(renewal) if !self.planted.has(Bug::RecoverySkipsRenewal) => {
+                    Tuple::new(self, verbs).renew_durably(renewal, Progress::Unknown).await
+                }
+                _ => Ok(()),
             }
-            _ => Ok(()),
-        }
+        };
+        self.finish(verbs, outcome.await).await;
     }
 }

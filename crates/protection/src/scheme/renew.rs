@@ -8,147 +8,169 @@
 //! Renewals in tuples, which become durable one after the other, are under neither rule.
 
 use super::Scheme;
-use super::grouped::Others;
-use super::read::Arrived;
+use super::access::{Access, Fetched};
+use super::write::Write;
+use crate::codec::{Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
-use crate::mac;
+use crate::mac::{self, GROUP_MAX};
+use crate::placement::DataSlot;
 use crate::planted::Bug;
-use crate::verbs::{Fault, Role, Slot, Verbs, Wanted};
+use crate::slot::{Role, Slot, Untrusted};
+use crate::verbs::{AesUnits, Fault, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use sim::{join, join_all};
+use std::future::ready;
 use units::{Line, LineAddr};
 
 /// The lines of a renewal: a line of counters has no more.
 pub(super) type Renewed = ArrayVec<LineAddr, 128>;
 
-impl Scheme {
+/// What renews: an overflow's group, in place or as a part of a tuple.
+pub(super) struct Renewer<'a, V> {
+    pub scheme: &'a Scheme,
+    pub verbs: &'a V,
+}
+
+impl<'a, V: Verbs> Renewer<'a, V> {
     /// Renews the group of the line about to be written, whose counter has overflowed, and encrypts the other lines again.
-    pub(super) async fn renew_group<V: Verbs>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        written: LineAddr,
-        overflow: &Overflow,
-    ) -> Result<Counter, Fault> {
-        verbs.renewing(self.renew_and_reencrypt(verbs, slot, written, overflow)).await
+    /// Returns the line's new version.
+    pub async fn renew_in_place(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
+        self.verbs.renewing(self.renew_and_reencrypt(slot, written, overflow)).await
     }
 
-    async fn renew_and_reencrypt<V: Verbs>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        written: LineAddr,
-        overflow: &Overflow,
-    ) -> Result<Counter, Fault> {
-        let (renewal, new) = self.renew_counters(verbs, slot, written, overflow).await?;
-        let under_a_tag = self.layout.lines_per_tag();
+    async fn renew_and_reencrypt(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
+        let (renewal, new) = self.renew_counters(slot, written, overflow).await?;
+        let under_a_tag = self.scheme.layout.lines_per_tag();
         let lines = self.renewed_lines(&renewal, (under_a_tag == 1).then_some(written));
         for batch in self.by_line_of_tags(&lines) {
             let parts = batch.chunk_by(|one, next| one.0 / under_a_tag == next.0 / under_a_tag);
-            let parts = parts.map(|lines| self.reencrypt(verbs, lines, (&renewal.old, &new)));
+            let parts = parts.map(|lines| self.reencrypt(lines, (&renewal.old, &new)));
             join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
         }
-        Ok(self.version(&new, written))
+        Ok(self.scheme.version(&new, written))
     }
 
     /// Gives the lines concerned new counters on the chip. Returns what is to be done, and the new line of counters.
-    pub(super) async fn renew_counters<V: Verbs>(
+    pub async fn renew_counters(
         &self,
-        verbs: &V,
         slot: Slot,
         written: LineAddr,
         overflow: &Overflow,
     ) -> Result<(Renewal, Line), Fault> {
         let Overflow::Renew { positions } = overflow else { return Err(Fault::Exhausted(written)) };
-        let drawn = self.draws.borrow_mut().word();
-        let drawn = if self.planted.has(Bug::DrawsRepeat) { 1 } else { drawn };
-        let renew = |counters: &mut Line| {
-            let old = *counters;
-            *counters = self.counters.renew(&old, self.counters.position(written), overflow, drawn);
-            (old, *counters)
+        let (scheme, counters) = (self.scheme, &self.scheme.counters);
+        let drawn = scheme.draws.borrow_mut().word();
+        let drawn = if scheme.planted.has(Bug::DrawsRepeat) { 1 } else { drawn };
+        let renew = |line: &mut Line| {
+            let old = *line;
+            *line = counters.renew(&old, counters.position(written), overflow, drawn);
+            (old, *line)
         };
-        let (old, new) = self.metadata.edit(verbs, slot, Role::Counter, renew).await?;
-        self.count(|counted| counted.renewals.groups += 1);
+        let (old, new) = scheme.metadata.edit(self.verbs, slot, Role::Counter, renew).await?;
+        scheme.count(|counted| counted.renewals.groups += 1);
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
 
     /// The lines that a renewal encrypts again: all but the one that is written with the new counters.
-    pub(super) fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
-        let group = self.layout.place(renewal.counters).1;
-        let concerned = |line: &LineAddr| Some(*line) != written && line.0 < self.layout.data_lines();
-        let skipped = self.planted.has(Bug::RenewalSkipsFirst).into();
+    pub fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
+        let (layout, planted) = (&self.scheme.layout, self.scheme.planted);
+        let group = layout.place(renewal.counters).1;
+        let concerned = |line: &LineAddr| Some(*line) != written && line.0 < layout.data_lines();
+        let skipped = planted.has(Bug::RenewalSkipsFirst).into();
         let mut positions = renewal.positions();
-        positions.end -= usize::from(self.planted.has(Bug::RenewalSkipsLast));
-        self.counters.lines(group, &positions).filter(concerned).skip(skipped).collect()
+        positions.end -= usize::from(planted.has(Bug::RenewalSkipsLast));
+        self.scheme.counters.lines(group, &positions).filter(concerned).skip(skipped).collect()
+    }
+
+    /// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
+    pub fn by_line_of_tags<'b>(&self, lines: &'b [LineAddr]) -> impl Iterator<Item = &'b [LineAddr]> + use<'b, V> {
+        let each = self.scheme.layout.lines_per_tag() * mac::TAGS_PER_LINE;
+        lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
     }
 
     /// Moves the lines under one tag from their old versions to their new ones, as places in the queue are free.
-    async fn reencrypt<V: Verbs>(&self, verbs: &V, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
-        let slots: ArrayVec<Slot, 4> = lines.iter().map(|line| self.layout.data_slot(*line).slot()).collect();
-        verbs.in_places(&slots, self.reencrypt_in_places(verbs, lines, versions)).await
+    async fn reencrypt(&self, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
+        let Some(&first) = lines.first() else { return Ok(()) };
+        let slots: ArrayVec<Slot, GROUP_MAX> =
+            lines.iter().map(|line| self.scheme.layout.data_slot(*line).slot()).collect();
+        let access = Access::new(self.scheme, self.verbs, first);
+        self.verbs.in_places(&slots, self.reencrypt_in_places(access, versions)).await
     }
 
-    async fn reencrypt_in_places<V: Verbs>(
-        &self,
-        verbs: &V,
-        lines: &[LineAddr],
-        (old, new): (&Line, &Line),
-    ) -> Result<(), Fault> {
-        let line = match lines {
-            [line] if self.layout.lines_per_tag() == 1 => *line,
-            lines => return self.reencrypt_grouped(verbs, lines, (old, new)).await,
-        };
-        let version = self.version(if self.planted.has(Bug::RenewalUnderOldCounter) { old } else { new }, line);
-        let at = self.layout.data_slot(line);
-        match self.reopen(verbs, line, old, None).await? {
-            Some(plaintext) => self.seal_and_store(verbs, at, version, &plaintext, &Others::new()).await,
+    async fn reencrypt_in_places(&self, access: Access<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
+        if self.scheme.layout.lines_per_tag() > 1 {
+            return self.reencrypt_under_one_tag(&access, (old, new)).await;
+        }
+        let given = if self.scheme.planted.has(Bug::RenewalUnderOldCounter) { old } else { new };
+        let version = self.scheme.version(given, access.line());
+        match self.reopen(&access, old, None).await? {
+            Some(plaintext) => Write::under(access, version, &plaintext).store(&Others::new()).await,
             None => Ok(()),
         }
     }
 
     /// The plaintext of a line with a tag of its own under its old version; nothing if it was never written, or has its new
     /// version already.
-    pub(super) async fn reopen<V: Verbs>(
-        &self,
-        verbs: &V,
-        line: LineAddr,
-        old: &Line,
-        new: Option<&Line>,
-    ) -> Result<Option<Line>, Fault> {
-        let at = self.layout.data_slot(line);
-        let pad = self.pad_ahead(verbs);
-        self.count(|counted| counted.renewals.lines += 1);
-        let (stored, tag) = join!(verbs.fetch(at.slot(), Role::Data, Wanted::Line), self.stored_tag(verbs, line));
-        if stored.is_blank() {
+    pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
+        let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
+        let pad = codec.pad_ahead(verbs);
+        scheme.count(|counted| counted.renewals.lines += 1);
+        let ((), arrivals) = access.arrive(access.fetch(Wanted::Line), ready(Ok(()))).await?;
+        if arrivals.stored.is_blank() {
             // The traffic is real, the content is not there yet.
-            verbs.store(at.slot(), Role::Data, stored).await;
+            verbs.store(access.at.slot(), Role::Data, arrivals.stored).await;
             return Ok(None);
         }
-        let tag = self.tag_with(&stored, tag?);
-        let under = |counter| Arrived { at, counter, stored, tag, others: Others::new() };
-        if let Some(new) = new
-            && self.vouched_for(verbs, &under(self.version(new, line))).await
-        {
-            return Ok(None);
+        if let Some(new) = new {
+            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new), codec.pad_ahead(verbs)).await;
+            if verdict.is_ok() {
+                return Ok(None);
+            }
         }
-        let old = under(self.version(old, line));
-        if self.planted.has(Bug::ReencryptionTrustsMemory) {
-            return Ok(Some(self.cipher.open(at, old.counter, &stored.examine())));
+        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad).await;
+        if !scheme.planted.has(Bug::ReencryptionTrustsMemory) {
+            verdict?;
         }
-        let plaintext = self.check_and_open(verbs, &old, pad).await?;
         Ok(Some(plaintext.bytes))
     }
 
-    /// Whether the tag vouches for what memory returned, under this version.
-    async fn vouched_for<V: Verbs>(&self, verbs: &V, arrived: &Arrived) -> bool {
-        let pad = self.pad_ahead(verbs);
-        self.check_and_open(verbs, arrived, pad).await.is_ok()
+    /// Moves the lines under the tag of this one from their old versions to their new ones, after they were checked.
+    async fn reencrypt_under_one_tag(&self, access: &Access<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
+        let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
+        let ((), arrivals) = access.arrive(access.fetch(Wanted::Line), ready(Ok(()))).await?;
+        let mut stored = arrivals.all();
+        scheme.count(|counted| counted.renewals.lines += stored.len() as u64);
+        arrivals.check_all(scheme, verbs, old).await?;
+        let resealed = self.reseal(&mut stored, (old, new)).await;
+        if let Some(first) = resealed.first() {
+            let mut others = arrivals.versioned(scheme, new, &stored);
+            others.retain(|(at, ..)| *at != first.at);
+            codec.spend_masks(verbs, first, &others);
+            if let Some(tag) = codec.tag(verbs, first, &others).await {
+                access.put_tag(tag).await?;
+            }
+        }
+        // Of blank lines the traffic is real, the content is not there yet.
+        join_all(stored.iter().map(|(at, stored)| verbs.store(at.slot(), Role::Data, *stored))).await;
+        Ok(())
     }
 
-    /// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
-    pub(super) fn by_line_of_tags<'a>(&self, lines: &'a [LineAddr]) -> impl Iterator<Item = &'a [LineAddr]> + use<'a> {
-        let each = self.layout.lines_per_tag() * mac::TAGS_PER_LINE;
-        lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
+    /// Encrypts those of the lines again that are in memory, in their places. Returns them.
+    async fn reseal(&self, stored: &mut Fetched, (old, new): (&Line, &Line)) -> Vec<Sealed> {
+        let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
+        let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
+        // Once to open and once to seal; the mask for the new tag of the first.
+        let blocks = codec.cipher.blocks();
+        let pads = (0..2 * there).map(|_| verbs.pad(AesUnits::Controller, blocks, codec.decode(verbs)));
+        join!(join_all(pads), codec.masks(verbs, there.min(1)));
+        let reseal = |(at, stored): &mut (DataSlot, Untrusted)| {
+            let plaintext = codec.decrypt(*at, scheme.version(old, at.line()), stored);
+            let sealed = codec.encrypt(*at, scheme.version(new, at.line()), &plaintext);
+            codec.spend_pad(verbs, &sealed);
+            *stored = sealed.ciphertext.into();
+            sealed
+        };
+        stored.iter_mut().filter(|(_, stored)| !stored.is_blank()).map(reseal).collect()
     }
 }

@@ -23,33 +23,46 @@ pub struct Computed {
     pub hashes: u64,
 }
 
+/// The cryptography of a scheme by itself.
+pub struct Cryptography<'a>(&'a Scheme);
+
 impl Scheme {
+    /// The cryptography by itself.
+    pub fn cryptography(&self) -> Cryptography<'_> {
+        Cryptography(self)
+    }
+}
+
+impl Cryptography<'_> {
     /// What was computed so far.
     pub fn computed(&self) -> Computed {
-        let (tags, tags_in_pairs) = self.mac.as_ref().map_or((0, 0), Mac::computed);
-        let hashes = self.metadata.tree().map_or(0, Tree::computed);
-        Computed { lines: self.cipher.computed(), tags, tags_in_pairs, hashes }
+        let codec = &self.0.codec;
+        let (tags, tags_in_pairs) = codec.mac.as_ref().map_or((0, 0), Mac::computed);
+        let hashes = self.0.metadata.tree().map_or(0, Tree::computed);
+        Computed { lines: codec.cipher.computed(), tags, tags_in_pairs, hashes }
     }
 
     /// Encrypts a line.
-    pub fn seal_alone(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
-        self.cipher.seal(self.layout.data_slot(line), Counter(counter.into()), plaintext)
+    pub fn seal(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
+        self.0.codec.cipher.seal(self.0.layout.data_slot(line), Counter(counter.into()), plaintext)
     }
 
-    /// Computes the tag of a line, if lines have tags: beside the one before it, if that was [foreseen](Scheme::foresee_alone).
-    pub fn tag_alone(&self, line: LineAddr, counter: u64, text: &Line) -> Option<u64> {
-        self.mac.as_ref().map(|mac| mac.tag(self.layout.data_slot(line), Counter(counter.into()), text))
+    /// Computes the tag of a line, if lines have tags: with the one before it, if that was [foreseen](Cryptography::foresee).
+    pub fn tag(&self, line: LineAddr, counter: u64, text: &Line) -> Option<u64> {
+        self.0.codec.mac.as_ref().map(|mac| mac.tag(self.0.layout.data_slot(line), Counter(counter.into()), text))
     }
 
-    /// Tells that a tag will be needed, which is then computed beside the next if that is faster.
-    pub fn foresee_alone(&self, line: LineAddr, counter: u64, text: &Line) {
-        self.mac.iter().for_each(|mac| mac.foresee(self.layout.data_slot(line), Counter(counter.into()), text));
+    /// Foresees a tag that will be needed, which is then computed with the next if that is faster.
+    pub fn foresee(&self, line: LineAddr, counter: u64, text: &Line) {
+        if let Some(mac) = &self.0.codec.mac {
+            mac.foresee(self.0.layout.data_slot(line), Counter(counter.into()), text);
+        }
     }
 
     /// Compares a line of the tree with what its parent might hold about it; always equal without a tree.
-    pub fn compare_alone(&self, slot: Slot, content: &Line) -> bool {
+    pub fn compare(&self, slot: Slot, content: &Line) -> bool {
         let compare = |tree: &Tree| tree.fits(slot, Role::Node(0), content, tree.some_voucher());
-        self.metadata.tree().is_none_or(compare)
+        self.0.metadata.tree().is_none_or(compare)
     }
 }
 
@@ -66,22 +79,22 @@ mod tests {
         for parts in pairs() {
             let scheme = parts.build(1 << 15, 1).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
             performed::take();
-            scheme.seal_alone(LineAddr(3), 7, &TEXT);
-            scheme.tag_alone(LineAddr(3), 7, &TEXT);
-            let (blocks, macs) = (scheme.blocks(), u32::from(scheme.mac.is_some()));
+            scheme.cryptography().seal(LineAddr(3), 7, &TEXT);
+            scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
+            let (blocks, macs) = (scheme.codec.blocks(), u32::from(scheme.codec.mac.is_some()));
             assert_eq!(performed::take(), Performed { blocks, macs, hashes: 0 }, "{parts:?}");
             let tree = scheme.metadata.tree().is_some();
-            assert_eq!(scheme.compare_alone(Slot(1 << 15), &TEXT), !tree, "{parts:?}");
+            assert_eq!(scheme.cryptography().compare(Slot(1 << 15), &TEXT), !tree, "{parts:?}");
             assert_eq!(performed::take(), Performed { hashes: u32::from(tree), ..Performed::default() }, "{parts:?}");
             // The same tag again is still known.
-            scheme.tag_alone(LineAddr(3), 7, &TEXT);
+            scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
             let computed = Computed {
-                lines: (scheme.cipher.blocks() > 0).into(),
+                lines: (scheme.codec.cipher.blocks() > 0).into(),
                 tags: macs.into(),
                 tags_in_pairs: 0,
                 hashes: tree.into(),
             };
-            assert_eq!(scheme.computed(), computed, "{parts:?}");
+            assert_eq!(scheme.cryptography().computed(), computed, "{parts:?}");
         }
     }
 }

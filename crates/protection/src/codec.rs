@@ -1,0 +1,237 @@
+//! The codec of lines: encryption and authentication together, over the bytes that go to memory and come from it.
+//!
+//! ```text
+//! seal:   pad ─ encrypt ─ tag
+//! open:   pad ─ decrypt ─┬ both at once; or the tag after the plaintext that it covers
+//!         tag ─ compare ─┘
+//! ```
+//! A *chunk* is what cipher and code can do alone: the lines under one tag, for most designs one line. Where there are
+//! several, a line's tag needs the *others*. What is missing is skipped: without encryption a line takes no pad, without
+//! a code every line fits.
+
+use crate::cipher::Cipher;
+use crate::counter::Counter;
+use crate::mac::{GROUP_MAX, Mac};
+use crate::placement::DataSlot;
+use crate::planted::{Bug, Planted};
+use crate::slot::Untrusted;
+use crate::verbs::{AesUnits, Fault, Keystream, Known, Plaintext, Verbs, Wanted};
+use arrayvec::ArrayVec;
+use sim::{join, join_all};
+use std::future::Future;
+use units::{Line, ZERO_LINE};
+
+/// A line with its version and with what of it the tag is over.
+pub(crate) type Named<'a> = (DataSlot, Counter, &'a Line);
+/// The other lines under a line's tag: their versions and their ciphertexts.
+pub(crate) type Others = Vec<(DataSlot, Counter, Line)>;
+/// All lines under one tag, so named.
+type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
+
+/// A line as memory returned it, with what it is checked against.
+#[derive(Clone)]
+pub(crate) struct Arrived {
+    /// Where it lies.
+    pub at: DataSlot,
+    /// Its version.
+    pub counter: Counter,
+    /// What memory returned.
+    pub stored: Untrusted,
+    /// Its tag; anything without a code.
+    pub tag: u64,
+    /// The other lines under its tag.
+    pub others: Others,
+}
+
+/// A line that is ready for memory.
+pub(crate) struct Sealed {
+    /// Where it goes.
+    pub at: DataSlot,
+    /// Its version.
+    pub counter: Counter,
+    /// What it hides.
+    pub plaintext: Line,
+    /// What memory gets.
+    pub ciphertext: Line,
+}
+
+/// Encryption and authentication of lines.
+#[derive(Clone)]
+pub(crate) struct LineCodec {
+    /// Encryption.
+    pub cipher: Cipher,
+    /// Authentication.
+    pub mac: Option<Mac>,
+    /// Whether a counter must be decoded before it is known.
+    pub coded_counters: bool,
+    /// Weaknesses of tests.
+    pub planted: Planted,
+}
+
+impl LineCodec {
+    /// Whether a line must be decrypted before it can be checked.
+    pub fn checks_plaintext(&self) -> bool {
+        self.mac.as_ref().is_some_and(Mac::covers_plaintext)
+    }
+
+    /// Whether each tag lies with its line.
+    pub fn tags_travel(&self) -> bool {
+        self.mac.as_ref().is_some_and(Mac::travels)
+    }
+
+    /// How much of a line must be there before the first of it is of use.
+    pub fn wanted(&self) -> Wanted {
+        if self.mac.is_none() && self.cipher.works_by_word() { Wanted::FirstWord } else { Wanted::Line }
+    }
+
+    /// AES blocks that a line takes: those of its encryption, and that of its tag's mask (EMCC, section V: five).
+    pub fn blocks(&self) -> u32 {
+        self.cipher.blocks() + self.mask_blocks()
+    }
+
+    fn mask_blocks(&self) -> u32 {
+        self.mac.as_ref().map_or(0, Mac::mask_blocks)
+    }
+
+    /// Decodes a line of counters, if the organisation asks for it.
+    pub fn decode<V: Verbs>(&self, verbs: &V) -> Known {
+        if self.coded_counters { verbs.decode() } else { Known::default() }
+    }
+
+    /// The pad of a line whose line of counters is there, and the mask of its tag: its counter is decoded first.
+    pub fn pad<'a, V: Verbs>(&self, verbs: &'a V) -> impl Future<Output = ()> + use<'a, V> {
+        verbs.pad(AesUnits::Controller, self.blocks(), self.decode(verbs))
+    }
+
+    /// Begins the pad of a line, if the mode works ahead of the ciphertext.
+    pub fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
+        self.cipher.works_ahead().then(|| self.pad(verbs))
+    }
+
+    /// Waits for the pad that is under way, or for the whole of one.
+    pub async fn padded<V: Verbs>(&self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
+        match pad {
+            Some(pad) => pad.await,
+            None => self.pad_whole(verbs).await,
+        }
+    }
+
+    /// Waits for all AES blocks of a line, if it takes any.
+    pub async fn pad_whole<V: Verbs>(&self, verbs: &V) {
+        if self.blocks() > 0 {
+            self.pad(verbs).await;
+        }
+    }
+
+    /// Waits for the masks of so many lines, if tags have masks.
+    pub async fn masks<V: Verbs>(&self, verbs: &V, lines: usize) {
+        let each = self.mask_blocks();
+        if each > 0 {
+            verbs.pad(AesUnits::Controller, lines as u32 * each, Known::default()).await;
+        }
+    }
+
+    /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
+    pub fn tag_of(&self, stored: &Untrusted, in_region: u64) -> u64 {
+        if self.tags_travel() { stored.beside() } else { in_region }
+    }
+
+    /// The plaintext of a line under a version, whose blocks are there.
+    pub fn decrypt(&self, at: DataSlot, counter: Counter, stored: &Untrusted) -> Line {
+        self.cipher.open(at, counter, &stored.examine())
+    }
+
+    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that works ahead
+    /// has its pad under way.
+    pub async fn open<V: Verbs>(
+        &self,
+        verbs: &V,
+        arrived: &Arrived,
+        pad: Option<impl Future<Output = ()>>,
+    ) -> (Plaintext, Result<(), Fault>) {
+        let open = async {
+            self.padded(verbs, pad).await;
+            let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
+            Plaintext { bytes, verified: self.mac.is_some() }
+        };
+        if self.checks_plaintext() {
+            let plaintext = open.await;
+            return (plaintext, self.check(verbs, arrived, &plaintext.bytes).await);
+        }
+        join!(open, self.check(verbs, arrived, &arrived.stored.examine()))
+    }
+
+    /// Compares the tag of `text` with the stored one, if there are tags.
+    pub async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
+        let Some(mac) = &self.mac else { return Ok(()) };
+        let computed = self.compute_tag(verbs, mac, (arrived.at, arrived.counter, text), &arrived.others).await;
+        let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
+        if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
+    }
+
+    /// Encrypts a line under a version, whose blocks are there.
+    pub fn encrypt(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
+        let ciphertext = self.cipher.seal(at, counter, plaintext);
+        Sealed { at, counter, plaintext: *plaintext, ciphertext }
+    }
+
+    /// As [`LineCodec::encrypt`], of a line that will be decrypted in a moment.
+    pub fn encrypt_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
+        let ciphertext = self.cipher.seal_for_now(at, counter, plaintext);
+        Sealed { at, counter, plaintext: *plaintext, ciphertext }
+    }
+
+    /// Notes the pad that hides a line that leaves the chip, if one does: it serves from now on.
+    pub fn spend_pad<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
+        let Sealed { at, counter, ref plaintext, .. } = *sealed;
+        verbs.spend(at.slot(), || self.cipher.nonce(at, counter).map(|nonce| Keystream::Pad(nonce, *plaintext)));
+    }
+
+    /// Notes the masks of the tag of a line that leaves the chip, if tags have masks: they serve from now on.
+    pub fn spend_masks<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) {
+        if let Some(mac) = &self.mac {
+            let tagged = || among(self.named(mac, sealed), others);
+            verbs.spend(sealed.at.slot(), || mac.masks(&tagged()).map(Keystream::Masks));
+        }
+    }
+
+    /// Computes the tag of a line and of those under the same tag, if there are tags.
+    pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<u64> {
+        let mac = self.mac.as_ref()?;
+        Some(self.compute_tag(verbs, mac, self.named(mac, sealed), others).await)
+    }
+
+    /// The tag of a line that booting puts into memory, and of those that are there already; it takes no time.
+    pub fn tag_at_boot(&self, mac: &Mac, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> u64 {
+        mac.tag_over(&among(self.named(mac, sealed), others))
+    }
+
+    fn named<'a>(&self, mac: &Mac, sealed: &'a Sealed) -> Named<'a> {
+        (sealed.at, sealed.counter, mac.covered(&sealed.plaintext, &sealed.ciphertext))
+    }
+
+    async fn compute_tag<V: Verbs>(
+        &self,
+        verbs: &V,
+        mac: &Mac,
+        (at, counter, text): Named<'_>,
+        others: &[(DataSlot, Counter, Line)],
+    ) -> u64 {
+        if others.is_empty() {
+            mac.foresee(at, counter, text);
+            verbs.mac().await;
+            return mac.tag(at, counter, text);
+        }
+        let lines = among((at, counter, text), others);
+        // The line's own mask is made with its pad.
+        join!(self.masks(verbs, others.len()), join_all(lines.iter().map(|_| verbs.mac())));
+        mac.tag_over(&lines)
+    }
+}
+
+/// A line among others under the same tag, in order.
+fn among((at, counter, text): Named<'_>, others: &[(DataSlot, Counter, Line)]) -> Tagged {
+    let place = others.partition_point(|(other, ..)| *other < at);
+    let (below, above) = others.split_at(place);
+    below.iter().copied().chain([(at, counter, *text)]).chain(above.iter().copied()).collect()
+}

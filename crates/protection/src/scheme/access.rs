@@ -1,0 +1,187 @@
+//! One access to a line of data: what reads, writes and renewals of it share.
+//!
+//! It says which locks the access takes, and where the line's counter, its tag and the other lines under its tag are.
+//! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
+
+use super::Scheme;
+use crate::codec::{Arrived, Others};
+use crate::counter::{Counter, Overflow};
+use crate::mac;
+use crate::placement::DataSlot;
+use crate::planted::Bug;
+use crate::slot::{Role, Slot, Untrusted};
+use crate::verbs::{Fault, LockName, Verbs, Wanted};
+use sim::lock::Mode;
+use sim::{join, join_all};
+use std::future::Future;
+use units::{Line, LineAddr};
+
+/// The other lines under a line's tag, as memory returned them.
+pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
+
+/// A line as memory returned it, with all that memory says of it.
+pub(super) struct Arrivals {
+    at: DataSlot,
+    /// What memory returned.
+    pub stored: Untrusted,
+    /// Its tag; anything without a code.
+    tag: u64,
+    /// The other lines under its tag.
+    pub others: Fetched,
+}
+
+/// An access to a line of data.
+pub(super) struct Access<'a, V> {
+    pub scheme: &'a Scheme,
+    pub verbs: &'a V,
+    pub at: DataSlot,
+}
+
+impl<'a, V: Verbs> Access<'a, V> {
+    /// An access to this line.
+    pub fn new(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> Access<'a, V> {
+        Access { scheme, verbs, at: scheme.layout.data_slot(line) }
+    }
+
+    /// The line.
+    pub fn line(&self) -> LineAddr {
+        self.at.line()
+    }
+
+    /// Locks the line, and with it those under the same tag.
+    pub async fn lock_line(&self) -> V::Guard<'a> {
+        let lines = self.scheme.layout.lines_per_tag();
+        self.verbs.lock(LockName::Line(LineAddr(self.line().0 / lines * lines)), Mode::Exclusive).await
+    }
+
+    /// Locks the group of lines whose counters share a line, if there are counters.
+    pub async fn lock_group(&self, mode: Mode) -> Option<V::Guard<'a>> {
+        let counters = &self.scheme.counters;
+        if !counters.exist() {
+            return None;
+        }
+        Some(self.verbs.lock(LockName::Group(counters.group(self.line())), mode).await)
+    }
+
+    /// The slot of the line's counter, if there are counters.
+    pub fn counter_slot(&self) -> Option<Slot> {
+        self.scheme.counter_slot(self.line())
+    }
+
+    /// Moves the line's counter on, which lies in this slot, unless it overflows.
+    pub async fn advance(&self, slot: Slot) -> Result<Result<Counter, Overflow>, Fault> {
+        let counters = &self.scheme.counters;
+        let position = counters.position(self.line());
+        let advance = |line: &mut Line| counters.advance(line, position);
+        self.scheme.metadata.edit(self.verbs, slot, Role::Counter, advance).await
+    }
+
+    /// Puts the line's tag into the region of tags, and updates the nodes above at once if the tree is eager.
+    pub async fn put_tag(&self, tag: u64) -> Result<(), Fault> {
+        let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
+        self.enter_tag(slot, tag).await?;
+        self.scheme.metadata.raise(self.verbs, slot).await
+    }
+
+    /// Puts the line's tag into its place on the chip.
+    pub async fn enter_tag(&self, slot: Slot, tag: u64) -> Result<(), Fault> {
+        let Some(mac) = &self.scheme.codec.mac else { return Ok(()) };
+        let position = mac.entry_of(self.line()).1;
+        let enter = |tags: &mut Line| mac::set_entry(tags, position, tag);
+        self.scheme.metadata.edit(self.verbs, slot, Role::Tag, enter).await
+    }
+
+    /// Updates the nodes above the line's counter at once, if the tree is eager.
+    pub async fn raise_counter(&self) -> Result<(), Fault> {
+        match self.counter_slot() {
+            Some(slot) => self.scheme.metadata.raise(self.verbs, slot).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Joins what the line is opened and checked with: the line itself and its version, as these bring them, its tag, and
+    /// the other lines under that.
+    pub async fn arrive<T>(
+        &self,
+        line: impl Future<Output = Untrusted>,
+        version: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<(T, Arrivals), Fault> {
+        let (stored, version, (tag, others)) = join!(line, version, self.tag_and_others());
+        Ok((version?, Arrivals { at: self.at, stored, tag: self.scheme.codec.tag_of(&stored, tag?), others }))
+    }
+
+    async fn tag_and_others(&self) -> (Result<u64, Fault>, Fetched) {
+        if self.scheme.layout.lines_per_tag() == 1 {
+            return (self.stored_tag().await, Fetched::new());
+        }
+        join!(self.stored_tag(), self.fetch_others())
+    }
+
+    /// The tag of the line in the region of tags, if there is one.
+    async fn stored_tag(&self) -> Result<u64, Fault> {
+        match (&self.scheme.codec.mac, self.scheme.tag_slot(self.line())) {
+            (Some(mac), Some(slot)) => {
+                let tags = self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?;
+                Ok(mac::entry(&tags, mac.entry_of(self.line()).1))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// Fetches the line.
+    pub async fn fetch(&self, wanted: Wanted) -> Untrusted {
+        self.verbs.fetch(self.at.slot(), Role::Data, wanted).await
+    }
+
+    /// Fetches the other lines under the line's tag.
+    async fn fetch_others(&self) -> Fetched {
+        let others = self.under_one_tag().filter(|other| *other != self.at);
+        let fetch = async |other: DataSlot| (other, self.verbs.fetch(other.slot(), Role::Data, Wanted::Line).await);
+        join_all(others.map(fetch)).await.into_iter().collect()
+    }
+
+    /// The lines under the line's tag, itself among them.
+    fn under_one_tag(&self) -> impl Iterator<Item = DataSlot> + use<'a, V> {
+        let layout = &self.scheme.layout;
+        let lines = layout.lines_per_tag();
+        let first = self.line().0 / lines * lines;
+        (first..(first + lines).min(layout.data_lines())).map(|line| layout.data_slot(LineAddr(line)))
+    }
+}
+
+impl Arrivals {
+    /// The line as it is checked under the version that these counters give it.
+    pub fn under(&self, scheme: &Scheme, counters: &Line) -> Arrived {
+        let Arrivals { at, stored, tag, ref others } = *self;
+        let counter = scheme.version(counters, at.line());
+        Arrived { at, counter, stored, tag, others: self.versioned(scheme, counters, others) }
+    }
+
+    /// All lines under the tag, in order.
+    pub fn all(&self) -> Fetched {
+        let mut all = self.others.clone();
+        all.push((self.at, self.stored));
+        all.sort_unstable_by_key(|(at, _)| *at);
+        all
+    }
+
+    /// Those of the lines that are in memory, with the versions that these counters give them.
+    pub fn versioned(&self, scheme: &Scheme, counters: &Line, lines: &[(DataSlot, Untrusted)]) -> Others {
+        let even_blank = scheme.planted.has(Bug::TagOverBlankLines);
+        let there = lines.iter().filter(|(_, stored)| !stored.is_blank() || even_blank);
+        there.map(|(at, stored)| (*at, scheme.version(counters, at.line()), stored.examine())).collect()
+    }
+
+    /// Compares the tag of all lines with the stored one, under the versions that these counters give them; where none is in
+    /// memory there is no tag yet.
+    pub async fn check_all<V: Verbs>(&self, scheme: &Scheme, verbs: &V, counters: &Line) -> Result<(), Fault> {
+        let all = self.all();
+        if all.iter().all(|(_, stored)| stored.is_blank()) {
+            return Ok(());
+        }
+        let lines = self.versioned(scheme, counters, &all);
+        let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
+        let arrived = Arrived { at, counter, stored: text.into(), tag: self.tag, others: others.to_vec() };
+        join!(scheme.codec.masks(verbs, 1), scheme.codec.check(verbs, &arrived, &text)).1
+    }
+}

@@ -1,0 +1,92 @@
+//! What the machine starts with: a line gets into memory when it is first read, as if booting had put it there.
+//!
+//! It takes no time, but it is protected as a write is: the line is sealed under the counter that has just been verified,
+//! never under one that memory merely returned. Otherwise an attacker could name the counter, and a later write would
+//! use its pad again. If the counter does not verify, nothing is put into memory.
+//!
+//! Lines that share a tag come one by one. The tag is over those that are there, and each brings a mask of its own along; so
+//! no two tags of a group have the same masks. The others are checked first: the new tag is over them too.
+
+use super::Access;
+use crate::codec::{Arrived, Sealed};
+use crate::counter::Counter;
+use crate::mac::{self, Mac};
+use crate::planted::Bug;
+use crate::slot::{Role, Untrusted};
+use crate::verbs::{Fault, Verbs, Wanted};
+use units::Line;
+
+impl<V: Verbs> Access<'_, V> {
+    /// Puts a line into memory that the machine started with and that is not there yet, under the counter that it arrived
+    /// with. The line's lock must be held.
+    pub(super) async fn boot(&self, arrived: &mut Arrived, plaintext: &Line) -> Result<(), Fault> {
+        let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
+        let next = scheme.planted.has(Bug::BootUnderNextCounter);
+        let counter = Counter(arrived.counter.0 + u128::from(next));
+        let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
+        let mut beside = 0;
+        if let Some(mac) = &scheme.codec.mac {
+            arrived.tag = self.tag_at_boot(mac, arrived, &sealed)?;
+            if mac.travels() {
+                beside = arrived.tag;
+            } else {
+                self.boot_tag(mac, arrived.tag).await?;
+            }
+        }
+        scheme.codec.spend_pad(verbs, &sealed);
+        arrived.stored = Untrusted::with(sealed.ciphertext, beside);
+        verbs.boot(at.slot(), Role::Data, |_| arrived.stored);
+        Ok(())
+    }
+
+    /// The planted bug: puts a line into memory under the counter that memory returns.
+    pub(super) async fn boot_unchecked(&self) -> Result<(), Fault> {
+        let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
+        let (true, Some(slot)) = (scheme.planted.has(Bug::BootTrustsMemory), self.counter_slot()) else {
+            return Ok(());
+        };
+        let stored = self.fetch(Wanted::Line).await;
+        let counters = verbs.fetch(slot, Role::Counter, Wanted::Line).await.examine();
+        let counters = scheme.metadata.begun(slot, Role::Counter, &counters);
+        let counter = scheme.version(&counters, at.line());
+        match stored.is_blank().then(|| verbs.start_up(at)).flatten() {
+            Some(plaintext) => {
+                let mut arrived = Arrived { at, counter, stored, tag: 0, others: Vec::new() };
+                self.boot(&mut arrived, &plaintext).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The tag of a line that is put into memory, and of those that are there already, which must fit theirs.
+    fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived, sealed: &Sealed) -> Result<u64, Fault> {
+        let planted = self.scheme.planted;
+        let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
+        let checked = is_alone || planted.has(Bug::BootBesideForgery);
+        if !checked && !mac.fits(arrived.tag, mac.tag_over(&arrived.others)) {
+            return Err(Fault::Tag(arrived.at.line()));
+        }
+        self.scheme.codec.spend_masks(self.verbs, sealed, &arrived.others);
+        Ok(self.scheme.codec.tag_at_boot(mac, sealed, &arrived.others))
+    }
+
+    /// Puts a tag into the region of tags: on the chip if the tree covers it, so that its parent vouches for it; else into
+    /// memory, and into what the chip has of it.
+    async fn boot_tag(&self, mac: &Mac, tag: u64) -> Result<(), Fault> {
+        let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
+        if self.scheme.metadata.tree().is_some_and(|tree| tree.covers(Role::Tag)) {
+            return self.enter_tag(slot, tag).await;
+        }
+        let position = mac.entry_of(self.line()).1;
+        let enter = |tags: &mut Line| mac::set_entry(tags, position, tag);
+        self.verbs.boot(slot, Role::Tag, |stored| changed(stored, enter));
+        self.scheme.metadata.on_chip(|chip| chip.amend(Role::Tag, slot, enter));
+        Ok(())
+    }
+}
+
+fn changed(stored: Untrusted, change: impl Fn(&mut Line)) -> Untrusted {
+    let mut line = stored.examine();
+    change(&mut line);
+    Untrusted::with(line, stored.beside())
+}

@@ -1,0 +1,68 @@
+//! The fetch that begins on a prediction: an L2 that expects a line in memory says so to the controller at once, past the
+//! last-level cache (as Intel's XPT does; EMCC, MICRO 2022, section IV-D).
+//!
+//! ```text
+//! request:     last-level cache: not there ─ controller ─ lock the line ─┬ as any read, with the ciphertext from below
+//! prediction:  controller ─ fetch ciphertext ────────────────────────────┘
+//! ```
+//! Only the fetch is begun. It holds no lock, so a read that waits for the last-level cache keeps no other waiting; and a line
+//! that turns out to be on the chip is dropped. What has arrived counts if nothing was written to its slot meanwhile, which
+//! is looked at under the line's lock; else the line is fetched again.
+
+use super::{Access, Read};
+use crate::planted::Bug;
+use crate::slot::Untrusted;
+use crate::verbs::{Verbs, Wanted};
+use sim::Once;
+use std::future::Future;
+
+/// A fetch on a prediction.
+#[derive(Default)]
+pub(in crate::scheme) struct Early {
+    /// Whether it was made: it was not if the request came first, or if the line was on the chip.
+    made: Once<bool>,
+    /// What memory answered.
+    stored: Once<Untrusted>,
+}
+
+impl Early {
+    /// The request is there, or needs nothing: from now on it is too late to begin.
+    pub fn settle(&self) {
+        self.made.set(false);
+    }
+
+    /// What memory answered, if it was asked.
+    async fn arrived(&self) -> Option<Untrusted> {
+        match self.made.get() {
+            Some(true) => Some(*self.stored.wait().await),
+            _ => None,
+        }
+    }
+
+    /// Fetches a line's ciphertext when the prediction comes to the controller, unless the request has come before.
+    pub async fn fetch<V: Verbs>(&self, access: &Access<'_, V>, prediction: Option<impl Future<Output = ()>>) {
+        let Some(prediction) = prediction else { return };
+        prediction.await;
+        access.verbs.come_in().await;
+        if self.made.get().is_none() {
+            self.made.set(true);
+            self.stored.set(access.fetch(Wanted::Line).await);
+        }
+    }
+}
+
+impl<V: Verbs> Read<'_, V> {
+    /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else as much of
+    /// it as must be there first.
+    pub(super) async fn ciphertext(&self) -> Untrusted {
+        let Access { scheme, verbs, at } = self.access;
+        if let Some(fetched) = self.early.arrived().await {
+            let anyway = scheme.planted.has(Bug::EarlyFetchUnchecked) && !fetched.is_blank();
+            let stored = if anyway { Some(fetched) } else { verbs.still_stored(at.slot(), fetched) };
+            if let Some(stored) = stored {
+                return stored;
+            }
+        }
+        self.access.fetch(scheme.codec.wanted()).await
+    }
+}

@@ -1,0 +1,242 @@
+//! The read that an L2 begins: the same work, at another place and earlier (EMCC: Wang, Kotra and Jian, "Eager Memory
+//! Cryptography in Caches", MICRO 2022).
+//!
+//! ```text
+//! L2:          look for a copy of the counters ─ ask the last-level cache ─ outwait its hit ─ pad ────────┐
+//! request:     last-level cache ─ controller ─ fetch ciphertext ─ stored tag ^ product ─ back to the L2 ──┴ compare ─ release
+//!                                                  └ without counters from above: as any read, at the controller
+//! ```
+//! The controller alone fetches counters from memory and verifies them; L2s get copies of what it vouches for, from the
+//! last-level cache or from itself. An L2 that would have to wait long for its AES units leaves the line to the controller
+//! with the request. What begins here is the work for one line: the controller's part of it is in the [stages of a read](super).
+
+use super::early::Early;
+use super::{Access, Scheme};
+use crate::codec::Arrived;
+use crate::metadata::FoundIn;
+use crate::ownership::Asker;
+use crate::planted::Bug;
+use crate::slot::{Role, Slot};
+use crate::verbs::{AesUnits, Cache, Exit, Fault, Leg, Plaintext, Verbs};
+use sim::{Once, join};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use units::{Line, LineAddr};
+
+/// What an L2 can do for a line that it misses.
+#[derive(Clone, Copy)]
+pub(super) enum Found {
+    /// It has the counters, from there, and pads.
+    Counters(Line, FoundIn),
+    /// Neither it nor the last-level cache has them, which the controller knows by now.
+    Nothing,
+    /// Its AES units are busy: the request says that the controller is to do it all.
+    LeftToController,
+}
+
+/// A read that an L2 has begun.
+pub(in crate::scheme) struct Begun<'a, V> {
+    scheme: &'a Scheme,
+    verbs: &'a V,
+    line: LineAddr,
+    core: usize,
+    /// The line's counters.
+    slot: Slot,
+    /// Whether the L2 has sent the controller its prediction that the line is in memory.
+    predicted: bool,
+    /// The first that is found counts.
+    found: Once<Found>,
+    padded: Once<()>,
+    /// Whether the line comes from memory, as soon as that is known: if not, there is nothing to decrypt.
+    from_memory: Once<bool>,
+    /// The L2 asked the last-level cache for the counters, and no copy of them came of it.
+    asked_in_vain: Cell<bool>,
+    /// Whether the line of counters has changed since the read began.
+    changed: Rc<Cell<bool>>,
+}
+
+impl Scheme {
+    /// Reads a line that the L2 of `core` misses, which begins the read if L2s do: releases its plaintext, or reports why not.
+    ///
+    /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
+    /// on the chip. `prediction` is what is left of the way of the L2's message that it expects the line in memory, if
+    /// it does: the message left when the L2's look-up began.
+    pub async fn read_from<V: Verbs>(
+        &self,
+        verbs: &V,
+        line: LineAddr,
+        core: usize,
+        request: impl Future<Output = bool>,
+        prediction: Option<impl Future<Output = ()>>,
+    ) {
+        let early = Early::default();
+        let asked = pin!(async {
+            let comes = request.await;
+            early.settle();
+            comes
+        });
+        let predicted = prediction.is_some();
+        let access = Access::new(self, verbs, line);
+        // The fetch first: what it brings must be there when the read looks.
+        let read = async {
+            let outcome = read_asked(&access, (core, predicted), asked, &early).await;
+            self.finish(verbs, outcome).await;
+        };
+        join!(early.fetch(&access, prediction), read);
+    }
+}
+
+/// A read whose fetch may begin early, elsewhere.
+async fn read_asked<'a, V: Verbs>(
+    access: &Access<'a, V>,
+    (core, predicted): (usize, bool),
+    request: impl Future<Output = bool>,
+    early: &Early,
+) -> Result<(), Fault> {
+    let (scheme, verbs, line) = (access.scheme, access.verbs, access.line());
+    let at_controller = |begun| Access::new(scheme, verbs, line).read(Asker::tenant(line), begun, early);
+    let Some(begun) = Begun::new(access, core, predicted) else {
+        // Boxed: what is around it is moved for every request, and most need no memory.
+        return if request.await { Box::pin(at_controller(None)).await } else { Ok(()) };
+    };
+    let at_controller = async {
+        let from_memory = request.await;
+        begun.from_memory.set(from_memory);
+        if from_memory {
+            scheme.metadata.on_copies(|copies| copies.serve(begun.core, begun.slot));
+            return Box::pin(at_controller(Some(&begun))).await;
+        }
+        Ok(())
+    };
+    let ((), outcome) = join!(begun.work_in_l2(), at_controller);
+    if outcome.is_ok() && begun.found_nothing() && begun.is_from_memory() {
+        begun.send_copy().await;
+    }
+    begun.end();
+    outcome
+}
+
+impl<'a, V: Verbs> Begun<'a, V> {
+    /// A read that the L2 of this core begins; nothing if it begins none.
+    fn new(access: &Access<'a, V>, core: usize, predicted: bool) -> Option<Begun<'a, V>> {
+        let Access { scheme, verbs, .. } = *access;
+        let slot = access.counter_slot()?;
+        let changed = scheme.metadata.on_copies(|copies| copies.begin(core, slot))??;
+        let (found, padded, from_memory, asked_in_vain) = Default::default();
+        let line = access.line();
+        Some(Begun { scheme, verbs, line, core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
+    }
+
+    /// What the L2 can do, as soon as that is known.
+    pub(super) async fn found(&self) -> &Found {
+        self.found.wait().await
+    }
+
+    fn found_nothing(&self) -> bool {
+        matches!(self.found.get(), Some(Found::Nothing))
+    }
+
+    /// Whether what the L2 has found is no longer so.
+    pub(super) fn is_void(&self) -> bool {
+        self.changed.get()
+    }
+
+    /// Whether the line is known to come from memory.
+    fn is_from_memory(&self) -> bool {
+        self.from_memory.get() == Some(&true)
+    }
+
+    /// The L2's side. AES units are not used before it is clear that the line comes from memory, and only for counters that
+    /// were on the chip.
+    async fn work_in_l2(&self) {
+        let (verbs, codec) = (self.verbs, &self.scheme.codec);
+        let blocks = codec.blocks();
+        let left = !verbs.take_on(self.core, self.line, blocks, self.predicted);
+        if left {
+            self.found.set(Found::LeftToController);
+        }
+        let hit_is_over = verbs.outwait_hit(self.core, self.line);
+        if !self.copy_of_counters().await || left {
+            return;
+        }
+        let counter = codec.decode(verbs);
+        hit_is_over.await;
+        if self.from_memory.get() != Some(&false) {
+            verbs.pad(AesUnits::L2(self.core), blocks, counter).await;
+            self.padded.set(());
+        }
+    }
+
+    /// Whether the L2 gets the counters, from its own copy or else from the last-level cache, of which it then gets one. The
+    /// controller hears of it only where both lack them: a line whose counters are on their way to the L2 leaves as ciphertext.
+    async fn copy_of_counters(&self) -> bool {
+        let Begun { scheme, verbs, core, slot, .. } = *self;
+        verbs.look_up(Cache::L2(Role::Counter)).await;
+        let copy = scheme.metadata.on_copies(|copies| copies.look_up(core, slot)).flatten();
+        if let Some(counters) = copy {
+            self.found.set(Found::Counters(counters, FoundIn::L2));
+            return true;
+        }
+        verbs.travel(Leg::Request(core, slot.on_chip())).await;
+        scheme.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
+        let Some(counters) = scheme.metadata.on_chip(|chip| chip.shared(slot)) else {
+            self.asked_in_vain.set(true);
+            verbs.travel(Leg::ToController).await;
+            self.found.set(Found::Nothing);
+            return false;
+        };
+        self.found.set(Found::Counters(counters, FoundIn::LastLevel));
+        verbs.travel(Leg::Answer(core, slot.on_chip())).await;
+        self.enter_copy(&counters);
+        true
+    }
+
+    /// The controller answers the L2's request for counters that were not on their way.
+    async fn send_copy(&self) {
+        let peek = self.scheme.metadata.on_chip(|chip| chip.peek(Role::Counter, self.slot));
+        let Some(counters) = peek else { return };
+        self.verbs.travel(Leg::FromController).await;
+        self.verbs.travel(Leg::Answer(self.core, self.slot.on_chip())).await;
+        self.enter_copy(&counters);
+    }
+
+    /// A copy arrives in an L2, unless the line has changed since it was asked for.
+    fn enter_copy(&self, counters: &Line) {
+        self.asked_in_vain.set(self.is_void());
+        if !self.is_void() || self.scheme.planted.has(Bug::OutdatedCopyEnters) {
+            let enters = |chip: &mut crate::on_chip::OnChip| {
+                chip.enter_copy(self.core, self.slot, counters, self.is_from_memory())
+            };
+            self.scheme.metadata.on_chip(enters);
+        }
+    }
+
+    /// The read is over.
+    fn end(&self) {
+        self.scheme.metadata.on_copies(|copies| {
+            copies.end(&self.changed);
+            copies.seen.useless += u64::from(self.asked_in_vain.get() && !self.is_from_memory());
+        });
+    }
+
+    /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2
+    /// compares what is left with the mask, decrypts and releases.
+    pub(super) async fn release(&self, arrived: &Arrived) -> Result<(), Fault> {
+        let Arrived { at, counter, ref stored, tag, .. } = *arrived;
+        let (verbs, codec, line) = (self.verbs, &self.scheme.codec, at.line());
+        let Some(mac) = &codec.mac else { unreachable!("a design without tags does not begin reads in L2s") };
+        verbs.mac().await;
+        let left_of_tag = mac.without_product(tag, &stored.examine());
+        verbs.travel(Leg::FromController).await;
+        verbs.travel(Leg::Answer(self.core, line)).await;
+        self.padded.wait().await;
+        if !mac.fits(left_of_tag, mac.mask(at, counter)) {
+            return Err(Fault::Tag(line));
+        }
+        let bytes = codec.decrypt(at, counter, stored);
+        verbs.release(line, Plaintext { bytes, verified: true }, Exit::L2);
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! A read in stages.
+//!
+//! ```text
+//! arrive:   the ciphertext, from memory or from a fetch on a prediction (early) ┐
+//! version:  the line of counters, verified; its pad begins when it is there     ├─ [boot] ─ open, check ─ release
+//! tag:      from its region, and the other lines under it                       ┘
+//! ```
+//! What the stages bring are values that are set once; whoever needs one waits for it. A *policy* opens, checks and releases:
+//! it says what release waits for, and where that happens. There are three: [`verified`], [`speculative`] and, for reads that
+//! an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in memory yet is put there first
+//! ([`boot`]).
+
+mod boot;
+pub(super) mod early;
+pub(super) mod in_l2;
+mod speculative;
+mod verified;
+
+use super::Scheme;
+use super::access::{Access, Arrivals};
+use crate::codec::Arrived;
+use crate::metadata::{FoundIn, Sought};
+use crate::ownership::Asker;
+use crate::planted::Bug;
+use crate::slot::{Role, Slot, Untrusted};
+use crate::verbs::{Cache, Fault, Verbs};
+use early::Early;
+use in_l2::{Begun, Found};
+use serde::{Deserialize, Serialize};
+use sim::lock::Mode;
+use sim::{Once, join};
+use std::cell::{Cell, OnceCell};
+use std::future::Future;
+use units::{Line, ZERO_LINE};
+
+/// When a line that was read goes to the core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// When its verdict is in.
+    #[default]
+    Verified,
+    /// When it is decrypted. What was computed from it stays on the chip until the verdict is in ([`speculative`]).
+    Speculative,
+}
+
+/// A read, and what its stages have brought so far.
+struct Read<'a, V: Verbs> {
+    access: Access<'a, V>,
+    /// What an L2 has done for it, if one began it.
+    begun: Option<&'a Begun<'a, V>>,
+    /// What was fetched for it on a prediction.
+    early: &'a Early,
+    /// What memory returned.
+    stored: Once<Untrusted>,
+    /// The line of counters at the controller, perhaps still being verified; nothing if none came.
+    counters: Once<Option<Line>>,
+    /// The line with all that it is checked against, or why there is not all.
+    arrived: Once<Result<Complete<'a, V>, Fault>>,
+    /// The decrypted line, if the policy releases it ahead of its verdict.
+    text: Once<Line>,
+    /// What the machine started with there, once that was asked for.
+    started_with: OnceCell<Option<Line>>,
+}
+
+/// All that a line is opened and checked with.
+struct Complete<'a, V: Verbs> {
+    arrived: Arrived,
+    /// Where its counters were found, if there are any.
+    found: Option<FoundIn>,
+    /// The L2's read, if that goes on with the line.
+    in_l2: Option<&'a Begun<'a, V>>,
+}
+
+/// The line of counters that counts for a line.
+struct Version<'a, V: Verbs> {
+    counters: Line,
+    /// Where it was found, if there are counters.
+    found: Option<FoundIn>,
+    /// The L2's read, if that has it.
+    in_l2: Option<&'a Begun<'a, V>>,
+}
+
+impl<'a, V: Verbs> Access<'a, V> {
+    /// Reads a line that the controller was asked for, which an L2 may have begun, and fetched `early` on a prediction.
+    pub(super) async fn read(
+        self,
+        asker: Asker,
+        begun: Option<&'a Begun<'a, V>>,
+        early: &'a Early,
+    ) -> Result<(), Fault> {
+        let Access { scheme, verbs, .. } = self;
+        verbs.come_in().await;
+        let _line = self.lock_line().await;
+        self.admit(asker).await?;
+        let _group = self.lock_group(Mode::Shared).await;
+        self.boot_unchecked().await?;
+        // What changes from now on changes nothing about this line's counter.
+        let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
+        let read = Read::new(self, begun, early);
+        let pad = Cell::new(None);
+        join!(read.bring(|| pad.set(scheme.codec.pad_ahead(verbs))), read.release(|| pad.take())).1
+    }
+}
+
+impl<'a, V: Verbs> Read<'a, V> {
+    fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early) -> Read<'a, V> {
+        let (stored, counters, arrived, text, started_with) = Default::default();
+        Read { access, begun, early, stored, counters, arrived, text, started_with }
+    }
+
+    /// Opens, checks and releases the line as the design says, given its pad if that was begun.
+    async fn release<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>) -> Result<(), Fault> {
+        let scheme = self.access.scheme;
+        match scheme.release {
+            Release::Verified => self.release_verified(pad).await,
+            Release::Speculative => self.release_ahead(pad).await,
+        }?;
+        let found = self.arrived.get().and_then(|complete| complete.as_ref().ok()?.found);
+        scheme.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
+        Ok(())
+    }
+
+    /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
+    async fn bring(&self, begin_pad: impl Fn()) {
+        let stored = async {
+            let stored = self.ciphertext().await;
+            self.stored.set(stored);
+            stored
+        };
+        let seen = |counters: &Line| {
+            self.counters.set(Some(*counters));
+            begin_pad();
+        };
+        let arrivals = self.access.arrive(stored, self.version(seen)).await;
+        self.counters.set(None);
+        let complete = match arrivals {
+            Ok((version, arrivals)) => self.complete(version, &arrivals).await,
+            Err(fault) => Err(fault),
+        };
+        self.arrived.set(complete);
+    }
+
+    /// The line with all that it is checked against, put into memory first if the machine started with it.
+    async fn complete(&self, version: Version<'a, V>, arrivals: &Arrivals) -> Result<Complete<'a, V>, Fault> {
+        let Version { counters, found, in_l2 } = version;
+        let mut arrived = arrivals.under(self.access.scheme, &counters);
+        if let Some(plaintext) = self.started_with(&arrivals.stored) {
+            self.access.boot(&mut arrived, &plaintext).await?;
+        }
+        Ok(Complete { arrived, found, in_l2 })
+    }
+
+    /// What the machine started with there, if that is not in memory yet.
+    fn started_with(&self, stored: &Untrusted) -> Option<Line> {
+        match stored.is_blank() {
+            true => *self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)),
+            false => None,
+        }
+    }
+
+    /// The line of counters that counts for the line, from the L2 that began the read if that has it. Calls `seen` when it is
+    /// at the controller, perhaps still being verified.
+    async fn version(&self, seen: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
+        let Some(slot) = self.access.counter_slot() else {
+            self.counters.set(Some(ZERO_LINE));
+            return Ok(Version { counters: ZERO_LINE, found: None, in_l2: None });
+        };
+        let sought = match self.begun {
+            None => Sought::Nowhere,
+            Some(begun) => {
+                let look_up = self.access.verbs.look_up(Cache::Controller(Role::Counter));
+                match *join!(begun.found(), look_up).0 {
+                    Found::Counters(counters, place) => {
+                        return Ok(Version { counters, found: Some(place), in_l2: Some(begun) });
+                    }
+                    Found::Nothing => Sought::Everywhere,
+                    Found::LeftToController => Sought::InItsCache,
+                }
+            }
+        };
+        let (counters, place) = self.counters_for(slot, sought, seen).await?;
+        Ok(Version { counters, found: Some(place), in_l2: None })
+    }
+
+    /// A line of counters from the controller's side, and where it was found.
+    async fn counters_for(&self, slot: Slot, sought: Sought, seen: impl Fn(&Line)) -> Result<(Line, FoundIn), Fault> {
+        let Access { scheme, verbs, .. } = self.access;
+        let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, seen).await?;
+        let goes_on = scheme.metadata.goes_on(Role::Counter);
+        let looked_up = goes_on && found.1 != FoundIn::Controller && sought != Sought::Everywhere;
+        scheme.count(|counted| counted.counters_found.looked_up_in_last_level += u64::from(looked_up));
+        Ok(found)
+    }
+}

@@ -1,0 +1,51 @@
+//! Use before verify: a line goes to the core when it is decrypted, while its counter and its tag are still being checked
+//! (Lehman et al., "PoisonIvy", MICRO 2016).
+//!
+//! ```text
+//! fetch ─┬─ XOR with the pad of whatever counter memory returned ─ release        ┐
+//!        └─ counter against the tree, tag against the line ─────── verdict: settle ┘ the window
+//! write: wait until every window that is open now is settled ─ counter + 1 ─ ...
+//! ```
+//! Nothing that was computed from such a line may be written to memory before the verdict: a write waits for all that are
+//! under way. A bad verdict is a fault as ever, and the machine stops with nothing of it outside.
+//!
+//! Not held back are fetches, whose addresses may have been computed from such a line. PoisonIvy follows poison through
+//! registers to stop those too; here the address bus leaks, and attacks show it.
+//!
+//! The way to the core does not ask how far the verdict is. So a run without time, where everything is known at once, lets
+//! out what the slowest verdict would.
+
+use super::Read;
+use crate::verbs::{Exit, Fault, Plaintext, Verbs};
+use sim::join;
+use std::future::Future;
+
+impl<V: Verbs> Read<'_, V> {
+    /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
+    pub(super) async fn release_ahead<P: Future<Output = ()>>(
+        &self,
+        pad: impl FnOnce() -> Option<P>,
+    ) -> Result<(), Fault> {
+        let ((), verdict) = join!(self.open_ahead(pad), self.verdict());
+        self.access.verbs.settle(self.access.line(), verdict.is_ok());
+        verdict
+    }
+
+    async fn open_ahead<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>) {
+        let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
+        let stored = self.stored.wait().await;
+        let Some(counters) = self.counters.wait().await else { return };
+        scheme.codec.padded(verbs, pad()).await;
+        let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
+        let bytes = self.started_with(stored).unwrap_or_else(open);
+        verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
+        self.text.set(bytes);
+    }
+
+    async fn verdict(&self) -> Result<(), Fault> {
+        let arrived = &self.arrived.wait().await.as_ref().map_err(|fault| *fault)?.arrived;
+        let codec = &self.access.scheme.codec;
+        let text = if codec.checks_plaintext() { *self.text.wait().await } else { arrived.stored.examine() };
+        codec.check(self.access.verbs, arrived, &text).await
+    }
+}

@@ -1,0 +1,25 @@
+//! The usual policy: a line goes to the core when its verdict is in.
+
+use super::{Complete, Read};
+use crate::planted::Bug;
+use crate::verbs::{Exit, Fault, Verbs};
+use std::future::Future;
+
+impl<V: Verbs> Read<'_, V> {
+    /// Opens and checks the line when all of it is there, in the L2 if that began the read and has the counters; then releases it.
+    pub(super) async fn release_verified<P: Future<Output = ()>>(
+        &self,
+        pad: impl FnOnce() -> Option<P>,
+    ) -> Result<(), Fault> {
+        let Complete { arrived, in_l2, .. } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
+        if let Some(begun) = in_l2 {
+            return begun.release(arrived).await;
+        }
+        let (scheme, verbs) = (self.access.scheme, self.access.verbs);
+        let (plaintext, verdict) = scheme.codec.open(verbs, arrived, pad()).await;
+        if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
+            verbs.release(self.access.line(), plaintext, Exit::Controller);
+        }
+        verdict
+    }
+}

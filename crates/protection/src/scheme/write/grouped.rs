@@ -1,0 +1,64 @@
+//! One tag over several lines: fewer tags, for which a line needs the others.
+//!
+//! ```text
+//! read:   fetch the line and the others ─ compute the tag of all ─ compare ─ release the line
+//! write:  fetch all ─ compute their tag ─ compare ─ counter + 1 ─ encrypt ─ the tag of all again ─ store line and tag
+//! ```
+//! A write checks what it finds before it changes anything: the new tag is over the others too, and a forgery among them
+//! would get a valid one. The lines under one tag share one lock. They also share a line of counters, which
+//! designs are checked for.
+//!
+//! A line that is not in memory yet is not under the tag: it comes under it when it is first written or read
+//! ([`boot`](super::super::read)).
+//!
+//! When counters overflow, all lines under a tag move on together, the one about to be written too: its new version is the
+//! one after.
+
+use super::{Advanced, Write};
+use crate::codec::Others;
+use crate::planted::Bug;
+use crate::scheme::renew::Renewer;
+use crate::slot::Role;
+use crate::verbs::{Fault, Verbs, Wanted};
+use sim::lock::Mode;
+use units::ZERO_LINE;
+
+impl<'a, V: Verbs> Write<'a, V> {
+    /// As [`Write::advance`], after all lines under the tag were checked.
+    pub(super) async fn advance_checked(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
+        let (scheme, verbs) = (self.access.scheme, self.access.verbs);
+        let mut mode = Mode::Shared;
+        loop {
+            let group = self.access.lock_group(mode).await;
+            let others = self.checked_others().await?;
+            let Some(slot) = self.access.counter_slot() else { return Ok((group, others)) };
+            match self.access.advance(slot).await? {
+                Ok(counter) => {
+                    self.counter.set(counter);
+                    return Ok((group, others));
+                }
+                Err(overflow) if mode == Mode::Exclusive => {
+                    Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow).await?;
+                }
+                Err(_) => mode = Mode::Exclusive,
+            }
+        }
+    }
+
+    /// The other lines under the tag that are in memory, all checked as they lie there.
+    async fn checked_others(&self) -> Result<Others, Fault> {
+        let (scheme, verbs, access) = (self.access.scheme, self.access.verbs, &self.access);
+        let counters = async {
+            match access.counter_slot() {
+                Some(slot) => scheme.metadata.get(verbs, slot, Role::Counter).await,
+                None => Ok(ZERO_LINE),
+            }
+        };
+        let (counters, arrivals) = access.arrive(access.fetch(Wanted::Line), counters).await?;
+        let checked = arrivals.check_all(scheme, verbs, &counters).await;
+        if !scheme.planted.has(Bug::OthersUnchecked) {
+            checked?;
+        }
+        Ok(arrivals.versioned(scheme, &counters, &arrivals.others))
+    }
+}

@@ -1,0 +1,152 @@
+//! A write in steps.
+//!
+//! ```text
+//! counter + 1 ─┬─ pad ─ ciphertext ─ tag ─ store both
+//!              └─ tree: the nodes above the counter, if it is eager
+//! ```
+//! Each step is done at most once, and a *policy* says when: at once and in place (here), or in tuples that become durable
+//! ([`persist`](super::persist)). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
+
+mod grouped;
+
+use super::access::Access;
+use super::persist::Tuple;
+use super::read::Release;
+use super::renew::Renewer;
+use crate::codec::{Others, Sealed};
+use crate::counter::Counter;
+use crate::ownership::Asker;
+use crate::planted::Bug;
+use crate::slot::{Role, Untrusted};
+use crate::verbs::{Fault, Verbs};
+use sim::lock::Mode;
+use sim::{Once, join};
+use units::Line;
+
+/// A write, and what its steps have made so far.
+pub(super) struct Write<'a, V: Verbs> {
+    pub access: Access<'a, V>,
+    plaintext: Line,
+    counter: Once<Counter>,
+    sealed: Once<Sealed>,
+    tag: Once<Option<u64>>,
+}
+
+/// What a write goes on with once its line has a new version: the lock of its group, and the other lines under its tag.
+type Advanced<G> = (Option<G>, Others);
+
+impl<V: Verbs> Access<'_, V> {
+    /// Writes the line, in place or in a tuple.
+    pub(super) async fn write(self, plaintext: &Line, asker: Asker) -> Result<(), Fault> {
+        let Access { scheme, verbs, .. } = self;
+        verbs.come_in().await;
+        if scheme.persistence.exists() {
+            return Tuple::new(scheme, verbs).write(self.line(), plaintext).await;
+        }
+        let _line = self.lock_line().await;
+        self.admit(asker).await?;
+        if scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited) {
+            verbs.await_verdicts().await;
+        }
+        Write::new(self, plaintext).in_place().await
+    }
+}
+
+impl<'a, V: Verbs> Write<'a, V> {
+    /// A write of which nothing is done.
+    pub fn new(access: Access<'a, V>, plaintext: &Line) -> Write<'a, V> {
+        let (counter, sealed, tag) = Default::default();
+        Write { access, plaintext: *plaintext, counter, sealed, tag }
+    }
+
+    /// A write whose line has its version already.
+    pub fn under(access: Access<'a, V>, counter: Counter, plaintext: &Line) -> Write<'a, V> {
+        let write = Write::new(access, plaintext);
+        write.counter.set(counter);
+        write
+    }
+
+    /// The policy in place: all steps at once. The line's lock must be held.
+    async fn in_place(&self) -> Result<(), Fault> {
+        let (_group, others) = if self.access.scheme.layout.lines_per_tag() == 1 {
+            self.advance().await?
+        } else {
+            self.advance_checked().await?
+        };
+        let (stored, raised) = join!(self.store(&others), self.access.raise_counter());
+        stored.and(raised)
+    }
+
+    /// Moves the counter of the line on, and keeps its group from being re-encrypted until the new version is in memory.
+    async fn advance(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
+        let Access { scheme, verbs, .. } = self.access;
+        let Some(slot) = self.access.counter_slot() else { return Ok((None, Others::new())) };
+        let group = self.access.lock_group(Mode::Shared).await;
+        if let Ok(counter) = self.access.advance(slot).await? {
+            if scheme.planted.has(Bug::CopiesOutliveRenewals) {
+                scheme.metadata.on_copies(|copies| copies.drop_all(slot));
+            }
+            self.counter.set(counter);
+            return Ok((group, Others::new()));
+        }
+        drop(group);
+        let alone = if scheme.planted.has(Bug::RenewalLetsOthersIn) { Mode::Shared } else { Mode::Exclusive };
+        let group = self.access.lock_group(alone).await;
+        // Another write may have renewed the group while this one waited to have it alone.
+        self.counter.set(match self.access.advance(slot).await? {
+            Ok(counter) => counter,
+            Err(overflow) => Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow).await?,
+        });
+        Ok((group, Others::new()))
+    }
+
+    /// The line encrypted under its version, whose pad it waits for.
+    async fn sealed(&self) -> &Sealed {
+        let codec = &self.access.scheme.codec;
+        if self.sealed.get().is_none() {
+            codec.pad_whole(self.access.verbs).await;
+        }
+        let counter = self.counter.get().copied().unwrap_or_default();
+        self.sealed.get_or_init(|| codec.encrypt(self.access.at, counter, &self.plaintext))
+    }
+
+    /// The tag of the line and of those under the same tag, if there are tags.
+    async fn tag(&self, sealed: &Sealed, others: &Others) -> Option<u64> {
+        if self.tag.get().is_none() {
+            self.tag.set(self.access.scheme.codec.tag(self.access.verbs, sealed, others).await);
+        }
+        self.tag.get().copied().flatten()
+    }
+
+    /// Encrypts the line and computes its tag, which has it to itself.
+    pub async fn seal(&self) -> (&Sealed, Option<u64>) {
+        let sealed = self.sealed().await;
+        (sealed, self.tag(sealed, &Others::new()).await)
+    }
+
+    /// Notes the keystream of the line, which leaves the chip.
+    pub fn spend(&self, sealed: &Sealed, others: &Others) {
+        let Access { scheme, verbs, .. } = self.access;
+        scheme.codec.spend_pad(verbs, sealed);
+        scheme.codec.spend_masks(verbs, sealed, others);
+    }
+
+    /// Stores the line and its tag, which is over the others too.
+    pub async fn store(&self, others: &Others) -> Result<(), Fault> {
+        let Access { scheme, verbs, at } = self.access;
+        let sealed = self.sealed().await;
+        self.spend(sealed, others);
+        if scheme.layout.tags_with_data() {
+            let tag = self.tag(sealed, others).await.unwrap_or_default();
+            verbs.store(at.slot(), Role::Data, Untrusted::with(sealed.ciphertext, tag)).await;
+            return Ok(());
+        }
+        let put_tag = async {
+            match self.tag(sealed, others).await {
+                Some(tag) => self.access.put_tag(tag).await,
+                None => Ok(()),
+            }
+        };
+        join!(verbs.store(at.slot(), Role::Data, sealed.ciphertext.into()), put_tag).1
+    }
+}

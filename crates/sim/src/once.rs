@@ -1,0 +1,72 @@
+//! Values that one part of a task brings and others wait for: how the stages of an access are joined.
+
+use std::cell::OnceCell;
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// A value that is set once. Who waits for it is part of the same [`join!`](crate::join), after the part that sets it: then
+/// it goes on in the very poll in which the value came, and nothing needs to be woken.
+#[derive(Debug)]
+pub struct Once<T>(OnceCell<T>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Once<T> {
+        Once(OnceCell::new())
+    }
+}
+
+impl<T> Once<T> {
+    /// Sets the value, if it is not set: the first counts.
+    pub fn set(&self, value: T) {
+        let _ = self.0.set(value);
+    }
+
+    /// The value, if it is set.
+    pub fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    /// The value, made now if it is not set.
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(make)
+    }
+
+    /// The value, as soon as it is set.
+    pub async fn wait(&self) -> &T {
+        poll_fn(|_| self.0.get().map_or(Poll::Pending, Poll::Ready)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Executor, join};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use units::{Duration, Time};
+
+    #[test]
+    fn those_who_wait_go_on_in_the_poll_in_which_the_first_value_came() {
+        let mut executor = Executor::new();
+        let clock = executor.clock().clone();
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let noted = Rc::clone(&seen);
+        executor.clock().spawn(async move {
+            let once = Once::default();
+            let bring = async {
+                clock.sleep(Duration::from_ns(7)).await;
+                once.set('a');
+                once.set('b');
+                clock.sleep(Duration::from_ns(2)).await;
+            };
+            let note = async || {
+                let value = *once.wait().await;
+                noted.borrow_mut().push((value, clock.now()));
+            };
+            join!(bring, note(), note());
+            assert_eq!(once.get(), Some(&'a'));
+        });
+        executor.run();
+        assert_eq!(*seen.borrow(), [('a', Time::ZERO + Duration::from_ns(7)); 2]);
+    }
+}
