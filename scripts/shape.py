@@ -4,8 +4,8 @@
     scripts/shape.py FOLDER          of another, to see before and after
 
 Methods and fields of a type count over all its files. A circle is a set of files, or of folders, each of which names
-the next: none of them can be read without the others. A skeleton of a read is a function of the scheme's text that
-decrypts a line, one of a write encrypts it: each has its own order of fetching, checking and releasing around that.
+the next: none can be read without the others. A function of the scheme's text that decrypts a line, or joins it with
+its tag, is a read with an order of its own; one that encrypts a line is such a write.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 Graph = Mapping[str, set[str]]
@@ -73,11 +73,16 @@ def verbs(crate: Path) -> tuple[int, int]:
     return total, defaults
 
 
-def functions_that(folder: Path, does: str) -> int:
-    """How many functions of a folder do something."""
+# What a read must do at some point, whatever it fetches besides.
+JOINS_TAG = r"join!\([^;]*?\.(?:stored_tag|beside|tag_and_others)\("
+
+
+def functions_that(paths: Iterable[Path], does: str) -> int:
+    """How many functions of these files do something."""
     return sum(
         len(re.findall(does, body)) > 0
-        for path in sorted(folder.rglob("*.rs"))
+        for path in paths
+        if path.exists()
         for _, body in blocks(code_of(path), r"(?:pub(?:\([^)]*\))? )?(?:async )?fn\b")
     )
 
@@ -189,9 +194,10 @@ def main() -> int:
     protection = root / "crates" / "protection"
     total, defaults = verbs(protection)
     print(f"verbs: {total}, of which {defaults} have defaults")
-    scheme = protection / "src" / "scheme"
-    print(f"skeletons of a read: {functions_that(scheme, r'cipher[.]open[(]')}")
-    print(f"skeletons of a write: {functions_that(scheme, r'cipher[.]seal')}")
+    text = [*sorted((protection / "src" / "scheme").rglob("*.rs")), protection / "src" / "codec.rs"]
+    print(f"functions that decrypt a line: {functions_that(text, r'cipher[.]open[(]')}")
+    print(f"functions that encrypt a line: {functions_that(text, r'cipher[.]seal')}")
+    print(f"functions that join a line with its tag: {functions_that(text, JOINS_TAG)}")
     print(f"lines of protection: {sum(path.read_text().count(chr(10)) for path in (protection / 'src').rglob('*.rs'))}")
     for crate in crates:
         ((largest, most),) = methods(crate).most_common(1) or [("none", 0)]

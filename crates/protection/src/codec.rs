@@ -177,8 +177,9 @@ impl LineCodec {
 
     /// As [`LineCodec::encrypt`], of a line that will be decrypted in a moment.
     pub fn encrypt_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
-        let ciphertext = self.cipher.seal_for_now(at, counter, plaintext);
-        Sealed { at, counter, plaintext: *plaintext, ciphertext }
+        let sealed = self.encrypt(at, counter, plaintext);
+        self.cipher.learn(at, counter, plaintext, &sealed.ciphertext);
+        sealed
     }
 
     /// Notes the pad that hides a line that leaves the chip, if one does: it serves from now on.

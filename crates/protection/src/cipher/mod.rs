@@ -93,13 +93,11 @@ impl Cipher {
         mode.seal(&self.what_is_told(at, counter), plaintext)
     }
 
-    /// Encrypts what will be decrypted in a moment.
-    pub fn seal_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
-        let ciphertext = self.seal(at, counter, plaintext);
+    /// Notes what a line decrypts to that will be decrypted in a moment.
+    pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {
-            self.lately.learn(&Message { place: at.bound(), version: counter.0, text: ciphertext }, *plaintext);
+            self.lately.learn(&Message { place: at.bound(), version: counter.0, text: *ciphertext }, *plaintext);
         }
-        ciphertext
     }
 
     /// Decrypts.

@@ -44,7 +44,7 @@ impl Cryptography<'_> {
 
     /// Encrypts a line.
     pub fn seal(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
-        self.0.codec.cipher.seal(self.0.layout.data_slot(line), Counter(counter.into()), plaintext)
+        self.0.codec.encrypt(self.0.layout.data_slot(line), Counter(counter.into()), plaintext).ciphertext
     }
 
     /// Computes the tag of a line, if lines have tags: with the one before it, if that was [foreseen](Cryptography::foresee).
