@@ -6,12 +6,12 @@ use casemate_machine::node::{
     DirectionPredictor, Feed, Node, NodeConfig, PageKey, Pause, PredictorConfig, RequestKind, Step, Touch,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use isa::{Class, Flow, Instruction, Reg};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
 use units::random::Random;
 use units::{Duration, LineAddr, Time, VirtAddr};
-use workload::instruction::{Class, Flow, Instruction, Reg};
 
 /// Instructions in the program's body, which repeats.
 const BODY: usize = 4096;

@@ -11,7 +11,7 @@
 use crate::error::{ConfigError, did_you_mean};
 use serde::Serialize;
 use toml::{Table, Value};
-use workload::nearest;
+use units::nearest;
 
 /// One key with its value.
 pub type Change = (String, String);

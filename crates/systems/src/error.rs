@@ -2,7 +2,7 @@
 
 use std::io;
 use thiserror::Error;
-use workload::nearest;
+use units::nearest;
 
 /// Why a design or a machine cannot be used.
 #[derive(Error, Debug)]

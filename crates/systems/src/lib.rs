@@ -22,7 +22,7 @@ pub use error::ConfigError;
 pub use machine_file::{LlcConfig, Machine, Memory};
 use serde::Serialize;
 pub use settings::{Setting, Source};
-use workload::nearest;
+use units::nearest;
 
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));

@@ -1,14 +1,16 @@
-//! Addresses, time and sizes as types.
+//! Addresses, time and sizes as types, and what users type for them.
 //!
 //! Everything that could be mistaken for something else has a type of its own: a virtual address is not a physical
 //! one, a line number is not a byte address, a cycle count means nothing without its clock, and a duration is not an
 //! instant. No other crate of Casemate is named here.
 
 mod address;
+mod names;
 pub mod random;
 mod size;
 mod time;
 
 pub use address::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
+pub use names::nearest;
 pub use size::{Bytes, ParseBytesError};
 pub use time::{Clock, Cycles, Duration, Time};

@@ -1,11 +1,11 @@
 //! From the bytes of a block to what the machine needs to know of each instruction.
 
-use crate::instruction::{Class, Flow, Instruction, Reg};
 use crate::stream::{Block, BlockId};
 use arrayvec::ArrayVec;
 use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
+use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
 
 type Regs = ArrayVec<Reg, 4>;

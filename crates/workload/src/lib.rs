@@ -9,10 +9,8 @@ pub mod champsim;
 pub mod deal;
 pub mod decode;
 mod error;
-pub mod instruction;
 pub mod kernels;
 pub mod live;
-mod names;
 pub mod shadow;
 mod source;
 pub mod stream;
@@ -22,5 +20,4 @@ pub mod trace;
 pub mod walker;
 
 pub use error::WorkloadError;
-pub use names::nearest;
 pub use source::{Finish, Medium, Origin, Source, Supplier, Supply, Values};

@@ -7,7 +7,7 @@
 //! Accesses wider than eight bytes arrive as several accesses of eight bytes of one instruction. Stores always carry
 //! their value; whether a load does is said by each load's own word, so that sources may mix both.
 
-use crate::instruction::Instruction;
+use isa::Instruction;
 use std::sync::Arc;
 use units::VirtAddr;
 

@@ -16,9 +16,9 @@ pub use event::Event;
 pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
-use crate::instruction::{Flow, Instruction};
 use crate::source::{Origin, Source, Supplier, Supply};
 use crate::stream::{Access, AccessKind, Birth, Block, Chunk, LineCause, Step, Strand};
+use isa::{Flow, Instruction};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::{Line, VirtAddr, ZERO_LINE};

@@ -1,7 +1,7 @@
 //! The decoder against instructions whose bytes are known.
 
 use casemate_workload::decode::BlockDecoder;
-use casemate_workload::instruction::{Class, Flow, Instruction, Reg};
+use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
 
 const RAX: Reg = Reg(0);

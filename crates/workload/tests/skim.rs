@@ -2,10 +2,10 @@
 
 mod common;
 
-use casemate_workload::instruction::{Flow, Instruction};
 use casemate_workload::stream::{Access, Block, Chunk, Strand};
 use casemate_workload::walker::{Event, Skimmer, Walker};
 use common::{Listed, block};
+use isa::{Flow, Instruction};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::Arc;

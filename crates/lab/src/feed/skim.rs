@@ -3,13 +3,13 @@
 use super::{FeedCounters, FeedError, Program, Translation, note_wrong, pieces, take_effect, tell};
 use crate::load_values::WrongLoad;
 use crate::shadow::Shadow;
+use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
 use std::cell::{RefCell, RefMut};
 use std::ops::ControlFlow;
 use units::{LineAddr, PhysAddr, VirtAddr};
 use workload::Supplier;
-use workload::instruction::Instruction;
 use workload::stream::{Access, AccessKind, Block, Strand};
 use workload::walker::{Event, Skimmer};
 

@@ -6,11 +6,11 @@ mod below;
 use self::below::LastLevel;
 use super::*;
 use crate::node::{CacheConfig, Feed, PageKey, Pause, Step, Touch};
+use isa::{Class, Flow, Instruction};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use units::{Bytes, Duration, VirtAddr};
-use workload::instruction::{Class, Flow, Instruction};
 
 /// Lines of data; more than L1D holds, fewer than would never meet.
 const LINES: u64 = 12;

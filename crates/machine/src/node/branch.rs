@@ -7,8 +7,8 @@
 use super::config::{DirectionPredictor, NodeConfig};
 use super::tage::Tage;
 use crate::cache::TagArray;
+use isa::{Flow, Instruction};
 use units::VirtAddr;
-use workload::instruction::{Flow, Instruction};
 
 /// What became of a prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,7 +180,7 @@ impl ReturnStack {
 mod tests {
     use super::*;
     use arrayvec::ArrayVec;
-    use workload::instruction::Class;
+    use isa::Class;
 
     fn predictor(direction: DirectionPredictor) -> Predictor {
         let mut config = NodeConfig::modern();

@@ -3,8 +3,8 @@
 use super::config::{NodeConfig, WALK_LEVELS_MAX};
 use super::lines::HALF_BYTES;
 use super::prefetch::{PrefetcherConfig, TABLE_WAYS};
+use isa::Reg;
 use units::{Bytes, LINE_BYTES};
-use workload::instruction::Reg;
 
 /// The fastest clock: time is in whole femtoseconds, so a faster one would be far from exact.
 const CLOCK_MHZ_MAX: u64 = 100_000;

@@ -18,7 +18,7 @@ pub struct FunctionalUnit {
     pub pipelined: bool,
 }
 
-/// The functional units by the class of work (`workload::instruction::Class`).
+/// The functional units by the class of work (`isa::Class`).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionalUnits {

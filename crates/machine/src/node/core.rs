@@ -19,7 +19,7 @@ use super::units::Units;
 use super::waiting::{List, Lists};
 use super::walk::Walker;
 use super::{Request, Step, Touch, UNKNOWN};
-use workload::instruction::{Class, Instruction, Reg};
+use isa::{Class, Instruction, Reg};
 
 /// Set in a register's entry if it holds the number of the instruction that makes it, not the cycle.
 pub(super) const PENDING: u64 = 1 << 63;

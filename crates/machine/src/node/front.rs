@@ -13,8 +13,8 @@ use super::queue::Pacer;
 use super::tlb::Side;
 use super::walk::Translated;
 use super::{Request, Step, Touch};
+use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
-use workload::instruction::{Class, Flow, Instruction, Reg};
 
 /// An instruction that nothing may follow until some cycles after its completion.
 #[derive(Clone, Copy, Debug)]

@@ -71,7 +71,7 @@ pub use walk::PageTables;
 use self::core::Core;
 use self::lines::{Cutter, LineSize};
 use ::units::{Clock, Cycles, LineAddr, Time, VirtAddr};
-use workload::instruction::Instruction;
+use isa::Instruction;
 
 /// A cycle that is not known yet.
 const UNKNOWN: u64 = u64::MAX;

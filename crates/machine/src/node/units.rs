@@ -2,7 +2,7 @@
 
 use super::config::{FunctionalUnit, NodeConfig};
 use crate::pool::Pool;
-use workload::instruction::Class;
+use isa::Class;
 
 fn pool(unit: &FunctionalUnit) -> Pool {
     Pool::new(unit.count, unit.latency_cycles, unit.pipelined)

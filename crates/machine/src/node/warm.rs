@@ -8,8 +8,8 @@ use super::lines::Half;
 use super::prefetch::Seen;
 use super::tlb::{Looked, Side};
 use super::{Node, PageKey, PageTables, Request, Touch};
+use isa::Instruction;
 use units::{LineAddr, VirtAddr};
-use workload::instruction::Instruction;
 
 impl Node {
     /// Remembers where the tables of a page lie that was touched for the first time.

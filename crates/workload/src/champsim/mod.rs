@@ -76,9 +76,9 @@ fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instruction::Flow;
     use crate::stream::AccessKind;
     use crate::walker::Walker;
+    use isa::Flow;
     use std::path::PathBuf;
 
     fn file(name: &str, bytes: &[u8]) -> PathBuf {

@@ -12,7 +12,7 @@
 //!
 //! Zero stands for "none" everywhere. Source: `inc/trace_instruction.h` of ChampSim.
 
-use crate::instruction::Flow;
+use isa::Flow;
 
 /// Bytes of one record.
 pub const RECORD_BYTES: usize = 64;

@@ -13,10 +13,10 @@
 
 use super::record::{INSTRUCTION_POINTER, Record, STACK_POINTER};
 use crate::error::WorkloadError;
-use crate::instruction::{Class, Flow, Instruction, Reg};
 use crate::source::{Finish, Origin, Source};
 use crate::stream::{Block, BlockId, Chunk, Strand};
 use arrayvec::ArrayVec;
+use isa::{Class, Flow, Instruction, Reg};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::random::mix;

@@ -15,8 +15,8 @@
 
 use super::numpy::Pcg64;
 use super::record::{FLAGS, INSTRUCTION_POINTER as IP, Record};
-use crate::nearest;
 use thiserror::Error;
+use units::nearest;
 
 const HEAP: u64 = 0x10_0000_0000;
 const SECOND_HEAP: u64 = 0x20_0000_0000;

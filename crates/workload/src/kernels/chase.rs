@@ -17,7 +17,7 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
-use crate::instruction::Reg;
+use isa::Reg;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES};
 

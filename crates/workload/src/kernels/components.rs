@@ -12,8 +12,8 @@ use super::graph::{self, Graph, Shape, digest};
 use super::listing::{Listing, reg::*};
 use super::parameters::{self, LOAD_VALUES, SKIP};
 use super::program::Program;
-use crate::instruction::Reg;
 use crate::stream::BlockId;
+use isa::Reg;
 use units::random::Random;
 
 pub(super) const INFO: KernelInfo = KernelInfo {

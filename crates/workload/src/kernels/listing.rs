@@ -4,9 +4,9 @@
 //! and how wide its accesses are; what it computes is the kernel's business, in Rust. Encodings have the usual length
 //! of their kind on x86-64, so that the front end fetches a plausible number of bytes.
 
-use crate::instruction::{Class, Flow, Instruction, Reg};
 use crate::stream::AccessKind;
 use arrayvec::ArrayVec;
+use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
 
 /// The general-purpose registers by their usual names.

@@ -26,11 +26,11 @@ mod testing;
 
 pub use parameters::{KernelError, Kind, Parameter};
 
-use crate::nearest;
 use crate::{Source, WorkloadError};
 use parameters::Settings;
 use program::{KernelSource, Program};
 use std::collections::BTreeMap;
+use units::nearest;
 
 /// A built-in workload.
 pub struct KernelInfo {

@@ -3,11 +3,11 @@
 //! A parameter is a row of a table: name, what it accepts, default, meaning. Checking, help texts and errors all come
 //! from that row, so a kernel reads values that are already right.
 
-use crate::nearest;
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
 use units::Bytes;
+use units::nearest;
 
 /// What a parameter accepts; the bounds are included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

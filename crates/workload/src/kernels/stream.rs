@@ -10,8 +10,8 @@ use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
 use super::parameters::{self, Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
-use crate::instruction::Reg;
 use crate::stream::BlockId;
+use isa::Reg;
 use units::Bytes;
 use units::random::Random;
 

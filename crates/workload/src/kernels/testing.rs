@@ -3,8 +3,8 @@
 use super::KernelInfo;
 use super::emitter::Extent;
 use super::program::{Program, execute};
-use crate::instruction::{Flow, Instruction};
 use crate::stream::Chunk;
+use isa::{Flow, Instruction};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

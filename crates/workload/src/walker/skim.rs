@@ -6,9 +6,9 @@
 
 use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
 use crate::error::WorkloadError;
-use crate::instruction::{Flow, Instruction};
 use crate::source::Supplier;
 use crate::stream::{Access, AccessKind, Block, LineCause, Strand};
+use isa::{Flow, Instruction};
 use std::ops::ControlFlow;
 use units::VirtAddr;
 use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};

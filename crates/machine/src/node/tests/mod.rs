@@ -14,7 +14,7 @@ mod warm;
 
 use super::*;
 use arrayvec::ArrayVec;
-use workload::instruction::{Class, Flow, Reg};
+use isa::{Class, Flow, Reg};
 
 /// Where scripted code is, unless a test says otherwise.
 const CODE_LINE: u64 = 1 << 30;

@@ -7,8 +7,8 @@
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
 use super::SERIES;
-use crate::instruction::Reg;
 use crate::stream::BlockId;
+use isa::Reg;
 
 const OLD: Reg = xmm(0);
 const NEW: Reg = xmm(1);

@@ -5,8 +5,8 @@
 
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
-use crate::instruction::Reg;
 use crate::stream::BlockId;
+use isa::Reg;
 
 pub struct Code {
     pub choose: BlockId,
