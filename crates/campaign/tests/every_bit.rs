@@ -1,8 +1,7 @@
 //! Does every flip of every stored bit end as the design says, and is what nothing covers found to be just that?
 
 use casemate_campaign::{ExhaustiveRow, exhaustive};
-use protection::design::{CounterChoice, MacPlace};
-use protection::tree::TreeKind;
+use protection::design::{CounterChoice, MacPlace, TreeKind};
 use systems::{Verdict, design, designs};
 
 /// Bits of the memory that serve nothing in use, where nothing above them covers them: the last line of tags holds the tag of

@@ -1,9 +1,8 @@
 //! The protected memory of a machine under a design: its units stand where the design has them.
 
 use machine::memory::MemorySystem;
-use protection::design::Parts;
+use protection::design::{Parts, TreeKind};
 use protection::layout::Layout;
-use protection::tree::TreeKind;
 use protection::ways::{CounterTags, Receiver, TimedMemory};
 use sim::Clock;
 use std::rc::Rc;

@@ -8,12 +8,14 @@ mod ciphers;
 mod keys;
 mod macs;
 mod persistence;
+mod trees;
 
 pub use crate::mac::Place as MacPlace;
+pub use crate::persistence::{Order, Persistence};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
-pub use persistence::{Order, PersistenceDesign};
+pub use trees::{TreeDesign, TreeKind};
 
 pub(crate) use self::keys::Keys;
 use self::keys::Purpose;
@@ -27,7 +29,6 @@ use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::Planted;
 use crate::scheme::{Release, Scheme};
-use crate::tree::{TreeDesign, TreeKind};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -100,7 +101,7 @@ pub struct Parts {
     pub caches: CacheDesign,
     /// Whether and how writes outlive a loss of power.
     #[serde(default)]
-    pub persistence: PersistenceDesign,
+    pub persistence: Persistence,
     /// When lines go to the core.
     #[serde(default)]
     pub release: Release,

@@ -26,6 +26,7 @@ pub mod on_chip;
 pub mod ownership;
 #[cfg(test)]
 mod performed;
+pub mod persistence;
 pub mod placement;
 pub mod planted;
 pub mod scheme;

@@ -1,13 +1,12 @@
 //! Reads that L2s begin: what is done where, and that nobody goes on with counters that have changed.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,
 };
 use casemate_protection::on_chip::{Copies, Geometry, OnChip, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::slot::Kind;
-use casemate_protection::tree::{TreeDesign, TreeKind};
 use casemate_protection::verbs::{AesUnits, Fault, Leg, Slot, Untrusted};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use std::cell::Cell;
@@ -23,7 +22,7 @@ fn parts() -> Parts {
         tree: TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() },
         ownership: Ownership::None,
         caches: caches.resized(Bytes(256), 2),
-        persistence: PersistenceDesign::default(),
+        persistence: Persistence::default(),
         release: Release::Verified,
     }
 }

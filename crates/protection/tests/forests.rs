@@ -2,11 +2,11 @@
 //! heard of every write; and no node that a root does not vouch for is believed.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, TreeDesign, TreeKind,
 };
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
-use casemate_protection::tree::{ForestDesign, TreeDesign, TreeKind, Update};
+use casemate_protection::tree::{ForestDesign, Update};
 use casemate_protection::verbs::{Role, Slot};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
         ownership: Ownership::None,
         release: Release::Verified,
         caches: tiny(),
-        persistence: PersistenceDesign::default(),
+        persistence: Persistence::default(),
     }
 }
 

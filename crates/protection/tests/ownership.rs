@@ -1,10 +1,9 @@
 //! Is software refused what is not its own, and only that?
 
-use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, PersistenceDesign};
+use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, Persistence, TreeKind};
 use casemate_protection::ownership::{Asker, Owner, Ownership};
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::slot::Kind;
-use casemate_protection::tree::TreeKind;
 use casemate_protection::verbs::Fault;
 use casemate_protection::ways::{Functional, run_now};
 use units::{Line, LineAddr};
@@ -29,7 +28,7 @@ impl Memory {
             ownership,
             release: Release::Verified,
             caches: Default::default(),
-            persistence: PersistenceDesign::default(),
+            persistence: Persistence::default(),
         };
         let scheme = parts.build(LINES, 1).unwrap();
         let verbs = Functional::new(scheme.layout().total_lines());

@@ -2,13 +2,13 @@
 
 use casemate_protection::counter::StartingAge;
 use casemate_protection::design::{
-    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, PersistenceDesign,
+    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, TreeKind,
 };
 use casemate_protection::domain::{Domain, Queue, Registers};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
-use casemate_protection::tree::{ForestDesign, TreeKind};
+use casemate_protection::tree::ForestDesign;
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use units::{Bytes, Line, LineAddr};
@@ -31,7 +31,7 @@ fn parts(order: Order) -> Parts {
         ownership: Ownership::None,
         release: Release::Verified,
         caches: casemate_protection::design::CacheDesign::default().resized(Bytes(256), 2),
-        persistence: PersistenceDesign { order, lines: 4 },
+        persistence: Persistence { order, lines: 4 },
     }
 }
 

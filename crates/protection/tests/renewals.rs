@@ -1,11 +1,10 @@
 //! What follows overflows is counted as what it is: no more and no less than what goes to memory and back for it.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,
 };
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Renewals, Scheme};
-use casemate_protection::tree::{TreeDesign, TreeKind};
 use casemate_protection::verbs::Role;
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use units::{Bytes, LineAddr};
@@ -23,7 +22,7 @@ fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesig
         tree: tree.into(),
         ownership: Ownership::None,
         caches: CacheDesign::default().resized(Bytes(256), 2),
-        persistence: PersistenceDesign::default(),
+        persistence: Persistence::default(),
         release: Release::Verified,
     };
     parts.build(LINES, 1).unwrap()

@@ -1,11 +1,12 @@
 //! Does the one text do what a plain memory does, in every way to run?
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, Persistence,
+    TreeDesign, TreeKind,
 };
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
-use casemate_protection::tree::{TreeDesign, TreeKind, Update};
+use casemate_protection::tree::Update;
 use casemate_protection::verbs::Role;
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use proptest::prelude::*;
@@ -33,7 +34,7 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
         tree: tree.into(),
         ownership: Ownership::None,
         caches: tiny(),
-        persistence: PersistenceDesign::default(),
+        persistence: Persistence::default(),
         release: Release::Verified,
     }
 }

@@ -3,9 +3,8 @@
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
-use protection::design::{CounterChoice, Parts};
+use protection::design::{CounterChoice, Parts, TreeDesign, TreeKind};
 use protection::planted::{Bug, Planted};
-use protection::tree::{TreeDesign, TreeKind};
 use systems::{Attack, Design, End, Verdict};
 use units::LineAddr;
 

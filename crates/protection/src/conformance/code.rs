@@ -2,11 +2,10 @@
 
 use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours, placed};
 use crate::counter::Counter;
-use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDesign};
+use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDesign, TreeKind};
 use crate::mac::Mac;
 use crate::placement::DataSlot;
 use crate::planted::Planted;
-use crate::tree::TreeKind;
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::Line;

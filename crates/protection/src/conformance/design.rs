@@ -2,11 +2,10 @@
 //! refuse exactly what its parts say that it refuses.
 
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
-use crate::design::{CacheDesign, Covered, Over, Parts};
+use crate::design::{CacheDesign, Covered, Over, Parts, TreeKind};
 use crate::mac::TAG_BYTES;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
-use crate::tree::TreeKind;
 use crate::verbs::{Slot, Untrusted};
 use crate::ways::{Functional, run_now};
 use units::random::Random;

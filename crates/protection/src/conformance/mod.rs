@@ -25,13 +25,14 @@ mod tree;
 
 use crate::counter::Counter;
 use crate::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts, PersistenceDesign,
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts, Persistence,
+    TreeDesign, TreeKind,
 };
 use crate::mac::Place;
 use crate::ownership::Ownership;
 use crate::placement::{DataSlot, Placement};
 use crate::scheme::Release;
-use crate::tree::{TreeDesign, TreeKind, Update};
+use crate::tree::Update;
 use crypto::{COUNTER_BITS, PLACE_BITS};
 use std::collections::HashSet;
 use strum::VariantArray;
@@ -161,7 +162,7 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         mac: mac.clone(),
         tree: tree.clone(),
         caches: design::tiny_caches(),
-        persistence: PersistenceDesign::default(),
+        persistence: Persistence::default(),
         ownership: Ownership::None,
         release: Release::Verified,
     }
@@ -198,7 +199,7 @@ fn durable() -> Vec<Parts> {
         for &(counters, arity) in &kinds {
             let tree = TreeDesign { arity, update: Update::Eager, ..TreeKind::Bonsai.into() };
             let parts = composition(CipherChoice::Aes128Counter, counters, &gmac(), &tree);
-            designs.push(Parts { persistence: PersistenceDesign { order, lines: 4 }, ..parts });
+            designs.push(Parts { persistence: Persistence { order, lines: 4 }, ..parts });
         }
     }
     designs

@@ -4,9 +4,8 @@
 
 use super::{Checked, composition, durable, eager, forest};
 use super::{aged, boot, cipher, code, copies, counters, design, forests, keys, recovery, tree};
-use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts};
+use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, Planted};
-use crate::tree::{TreeDesign, TreeKind};
 
 /// A function of the kit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,10 +2,10 @@
 
 use super::{Checked, LINE_BITS, flipped, hold, trees};
 use crate::counter::Overflow;
-use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts};
+use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::layout::{Layout, Region};
 use crate::planted::Planted;
-use crate::tree::{Node, Parent, Tree, TreeDesign, TreeKind};
+use crate::tree::{Node, Parent, Tree};
 use crate::verbs::{Role, Slot};
 use crypto::PLACE_BITS;
 use std::collections::HashSet;

@@ -6,73 +6,21 @@
 //! persistence = { order = "coalesced", lines = 8 }       # writes that wait together become one tuple
 //! ```
 
-use super::{CounterChoice, Parts};
-use crate::mac::{Place, TAGS_PER_LINE};
+use super::{CounterChoice, Parts, TreeKind};
+use crate::mac::Place;
 use crate::ownership::Ownership;
+use crate::persistence::Persistence;
 use crate::scheme::Release;
-use crate::tree::TreeKind;
-use serde::{Deserialize, Serialize};
 
 /// The most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
 const LINES_MAX: usize = 10;
 
-/// In which order tuples become durable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// None: what was written is lost with the power.
-    #[default]
-    None,
-    /// One tuple after the other.
-    Strict,
-    /// One after the other, but each level of the tree takes the next tuple as soon as it is done with the last.
-    Pipelined,
-    /// What waits to be written becomes durable together; nodes above several lines are updated once.
-    Coalesced,
-}
-
-/// The durability of a design.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PersistenceDesign {
-    /// In which order.
-    pub order: Order,
-    /// Lines of data that become durable together, if they may.
-    #[serde(default = "eight")]
-    pub lines: usize,
-}
-
-fn eight() -> usize {
-    TAGS_PER_LINE as usize
-}
-
-impl Default for PersistenceDesign {
-    fn default() -> PersistenceDesign {
-        PersistenceDesign { order: Order::None, lines: eight() }
-    }
-}
-
-impl PersistenceDesign {
-    /// Whether writes survive.
-    pub fn exists(&self) -> bool {
-        self.order != Order::None
-    }
-
-    /// Whether a tuple leaves a stage of the tree to the next one as soon as it has entered the stage above.
-    pub(crate) fn hands_over(&self) -> bool {
-        self.order == Order::Pipelined
-    }
-
-    /// Lines of data in a tuple, at most.
-    pub(crate) fn lines_at_once(&self) -> usize {
-        if self.order == Order::Coalesced { self.lines } else { 1 }
-    }
-
+impl Persistence {
     /// Whether the order fits the other parts.
     ///
     /// # Errors
     /// The rule that is broken, and what would mend it.
-    pub(crate) fn check(&self, parts: &Parts) -> Result<(), String> {
+    pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
         if !self.exists() {
             return Ok(());
         }

@@ -27,10 +27,9 @@ impl OnChip {
 
 #[cfg(test)]
 mod tests {
-    use crate::design::{CipherChoice, CounterChoice, Parts};
+    use crate::design::{CipherChoice, CounterChoice, Parts, TreeKind};
     use crate::on_chip::LastLevel;
     use crate::slot::Slot;
-    use crate::tree::TreeKind;
 
     struct OfAMachine;
 

@@ -35,11 +35,11 @@ pub use read::Release;
 
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
-use crate::design::PersistenceDesign;
 use crate::layout::Layout;
 use crate::metadata::{Metadata, RenewedNodes, Update};
 use crate::on_chip::OnChip;
 use crate::ownership::{Asker, Ownership};
+use crate::persistence::Persistence;
 use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use crate::tree::Node;
@@ -63,7 +63,7 @@ pub struct Scheme {
     /// Who may ask.
     pub(crate) ownership: Ownership,
     /// What becomes durable, and in which order.
-    pub(crate) persistence: PersistenceDesign,
+    pub(crate) persistence: Persistence,
     pub(crate) gathering: RefCell<Gathering>,
     pub(crate) counted: Cell<SchemeCounters>,
     /// The chip's random numbers, for counters that are drawn.

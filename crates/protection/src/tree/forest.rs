@@ -68,14 +68,14 @@ fn sixteen() -> u32 {
 
 impl ForestDesign {
     /// The rule that the numbers break, if they break one.
-    pub(super) fn broken_rule(&self) -> Option<&'static str> {
+    pub fn broken_rule(&self) -> Option<&'static str> {
         let (entries, period) = match self {
             ForestDesign::Static { entries, .. } => (entries, 1),
             ForestDesign::Dynamic { entries, period, .. } => (entries, *period),
         };
         let rules = [
             (
-                !(1..=super::design::ROOT_LINES_MAX).contains(entries),
+                !(1..=super::ROOT_LINES_MAX).contains(entries),
                 "tree.forest.entries must lie between 1 and 16384, which is 1 MB on the chip",
             ),
             (period == 0, "tree.forest.period must be 1 or more: updates from one look at the counts to the next"),
@@ -144,7 +144,7 @@ pub struct Forest {
 
 impl Forest {
     /// The forest of a blank tree of nodes of `arity` below a root of `root_lines`.
-    pub(super) fn new(design: ForestDesign, layout: &Layout, arity: u64, root_lines: u64) -> Forest {
+    pub fn new(design: ForestDesign, layout: &Layout, arity: u64, root_lines: u64) -> Forest {
         let blank = |(level, slot)| (slot, Root { content: ZERO_LINE, heat: Heat::at(level) });
         let own = vec![Heat::at(layout.levels().len()); root_lines as usize];
         match design {

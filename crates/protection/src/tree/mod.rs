@@ -18,24 +18,39 @@
 //! * A line that was never written is all zeros and fits a parent that was never updated for it, at every level, so that a
 //!   blank tree needs no set-up. No attacker can pass a written line off as a blank one.
 
-pub mod design;
 mod forest;
 mod hash;
 mod version;
 
-pub use design::{TreeDesign, TreeKind, Update};
 pub use forest::{Forest, ForestDesign};
 
-use crate::counter::{Counter, Overflow};
+use crate::counter::{Counter, Counters, Overflow};
 use crate::lately::{Lately, Message};
 use crate::layout::Layout;
 use crate::planted::{Bug, Planted};
-use crate::verbs::{Role, Slot};
+use crate::slot::{Role, Slot};
+use crypto::Key;
 use hash::{Hashes, Tag};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
+use strum::VariantArray;
 use units::{Line, ZERO_LINE};
 use version::Versions;
+
+/// The most lines of root that a chip keeps: 1 MB.
+pub const ROOT_LINES_MAX: u64 = 1 << 14;
+
+/// When a node is updated for what changed below it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// When the child leaves the chip.
+    #[default]
+    Lazy,
+    /// With every write, up to the root.
+    Eager,
+}
 
 /// The node that vouches for a line of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +98,23 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// A tree of tags with so many children to a node.
+    pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: Planted) -> Tree {
+        let nodes = Nodes::Hashes(Hashes::new(key, arity), Lately::default());
+        Tree { nodes: nodes.into(), leaves, update, planted }
+    }
+
+    /// A tree of versions over lines of counters, with nodes of these counters by level.
+    pub fn of_versions(key: &Key, leaves: Counters, levels: Vec<Counters>, update: Update, planted: Planted) -> Tree {
+        let nodes = Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted)));
+        Tree { nodes: nodes.into(), leaves: Role::Counter, update, planted }
+    }
+
+    /// What lines it covers.
+    pub fn leaves(&self) -> Role {
+        self.leaves
+    }
+
     /// Whether every write updates the nodes up to the root at once, not only when lines leave the chip.
     pub fn is_eager(&self) -> bool {
         self.update == Update::Eager

@@ -8,22 +8,15 @@
 //! tree = { kind = "bonsai", update = "eager", forest = { kind = "dynamic", entries = 512, period = 32, threshold = 16 } }
 //! ```
 
-use super::forest::{Forest, ForestDesign};
-use super::hash::Hashes;
-use super::version::Versions;
-use super::{Nodes, Tree};
+use super::{CounterChoice, MacChoice, Parts};
 use crate::counter::Counters;
-use crate::design::{CounterChoice, MacChoice, Parts};
-use crate::lately::Lately;
 use crate::layout::{Layout, TreeNeeds};
 use crate::planted::Planted;
-use crate::verbs::Role;
+use crate::slot::Role;
+use crate::tree::{Forest, ForestDesign, ROOT_LINES_MAX, Tree, Update};
 use crypto::Key;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
-
-/// The most lines of root that a chip keeps: 1 MB.
-pub(super) const ROOT_LINES_MAX: u64 = 1 << 14;
 
 /// What kind of tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -39,17 +32,6 @@ pub enum TreeKind {
     /// Nodes of counters over counters, each line with a MAC of itself (Gueron 2016; VAULT, ASPLOS 2018; Morphable
     /// Counters, MICRO 2018).
     Counters,
-}
-
-/// When a node learns of what changed below it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum Update {
-    /// When the child leaves the chip.
-    #[default]
-    Lazy,
-    /// With every write, up to the root.
-    Eager,
 }
 
 /// The freshness of a design.
@@ -96,7 +78,7 @@ impl TreeDesign {
     ///
     /// # Errors
     /// The rule that is broken, and what would mend it.
-    pub(crate) fn check(&self, parts: &Parts) -> Result<(), String> {
+    pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
         let (bonsai, merkle) = (self.kind == TreeKind::Bonsai, self.kind == TreeKind::Merkle);
         let (of_counters, there) = (self.kind == TreeKind::Counters, self.kind != TreeKind::None);
         let no_counters = parts.counters == CounterChoice::None;
@@ -147,30 +129,29 @@ impl TreeDesign {
     }
 
     /// The roots that the chip keeps beside the tree's own, over blank memory.
-    pub(crate) fn forest(&self, layout: &Layout) -> Forest {
+    pub(super) fn forest(&self, layout: &Layout) -> Forest {
         self.forest.map_or_else(Forest::default, |design| Forest::new(design, layout, self.arity, self.root_lines))
     }
 
     /// Builds the tree, if there is to be one.
-    pub(crate) fn build(&self, key: &Key, leaves: Counters, planted: Planted) -> Option<Tree> {
-        let hashes = || Nodes::Hashes(Hashes::new(key, self.arity as usize), Lately::default());
-        let (nodes, leaves) = match self.kind {
-            TreeKind::None => return None,
-            TreeKind::Bonsai => (hashes(), Role::Counter),
-            TreeKind::Merkle => (hashes(), Role::Tag),
+    pub(super) fn build(&self, key: &Key, leaves: Counters, planted: Planted) -> Option<Tree> {
+        let hashes = |leaves| Tree::of_hashes(key, self.arity as usize, leaves, self.update, planted);
+        match self.kind {
+            TreeKind::None => None,
+            TreeKind::Bonsai => Some(hashes(Role::Counter)),
+            TreeKind::Merkle => Some(hashes(Role::Tag)),
             TreeKind::Counters => {
                 let levels = self.levels.iter().map(|choice| Counters::new(choice.organisation(), planted)).collect();
-                (Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted))), Role::Counter)
+                Some(Tree::of_versions(key, leaves, levels, self.update, planted))
             }
-        };
-        Some(Tree { nodes: nodes.into(), leaves, update: self.update, planted })
+        }
     }
 
     /// What the tree asks of the layout.
-    pub(crate) fn needs(&self, tree: &Tree) -> TreeNeeds {
+    pub(super) fn needs(&self, tree: &Tree) -> TreeNeeds {
         let levels = self.levels.len().max(1);
         TreeNeeds {
-            leaves: tree.leaves,
+            leaves: tree.leaves(),
             arities: (0..levels).map(|level| tree.arity(level)).collect(),
             root_lines: self.root_lines,
         }
