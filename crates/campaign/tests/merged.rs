@@ -35,7 +35,7 @@ const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     let machine = read_with(&systems::design(design).unwrap().parts, rounds);
     KINDS.map(|kind| {
-        let CacheCounters { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.counters())[kind];
+        let CacheCounters { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
         (hits, merged, misses)
     })
 }
@@ -102,7 +102,7 @@ proptest! {
             let parts = with_caches(&systems::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);
             let fetched = machine.memory.counters().fetched;
-            let misses = KINDS.map(|kind| machine.scheme.on_chip(|chip| chip.counters())[kind].misses);
+            let misses = KINDS.map(|kind| machine.scheme.on_chip(|chip| chip.caches.seen)[kind].misses);
             prop_assert_eq!(misses, [fetched.counters, fetched.tags, fetched.nodes], "{}", design);
         }
     }

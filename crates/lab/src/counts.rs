@@ -72,7 +72,7 @@ impl Meters {
 
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
-        let caches = self.scheme.on_chip(|chip| chip.counters());
+        let caches = self.scheme.on_chip(|chip| chip.caches.seen);
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),

@@ -17,8 +17,6 @@ pub use ciphers::CipherChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
 pub use trees::{TreeDesign, TreeKind};
 
-pub(crate) use self::keys::Keys;
-use self::keys::Purpose;
 use crate::cipher::Told;
 use crate::codec::LineCodec;
 use crate::counter::{Counters, Organisation, Split, StartingAge, Steady};
@@ -29,6 +27,8 @@ use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::Planted;
 use crate::scheme::{Release, Scheme};
+pub(crate) use keys::Keys;
+use keys::Purpose;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

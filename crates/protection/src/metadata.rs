@@ -108,7 +108,7 @@ impl Metadata {
     /// Whether a line is on the chip, wherever.
     pub fn is_on_chip(&self, slot: Slot) -> bool {
         let role = self.layout.place(slot).0;
-        self.on_chip(|chip| chip.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
+        self.on_chip(|chip| chip.caches.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
     }
 
     /// What followed overflows so far.
@@ -172,7 +172,7 @@ impl Metadata {
         let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
         // From the leaves up, since each level that leaves makes the one above dirty.
         for role in [Role::Owner, Role::Tag, Role::Counter].into_iter().chain(levels) {
-            self.on_chip(|chip| chip.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
+            self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
             self.write_back_leaving(verbs).await;
         }
         self.on_chip(OnChip::forget_clean);

@@ -18,7 +18,7 @@ impl Chip {
     /// Tells the protection of a line of metadata that had to leave the last-level cache, if one had to.
     pub(super) fn tell_of(&self, metadata: Option<Slot>) {
         if let Some((slot, scheme)) = metadata.zip(self.scheme.borrow().upgrade()) {
-            scheme.on_chip(|chip| chip.displaced(slot));
+            scheme.on_chip(|chip| chip.caches.displaced(slot));
         }
     }
 

@@ -43,7 +43,7 @@ impl Metadata {
     /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = Update { metadata: self, verbs };
-        while let Some(slot) = self.on_chip(OnChip::claim_leaving) {
+        while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
             if let Err(fault) = update.write_back(slot).await {
                 verbs.fault(fault);
             }
@@ -96,11 +96,11 @@ impl<V: Verbs> Update<'_, V> {
         loop {
             let Some(departure) = self.settled(slot).await else { return Ok(()) };
             let guard = self.verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
-            if !self.metadata.on_chip(|chip| chip.is_leaving_by(&departure)) {
+            if !self.metadata.on_chip(|chip| chip.caches.departures.is_under_way(&departure)) {
                 continue;
             }
             if self.metadata.planted.has(Bug::EvictionForgetsDirty) {
-                self.metadata.on_chip(|chip| chip.left(slot));
+                self.metadata.on_chip(|chip| chip.caches.departures.end(slot));
                 return Ok(());
             }
             match self.update_parent(slot, &departure).await? {
@@ -118,7 +118,7 @@ impl<V: Verbs> Update<'_, V> {
     /// The departure of a line that no tuple under way will change any more: a tuple that changes a line updates its parents
     /// itself, later, and one that had to be given up leaves it to the line. Nothing if the line is not leaving.
     async fn settled(&self, slot: Slot) -> Option<Departure> {
-        let departure = self.metadata.on_chip(|chip| chip.leaving(slot))?;
+        let departure = self.metadata.on_chip(|chip| chip.caches.departures.of(slot))?;
         if self.metadata.in_tuples && !self.metadata.planted.has(Bug::LeavesAmongTuples) {
             Stages::pass(self.verbs, self.metadata.last_stage()).await;
         }
@@ -134,11 +134,11 @@ impl<V: Verbs> Update<'_, V> {
             && self.metadata.parent(slot).is_some()
         {
             self.verbs.hash().await;
-            if !self.metadata.on_chip(|chip| chip.is_leaving_by(departure)) {
+            if !self.metadata.on_chip(|chip| chip.caches.departures.is_under_way(departure)) {
                 return;
             }
         }
-        self.metadata.on_chip(|chip| chip.left(slot));
+        self.metadata.on_chip(|chip| chip.caches.departures.end(slot));
         let dropped = match role {
             Role::Tag => self.metadata.planted.has(Bug::TagsDropped),
             Role::Counter => self.metadata.planted.has(Bug::CountersDropped),
@@ -153,7 +153,7 @@ impl<V: Verbs> Update<'_, V> {
     async fn update_parent(&self, slot: Slot, departure: &Departure) -> Result<Updated, Fault> {
         let (Some(tree), Some(parent)) = (&self.metadata.tree, self.metadata.parent(slot)) else {
             let nothing = Updated::Vouches(Voucher::Nothing);
-            return Ok(if self.metadata.on_chip(|chip| chip.is_leaving_by(departure)) {
+            return Ok(if self.metadata.on_chip(|chip| chip.caches.departures.is_under_way(departure)) {
                 nothing
             } else {
                 Updated::Nothing
@@ -165,7 +165,7 @@ impl<V: Verbs> Update<'_, V> {
         loop {
             self.metadata.bring_parent(self.verbs, parent).await?;
             let updated = self.metadata.on_chip(|chip| {
-                if !chip.is_leaving_by(departure) {
+                if !chip.caches.departures.is_under_way(departure) {
                     return Some(Updated::Nothing);
                 }
                 self.metadata.update_node(chip, parent, slot, &departure.content)
@@ -265,7 +265,8 @@ impl<V: Verbs> Update<'_, V> {
         let role = self.metadata.layout.place(child).0;
         let Some(tree) = &self.metadata.tree else { return Ok(()) };
         // What is on the chip is sealed when it leaves; a clean line must leave as well, for memory's copy is old now.
-        if self.metadata.on_chip(|chip| chip.leaving(child).is_some() || chip.edit(role, child).is_some()) {
+        if self.metadata.on_chip(|chip| chip.caches.departures.of(child).is_some() || chip.edit(role, child).is_some())
+        {
             return Ok(());
         }
         self.count(RenewedNodes { nodes: 0, children: 1 });

@@ -81,7 +81,7 @@ impl Metadata {
         let in_last_level = self.goes_on(role) && sought != Sought::Everywhere;
         if found.is_none() && in_last_level {
             verbs.look_up(Cache::LastLevel(slot)).await;
-            found = self.on_chip(|chip| chip.recall(role, slot)).map(|content| (content, FoundIn::LastLevel));
+            found = self.on_chip(|chip| chip.caches.recall(role, slot)).map(|content| (content, FoundIn::LastLevel));
         }
         if let Some((content, place)) = found {
             start(&content);
@@ -128,7 +128,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
         for (index, (step, content)) in path.iter().zip(&fetched).enumerate().rev() {
             self.compare(step, content, expected)?;
             let begun = self.metadata.begun(step.slot, step.role, content);
-            self.metadata.on_chip(|chip| chip.admit(step.role, step.slot, &begun, false));
+            self.metadata.on_chip(|chip| chip.caches.admit(step.role, step.slot, &begun, false));
             let below = index.checked_sub(1).and_then(|below| path[below].parent);
             expected = self.voucher_in(below, content);
         }
@@ -165,13 +165,13 @@ impl<'a, V: Verbs> Walk<'a, V> {
             if found.is_none() && looked_up_above && self.metadata.goes_on(role) {
                 in_last_level = true;
                 fetches.meanwhile(self.verbs.look_up(Cache::LastLevel(slot))).await;
-                found = self.metadata.on_chip(|chip| chip.recall(role, slot));
+                found = self.metadata.on_chip(|chip| chip.caches.recall(role, slot));
                 counted = found.is_some();
                 // Unless another access has taken it from there meanwhile.
                 found = found.or_else(|| self.metadata.on_chip(|chip| chip.get(role, slot).copied()));
             }
             if !counted {
-                self.metadata.on_chip(|chip| chip.not_found(role, found.is_some(), in_last_level));
+                self.metadata.on_chip(|chip| chip.caches.not_found(role, found.is_some(), in_last_level));
             }
             if let Some(content) = found {
                 let below = path.last().and_then(|step| step.parent);

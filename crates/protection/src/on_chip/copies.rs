@@ -245,7 +245,7 @@ impl OnChip {
     }
     /// The content of a line of counters in the last-level cache, where it stays, for an L2 that asked for it.
     pub fn shared(&mut self, slot: Slot) -> Option<Line> {
-        let found = self.shared.as_mut().and_then(|shared| shared.look_up(slot));
+        let found = self.caches.shared.as_mut().and_then(|shared| shared.look_up(slot));
         if let Some(copies) = &mut self.copies {
             copies.seen.last_level_hits += u64::from(found.is_some());
         }
@@ -256,19 +256,7 @@ impl OnChip {
     pub fn enter_copy(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) {
         let displaced = self.copies.as_mut().and_then(|copies| copies.enter(core, slot, content, from_memory));
         if let Some(displaced) = displaced {
-            self.displaced(displaced);
-        }
-    }
-
-    /// Moves a line of counters on to the last-level cache, as if another had needed its place.
-    pub fn hand_on(&mut self, slot: Slot) {
-        let dirty = self.cache(Role::Counter).dirty().contains(&slot);
-        let content = self.cache(Role::Counter).take(slot);
-        let entered = content
-            .zip(self.shared.as_mut())
-            .and_then(|(content, shared)| shared.enter(Role::Counter, slot, content, dirty));
-        if let Some((_, slot, content)) = entered {
-            self.depart(slot, content);
+            self.caches.displaced(displaced);
         }
     }
 

@@ -12,8 +12,7 @@
 //!
 //! Who is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
 
-use super::{CacheCounters, OnChip};
-use crate::planted::Bug;
+use super::CacheCounters;
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
 use machine::cache::TagArray;
@@ -87,11 +86,11 @@ impl LastLevel for Plain {
 
 /// A line in a last-level cache.
 #[derive(Clone, Copy)]
-struct Resident {
+pub(super) struct Resident {
     role: Role,
-    content: Line,
+    pub content: Line,
     /// Whether memory lacks it.
-    dirty: bool,
+    pub dirty: bool,
 }
 
 /// The lines of metadata in a last-level cache.
@@ -99,12 +98,17 @@ pub(super) struct Shared {
     cache: Box<dyn LastLevel>,
     goes_on: GoesOn,
     content: FxHashMap<Slot, Resident>,
-    seen: EnumMap<Kind, CacheCounters>,
+    pub seen: EnumMap<Kind, CacheCounters>,
 }
 
 impl Shared {
     pub fn new(cache: Box<dyn LastLevel>, goes_on: GoesOn) -> Shared {
         Shared { cache, goes_on, content: FxHashMap::default(), seen: Default::default() }
+    }
+
+    /// The lines lie in this cache from now on, before the first comes.
+    pub fn move_to(&mut self, cache: Box<dyn LastLevel>) {
+        *self = Shared::new(cache, self.goes_on);
     }
 
     /// The same lines once more.
@@ -129,7 +133,7 @@ impl Shared {
     }
 
     /// A line has lost its place; if it is dirty, it leaves for memory.
-    fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
+    pub fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
         let Resident { role, content, dirty } = self.content.remove(&slot)?;
         self.seen[role.kind()].writebacks += u64::from(dirty);
@@ -147,7 +151,7 @@ impl Shared {
     }
 
     /// Takes a line out.
-    fn take(&mut self, slot: Slot) -> Option<Resident> {
+    pub fn take(&mut self, slot: Slot) -> Option<Resident> {
         let line = self.content.remove(&slot)?;
         let was_there = self.cache.take(slot);
         debug_assert!(was_there, "content and tags agree");
@@ -166,57 +170,5 @@ impl Shared {
     pub fn forget_clean(&mut self) {
         let cache = &self.cache;
         self.content.retain(|slot, resident| resident.dirty || !cache.take(*slot));
-    }
-}
-
-impl OnChip {
-    /// Lines go on to this last-level cache from now on, if they go on to one at all.
-    pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
-        if let Some(shared) = &mut self.shared {
-            *shared = Shared::new(last_level, shared.goes_on);
-        }
-    }
-
-    /// Whether lines of this kind go on to a last-level cache.
-    pub fn goes_on(&self, role: Role) -> bool {
-        self.shared.as_ref().is_some_and(|shared| shared.is_for(role))
-    }
-
-    /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit there, and a miss in its own
-    /// cache; what else a look-up was, [`OnChip::not_found`] is told.
-    pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
-        let found = self.call_back_shared(role, slot)?;
-        if let Some(shared) = &mut self.shared {
-            shared.seen[role.kind()].hits += 1;
-        }
-        self.seen[role.kind()].not_found(false);
-        Some(found)
-    }
-
-    pub(super) fn not_found_in_last_level(&mut self, role: Role, merged: bool) {
-        if let Some(shared) = &mut self.shared {
-            shared.seen[role.kind()].not_found(merged);
-        }
-    }
-
-    /// The last-level cache needs a line's place for something else.
-    pub fn displaced(&mut self, slot: Slot) {
-        let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
-        if let Some((role, slot, content)) = displaced {
-            self.seen[role.kind()].writebacks += 1;
-            self.depart(slot, content);
-        }
-    }
-
-    pub(super) fn call_back_shared(&mut self, role: Role, slot: Slot) -> Option<Line> {
-        let shared = self.shared.as_mut().filter(|shared| shared.is_for(role))?;
-        let Resident { content, dirty, .. } = shared.take(slot)?;
-        self.admit(role, slot, &content, dirty && !self.planted.has(Bug::RecalledClean));
-        Some(content)
-    }
-
-    /// Look-ups of each kind of metadata in the last-level cache; nothing if none go there.
-    pub fn shared_counters(&self) -> Option<EnumMap<Kind, CacheCounters>> {
-        self.shared.as_ref().map(|shared| shared.seen)
     }
 }

@@ -8,7 +8,7 @@ const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(
 fn crowded() -> OnChip {
     let one = Geometry { sets: 1, ways: 1 };
     let mut chip = OnChip::new(Geometries::separate(one, one, one), None, 1, Forest::default(), Planted::NONE);
-    LINES.iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, true));
+    LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, true));
     chip
 }
 
@@ -17,8 +17,8 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
     let mut chip = crowded();
     let found = [3, 1, 2, 9].map(|slot| chip.look_up(Role::Counter, Slot(slot)));
     assert_eq!(found, [Some([3; 64]), Some([1; 64]), Some([2; 64]), None]);
-    [true, true, false].into_iter().for_each(|merged| chip.not_found(Role::Counter, merged, false));
-    let seen = chip.counters();
+    [true, true, false].into_iter().for_each(|merged| chip.caches.not_found(Role::Counter, merged, false));
+    let seen = chip.caches.seen;
     let counters = seen[Kind::Counters];
     assert_eq!(counters, CacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
     assert_eq!([seen[Kind::Tags], seen[Kind::Nodes]], [CacheCounters::default(); 2]);
@@ -28,9 +28,9 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
 fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
     let two = Geometry { sets: 1, ways: 2 };
     let mut chip = OnChip::new(Geometries::separate(two, two, two), None, 1, Forest::default(), Planted::NONE);
-    LINES[..2].iter().for_each(|(slot, content)| chip.admit(Role::Counter, *slot, content, false));
+    LINES[..2].iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, false));
     assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
-    chip.admit(Role::Counter, Slot(3), &[3; 64], false);
+    chip.caches.admit(Role::Counter, Slot(3), &[3; 64], false);
     assert_eq!([1, 2, 3].map(|slot| chip.is_in_its_cache(Role::Counter, Slot(slot))), [false, true, true]);
 }
 
@@ -40,8 +40,8 @@ fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
     let of_each = |geometries| {
         let mut chip = OnChip::new(geometries, None, 1, Forest::default(), Planted::NONE);
         let lines = [(Role::Counter, Slot(1)), (Role::Tag, Slot(2)), (Role::Node(0), Slot(3))];
-        lines.iter().for_each(|(role, slot)| chip.admit(*role, *slot, &[7; 64], true));
-        lines.map(|(_, slot)| chip.leaving(slot).is_none())
+        lines.iter().for_each(|(role, slot)| chip.caches.admit(*role, *slot, &[7; 64], true));
+        lines.map(|(_, slot)| chip.caches.departures.of(slot).is_none())
     };
     assert_eq!(of_each(Geometries::separate(one, one, one)), [true; 3]);
     assert_eq!(of_each(Geometries::unified(one)), [false, false, true], "who came last is still there");
@@ -50,8 +50,8 @@ fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
 #[test]
 fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
     let mut chip = crowded();
-    chip.written_through(Role::Counter, Slot(1), &[9; 64]);
-    assert!(chip.leaving(Slot(1)).is_some(), "memory has something else");
-    chip.written_through(Role::Counter, Slot(1), &[1; 64]);
-    assert!(chip.leaving(Slot(1)).is_none() && chip.leaving(Slot(2)).is_some());
+    chip.caches.written_through(Role::Counter, Slot(1), &[9; 64]);
+    assert!(chip.caches.departures.of(Slot(1)).is_some(), "memory has something else");
+    chip.caches.written_through(Role::Counter, Slot(1), &[1; 64]);
+    assert!(chip.caches.departures.of(Slot(1)).is_none() && chip.caches.departures.of(Slot(2)).is_some());
 }

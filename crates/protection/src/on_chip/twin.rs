@@ -9,18 +9,12 @@ impl OnChip {
     /// If lines go on to a machine's last-level cache, which belongs to the machine.
     pub fn twin(&self) -> OnChip {
         OnChip {
-            caches: self.caches.clone(),
-            cache_of: self.cache_of,
-            seen: self.seen,
-            shared: self.shared.as_ref().map(|shared| shared.twin()),
+            caches: self.caches.twin(),
             copies: self.copies.as_ref().map(|copies| copies.twin()),
-            // Those are left of writes that ended with a fault.
-            leaving: self.leaving.clone(),
-            departures: self.departures,
-            planted: self.planted,
             root: self.root.clone(),
             rootless: self.rootless,
             forest: self.forest.clone(),
+            planted: self.planted,
         }
     }
 }

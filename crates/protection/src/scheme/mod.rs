@@ -7,7 +7,7 @@
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
 //! A read in stages is in [`read`], with its policies and with what L2s and predictions begin; a write in steps in [`write`],
-//! and how writes outlive a loss of power in [`persist`]; what follows an overflow in [`renew`], how memory comes back in
+//! in place or in tuples that outlive a loss of power; what follows an overflow in [`renew`], how memory comes back in
 //! [`recover`]. An access is what they share ([`access`]); who may ask at all is in [`owner`], what is counted in [`counted`].
 //! The bytes are the [`codec`](crate::codec)'s, verified counters and tags the [`metadata`](crate::metadata)'s.
 //!
@@ -19,19 +19,17 @@
 
 mod access;
 mod counted;
-mod gathering;
 mod measured;
 mod owner;
-mod persist;
 mod read;
 mod recover;
 mod renew;
 mod write;
 
 pub use counted::{CountersFound, Renewals, SchemeCounters};
-pub(crate) use gathering::Gathering;
 pub use measured::Computed;
 pub use read::Release;
+pub(crate) use write::Gathering;
 
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
@@ -175,7 +173,7 @@ impl Scheme {
     /// Moves the counters of a line on to the last-level cache, as if others had needed their place.
     pub fn hand_on_counters(&self, line: LineAddr) {
         if let Some(slot) = self.counter_slot(line) {
-            self.metadata.on_chip(|chip| chip.hand_on(slot));
+            self.metadata.on_chip(|chip| chip.caches.hand_on_counters(slot));
         }
     }
 

@@ -9,7 +9,7 @@
 //! going on each line's tag says how far it had come.
 
 use super::Scheme;
-use super::persist::{Progress, Tuple};
+use super::write::tuple::{Progress, Tuple};
 use crate::domain::Registers;
 use crate::metadata::Rebuild;
 use crate::planted::Bug;

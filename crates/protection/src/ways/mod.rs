@@ -10,6 +10,7 @@ mod private;
 mod receiver;
 mod start_up;
 mod timed;
+mod units;
 mod untimed;
 mod waits;
 mod windows;

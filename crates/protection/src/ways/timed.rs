@@ -13,7 +13,8 @@ use crate::placement::DataSlot;
 use crate::verbs::{Keystream, Known, LockName, Role, Slot, Untrusted, Wanted};
 use crate::ways::explained::Account;
 use crate::ways::overflows::Overflows;
-use crate::ways::private::{Patience, PrivateAes};
+use crate::ways::private::Patience;
+use crate::ways::units::Units;
 use crate::ways::waits::{cause_of, word_for};
 use crate::ways::windows::Windows;
 use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
@@ -33,18 +34,7 @@ pub struct TimedMemory<R> {
     channels: MemorySystem,
     shape: Shape,
     media: RefCell<Media>,
-    aes: Pipe,
-    /// From a line of counters that must be decoded to the counter.
-    decoding: Duration,
-    /// Those in each core's L2, where a machine has some and a design uses them.
-    private_aes: Box<[PrivateAes]>,
-    mac: Pipe,
-    hash: Pipe,
-    /// Whether lines of metadata have tags whose masks are made by AES, and nothing else of them takes time.
-    hashes_by_aes: bool,
-    ports: [Pipe; 3],
-    /// Whether one cache of all metadata has one port for all.
-    one_port: bool,
+    units: Units,
     locks: LockTable<LockName>,
     ledger: Option<RefCell<Ledger>>,
     counters: RefCell<TimedCounters>,
@@ -70,14 +60,7 @@ impl<R: Receiver> TimedMemory<R> {
             channels: channels.into(),
             shape,
             media: RefCell::new(Media::new(shape.slots)),
-            aes: engines.aes.build(),
-            decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),
-            private_aes: Box::default(),
-            mac: engines.mac.build(),
-            hash: engines.hash.build(),
-            hashes_by_aes: false,
-            ports: std::array::from_fn(|_| engines.metadata_cache.build()),
-            one_port: false,
+            units: Units::new(engines),
             locks: LockTable::new(clock),
             ledger: ledger.then(RefCell::default),
             counters: RefCell::default(),
@@ -89,19 +72,22 @@ impl<R: Receiver> TimedMemory<R> {
     }
 
     /// The same, where all metadata is in one cache and goes through one port, if `one`.
-    pub fn with_one_port(self, one: bool) -> Self {
-        TimedMemory { one_port: one, ..self }
+    pub fn with_one_port(mut self, one: bool) -> Self {
+        self.units.one_port = one;
+        self
     }
 
     /// The same, where lines of metadata take one AES block each instead of the engine for hashes, if `by_aes`.
-    pub fn with_hashes_by_aes(self, by_aes: bool) -> Self {
-        TimedMemory { hashes_by_aes: by_aes, ..self }
+    pub fn with_hashes_by_aes(mut self, by_aes: bool) -> Self {
+        self.units.hashes_by_aes = by_aes;
+        self
     }
 
     /// The same, with AES units like these in the L2 of each of so many cores, which take on nothing that would wait longer
     /// than `patience` for them.
-    pub fn with_private_aes(self, engine: &Engine, cores: usize, patience: Patience) -> Self {
-        TimedMemory { private_aes: (0..cores).map(|_| PrivateAes::new(engine, patience)).collect(), ..self }
+    pub fn with_private_aes(mut self, engine: &Engine, cores: usize, patience: Patience) -> Self {
+        self.units.add_to_l2s(engine, cores, patience);
+        self
     }
 
     /// The same, with so much re-encryption at once.
@@ -128,10 +114,7 @@ impl<R: Receiver> TimedMemory<R> {
     /// What was done so far.
     pub fn counters(&self) -> TimedCounters {
         let mut counters = *self.counters.borrow();
-        counters.aes_blocks_in_l2 = self.private_aes.iter().map(|aes| aes.pipe.items()).sum();
-        counters.aes_blocks = self.aes.items() + counters.aes_blocks_in_l2;
-        counters.macs = self.mac.items();
-        counters.hashes = self.hash.items();
+        self.units.count(&mut counters);
         counters.ahead = self.windows.counters();
         counters
     }
@@ -165,16 +148,6 @@ impl<R: Receiver> TimedMemory<R> {
         if let Some((ledger, keystream)) = self.ledger.as_ref().and_then(|ledger| Some((ledger, keystream()?))) {
             ledger.borrow_mut().note(keystream);
         }
-    }
-
-    /// The way into the cache of metadata of this role.
-    fn port(&self, role: Role) -> &Pipe {
-        let port = match role {
-            Role::Counter | Role::Owner | Role::Data => 0,
-            Role::Tag => 1,
-            Role::Node(_) => 2,
-        };
-        &self.ports[if self.one_port { 0 } else { port }]
     }
 
     /// The start-up content of a line, if nothing was ever written there.

@@ -80,7 +80,7 @@ impl<V: Verbs> Access<'_, V> {
         let position = mac.entry_of(self.line()).1;
         let enter = |tags: &mut Line| mac::set_entry(tags, position, tag);
         self.verbs.boot(slot, Role::Tag, |stored| changed(stored, enter));
-        self.scheme.metadata.on_chip(|chip| chip.amend(Role::Tag, slot, enter));
+        self.scheme.metadata.on_chip(|chip| chip.caches.amend_tags(slot, enter));
         Ok(())
     }
 }

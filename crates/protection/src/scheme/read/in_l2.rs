@@ -195,7 +195,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
 
     /// The controller answers the L2's request for counters that were not on their way.
     async fn send_copy(&self) {
-        let peek = self.scheme.metadata.on_chip(|chip| chip.peek(Role::Counter, self.slot));
+        let peek = self.scheme.metadata.on_chip(|chip| chip.caches.peek(Role::Counter, self.slot));
         let Some(counters) = peek else { return };
         self.verbs.travel(Leg::FromController).await;
         self.verbs.travel(Leg::Answer(self.core, self.slot.on_chip())).await;

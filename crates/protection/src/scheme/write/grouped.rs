@@ -14,7 +14,8 @@
 //! When counters overflow, all lines under a tag move on together, the one about to be written too: its new version is the
 //! one after.
 
-use super::{Advanced, Write};
+use super::Write;
+use super::in_place::Advanced;
 use crate::codec::Others;
 use crate::planted::Bug;
 use crate::scheme::renew::Renewer;

@@ -4,23 +4,26 @@
 //! counter + 1 ─┬─ pad ─ ciphertext ─ tag ─ store both
 //!              └─ tree: the nodes above the counter, if it is eager
 //! ```
-//! Each step is done at most once, and a *policy* says when: at once and in place (here), or in tuples that become durable
-//! ([`persist`](super::persist)). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
+//! Each step is done at most once, and a *policy* says when: at once and in place ([`in_place`]), or in tuples that become
+//! durable ([`tuple`](mod@tuple)). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
 
+mod gathering;
 mod grouped;
+mod in_place;
+pub(super) mod tuple;
+
+pub(crate) use gathering::Gathering;
 
 use super::access::Access;
-use super::persist::Tuple;
 use super::read::Release;
-use super::renew::Renewer;
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::ownership::Asker;
 use crate::planted::Bug;
 use crate::slot::{Role, Untrusted};
 use crate::verbs::{Fault, Verbs};
-use sim::lock::Mode;
 use sim::{Once, join};
+use tuple::Tuple;
 use units::Line;
 
 /// A write, and what its steps have made so far.
@@ -31,9 +34,6 @@ pub(super) struct Write<'a, V: Verbs> {
     sealed: Once<Sealed>,
     tag: Once<Option<u64>>,
 }
-
-/// What a write goes on with once its line has a new version: the lock of its group, and the other lines under its tag.
-type Advanced<G> = (Option<G>, Others);
 
 impl<V: Verbs> Access<'_, V> {
     /// Writes the line, in place or in a tuple.
@@ -64,40 +64,6 @@ impl<'a, V: Verbs> Write<'a, V> {
         let write = Write::new(access, plaintext);
         write.counter.set(counter);
         write
-    }
-
-    /// The policy in place: all steps at once. The line's lock must be held.
-    async fn in_place(&self) -> Result<(), Fault> {
-        let (_group, others) = if self.access.scheme.layout.lines_per_tag() == 1 {
-            self.advance().await?
-        } else {
-            self.advance_checked().await?
-        };
-        let (stored, raised) = join!(self.store(&others), self.access.raise_counter());
-        stored.and(raised)
-    }
-
-    /// Moves the counter of the line on, and keeps its group from being re-encrypted until the new version is in memory.
-    async fn advance(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
-        let Access { scheme, verbs, .. } = self.access;
-        let Some(slot) = self.access.counter_slot() else { return Ok((None, Others::new())) };
-        let group = self.access.lock_group(Mode::Shared).await;
-        if let Ok(counter) = self.access.advance(slot).await? {
-            if scheme.planted.has(Bug::CopiesOutliveRenewals) {
-                scheme.metadata.on_copies(|copies| copies.drop_all(slot));
-            }
-            self.counter.set(counter);
-            return Ok((group, Others::new()));
-        }
-        drop(group);
-        let alone = if scheme.planted.has(Bug::RenewalLetsOthersIn) { Mode::Shared } else { Mode::Exclusive };
-        let group = self.access.lock_group(alone).await;
-        // Another write may have renewed the group while this one waited to have it alone.
-        self.counter.set(match self.access.advance(slot).await? {
-            Ok(counter) => counter,
-            Err(overflow) => Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow).await?,
-        });
-        Ok((group, Others::new()))
     }
 
     /// The line encrypted under its version, whose pad it waits for.

@@ -68,28 +68,24 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
 
 impl<R: Receiver> EngineVerbs for Timed<R> {
     fn decode(&self) -> Known {
-        Known(self.memory.clock.now() + self.memory.decoding)
+        Known(self.memory.clock.now() + self.memory.units.decoding)
     }
 
     fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()> {
-        let in_l2 = match units {
-            AesUnits::Controller => None,
-            AesUnits::L2(core) => self.memory.private_aes.get(core),
-        };
-        self.through_when(counter, in_l2.map_or(&self.memory.aes, |aes| &aes.pipe), blocks)
+        self.through_when(counter, self.memory.units.aes(units), blocks)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
         let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, line);
-        self.memory.private_aes.get(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
+        self.memory.units.in_l2(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
-        self.through(&self.memory.mac, 1)
+        self.through(&self.memory.units.mac, 1)
     }
 
     fn hash(&self) -> impl Future<Output = ()> {
-        self.through(if self.memory.hashes_by_aes { &self.memory.aes } else { &self.memory.hash }, 1)
+        self.through(self.memory.units.hash(), 1)
     }
 }
 
@@ -97,7 +93,7 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         let (now, receiver) = (self.memory.clock.now(), &self.memory.receiver);
         let (end, waited_for) = match cache {
-            Cache::Controller(role) => pass(self.memory.port(role), now, 1),
+            Cache::Controller(role) => pass(self.memory.units.port(role.kind()), now, 1),
             Cache::LastLevel(slot) => (now + receiver.last_level_look_up(slot), None),
             Cache::L2(role) => (now + receiver.private_look_up(role), None),
         };

@@ -45,7 +45,7 @@ impl Gathering {
     }
 
     /// Whether none waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

@@ -16,16 +16,16 @@
 //! When counters overflow, the tuple with the new ones also notes in a register the old ones and which line it wrote. Then the
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
-use super::Scheme;
-use super::access::Access;
+use super::Write;
 use super::gathering::Waiting;
-use super::renew::Renewer;
-use super::write::Write;
 use crate::codec::Others;
 use crate::counter::Overflow;
 use crate::domain::{Registers, Renewal};
 use crate::metadata::Lines;
 use crate::planted::Bug;
+use crate::scheme::Scheme;
+use crate::scheme::access::Access;
+use crate::scheme::renew::Renewer;
 use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
 use sim::lock::Mode;
@@ -34,7 +34,7 @@ use units::{Line, LineAddr};
 
 /// How far a renewal may have come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(in crate::scheme) enum Progress {
     /// Not beyond the line that was written with the new counters.
     None,
     /// Anywhere: power has failed since.
@@ -42,7 +42,7 @@ pub(super) enum Progress {
 }
 
 /// A tuple under way.
-pub(super) struct Tuple<'a, V: Verbs> {
+pub(in crate::scheme) struct Tuple<'a, V: Verbs> {
     scheme: &'a Scheme,
     verbs: &'a V,
     stages: Stages<'a, V>,
@@ -156,7 +156,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         }
         let metadata = lines.iter().filter(|(_, role, _)| *role != Role::Data);
         let written = |(slot, role, content): &(Slot, Role, &Line)| {
-            scheme.metadata.on_chip(|chip| chip.written_through(*role, *slot, content));
+            scheme.metadata.on_chip(|chip| chip.caches.written_through(*role, *slot, content));
         };
         metadata.for_each(written);
         Ok(())

@@ -1,0 +1,235 @@
+//! The caches of counters, tags and nodes, their second place in the last-level cache, and what leaves both.
+
+use super::cache::{Evicted, Geometries, MetadataCache};
+use super::departures::Departures;
+use super::last_level::{GoesOn, Resident, Shared, plain};
+use crate::planted::{Bug, Planted};
+use crate::slot::{Kind, Role, Slot};
+use derive_more::{Add, AddAssign, Sub};
+use enum_map::EnumMap;
+use serde::Serialize;
+use units::Line;
+
+/// Look-ups of one cache, each of one of three kinds, and what leaves it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Add, AddAssign, Sub)]
+pub struct CacheCounters {
+    /// Look-ups that found the line on the chip.
+    pub hits: u64,
+    /// Look-ups that did not, and waited for an earlier one of the same line, which brought it.
+    pub merged: u64,
+    /// Look-ups that did not, and brought the line themselves.
+    pub misses: u64,
+    /// Dirty lines that had to leave.
+    pub writebacks: u64,
+}
+
+impl CacheCounters {
+    /// Counts a look-up that did not find its line, once it is known who brings it.
+    fn not_found(&mut self, merged: bool) {
+        self.merged += u64::from(merged);
+        self.misses += u64::from(!merged);
+    }
+}
+
+/// All metadata caches of the controller.
+pub struct Caches {
+    caches: Vec<MetadataCache>,
+    /// Which of them is for a kind.
+    cache_of: EnumMap<Kind, usize>,
+    /// Look-ups of each kind.
+    pub seen: EnumMap<Kind, CacheCounters>,
+    /// The second place of some kinds.
+    pub(super) shared: Option<Shared>,
+    /// What is leaving.
+    pub departures: Departures,
+    planted: Planted,
+}
+
+impl Caches {
+    /// Empty caches of these sizes. What `goes_on` says goes on to a last-level cache: until a machine's is named, to a plain
+    /// one twice as large as the counters' own.
+    pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: Planted) -> Caches {
+        let Geometries { caches, of } = geometries;
+        let of_counters = caches[of[Kind::Counters]];
+        Caches {
+            caches: caches.into_iter().map(MetadataCache::new).collect(),
+            cache_of: of,
+            seen: EnumMap::default(),
+            shared: goes_on.map(|goes_on| Shared::new(plain(2 * of_counters.sets, of_counters.ways), goes_on)),
+            departures: Departures::default(),
+            planted,
+        }
+    }
+
+    /// The same lines once more.
+    ///
+    /// # Panics
+    /// If lines go on to a machine's last-level cache, which belongs to the machine.
+    pub(super) fn twin(&self) -> Caches {
+        Caches {
+            caches: self.caches.clone(),
+            cache_of: self.cache_of,
+            seen: self.seen,
+            shared: self.shared.as_ref().map(Shared::twin),
+            // Those are left of writes that ended with a fault.
+            departures: self.departures.clone(),
+            planted: self.planted,
+        }
+    }
+
+    fn cache(&mut self, role: Role) -> &mut MetadataCache {
+        &mut self.caches[self.cache_of[role.kind()]]
+    }
+
+    /// The content of a line, if it is in its cache; if it was leaving, it stays after all.
+    pub(super) fn find(&mut self, role: Role, slot: Slot) -> Option<&Line> {
+        self.call_back_leaving(role, slot);
+        self.cache(role).get(slot)
+    }
+
+    /// Counts a look-up that did not find its line: merged, if another brought it, or else a miss. `in_last_level` says
+    /// whether the last-level cache was asked too, and had not got it either.
+    pub fn not_found(&mut self, role: Role, merged: bool, in_last_level: bool) {
+        self.seen[role.kind()].not_found(merged);
+        if let Some(shared) = self.shared.as_mut().filter(|_| in_last_level) {
+            shared.seen[role.kind()].not_found(merged);
+        }
+    }
+
+    /// Whether a line is in its cache or leaving it. Looking is no use of it.
+    pub(super) fn holds(&mut self, role: Role, slot: Slot) -> bool {
+        self.departures.of(slot).is_some() || self.cache(role).holds(slot)
+    }
+
+    /// The content of a line, if it is on the chip.
+    pub(super) fn get(&mut self, role: Role, slot: Slot) -> Option<&Line> {
+        self.call_back(role, slot);
+        self.cache(role).get(slot)
+    }
+
+    /// The content of a line, if it is on the chip, wherever: it stays there.
+    pub fn peek(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let elsewhere = self.departures.of(slot).map(|departure| departure.content);
+        let shared = || self.shared.as_ref().and_then(|shared| shared.peek(slot));
+        elsewhere.or_else(shared).or_else(|| self.cache(role).get(slot).copied())
+    }
+
+    /// The content of a line for changing, if it is in its cache: a leaving line is not called back, so that no other has to
+    /// make room for it.
+    pub(super) fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
+        self.cache(role).edit(slot)
+    }
+
+    /// Memory has this content: a line that holds it needs not be written back.
+    pub fn written_through(&mut self, role: Role, slot: Slot, content: &Line) {
+        self.departures.written_through(slot, content);
+        self.cache(role).written_through(slot, content);
+    }
+
+    /// Changes a line of tags that is on the chip as memory has just been changed: a clean line stays clean.
+    pub fn amend_tags(&mut self, slot: Slot, change: impl FnOnce(&mut Line)) {
+        let line = if self.departures.of(slot).is_some() {
+            self.call_back(Role::Tag, slot);
+            self.edit_resident(Role::Tag, slot)
+        } else {
+            self.cache(Role::Tag).get_mut(slot)
+        };
+        if let Some(line) = line {
+            change(line);
+        }
+    }
+
+    /// Takes a line off the chip. Returns what it held, if it was there.
+    pub(super) fn take(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        self.call_back(role, slot);
+        self.cache(role).take(slot)
+    }
+
+    /// Enters a verified line. A dirty line that must make room starts leaving, or goes on to its second place.
+    pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
+        let Some(Evicted { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else { return };
+        let forgetful = self.planted.has(Bug::DisplacedCountersDropped);
+        let shared = self.shared.as_mut().filter(|shared| shared.is_for(held.role));
+        let leaving = match shared {
+            Some(shared) => shared.enter(held.role, slot, held.content, dirty).filter(|_| !forgetful),
+            None => dirty.then_some((held.role, slot, held.content)),
+        };
+        if let Some((role, slot, content)) = leaving {
+            self.seen[role.kind()].writebacks += 1;
+            self.departures.begin(slot, content);
+        }
+    }
+
+    /// Puts a line that is leaving or in the last-level cache back into its own cache. The others keep their order, which must
+    /// not depend on what of another kind leaves at the same time.
+    pub(super) fn call_back(&mut self, role: Role, slot: Slot) {
+        self.call_back_leaving(role, slot);
+        self.call_back_shared(role, slot);
+    }
+
+    fn call_back_leaving(&mut self, role: Role, slot: Slot) {
+        if let Some(content) = self.departures.call_back(slot) {
+            self.admit(role, slot, &content, !self.planted.has(Bug::CalledBackClean));
+        }
+    }
+
+    fn call_back_shared(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let shared = self.shared.as_mut().filter(|shared| shared.is_for(role))?;
+        let Resident { content, dirty, .. } = shared.take(slot)?;
+        self.admit(role, slot, &content, dirty && !self.planted.has(Bug::RecalledClean));
+        Some(content)
+    }
+
+    /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit there, and a miss in its own
+    /// cache; what else a look-up was, [`Caches::not_found`] counts.
+    pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        let found = self.call_back_shared(role, slot)?;
+        if let Some(shared) = &mut self.shared {
+            shared.seen[role.kind()].hits += 1;
+        }
+        self.seen[role.kind()].not_found(false);
+        Some(found)
+    }
+
+    /// The last-level cache needs a line's place for something else.
+    pub fn displaced(&mut self, slot: Slot) {
+        let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
+        if let Some((role, slot, content)) = displaced {
+            self.seen[role.kind()].writebacks += 1;
+            self.departures.begin(slot, content);
+        }
+    }
+
+    /// Moves a line of counters on to the last-level cache, as if another had needed its place.
+    pub fn hand_on_counters(&mut self, slot: Slot) {
+        let dirty = self.cache(Role::Counter).dirty().contains(&slot);
+        let content = self.cache(Role::Counter).take(slot);
+        let entered = content
+            .zip(self.shared.as_mut())
+            .and_then(|(content, shared)| shared.enter(Role::Counter, slot, content, dirty));
+        if let Some((_, slot, content)) = entered {
+            self.departures.begin(slot, content);
+        }
+    }
+
+    /// Makes every dirty line for which `which` holds start leaving.
+    pub fn dismiss_dirty(&mut self, role: Role, which: impl Fn(Slot) -> bool) {
+        for slot in self.shared.as_ref().map_or(Vec::new(), |shared| shared.dirty(&which)) {
+            self.displaced(slot);
+        }
+        for slot in self.cache(role).dirty().into_iter().filter(|slot| which(*slot)) {
+            if let Some(content) = self.cache(role).take(slot) {
+                self.seen[role.kind()].writebacks += 1;
+                self.departures.begin(slot, content);
+            }
+        }
+    }
+
+    /// Forgets every clean line, so that memory must be asked again.
+    pub(super) fn forget_clean(&mut self) {
+        if let Some(shared) = &mut self.shared {
+            shared.forget_clean();
+        }
+        self.caches.iter_mut().for_each(MetadataCache::forget_clean);
+    }
+}

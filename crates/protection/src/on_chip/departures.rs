@@ -1,0 +1,70 @@
+//! Lines that have lost their places on the chip and are not yet in memory, in the order in which they began to leave.
+
+use crate::slot::Slot;
+use units::Line;
+
+/// One departure of a line: the same line may be called back and leave again with the same content.
+#[derive(Clone, Copy)]
+pub struct Departure {
+    /// What goes to memory.
+    pub content: Line,
+    number: u64,
+}
+
+/// A dirty line that has lost its place in the cache and is not yet in memory.
+#[derive(Clone, Copy)]
+struct Leaving {
+    slot: Slot,
+    departure: Departure,
+    /// An access is taking it to memory.
+    claimed: bool,
+}
+
+/// All that are leaving.
+#[derive(Clone, Default)]
+pub struct Departures {
+    leaving: Vec<Leaving>,
+    count: u64,
+}
+
+impl Departures {
+    /// A line starts leaving.
+    pub fn begin(&mut self, slot: Slot, content: Line) {
+        self.count += 1;
+        let departure = Departure { content, number: self.count };
+        self.leaving.push(Leaving { slot, departure, claimed: false });
+    }
+
+    /// A leaving line that no access takes care of yet; the caller now does.
+    pub fn claim(&mut self) -> Option<Slot> {
+        let leaving = self.leaving.iter_mut().find(|leaving| !leaving.claimed)?;
+        leaving.claimed = true;
+        Some(leaving.slot)
+    }
+
+    /// Whether a line is still leaving by this departure.
+    pub fn is_under_way(&self, departure: &Departure) -> bool {
+        self.leaving.iter().any(|leaving| leaving.departure.number == departure.number)
+    }
+
+    /// The departure of a line, if it is leaving.
+    pub fn of(&self, slot: Slot) -> Option<Departure> {
+        self.leaving.iter().find(|leaving| leaving.slot == slot).map(|leaving| leaving.departure)
+    }
+
+    /// The line is in memory: it has left.
+    pub fn end(&mut self, slot: Slot) {
+        self.leaving.retain(|leaving| leaving.slot != slot);
+    }
+
+    /// Memory has this content: a line that would leave with it needs not.
+    pub fn written_through(&mut self, slot: Slot, content: &Line) {
+        self.leaving.retain(|leaving| leaving.slot != slot || leaving.departure.content != *content);
+    }
+
+    /// Calls a line back, if it is leaving. Returns what it holds.
+    pub fn call_back(&mut self, slot: Slot) -> Option<Line> {
+        let index = self.leaving.iter().position(|leaving| leaving.slot == slot)?;
+        Some(self.leaving.remove(index).departure.content)
+    }
+}

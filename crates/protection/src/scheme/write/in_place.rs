@@ -1,0 +1,49 @@
+//! The usual policy: all steps of a write at once, each line in its place.
+
+use super::Write;
+use crate::codec::Others;
+use crate::planted::Bug;
+use crate::scheme::access::Access;
+use crate::scheme::renew::Renewer;
+use crate::verbs::{Fault, Verbs};
+use sim::join;
+use sim::lock::Mode;
+
+/// What a write goes on with once its line has a new version: the lock of its group, and the other lines under its tag.
+pub(super) type Advanced<G> = (Option<G>, Others);
+
+impl<'a, V: Verbs> Write<'a, V> {
+    /// Writes the line. Its lock must be held.
+    pub(super) async fn in_place(&self) -> Result<(), Fault> {
+        let (_group, others) = if self.access.scheme.layout.lines_per_tag() == 1 {
+            self.advance().await?
+        } else {
+            self.advance_checked().await?
+        };
+        let (stored, raised) = join!(self.store(&others), self.access.raise_counter());
+        stored.and(raised)
+    }
+
+    /// Moves the counter of the line on, and keeps its group from being re-encrypted until the new version is in memory.
+    async fn advance(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
+        let Access { scheme, verbs, .. } = self.access;
+        let Some(slot) = self.access.counter_slot() else { return Ok((None, Others::new())) };
+        let group = self.access.lock_group(Mode::Shared).await;
+        if let Ok(counter) = self.access.advance(slot).await? {
+            if scheme.planted.has(Bug::CopiesOutliveRenewals) {
+                scheme.metadata.on_copies(|copies| copies.drop_all(slot));
+            }
+            self.counter.set(counter);
+            return Ok((group, Others::new()));
+        }
+        drop(group);
+        let alone = if scheme.planted.has(Bug::RenewalLetsOthersIn) { Mode::Shared } else { Mode::Exclusive };
+        let group = self.access.lock_group(alone).await;
+        // Another write may have renewed the group while this one waited to have it alone.
+        self.counter.set(match self.access.advance(slot).await? {
+            Ok(counter) => counter,
+            Err(overflow) => Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow).await?,
+        });
+        Ok((group, Others::new()))
+    }
+}

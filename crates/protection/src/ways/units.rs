@@ -1,0 +1,82 @@
+//! The units of the chip that a scheme's work goes through: AES, tags, hashes, and the ports of metadata caches.
+
+use super::private::{Patience, PrivateAes};
+use super::{Engine, Engines, TimedCounters};
+use crate::slot::Kind;
+use crate::verbs::AesUnits;
+use sim::resource::Pipe;
+use units::Duration;
+
+/// The units that all accesses of one machine share.
+pub(super) struct Units {
+    aes: Pipe,
+    /// From a line of counters that must be decoded to the counter.
+    pub decoding: Duration,
+    /// Those in each core's L2, where a machine has some and a design uses them.
+    in_l2: Box<[PrivateAes]>,
+    pub mac: Pipe,
+    hash: Pipe,
+    /// Whether lines of metadata have tags whose masks are made by AES, and nothing else of them takes time.
+    pub hashes_by_aes: bool,
+    ports: [Pipe; 3],
+    /// Whether one cache of all metadata has one port for all.
+    pub one_port: bool,
+}
+
+impl Units {
+    /// The controller's units, with a port for each of three caches of metadata.
+    pub fn new(engines: &Engines) -> Units {
+        Units {
+            aes: engines.aes.build(),
+            decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),
+            in_l2: Box::default(),
+            mac: engines.mac.build(),
+            hash: engines.hash.build(),
+            hashes_by_aes: false,
+            ports: std::array::from_fn(|_| engines.metadata_cache.build()),
+            one_port: false,
+        }
+    }
+
+    /// Puts AES units like these into the L2 of each of so many cores.
+    pub fn add_to_l2s(&mut self, engine: &Engine, cores: usize, patience: Patience) {
+        self.in_l2 = (0..cores).map(|_| PrivateAes::new(engine, patience)).collect();
+    }
+
+    /// The AES units that do some work.
+    pub fn aes(&self, units: AesUnits) -> &Pipe {
+        let in_l2 = match units {
+            AesUnits::Controller => None,
+            AesUnits::L2(core) => self.in_l2(core),
+        };
+        in_l2.map_or(&self.aes, |aes| &aes.pipe)
+    }
+
+    /// The AES units in the L2 of a core, if it has some.
+    pub fn in_l2(&self, core: usize) -> Option<&PrivateAes> {
+        self.in_l2.get(core)
+    }
+
+    /// The unit that hashes a line of metadata.
+    pub fn hash(&self) -> &Pipe {
+        if self.hashes_by_aes { &self.aes } else { &self.hash }
+    }
+
+    /// The way into the cache of this kind of metadata.
+    pub fn port(&self, kind: Kind) -> &Pipe {
+        let port = match kind {
+            Kind::Counters | Kind::Owners | Kind::Data => 0,
+            Kind::Tags => 1,
+            Kind::Nodes => 2,
+        };
+        &self.ports[if self.one_port { 0 } else { port }]
+    }
+
+    /// Adds what went through the units.
+    pub fn count(&self, counters: &mut TimedCounters) {
+        counters.aes_blocks_in_l2 = self.in_l2.iter().map(|aes| aes.pipe.items()).sum();
+        counters.aes_blocks = self.aes.items() + counters.aes_blocks_in_l2;
+        counters.macs = self.mac.items();
+        counters.hashes = self.hash.items();
+    }
+}
