@@ -219,7 +219,7 @@ impl LineCodec {
         others: &[(DataSlot, Counter, Line)],
     ) -> u64 {
         if others.is_empty() {
-            mac.foresee(at, counter, text);
+            mac.schedule(at, counter, text);
             verbs.mac().await;
             return mac.tag(at, counter, text);
         }

@@ -16,16 +16,14 @@ mod conformance;
 pub mod counter;
 pub mod design;
 pub mod domain;
-mod lately;
 pub mod layout;
 pub mod ledger;
 pub mod mac;
 pub mod media;
+mod memo;
 mod metadata;
 pub mod on_chip;
 pub mod ownership;
-#[cfg(test)]
-mod performed;
 pub mod persistence;
 pub mod placement;
 pub mod planted;
@@ -36,3 +34,5 @@ mod stages;
 pub mod tree;
 pub mod verbs;
 pub mod ways;
+#[cfg(test)]
+mod work_done;

@@ -96,7 +96,7 @@ fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
         seconds_of(lines, |n| scheme.cryptography().seal(LineAddr(n), n, &text(n))),
         seconds_of(tags - tags_in_pairs, |n| scheme.cryptography().tag(LineAddr(n), n, &text(n))),
         seconds_of(tags_in_pairs / 2, |n| {
-            scheme.cryptography().foresee(LineAddr(2 * n), n, &text(n));
+            scheme.cryptography().schedule(LineAddr(2 * n), n, &text(n));
             scheme.cryptography().tag(LineAddr(2 * n + 1), n, &text(n))
         }),
         seconds_of(hashes, |n| scheme.cryptography().compare(Slot((1 << 20) + n), &node(n))),

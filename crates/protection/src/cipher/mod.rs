@@ -5,7 +5,7 @@
 //! ([`Cipher::works_ahead`]), so that its time hides behind the fetch, or it must wait for the ciphertext.
 
 use crate::counter::Counter;
-use crate::lately::{Lately, Message};
+use crate::memo::{Memo, Message};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce};
@@ -34,13 +34,13 @@ pub struct Cipher {
     told: Told,
     planted: Planted,
     computed: Rc<Cell<u64>>,
-    lately: Rc<Lately<Line>>,
+    memo: Rc<Memo<Line>>,
 }
 
 impl Cipher {
     /// No encryption.
     pub fn plain() -> Cipher {
-        Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default(), lately: Rc::default() }
+        Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default(), memo: Rc::default() }
     }
 
     /// A mode, and what it is told of a line.
@@ -50,7 +50,7 @@ impl Cipher {
             told,
             planted,
             computed: Rc::default(),
-            lately: Rc::default(),
+            memo: Rc::default(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Cipher {
     /// Encrypts.
     pub fn seal(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
         #[cfg(test)]
-        crate::performed::blocks(self.blocks());
+        crate::work_done::blocks(self.blocks());
         let Some(mode) = &self.mode else { return *plaintext };
         self.count();
         mode.seal(&self.what_is_told(at, counter), plaintext)
@@ -96,17 +96,17 @@ impl Cipher {
     /// Notes what a line decrypts to that will be decrypted in a moment.
     pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {
-            self.lately.learn(&Message { place: at.bound(), version: counter.0, text: *ciphertext }, *plaintext);
+            self.memo.learn(&Message { place: at.bound(), version: counter.0, text: *ciphertext }, *plaintext);
         }
     }
 
     /// Decrypts.
     pub fn open(&self, at: DataSlot, counter: Counter, ciphertext: &Line) -> Line {
         #[cfg(test)]
-        crate::performed::blocks(self.blocks());
+        crate::work_done::blocks(self.blocks());
         let Some(mode) = &self.mode else { return *ciphertext };
         let message = Message { place: at.bound(), version: counter.0, text: *ciphertext };
-        self.lately.known(&message).unwrap_or_else(|| {
+        self.memo.known(&message).unwrap_or_else(|| {
             self.count();
             mode.open(&self.what_is_told(at, counter), ciphertext)
         })

@@ -4,16 +4,16 @@
 use super::design::{DATA_LINES, tiny_caches};
 use super::{Checked, hold, pairs};
 use crate::design::{CacheDesign, Parts};
-use crate::performed::{self, Performed};
 use crate::planted::Planted;
 use crate::tree::Update;
 use crate::ways::{Explained, Functional, Operation, run_now};
+use crate::work_done::{self, WorkDone};
 use units::LineAddr;
 use units::random::Random;
 
 /// What the text paid for.
-fn charged(operations: &[Operation]) -> Performed {
-    let mut charged = Performed::default();
+fn charged(operations: &[Operation]) -> WorkDone {
+    let mut charged = WorkDone::default();
     for operation in operations {
         match operation {
             Operation::Pad(_, blocks) => charged.blocks += blocks,
@@ -30,12 +30,12 @@ pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
     let scheme = Parts { caches, ..parts.clone() }.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     let mut random = Random::new(1);
-    performed::take();
+    work_done::take();
     // With eager update a child is hashed while its parent is brought. In the smallest caches that can push the child out:
     // then it tells its parent by leaving, and this hash was for nothing.
     let may_pay_in_vain = parts.tree.update == Update::Eager && caches == tiny_caches();
     let settle = |what: &str| {
-        let (mut paid, done) = (charged(&verbs.take_operations()), performed::take());
+        let (mut paid, done) = (charged(&verbs.take_operations()), work_done::take());
         if may_pay_in_vain && paid.hashes > done.hashes {
             paid.hashes = done.hashes;
         }

@@ -5,15 +5,15 @@
 //! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
 //! each with its line.
 
-mod foreseen;
+mod pairing;
 
 use crate::counter::Counter;
-use crate::lately::{Lately, Message};
+use crate::memo::{Memo, Message};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
 use crypto::{Halves, LineMac, Nonce};
-use foreseen::Foreseen;
+use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -62,8 +62,8 @@ pub struct Mac {
     place: Place,
     group: u64,
     planted: Planted,
-    lately: Rc<Lately<u64>>,
-    foreseen: Rc<Foreseen>,
+    memo: Rc<Memo<u64>>,
+    pairing: Rc<Pairing>,
     computed: Rc<Cell<(u64, u64)>>,
 }
 
@@ -77,8 +77,8 @@ impl Mac {
             place: Place::Region,
             group: 1,
             planted,
-            lately: Rc::default(),
-            foreseen: Rc::default(),
+            memo: Rc::default(),
+            pairing: Rc::default(),
             computed: Rc::default(),
         }
     }
@@ -124,7 +124,7 @@ impl Mac {
         #[cfg(test)]
         self.perform(1);
         let message = self.message(at, counter, text);
-        self.lately.of(&message, || self.compute(&message))
+        self.memo.of(&message, || self.compute(&message))
     }
 
     /// Tags computed so far, those in pairs among them.
@@ -134,8 +134,8 @@ impl Mac {
 
     #[cfg(test)]
     fn perform(&self, lines: u32) {
-        (0..lines).for_each(|_| crate::performed::mac());
-        crate::performed::blocks(lines * self.mask_blocks());
+        (0..lines).for_each(|_| crate::work_done::mac());
+        crate::work_done::blocks(lines * self.mask_blocks());
     }
 
     fn count(&self, tags: u64, in_pairs: u64) {
@@ -179,7 +179,7 @@ impl Mac {
     /// If the code has no halves, which designs are checked for.
     pub fn without_product(&self, stored: u64, text: &Line) -> u64 {
         #[cfg(test)]
-        crate::performed::mac();
+        crate::work_done::mac();
         self.count(1, 0);
         stored ^ self.halves().product(text, self.bits)
     }
@@ -190,7 +190,7 @@ impl Mac {
     /// As [`Mac::without_product`].
     pub fn mask(&self, at: DataSlot, counter: Counter) -> u64 {
         #[cfg(test)]
-        crate::performed::blocks(self.mask_blocks());
+        crate::work_done::blocks(self.mask_blocks());
         self.halves().mask(&self.nonce(at.bound(), counter), self.bits)
     }
 

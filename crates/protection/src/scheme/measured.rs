@@ -47,15 +47,15 @@ impl Cryptography<'_> {
         self.0.codec.encrypt(self.0.layout.data_slot(line), Counter(counter.into()), plaintext).ciphertext
     }
 
-    /// Computes the tag of a line, if lines have tags: with the one before it, if that was [foreseen](Cryptography::foresee).
+    /// Computes the tag of a line, if lines have tags: with the one before it, if that was [scheduled](Cryptography::schedule).
     pub fn tag(&self, line: LineAddr, counter: u64, text: &Line) -> Option<u64> {
         self.0.codec.mac.as_ref().map(|mac| mac.tag(self.0.layout.data_slot(line), Counter(counter.into()), text))
     }
 
-    /// Foresees a tag that will be needed, which is then computed with the next if that is faster.
-    pub fn foresee(&self, line: LineAddr, counter: u64, text: &Line) {
+    /// Schedules a tag that will be needed, which is then computed with the next if that is faster.
+    pub fn schedule(&self, line: LineAddr, counter: u64, text: &Line) {
         if let Some(mac) = &self.0.codec.mac {
-            mac.foresee(self.0.layout.data_slot(line), Counter(counter.into()), text);
+            mac.schedule(self.0.layout.data_slot(line), Counter(counter.into()), text);
         }
     }
 
@@ -70,7 +70,7 @@ impl Cryptography<'_> {
 mod tests {
     use super::*;
     use crate::conformance::pairs;
-    use crate::performed::{self, Performed};
+    use crate::work_done::{self, WorkDone};
 
     const TEXT: Line = [5; 64];
 
@@ -78,14 +78,14 @@ mod tests {
     fn what_is_measured_alone_is_the_cryptography_of_one_access_and_of_one_comparison_and_is_counted() {
         for parts in pairs() {
             let scheme = parts.build(1 << 15, 1).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
-            performed::take();
+            work_done::take();
             scheme.cryptography().seal(LineAddr(3), 7, &TEXT);
             scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
             let (blocks, macs) = (scheme.codec.blocks(), u32::from(scheme.codec.mac.is_some()));
-            assert_eq!(performed::take(), Performed { blocks, macs, hashes: 0 }, "{parts:?}");
+            assert_eq!(work_done::take(), WorkDone { blocks, macs, hashes: 0 }, "{parts:?}");
             let tree = scheme.metadata.tree().is_some();
             assert_eq!(scheme.cryptography().compare(Slot(1 << 15), &TEXT), !tree, "{parts:?}");
-            assert_eq!(performed::take(), Performed { hashes: u32::from(tree), ..Performed::default() }, "{parts:?}");
+            assert_eq!(work_done::take(), WorkDone { hashes: u32::from(tree), ..WorkDone::default() }, "{parts:?}");
             // The same tag again is still known.
             scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
             let computed = Computed {

@@ -25,8 +25,8 @@ mod version;
 pub use forest::{Forest, ForestDesign};
 
 use crate::counter::{Counter, Counters, Overflow};
-use crate::lately::{Lately, Message};
 use crate::layout::Layout;
+use crate::memo::{Memo, Message};
 use crate::planted::{Bug, Planted};
 use crate::slot::{Role, Slot};
 use crypto::Key;
@@ -84,7 +84,7 @@ pub enum Voucher {
 }
 
 enum Nodes {
-    Hashes(Hashes, Lately<Tag>),
+    Hashes(Hashes, Memo<Tag>),
     Versions(Box<Versions>),
 }
 
@@ -100,7 +100,7 @@ pub struct Tree {
 impl Tree {
     /// A tree of tags with so many children to a node.
     pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: Planted) -> Tree {
-        let nodes = Nodes::Hashes(Hashes::new(key, arity), Lately::default());
+        let nodes = Nodes::Hashes(Hashes::new(key, arity), Memo::default());
         Tree { nodes: nodes.into(), leaves, update, planted }
     }
 
@@ -133,7 +133,7 @@ impl Tree {
     /// Hashes or MACs computed so far.
     pub fn computed(&self) -> u64 {
         match &*self.nodes {
-            Nodes::Hashes(_, lately) => lately.computed(),
+            Nodes::Hashes(_, memo) => memo.computed(),
             Nodes::Versions(versions) => versions.computed(),
         }
     }
@@ -201,13 +201,13 @@ impl Tree {
     pub fn fits(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> bool {
         #[cfg(test)]
         if voucher != Voucher::Nothing {
-            crate::performed::hash();
+            crate::work_done::hash();
         }
         match (&*self.nodes, voucher) {
             (_, Voucher::Nothing) => true,
             _ if self.planted.has(Bug::BlankFits) && *content == ZERO_LINE => true,
-            (Nodes::Hashes(hashes, lately), Voucher::Tag(tag)) => {
-                let computed = self.tag(hashes, lately, slot, content);
+            (Nodes::Hashes(hashes, memo), Voucher::Tag(tag)) => {
+                let computed = self.tag(hashes, memo, slot, content);
                 if self.planted.has(Bug::ShortHashComparison) { computed[0] == tag[0] } else { computed == tag }
             }
             (Nodes::Versions(versions), Voucher::Version(version)) => {
@@ -229,10 +229,10 @@ impl Tree {
         let mut unheard = *node;
         let node = if deaf { &mut unheard } else { node };
         match &*self.nodes {
-            Nodes::Hashes(hashes, lately) => {
+            Nodes::Hashes(hashes, memo) => {
                 #[cfg(test)]
-                crate::performed::hash();
-                let tag = self.tag(hashes, lately, slot, content);
+                crate::work_done::hash();
+                let tag = self.tag(hashes, memo, slot, content);
                 hashes.set_entry(node, parent.position, tag);
                 Ok(Voucher::Tag(tag))
             }
@@ -259,7 +259,7 @@ impl Tree {
         match (&*self.nodes, voucher) {
             (Nodes::Versions(versions), Voucher::Version(version)) => {
                 #[cfg(test)]
-                crate::performed::hash();
+                crate::work_done::hash();
                 let before = Counter(version.0.saturating_sub(1));
                 let version = if self.planted.has(Bug::SealedUnderOldVersion) { before } else { version };
                 versions.seal(self.named(slot), role, content, version)
@@ -269,9 +269,9 @@ impl Tree {
     }
 
     /// The tag of a child in its place.
-    fn tag(&self, hashes: &Hashes, lately: &Lately<Tag>, slot: Slot, content: &Line) -> Tag {
+    fn tag(&self, hashes: &Hashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
-        lately.of(&Message { place: named.0, version: 0, text: *content }, || hashes.tag(named, content))
+        memo.of(&Message { place: named.0, version: 0, text: *content }, || hashes.tag(named, content))
     }
 
     /// The place that tags and MACs name.

@@ -5,7 +5,7 @@
 //! all zeros; no other line fits version zero.
 
 use crate::counter::{Counter, Counters};
-use crate::lately::{Lately, Message};
+use crate::memo::{Memo, Message};
 use crate::planted::{Bug, Planted};
 use crate::verbs::{Role, Slot};
 use crypto::{Cmac, Key, LineMac, Nonce};
@@ -14,7 +14,7 @@ use units::{Line, ZERO_LINE};
 /// How the nodes of a counter tree are made.
 pub(super) struct Versions {
     mac: Cmac,
-    lately: Lately<u64>,
+    memo: Memo<u64>,
     leaves: Counters,
     /// By level, from the one above the leaves; the last stands for all above it, the root included.
     levels: Vec<Counters>,
@@ -23,12 +23,12 @@ pub(super) struct Versions {
 
 impl Versions {
     pub fn new(key: &Key, leaves: Counters, levels: Vec<Counters>, planted: Planted) -> Versions {
-        Versions { mac: Cmac::new(key), lately: Lately::default(), leaves, levels, planted }
+        Versions { mac: Cmac::new(key), memo: Memo::default(), leaves, levels, planted }
     }
 
     /// MACs computed so far.
     pub fn computed(&self) -> u64 {
-        self.lately.computed()
+        self.memo.computed()
     }
 
     /// The counters of the nodes at a level.
@@ -53,7 +53,7 @@ impl Versions {
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(slot.0, version.0);
         let message = Message { place: slot.0, version: version.0, text: sealed };
-        let mac = self.lately.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()));
+        let mac = self.memo.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()));
         counters.set_embedded_mac(&mut sealed, mac);
         sealed
     }

@@ -2,31 +2,31 @@
 //!
 //! An engine takes a line while others are still in its pipeline, and so does its model: most tags are known to be needed
 //! before they are. Where a code takes two lines in less time than one after the other, the tag that is needed first is
-//! computed beside the oldest that is only foreseen. Whoever comes for that one finds it there, and if nobody comes, nothing
+//! computed with the oldest that is only scheduled. An access that comes for that one finds it there, and if none comes, nothing
 //! was lost. What a tag is does not depend on any of this.
 
 use super::Mac;
 use crate::counter::Counter;
-use crate::lately::Message;
+use crate::memo::Message;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use units::Line;
 
-/// As many as may be foreseen at a time: more than a channel has requests under way.
-const FORESEEN_MAX: usize = 64;
+/// As many as may be scheduled at a time: more than a channel has requests under way.
+const SCHEDULED_MAX: usize = 64;
 
-/// The messages whose tags are foreseen, the oldest first.
+/// The messages whose tags are scheduled, the oldest first.
 #[derive(Default)]
-pub(super) struct Foreseen {
+pub(super) struct Pairing {
     messages: RefCell<VecDeque<Message>>,
 }
 
-impl Foreseen {
+impl Pairing {
     fn enter(&self, message: Message) {
         let mut messages = self.messages.borrow_mut();
-        if messages.len() == FORESEEN_MAX {
+        if messages.len() == SCHEDULED_MAX {
             messages.pop_front();
         }
         messages.push_back(message);
@@ -44,21 +44,21 @@ impl Foreseen {
 
 impl Mac {
     /// Tells that the tag of a line will be needed, in most cases.
-    pub fn foresee(&self, at: DataSlot, counter: Counter, text: &Line) {
+    pub fn schedule(&self, at: DataSlot, counter: Counter, text: &Line) {
         if self.code.pairs().is_none() {
             return;
         }
         let message = self.message(at, counter, text);
-        if self.lately.known(&message).is_none() {
-            self.foreseen.enter(message);
+        if self.memo.known(&message).is_none() {
+            self.pairing.enter(message);
         }
     }
 
-    /// Computes a tag, and beside it the oldest that is foreseen.
+    /// Computes a tag, and with it the oldest that is scheduled.
     pub(super) fn compute(&self, message: &Message) -> u64 {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
         let nonce = |of: &Message| self.nonce(of.place, Counter(of.version));
-        let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.foreseen.oldest_beside(message)?)));
+        let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.pairing.oldest_beside(message)?)));
         let Some((pairs, other)) = beside else {
             self.count(1, 0);
             return self.code.tag(&nonce(message), &message.text, bits);
@@ -66,7 +66,7 @@ impl Mac {
         let lines = [(&nonce(message), &message.text), (&nonce(&other), &other.text)];
         self.count(2, 2);
         let [tag, beside] = pairs.tags(lines, bits);
-        self.lately.learn(&other, beside);
+        self.memo.learn(&other, beside);
         tag
     }
 }
@@ -109,41 +109,41 @@ mod tests {
         mac.tag(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64])
     }
 
-    fn foresee(mac: &Mac, line: u64) {
-        mac.foresee(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64]);
+    fn schedule(mac: &Mac, line: u64) {
+        mac.schedule(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64]);
     }
 
     #[test]
-    fn the_oldest_tag_that_is_foreseen_is_computed_beside_the_first_that_is_needed() {
+    fn the_oldest_tag_that_is_scheduled_is_computed_with_the_first_that_is_needed() {
         let mac = mac();
-        (1..=3).for_each(|line| foresee(&mac, line));
+        (1..=3).for_each(|line| schedule(&mac, line));
         tag(&mac, 3);
         assert_eq!(mac.computed(), (2, 2));
         tag(&mac, 1);
         assert_eq!(mac.computed(), (2, 2), "1 was there");
         tag(&mac, 2);
         assert_eq!(mac.computed(), (3, 2), "2 was alone");
-        foresee(&mac, 2);
+        schedule(&mac, 2);
         tag(&mac, 4);
         assert_eq!(mac.computed(), (4, 2), "2 was known");
     }
 
     #[test]
-    fn no_more_are_foreseen_than_the_newest() {
+    fn no_more_are_scheduled_than_the_newest() {
         let mac = mac();
-        (0..2 * FORESEEN_MAX as u64).for_each(|line| foresee(&mac, line));
-        assert_eq!(mac.foreseen.messages.borrow().len(), FORESEEN_MAX);
+        (0..2 * SCHEDULED_MAX as u64).for_each(|line| schedule(&mac, line));
+        assert_eq!(mac.pairing.messages.borrow().len(), SCHEDULED_MAX);
     }
 
     proptest! {
         #[test]
-        fn a_tag_is_the_same_whatever_was_foreseen(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
+        fn a_tag_is_the_same_whatever_was_scheduled(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
             let mac = mac();
             for (line, needed) in steps {
                 if needed {
                     prop_assert_eq!(tag(&mac, line), line << 8 | line);
                 } else {
-                    foresee(&mac, line);
+                    schedule(&mac, line);
                 }
             }
         }

@@ -21,18 +21,18 @@ pub(crate) struct Message {
 }
 
 /// Results of a code, by place.
-pub(crate) struct Lately<T> {
+pub(crate) struct Memo<T> {
     kept: RefCell<Vec<Option<(Message, T)>>>,
     computed: Cell<u64>,
 }
 
-impl<T> Default for Lately<T> {
-    fn default() -> Lately<T> {
-        Lately { kept: RefCell::new(Vec::new()), computed: Cell::new(0) }
+impl<T> Default for Memo<T> {
+    fn default() -> Memo<T> {
+        Memo { kept: RefCell::new(Vec::new()), computed: Cell::new(0) }
     }
 }
 
-impl<T: Copy> Lately<T> {
+impl<T: Copy> Memo<T> {
     /// What a code gives for a message: as computed before, or by `compute`.
     pub fn of(&self, message: &Message, compute: impl FnOnce() -> T) -> T {
         self.known(message).unwrap_or_else(|| {
@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_result_is_computed_once_for_the_same_message_and_anew_for_any_other() {
-        let lately = Lately::default();
-        let of = |place, version, text: u8, result| lately.of(&Message { place, version, text: [text; 64] }, || result);
+        let memo = Memo::default();
+        let of = |place, version, text: u8, result| memo.of(&Message { place, version, text: [text; 64] }, || result);
         assert_eq!([of(7, 0, 1, 10), of(7, 0, 1, 11)], [10, 10]);
         assert_eq!([of(7, 0, 2, 12), of(7, 9, 2, 13)], [12, 13]);
         // It has the same index, and takes it.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 /// Cryptography done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Performed {
+pub struct WorkDone {
     /// Uses of the block cipher for data and for the masks of tags.
     pub blocks: u32,
     /// Authentication codes of lines.
@@ -17,11 +17,11 @@ pub struct Performed {
 }
 
 thread_local! {
-    static SO_FAR: Cell<Performed> = Cell::default();
+    static SO_FAR: Cell<WorkDone> = Cell::default();
 }
 
 /// What was done since this was last asked.
-pub fn take() -> Performed {
+pub fn take() -> WorkDone {
     SO_FAR.take()
 }
 
@@ -40,7 +40,7 @@ pub fn hash() {
     add(|so_far| so_far.hashes += 1);
 }
 
-fn add(change: impl FnOnce(&mut Performed)) {
+fn add(change: impl FnOnce(&mut WorkDone)) {
     let mut so_far = SO_FAR.get();
     change(&mut so_far);
     SO_FAR.set(so_far);
