@@ -2,15 +2,15 @@
 //! last-level cache, lines on their way out, and the shadow.
 //!
 //! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
-//! last-level cache and goes up to its core, which is seen to in `upward.rs`.
+//! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
 
 mod room;
 #[cfg(test)]
 mod tests;
+pub(crate) mod upward;
 
 use crate::distances::Distances;
 use crate::shadow::Shadow;
-use crate::upward::{Miss, Port, UnderWay};
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
 use machine::llc::{Inclusion, Llc};
@@ -29,6 +29,7 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use systems::{LlcConfig, Machine};
 use units::{Duration, LineAddr};
+use upward::{Miss, Port, UnderWay};
 
 /// What the last-level cache has seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]

@@ -5,7 +5,10 @@
 //! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
+pub(crate) mod counters;
 mod skim;
+
+pub use counters::FeedCounters;
 
 pub use skim::Skimmed;
 
@@ -13,7 +16,6 @@ use crate::load_values::{TOLD, WrongLoad};
 use crate::shadow::Shadow;
 use machine::node::{Feed, PageKey, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
-use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use thiserror::Error;
@@ -34,41 +36,6 @@ pub enum FeedError {
     /// The program does not fit the machine.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-}
-
-/// What came through the feed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct FeedCounters {
-    /// Executed instructions.
-    pub instructions: u64,
-    /// Loads whose recorded value was compared with the shadow.
-    pub load_values_checked: u64,
-    /// Loads whose recorded value was another.
-    pub load_values_wrong: u64,
-    /// Lines that changed without a store of the program's.
-    pub foreign_writes: u64,
-    /// Processes seen.
-    pub processes: u64,
-}
-
-impl FeedCounters {
-    /// With what came through the feed of another core of the same program.
-    #[must_use]
-    pub fn beside(self, other: FeedCounters) -> FeedCounters {
-        FeedCounters {
-            instructions: self.instructions + other.instructions,
-            load_values_checked: self.load_values_checked + other.load_values_checked,
-            load_values_wrong: self.load_values_wrong + other.load_values_wrong,
-            foreign_writes: self.foreign_writes + other.foreign_writes,
-            processes: self.processes.max(other.processes),
-        }
-    }
-
-    /// With what came of another program.
-    #[must_use]
-    pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
-        FeedCounters { processes: self.processes + other.processes, ..self.beside(other) }
-    }
 }
 
 /// All page tables.

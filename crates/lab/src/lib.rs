@@ -24,7 +24,6 @@ mod second_level;
 mod session;
 mod shadow;
 mod uncore;
-mod upward;
 pub mod validate;
 mod warm;
 mod window;

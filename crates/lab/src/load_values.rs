@@ -6,7 +6,7 @@
 //! has pages of its own for each of them. In a program of a single strand there is no such order: a difference is an error
 //! of the recording or of the simulation.
 
-use crate::feed::FeedCounters;
+use crate::feed::counters::FeedCounters;
 use serde::Serialize;
 use units::VirtAddr;
 

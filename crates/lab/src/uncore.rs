@@ -6,8 +6,8 @@
 //! the text still has to do.
 
 use crate::chip::Chip;
+use crate::chip::upward::Miss;
 use crate::intensity::Intensity;
-use crate::upward::Miss;
 use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
 use machine::lookups::LookUps;

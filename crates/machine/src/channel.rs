@@ -4,7 +4,7 @@
 //! the tasks that read and write only see a future that is ready when their data is.
 
 use crate::dram::{Completion, DramCounters, Kind, Wanted};
-use crate::memory::{Device, DeviceConfig};
+use crate::memory::device::{Device, DeviceConfig};
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
 use std::collections::VecDeque;

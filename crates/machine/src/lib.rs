@@ -18,6 +18,7 @@ pub mod observer;
 pub mod paging;
 pub mod pcm;
 mod pool;
+mod rule;
 pub mod sparse;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! In a design file an end is one verdict, or a list of two: `replay-data = "stale"`, `drop-write = ["stale", "leaked"]`.
 //! Everywhere else it is one text: `stale + leaked`.
 
-use crate::claims::Verdict;
+use crate::verdict::Verdict;
 use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

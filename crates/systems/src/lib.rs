@@ -3,7 +3,6 @@
 //! Both are data. Every file in `designs/` and `machines/` at the root of the repository is built in; files of the user's
 //! own are read from where they are. What a file may say is a type here; what it claims is compared with what happens.
 
-mod at_l2;
 mod changes;
 mod claims;
 mod design_file;
@@ -12,17 +11,18 @@ mod error;
 mod machine_file;
 mod settings;
 mod times;
+mod verdict;
 
-pub use at_l2::{AesBandwidth, AtL2, OffBelow};
 pub use changes::Change;
-pub use claims::{Attack, Claims, Loss, Verdict};
+pub use claims::{Attack, Claims, Loss};
 pub use design_file::Design;
 pub use end::End;
 pub use error::ConfigError;
-pub use machine_file::{LlcConfig, Machine, Memory};
+pub use machine_file::{AesBandwidth, AtL2, LlcConfig, Machine, Memory, OffBelow};
 use serde::Serialize;
 pub use settings::{Setting, Source};
 use units::nearest;
+pub use verdict::Verdict;
 
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));

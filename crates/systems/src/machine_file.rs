@@ -1,6 +1,9 @@
 //! A machine as its file says it.
 
-use crate::at_l2::AtL2;
+mod at_l2;
+
+pub use at_l2::{AesBandwidth, AtL2, OffBelow};
+
 use crate::error::ConfigError;
 use machine::cache::Replacement;
 use machine::coherence::directory::CORES_MAX;

@@ -6,7 +6,8 @@
 //! stores that belong to no tuple and that nothing waits for.
 
 use super::shown::Changes;
-use super::states::{DeadMemory, Start, changes_memory};
+use super::shown::changes_memory;
+use super::states::{DeadMemory, Start};
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
 use crate::bus::Recording;
 use crate::victim::with_tiny_caches;

@@ -5,7 +5,6 @@
 //! had left the chip by then:
 //! complete tuples, and all that belonged to none. Whether a line on its way did arrive does not matter, for it was on the bus.
 
-use super::states::changes_memory;
 use protection::domain::Queue;
 use protection::ledger::Ledger;
 use protection::verbs::{Keystream, Role, Slot};
@@ -66,6 +65,15 @@ fn with(ledger: &Ledger, spent: &[&Keystream]) -> Ledger {
     let mut ledger = ledger.clone();
     spent.iter().for_each(|spent| ledger.note((*spent).clone()));
     ledger
+}
+
+/// Whether an operation changes what a loss of power leaves behind.
+pub fn changes_memory(operation: &Operation) -> bool {
+    match operation {
+        Operation::Store(_, _, content) => !content.is_blank(),
+        Operation::Persist(..) | Operation::Fence | Operation::Complete(_) => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -163,15 +163,6 @@ fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     Some(Untrusted::with(torn, if is_new(8) { new.beside() } else { old.beside() }))
 }
 
-/// Whether an operation changes what a loss of power leaves behind.
-pub fn changes_memory(operation: &Operation) -> bool {
-    match operation {
-        Operation::Store(_, _, content) => !content.is_blank(),
-        Operation::Persist(..) | Operation::Fence | Operation::Complete(_) => true,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

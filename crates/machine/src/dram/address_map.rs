@@ -4,7 +4,7 @@
 //! counts are powers of two. Lines beyond the capacity wrap: metadata regions may end above a power of two, and for
 //! timing only the bank and the row matter.
 
-use super::config::{AddressMap, Organisation};
+use super::config::{AddressMap, DramConfig, Organisation};
 use units::LineAddr;
 
 /// A cell of the channel.
@@ -34,6 +34,14 @@ fn take(rest: &mut u64, bits: u32) -> u64 {
     let field = *rest & ((1 << bits) - 1);
     *rest >>= bits;
     field
+}
+
+impl DramConfig {
+    /// The bank of a line on the channel, and its row there.
+    pub fn bank_and_row(&self, line: LineAddr) -> (u8, u32) {
+        let place = Mapper::new(self.address_map, &self.organisation).place(line);
+        (place.bank, place.row)
+    }
 }
 
 impl Mapper {

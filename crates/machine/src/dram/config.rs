@@ -3,10 +3,10 @@
 //!
 //! A configuration is checked once, as a whole, before a channel is made of it; afterwards everything may rely on it.
 
-use super::address_map::Mapper;
 use super::timing::Timing;
+use crate::rule::rule;
 use serde::{Deserialize, Serialize};
-use units::{LINE_BYTES, LineAddr};
+use units::LINE_BYTES;
 
 /// The most banks one channel may have: eight ranks of sixteen, as DDR4 allows.
 const BANKS_MAX: u64 = 128;
@@ -160,12 +160,6 @@ impl DramConfig {
         self.organisation.lines() * LINE_BYTES as u64
     }
 
-    /// The bank of a line on the channel, and its row there.
-    pub fn bank_and_row(&self, line: LineAddr) -> (u8, u32) {
-        let place = Mapper::new(self.address_map, &self.organisation).place(line);
-        (place.bank, place.row)
-    }
-
     /// Checks that the values can describe a machine.
     ///
     /// # Errors
@@ -224,11 +218,6 @@ impl Organisation {
             )
         })
     }
-}
-
-/// Turns a condition that must hold into a refusal when it does not.
-pub(crate) fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(broken()) }
 }
 
 #[cfg(test)]

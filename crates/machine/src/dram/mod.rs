@@ -38,7 +38,6 @@ pub mod stream;
 mod timing;
 pub(crate) mod wait;
 
-pub(crate) use config::rule;
 pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler, Turns};
 pub use counters::{DramCounters, QueueCounters};
 pub use timing::Timing;

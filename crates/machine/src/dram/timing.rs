@@ -3,7 +3,7 @@
 //! They have the standard's names, so that a data sheet can be copied as it stands. Times that follow from others (read
 //! to write, write to read) are derived where they are needed and cannot disagree with them.
 
-use super::config::rule;
+use crate::rule::rule;
 use serde::{Deserialize, Serialize};
 
 /// Timing constraints in clocks, under the names of the DDR4 standard.

@@ -4,7 +4,7 @@
 //! channels' granules stays on one channel; the XOR form turns the deal by the bits above, so that such strides spread.
 //! Either way a channel's lines are numbered without gaps, hence each channel maps them to its banks as if it were alone.
 
-use crate::dram::rule;
+use crate::rule::rule;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
 

@@ -1,9 +1,9 @@
 //! All of a machine's memory: its channels, and which line is on which.
 //!
-//! Each channel has its own controller and its own task that drives it; they share nothing. Whoever reads and writes lines
+//! Each channel has its own controller and its own task that drives it; they share nothing. What reads and writes lines
 //! sees one memory.
 
-mod device;
+pub(crate) mod device;
 mod interleave;
 
 pub use device::DeviceConfig;
@@ -11,7 +11,6 @@ pub use interleave::{Deal, Interleave};
 
 use crate::channel::Channel;
 use crate::dram::{Completion, DramCounters, Wanted};
-pub(crate) use device::Device;
 use sim::Clock;
 use std::rc::Rc;
 use units::LineAddr;

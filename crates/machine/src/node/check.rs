@@ -1,8 +1,9 @@
 //! Whether a core can be built as a machine file describes it.
 
-use super::config::{NodeConfig, WALK_LEVELS_MAX};
-use super::lines::HALF_BYTES;
-use super::prefetch::{PrefetcherConfig, TABLE_WAYS};
+use crate::node::caches::prefetch::{PrefetcherConfig, TABLE_WAYS};
+use crate::node::config::NodeConfig;
+use crate::node::interface::WALK_LEVELS_MAX;
+use crate::node::lines::HALF_BYTES;
 use isa::Reg;
 use units::{Bytes, LINE_BYTES};
 

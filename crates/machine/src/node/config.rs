@@ -1,8 +1,8 @@
 //! What a core and its private caches are made of, as a machine file says it.
 
-use super::prefetch::PrefetcherConfig;
 use crate::cache::Replacement;
 use crate::lookups::LookUpLimit;
+use crate::node::caches::prefetch::PrefetcherConfig;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -140,7 +140,7 @@ pub enum TableLayout {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkerConfig {
-    /// Levels of page tables for pages of 4 KB, at most [`WALK_LEVELS_MAX`]; pages of 2 MB are found one level higher.
+    /// Levels of page tables for pages of 4 KB, at most [`WALK_LEVELS_MAX`](super::WALK_LEVELS_MAX); pages of 2 MB are found one level higher.
     pub levels: usize,
     /// How the tables lie in memory.
     pub layout: TableLayout,
@@ -159,9 +159,6 @@ pub struct WalkerConfig {
     /// Cycles that the first walk to a page, and the first to each of its tables, takes longer.
     pub first_touch_cycles: u64,
 }
-
-/// The most levels of page tables.
-pub const WALK_LEVELS_MAX: usize = 5;
 
 /// A core with its private caches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 //! as much as it tells apart: its tags are keyed by `half >> shift`, where the shift is 1 for whole lines. A miss asks the
 //! next level for whatever contains the half and fills only what the cache above has room for.
 
-use super::{Step, Touch};
+use crate::node::interface::{Step, Touch};
 use units::{Bytes, LINE_BYTES, LineAddr};
 
 /// Bytes of half a line, the shortest line that a cache may have.

@@ -6,176 +6,39 @@
 //!
 //! | file | part |
 //! |---|---|
-//! | `front.rs` | the front end: when an instruction may enter the window |
-//! | `core.rs` | the window and the registers |
-//! | `schedule.rs` | from sources to completion and retirement, now or when memory answers |
-//! | `queue.rs`, `waiting.rs` | widths, bounded queues, lists of those that wait |
-//! | `loads.rs`, `read_queue.rs` | the way of a load, and where loads of one line become one access |
-//! | `units.rs` | functional units and ports, booked by the cycle |
-//! | `stores.rs` | the store queue and forwarding from it |
-//! | `branch.rs`, `tage.rs` | branch prediction |
-//! | `caches.rs`, `fill.rs`, `contents.rs`, `mshr.rs`, `timed.rs` | private caches, their misses, what enters them |
-//! | `lines.rs`, `outstanding.rs` | lines of 32 and 64 bytes, and what is known of those under way |
-//! | `access.rs`, `lookups.rs` | who asks, and the way into L1D |
-//! | `prefetch.rs`, `ahead.rs` | what is expected to be accessed next, and its fetching |
-//! | `sharing.rs` | what other cores do to the lines in the private caches |
-//! | `metadata.rs` | lines of metadata, which take places of data in L2 |
-//! | `tlb.rs`, `walk.rs` | translations, and page tables walked for them |
-//! | `warm.rs`, `caches/warm.rs` | the same tables without the time, between the windows of a sampled run |
+//! | `interface.rs` | what crosses the node's face |
+//! | `pipeline/` | from the front end to retirement: the window, units, loads and stores, branches, translations |
+//! | `caches/` | private caches, their misses and what enters them, prefetchers, what other cores do to lines |
+//! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of those that wait |
+//! | `warm.rs` | the same tables without the time, between the windows of a sampled run |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
 
-mod access;
-mod ahead;
-mod branch;
 mod caches;
 mod check;
 mod config;
-mod contents;
-mod core;
 mod counters;
-mod fill;
-mod front;
+mod interface;
 mod lines;
-mod loads;
-mod lookups;
-mod metadata;
-mod mshr;
-mod outstanding;
-mod prefetch;
-mod queue;
-mod read_queue;
-mod schedule;
-mod sharing;
-mod stores;
-mod tage;
-mod timed;
-mod tlb;
-mod units;
+mod pipeline;
 mod waiting;
-mod walk;
 mod warm;
 
 #[cfg(test)]
 mod tests;
 
+pub use caches::PrefetcherConfig;
 pub use check::NodeConfigError;
 pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PredictorConfig, TableLayout,
-    TlbConfig, WALK_LEVELS_MAX, WalkerConfig,
+    TlbConfig, WalkerConfig,
 };
 pub use counters::{CacheCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PrefetchCounters};
-pub use prefetch::PrefetcherConfig;
-pub use sharing::Permission;
-pub use walk::PageTables;
+pub use interface::{Feed, PageKey, PageTables, Pause, Permission, Request, RequestKind, Step, Touch, WALK_LEVELS_MAX};
 
-use self::core::Core;
-use self::lines::{Cutter, LineSize};
-use ::units::{Clock, Cycles, LineAddr, Time, VirtAddr};
 use isa::Instruction;
-
-/// A cycle that is not known yet.
-const UNKNOWN: u64 = u64::MAX;
-
-/// A page as the TLBs know it: the process in bits 40 to 62, the virtual page number below, bit 63 set for a page of 2 MB.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PageKey(pub u64);
-
-/// One touch of one line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Touch {
-    /// The page, for the TLBs.
-    pub page: PageKey,
-    /// The line in memory.
-    pub line: LineAddr,
-    /// The first byte touched, from the start of the line.
-    pub offset: u8,
-    /// How many bytes, all of them within the line.
-    pub bytes: u8,
-    /// Whether they are written; else they are read.
-    pub store: bool,
-}
-
-/// One executed instruction, with its addresses translated and split into lines.
-#[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
-    /// What it is.
-    pub instruction: &'a Instruction,
-    /// Where its own first byte is.
-    pub code: Touch,
-    /// What it reads and writes.
-    pub touches: &'a [Touch],
-    /// Where the tables of pages lie that it is the first to touch; only a core with a walker needs to be told.
-    pub tables: &'a [PageTables],
-    /// Where execution went next, if known.
-    pub next: Option<VirtAddr>,
-}
-
-/// Where instructions come from.
-pub trait Feed {
-    /// Why the next one cannot be had.
-    type Error;
-
-    /// The next instruction in program order, or nothing if there is none for now.
-    ///
-    /// # Errors
-    /// Whatever the source has to report; the node hands it on and may be asked to go on afterwards.
-    fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error>;
-
-    /// Whether it was the program's end that [`Feed::next`] came to; else there is only nothing for the moment.
-    fn has_ended(&self) -> bool {
-        true
-    }
-}
-
-/// Why a node stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pause {
-    /// It cannot go on before a line has arrived.
-    Blocked,
-    /// It reached the time that it was given.
-    Reached,
-    /// There is nothing to execute for the moment: see [`Node::resume`].
-    Idle,
-    /// The feed has nothing more, or nothing more for now. Lines may still be under way: see [`Node::outstanding`].
-    Finished,
-}
-
-/// Why a line crosses the edge of L2.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RequestKind {
-    /// To be read by the program.
-    Read,
-    /// To be written by the program.
-    ReadForOwnership,
-    /// To be written by the program, and already held to be read.
-    Upgrade,
-    /// To be executed.
-    Instruction,
-    /// Expected to be wanted.
-    Prefetch,
-    /// Dirty, and evicted.
-    WriteBack,
-    /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`], [`Node::owe`]).
-    CleanVictim,
-}
-
-impl RequestKind {
-    /// Whether the node waits for an answer.
-    pub fn is_answered(self) -> bool {
-        !matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
-    }
-}
-
-/// A line that crosses the edge of L2. All kinds but evictions are answered by [`Node::answered`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
-    /// When.
-    pub at: Time,
-    /// Which.
-    pub line: LineAddr,
-    /// Why.
-    pub kind: RequestKind,
-}
+use lines::{Cutter, LineSize};
+use pipeline::Core;
+use units::{Clock, Cycles, LineAddr, Time, VirtAddr};
 
 /// A step that could not enter the window, kept until it can.
 #[derive(Clone, Debug)]

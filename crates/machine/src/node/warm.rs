@@ -4,10 +4,11 @@
 //! the program does, so that the next window begins as if all before it had been simulated in detail (SMARTS: Wunderlich
 //! et al., ISCA 2003, section 3). The core's own clock stands still, and nothing may be under way.
 
-use super::lines::Half;
-use super::prefetch::Seen;
-use super::tlb::{Looked, Side};
-use super::{Node, PageKey, PageTables, Request, Touch};
+use crate::node::Node;
+use crate::node::caches::prefetch::Seen;
+use crate::node::interface::{PageKey, PageTables, Request, Touch};
+use crate::node::lines::Half;
+use crate::node::pipeline::tlb::{Looked, Side};
 use isa::Instruction;
 use units::{LineAddr, VirtAddr};
 

@@ -1,6 +1,6 @@
 //! What a channel of phase-change memory is made of.
 
-use crate::dram::rule;
+use crate::rule::rule;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 

@@ -5,10 +5,10 @@
 
 use super::Caches;
 use crate::cache::State;
+use crate::node::caches::outstanding::Purpose;
+use crate::node::caches::prefetch::Seen;
+use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::Half;
-use crate::node::outstanding::Purpose;
-use crate::node::prefetch::Seen;
-use crate::node::{Request, RequestKind};
 
 /// An arrival that lies in everybody's past.
 const LONG_AGO: u64 = 0;

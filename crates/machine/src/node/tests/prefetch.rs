@@ -1,8 +1,8 @@
 //! Prefetchers: what they expect, against a naive oracle, and what comes of it, to the exact cycle.
 
 use super::*;
+use crate::node::caches::prefetch::{Prefetcher, Seen};
 use crate::node::lines::LineSize;
-use crate::node::prefetch::{Prefetcher, Seen};
 use ::units::Bytes;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

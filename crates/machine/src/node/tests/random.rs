@@ -1,6 +1,7 @@
 //! Random programs and random memories: order, progress, repetition, and no dirty line lost.
 
 use super::*;
+use crate::node::interface::UNKNOWN;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

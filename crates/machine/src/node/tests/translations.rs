@@ -1,8 +1,8 @@
 //! What the TLBs count: a look-up of a page whose translation is on its way is a miss too, and one that several share is one.
 
 use super::super::PageKey;
-use super::super::tlb::{Side, Tlbs};
 use super::small;
+use crate::node::pipeline::tlb::{Side, Tlbs};
 
 #[test]
 fn a_look_up_that_waits_for_the_translation_of_another_is_a_miss_and_a_shared_one_is_counted_once() {

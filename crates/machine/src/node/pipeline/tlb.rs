@@ -3,22 +3,22 @@
 //! Pages of both sizes share entries, told apart by their keys. A walk has a fixed length, or is made by the walker
 //! (`walk.rs`), which cannot tell when it will be done.
 
-use super::config::{NodeConfig, TlbConfig};
-use super::counters::HitCounters;
-use super::timed::TimedTags;
-use super::{PageKey, UNKNOWN};
 use crate::cache::{Replacement, State};
+use crate::node::caches::timed::TimedTags;
+use crate::node::config::{NodeConfig, TlbConfig};
+use crate::node::counters::HitCounters;
+use crate::node::interface::{PageKey, UNKNOWN};
 
 /// Which first-level buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
+pub(in crate::node) enum Side {
     Code,
     Data,
 }
 
 /// What became of a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Looked {
+pub(in crate::node) enum Looked {
     /// It is there at this cycle.
     Up(u64),
     /// The page tables must be walked, from this cycle on.
@@ -27,7 +27,7 @@ pub(super) enum Looked {
 
 /// All TLBs of one core.
 #[derive(Clone, Debug)]
-pub(super) struct Tlbs {
+pub(in crate::node) struct Tlbs {
     code: TimedTags,
     data: TimedTags,
     second: TimedTags,
@@ -35,11 +35,11 @@ pub(super) struct Tlbs {
     second_latency: u64,
     /// Nothing if there is a walker.
     walk_latency: Option<u64>,
-    pub(super) counters: [HitCounters; 3],
+    pub(in crate::node) counters: [HitCounters; 3],
 }
 
 impl Tlbs {
-    pub(super) fn new(config: &NodeConfig) -> Tlbs {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Tlbs {
         let tags = |tlb: &TlbConfig| TimedTags::new(tlb.entries / tlb.ways, tlb.ways, Replacement::Lru);
         Tlbs {
             code: tags(&config.itlb),
@@ -54,7 +54,7 @@ impl Tlbs {
 
     /// When the translation that is asked for at `cycle` is there. A look-up that several share is `counted` for one.
     #[inline]
-    pub(super) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64, counted: bool) -> Looked {
+    pub(in crate::node) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64, counted: bool) -> Looked {
         let counted = u64::from(counted);
         let looked_up = cycle + self.first_latency[side as usize];
         let longest = self.walk_end(looked_up + self.second_latency);
@@ -74,7 +74,7 @@ impl Tlbs {
     }
 
     /// When a translation is there for a load merged with one that was looked up at `cycle`.
-    pub(super) fn merged(&mut self, side: Side, page: PageKey, cycle: u64) -> Option<u64> {
+    pub(in crate::node) fn merged(&mut self, side: Side, page: PageKey, cycle: u64) -> Option<u64> {
         let looked_up = cycle + self.first_latency[side as usize];
         let longest = self.walk_end(looked_up + self.second_latency);
         let first = self.first(side);
@@ -101,12 +101,12 @@ impl Tlbs {
     }
 
     /// A walk has begun: misses that join it do not count as the second level's.
-    pub(super) fn count_walk(&mut self) {
+    pub(in crate::node) fn count_walk(&mut self) {
         self.counters[2].misses += 1;
     }
 
     /// A walk is done.
-    pub(super) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
+    pub(in crate::node) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
         self.second.fill(page.0, cycle, State::Shared);
         for side in sides {
             if self.first(side).tags.probe(page.0).is_none() {

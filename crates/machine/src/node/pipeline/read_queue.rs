@@ -5,7 +5,7 @@
 //! load of each line: when it came, and when it left the queue for its look-up. It is direct-mapped, so a load whose line
 //! was displaced is not found, and the later one is looked up by itself.
 
-use super::UNKNOWN;
+use crate::node::interface::UNKNOWN;
 use crate::pool::Pool;
 
 /// More lines than the queue holds loads, so that displacement is rare.
@@ -13,7 +13,7 @@ const TABLE: usize = 256;
 
 /// A load that was in the queue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queued {
+pub(in crate::node) struct Queued {
     key: u64,
     came: u64,
     left: u64,
@@ -21,41 +21,41 @@ pub(super) struct Queued {
 
 /// The queue, as seen by those that come.
 #[derive(Clone, Debug)]
-pub(super) struct ReadQueue {
+pub(in crate::node) struct ReadQueue {
     arrivals: Pool,
     latest: Box<[Queued]>,
 }
 
 impl ReadQueue {
     /// A queue into which so many loads come in a cycle.
-    pub(super) fn new(width: u8) -> ReadQueue {
+    pub(in crate::node) fn new(width: u8) -> ReadQueue {
         let none = Queued { key: u64::MAX, came: 0, left: 0 };
         ReadQueue { arrivals: Pool::ports(width), latest: vec![none; TABLE].into() }
     }
 
     /// When a load that is sent at `cycle` comes.
     #[inline]
-    pub(super) fn come(&mut self, cycle: u64) -> u64 {
+    pub(in crate::node) fn come(&mut self, cycle: u64) -> u64 {
         self.arrivals.start(cycle)
     }
 
     /// When the load that waits for this line, as seen by one that comes at `came`, leaves the queue; [`UNKNOWN`] if that is
     /// not known yet.
     #[inline]
-    pub(super) fn meets(&self, key: u64, came: u64) -> Option<u64> {
+    pub(in crate::node) fn meets(&self, key: u64, came: u64) -> Option<u64> {
         let queued = &self.latest[place(key)];
         (queued.key == key && queued.came <= came && came <= queued.left).then_some(queued.left)
     }
 
     /// A load of this line came at `came`.
     #[inline]
-    pub(super) fn came(&mut self, key: u64, came: u64) {
+    pub(in crate::node) fn came(&mut self, key: u64, came: u64) {
         self.latest[place(key)] = Queued { key, came, left: UNKNOWN };
     }
 
     /// The load of this line leaves the queue at `left`.
     #[inline]
-    pub(super) fn left(&mut self, key: u64, left: u64) {
+    pub(in crate::node) fn left(&mut self, key: u64, left: u64) {
         let queued = &mut self.latest[place(key)];
         if queued.key == key {
             queued.left = left;

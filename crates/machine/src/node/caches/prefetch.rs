@@ -12,15 +12,15 @@
 
 mod stream;
 
-use self::stream::Streams;
-use super::Touch;
-use super::lines::LineSize;
 use crate::cache::{Slot, TagArray};
+use crate::node::interface::Touch;
+use crate::node::lines::LineSize;
 use serde::{Deserialize, Serialize};
+use stream::Streams;
 use units::LINE_BYTES;
 
 /// Associativity of the reference prediction table.
-pub(super) const TABLE_WAYS: usize = 4;
+pub(in crate::node) const TABLE_WAYS: usize = 4;
 /// Bits of an address within a frame of 4 KB.
 const FRAME_BITS: u32 = 12;
 
@@ -53,7 +53,7 @@ pub enum PrefetcherConfig {
 
 impl PrefetcherConfig {
     /// Lines that one access makes it expect.
-    pub(super) fn degree(self) -> u32 {
+    pub(in crate::node) fn degree(self) -> u32 {
         match self {
             PrefetcherConfig::NextLine { degree }
             | PrefetcherConfig::Stride { degree, .. }
@@ -64,16 +64,16 @@ impl PrefetcherConfig {
 
 /// An access as a prefetcher sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seen {
+pub(in crate::node) struct Seen {
     /// Who accesses: instruction and kind of access.
-    pub(super) origin: u64,
+    pub(in crate::node) origin: u64,
     /// The first byte's physical address.
-    pub(super) address: u64,
+    pub(in crate::node) address: u64,
 }
 
 impl Seen {
     /// An access of the instruction at `pc`.
-    pub(super) fn of(pc: u32, touch: &Touch) -> Seen {
+    pub(in crate::node) fn of(pc: u32, touch: &Touch) -> Seen {
         let address = touch.line.0 * LINE_BYTES as u64 + u64::from(touch.offset);
         Seen { origin: u64::from(pc) << 1 | u64::from(touch.store), address }
     }
@@ -155,7 +155,7 @@ enum Kind {
 
 /// The prefetcher of one cache.
 #[derive(Clone, Debug)]
-pub(super) struct Prefetcher {
+pub(in crate::node) struct Prefetcher {
     kind: Kind,
     degree: u32,
     line_bytes: i64,
@@ -163,7 +163,7 @@ pub(super) struct Prefetcher {
 
 impl Prefetcher {
     /// Of a cache with lines of that size.
-    pub(super) fn new(config: PrefetcherConfig, lines: LineSize) -> Prefetcher {
+    pub(in crate::node) fn new(config: PrefetcherConfig, lines: LineSize) -> Prefetcher {
         let line_bytes = lines.bytes() as i64;
         let kind = match config {
             PrefetcherConfig::NextLine { .. } => Kind::NextLine,
@@ -176,7 +176,7 @@ impl Prefetcher {
     }
 
     /// What is expected after this access, the nearest first, by addresses.
-    pub(super) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
+    pub(in crate::node) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
         let (from, stride, steps) = match &mut self.kind {
             Kind::NextLine => (seen.address, self.line_bytes, self.degree),
             Kind::Stream(streams) => streams.after(seen),
@@ -194,21 +194,21 @@ impl Prefetcher {
 
 /// Which entries of a cache were prefetched and not used since. Takes no room without a prefetcher.
 #[derive(Clone, Debug)]
-pub(super) struct Unused(Box<[bool]>);
+pub(in crate::node) struct Unused(Box<[bool]>);
 
 impl Unused {
-    pub(super) fn new(slots: usize, prefetcher: Option<PrefetcherConfig>) -> Unused {
+    pub(in crate::node) fn new(slots: usize, prefetcher: Option<PrefetcherConfig>) -> Unused {
         Unused(vec![false; if prefetcher.is_some() { slots } else { 0 }].into())
     }
 
     /// Notes that the entry was prefetched.
-    pub(super) fn note(&mut self, slot: Slot) {
+    pub(in crate::node) fn note(&mut self, slot: Slot) {
         self.0[slot.index()] = true;
     }
 
     /// Whether the entry was noted; it no longer is.
     #[inline]
-    pub(super) fn take(&mut self, slot: Slot) -> bool {
+    pub(in crate::node) fn take(&mut self, slot: Slot) -> bool {
         self.0.get_mut(slot.index()).is_some_and(std::mem::take)
     }
 }

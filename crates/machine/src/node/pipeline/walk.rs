@@ -7,12 +7,12 @@
 //! In ChampSim each entry of a table has a page of its own ([`TableLayout::PagePerEntry`]); what a structure cache holds is
 //! then the page of whichever entry was read last, and a walk that starts there reads that level once more.
 
-use super::config::{NodeConfig, TableLayout, WALK_LEVELS_MAX, WalkerConfig};
-use super::lines::Half;
-use super::stores::Forward;
-use super::tlb::Side;
-use super::{PageKey, Touch};
 use crate::cache::TagArray;
+use crate::node::config::{NodeConfig, TableLayout, WalkerConfig};
+use crate::node::interface::{PageKey, PageTables, Touch, WALK_LEVELS_MAX};
+use crate::node::lines::Half;
+use crate::node::pipeline::stores::Forward;
+use crate::node::pipeline::tlb::Side;
 use arrayvec::ArrayVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -27,18 +27,9 @@ const NUMBER_BITS: u64 = (1 << 40) - 1;
 /// Entries of a page table in one line.
 const LINE_ENTRIES: u64 = 8;
 
-/// Where the tables of one page lie.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PageTables {
-    /// The page.
-    pub page: PageKey,
-    /// The lines that a whole walk reads, from the root down.
-    pub lines: ArrayVec<LineAddr, WALK_LEVELS_MAX>,
-}
-
 /// What goes on when a translation is there.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Translated {
+pub(in crate::node) enum Translated {
     /// A load of the instruction of that number.
     Load { number: u64, touch: Touch, forward: Option<Forward>, shared: bool },
     /// The write of the store of that number.
@@ -56,14 +47,14 @@ impl Translated {
 
 /// One walk, under way or waiting for its turn.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
-    pub(super) page: PageKey,
+pub(in crate::node) struct Walk {
+    pub(in crate::node) page: PageKey,
     /// When it was asked for.
-    pub(super) asked: u64,
+    pub(in crate::node) asked: u64,
     step: usize,
     /// What it reads first, if a structure cache says so.
     first: Option<LineAddr>,
-    pub(super) waiters: Vec<(Side, Translated)>,
+    pub(in crate::node) waiters: Vec<(Side, Translated)>,
 }
 
 /// A page-structure cache: the page of the next table by the part of the page's number that is translated so far.
@@ -75,7 +66,7 @@ struct StructureCache {
 
 /// What a walk does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Next {
+pub(in crate::node) enum Next {
     /// Reads this line at this cycle.
     Read(LineAddr, u64),
     /// It is done at this cycle.
@@ -84,7 +75,7 @@ pub(super) enum Next {
 
 /// The walker of one core.
 #[derive(Clone, Debug)]
-pub(super) struct Walker {
+pub(in crate::node) struct Walker {
     config: WalkerConfig,
     tables: FxHashMap<PageKey, ArrayVec<LineAddr, WALK_LEVELS_MAX>>,
     caches: Vec<StructureCache>,
@@ -100,7 +91,7 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    pub(super) fn new(config: &NodeConfig) -> Option<Walker> {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Option<Walker> {
         let config = config.walker.clone()?;
         let cache =
             |&entries: &usize| StructureCache { tags: TagArray::new(1, entries), frames: vec![0; entries].into() };
@@ -118,12 +109,12 @@ impl Walker {
     }
 
     /// Remembers where a page's tables lie.
-    pub(super) fn learn(&mut self, tables: &PageTables) {
+    pub(in crate::node) fn learn(&mut self, tables: &PageTables) {
         self.tables.insert(tables.page, tables.lines.clone());
     }
 
     /// Adds to the walk for `page`, if there is one.
-    pub(super) fn join(&mut self, page: PageKey, waiter: (Side, Translated)) -> bool {
+    pub(in crate::node) fn join(&mut self, page: PageKey, waiter: (Side, Translated)) -> bool {
         if let Some(&place) = self.by_page.get(&page)
             && let Some(walk) = &mut self.walks[place]
         {
@@ -140,17 +131,17 @@ impl Walker {
 
     /// Whether one more access may wait.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub(in crate::node) fn has_room(&self) -> bool {
         self.config.waiting_accesses.is_none_or(|limit| self.inside < limit)
     }
 
     /// Keeps an access that came at `cycle` out until there is room for it.
-    pub(super) fn wait_outside(&mut self, goal: Translated, cycle: u64) {
+    pub(in crate::node) fn wait_outside(&mut self, goal: Translated, cycle: u64) {
         self.outside.push_back((goal, cycle));
     }
 
     /// The next of those that wait outside, if there is room for it: the first store, else the first load.
-    pub(super) fn next_outside(&mut self) -> Option<(Translated, u64)> {
+    pub(in crate::node) fn next_outside(&mut self) -> Option<(Translated, u64)> {
         if !self.has_room() {
             return None;
         }
@@ -159,7 +150,12 @@ impl Walker {
     }
 
     /// Begins a walk; its place and its first access, unless it has to wait for a place.
-    pub(super) fn begin(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> Option<(usize, Next)> {
+    pub(in crate::node) fn begin(
+        &mut self,
+        page: PageKey,
+        cycle: u64,
+        waiter: (Side, Translated),
+    ) -> Option<(usize, Next)> {
         let walk = Walk { page, asked: cycle, step: 0, first: None, waiters: vec![waiter] };
         self.inside += waiter.1.counted();
         let Some(place) = self.walks.iter().position(Option::is_none) else {
@@ -170,7 +166,7 @@ impl Walker {
     }
 
     /// Starts the walk that has waited for longest, now that one has ended at `cycle`.
-    pub(super) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, Next)> {
+    pub(in crate::node) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, Next)> {
         let place = self.walks.iter().position(Option::is_none)?;
         let walk = self.waiting.pop_front()?;
         let cycle = cycle.max(walk.asked);
@@ -202,7 +198,7 @@ impl Walker {
     }
 
     /// What the walk at `place` does now that what it read arrived at `cycle`.
-    pub(super) fn go_on(&mut self, place: usize, cycle: u64) -> Next {
+    pub(in crate::node) fn go_on(&mut self, place: usize, cycle: u64) -> Next {
         let Some(walk) = &mut self.walks[place] else { unreachable!("only a walk under way is answered") };
         let (page, step) = (walk.page, walk.step);
         walk.step += 1;
@@ -225,7 +221,7 @@ impl Walker {
     }
 
     /// The lines that a walk for `page` reads if every one of them is at hand. No walk may be under way.
-    pub(super) fn walk_at_once(&mut self, page: PageKey) -> ArrayVec<LineAddr, { WALK_LEVELS_MAX + 1 }> {
+    pub(in crate::node) fn walk_at_once(&mut self, page: PageKey) -> ArrayVec<LineAddr, { WALK_LEVELS_MAX + 1 }> {
         let walk = Walk { page, asked: 0, step: 0, first: None, waiters: Vec::new() };
         let mut next = self.start(0, walk, 0);
         let mut lines = ArrayVec::new();
@@ -238,7 +234,7 @@ impl Walker {
     }
 
     /// Takes the walk that is done from its place.
-    pub(super) fn end(&mut self, place: usize) -> Walk {
+    pub(in crate::node) fn end(&mut self, place: usize) -> Walk {
         let Some(walk) = self.walks[place].take() else { unreachable!("only a walk under way ends") };
         self.by_page.remove(&walk.page);
         self.inside -= walk.waiters.iter().map(|waiter| waiter.1.counted()).sum::<usize>();

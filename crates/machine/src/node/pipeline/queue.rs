@@ -5,31 +5,31 @@
 
 /// At most so many events in one cycle, in order.
 #[derive(Clone, Debug)]
-pub(super) struct Pacer {
+pub(in crate::node) struct Pacer {
     width: u64,
     cycle: u64,
     used: u64,
 }
 
 impl Pacer {
-    pub(super) fn new(width: u8) -> Pacer {
+    pub(in crate::node) fn new(width: u8) -> Pacer {
         Pacer { width: u64::from(width), cycle: 0, used: 0 }
     }
 
     /// The cycle of the latest event.
     #[inline]
-    pub(super) fn cycle(&self) -> u64 {
+    pub(in crate::node) fn cycle(&self) -> u64 {
         self.cycle
     }
 
     /// No further event in the cycle of the latest one.
     #[inline]
-    pub(super) fn end_cycle(&mut self) {
+    pub(in crate::node) fn end_cycle(&mut self) {
         self.used = self.width;
     }
 
     /// No event before `cycle`; how many cycles that puts the next one off, at least.
-    pub(super) fn skip_to(&mut self, cycle: u64) -> u64 {
+    pub(in crate::node) fn skip_to(&mut self, cycle: u64) -> u64 {
         let skipped = cycle.saturating_sub(self.cycle);
         if skipped > 0 {
             (self.cycle, self.used) = (cycle, 0);
@@ -39,7 +39,7 @@ impl Pacer {
 
     /// The cycle of the next event, which may not be before `earliest`.
     #[inline]
-    pub(super) fn next(&mut self, earliest: u64) -> u64 {
+    pub(in crate::node) fn next(&mut self, earliest: u64) -> u64 {
         if earliest > self.cycle {
             self.cycle = earliest;
             self.used = 1;
@@ -55,7 +55,7 @@ impl Pacer {
 
 /// A first-in-first-out queue of bounded size, as seen by the clock.
 #[derive(Clone, Debug)]
-pub(super) struct Queue {
+pub(in crate::node) struct Queue {
     capacity: u64,
     entered: u64,
     left: u64,
@@ -63,32 +63,32 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: u32) -> Queue {
+    pub(in crate::node) fn new(capacity: u32) -> Queue {
         let kept = capacity.next_power_of_two() as usize;
         Queue { capacity: u64::from(capacity), entered: 0, left: 0, departures: vec![0; kept].into() }
     }
 
     /// How many ever entered: the number of the next entry.
     #[inline]
-    pub(super) fn entered(&self) -> u64 {
+    pub(in crate::node) fn entered(&self) -> u64 {
         self.entered
     }
 
     /// How many ever left: the number of the oldest entry inside.
     #[inline]
-    pub(super) fn left(&self) -> u64 {
+    pub(in crate::node) fn left(&self) -> u64 {
         self.left
     }
 
     /// As [`Queue::room`], with so many of its places taken for good.
-    pub(super) fn room_beside(&self, taken: u64, count: u64) -> Option<u64> {
+    pub(in crate::node) fn room_beside(&self, taken: u64, count: u64) -> Option<u64> {
         self.room(if count == 0 { 0 } else { count + taken })
     }
 
     /// From when on there is room for `count` more, or nothing if that is not known yet. A group larger than the queue
     /// waits until the queue is empty.
     #[inline]
-    pub(super) fn room(&self, count: u64) -> Option<u64> {
+    pub(in crate::node) fn room(&self, count: u64) -> Option<u64> {
         let must_leave = (self.entered + count).saturating_sub(self.capacity).min(self.entered);
         match must_leave {
             0 => Some(0),
@@ -99,35 +99,35 @@ impl Queue {
     }
 
     /// When everything that entered has left, or nothing if that is not known yet.
-    pub(super) fn empty_from(&self) -> Option<u64> {
+    pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         (self.left == self.entered).then(|| self.last_departure())
     }
 
     /// When the latest entry that left did so.
-    pub(super) fn last_departure(&self) -> u64 {
+    pub(in crate::node) fn last_departure(&self) -> u64 {
         self.left.checked_sub(1).map_or(0, |last| self.departures[self.place(last)])
     }
 
     /// Whether entry `number` is inside at `cycle`, as far as is known.
     #[inline]
-    pub(super) fn holds(&self, number: u64, cycle: u64) -> bool {
+    pub(in crate::node) fn holds(&self, number: u64, cycle: u64) -> bool {
         let forgotten = number + (self.departures.len() as u64) < self.left;
         number >= self.left || (!forgotten && self.departures[self.place(number)] > cycle)
     }
 
     #[inline]
-    pub(super) fn enter(&mut self) -> u64 {
+    pub(in crate::node) fn enter(&mut self) -> u64 {
         self.entered += 1;
         self.entered - 1
     }
 
     #[inline]
-    pub(super) fn enter_many(&mut self, count: u64) {
+    pub(in crate::node) fn enter_many(&mut self, count: u64) {
         self.entered += count;
     }
 
     #[inline]
-    pub(super) fn leave(&mut self, cycle: u64) {
+    pub(in crate::node) fn leave(&mut self, cycle: u64) {
         let place = self.place(self.left);
         self.departures[place] = cycle;
         self.left += 1;

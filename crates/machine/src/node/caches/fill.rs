@@ -1,18 +1,18 @@
 //! What enters the private caches, and what has to leave them for it.
 
-use super::access::Waiter;
-use super::caches::Caches;
-use super::lines::Half;
-use super::outstanding::Purpose;
-use super::waiting::List;
-use super::{Permission, Request, RequestKind};
 use crate::cache::{Evicted, State};
+use crate::node::caches::Caches;
+use crate::node::caches::access::Waiter;
+use crate::node::caches::outstanding::Purpose;
+use crate::node::interface::{Permission, Request, RequestKind};
+use crate::node::lines::Half;
+use crate::node::waiting::List;
 use units::LineAddr;
 
 impl Caches {
     /// Takes in a line that arrived, and hands over the list of those that waited. If it must not be written, stores
     /// among them have to ask again.
-    pub(super) fn filled(
+    pub(in crate::node) fn filled(
         &mut self,
         line: LineAddr,
         cycle: u64,
@@ -45,12 +45,12 @@ impl Caches {
     }
 
     /// The next of those that waited, and before which cycle it cannot have what it waited for.
-    pub(super) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
+    pub(in crate::node) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
         self.waiters.pop(list)
     }
 
     /// Enters what L2 has or gets with `granted` into L1D. What is there already was only asked to be written.
-    pub(super) fn fill_l1d(
+    pub(in crate::node) fn fill_l1d(
         &mut self,
         half: Half,
         arrival: u64,
@@ -82,7 +82,14 @@ impl Caches {
         }
     }
 
-    pub(super) fn fill_l2(&mut self, half: Half, purpose: Purpose, state: State, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn fill_l2(
+        &mut self,
+        half: Half,
+        purpose: Purpose,
+        state: State,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) {
         let key = self.l2_lines.key(half);
         if let Some(slot) = self.l2.lookup(key) {
             self.l2.raise(slot, state);

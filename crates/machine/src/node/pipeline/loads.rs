@@ -3,18 +3,18 @@
 //! While as many accesses wait for translations as may (`Walker::has_room`), or those that wait for miss registers have all
 //! places of L1D (`Caches::has_room`), nothing enters it: loads and stores wait outside, in the order in which they came.
 
-use super::Request;
-use super::core::{Core, Role};
-use super::lines::Half;
-use super::stores::Forward;
-use super::tlb::Side;
-use super::walk::Translated;
-use super::{PageKey, Touch, UNKNOWN};
+use crate::node::interface::Request;
+use crate::node::interface::{PageKey, Touch, UNKNOWN};
+use crate::node::lines::Half;
+use crate::node::pipeline::stores::Forward;
+use crate::node::pipeline::tlb::Side;
+use crate::node::pipeline::walk::Translated;
+use crate::node::pipeline::{Core, Role};
 
 impl Core {
     /// Sends a load to L1D at `cycle`; when its data can be used, or nothing if it will be told.
     #[inline]
-    pub(super) fn send_load(
+    pub(in crate::node) fn send_load(
         &mut self,
         number: u64,
         touch: &Touch,
@@ -60,7 +60,7 @@ impl Core {
     /// Has an access translated that entered L1D at `entered`: the cycle of its last look-up there, or nothing if a walk will
     /// see to `goal`.
     #[inline]
-    pub(super) fn translate_inside(
+    pub(in crate::node) fn translate_inside(
         &mut self,
         page: PageKey,
         entered: u64,
@@ -101,7 +101,7 @@ impl Core {
 
     /// Keeps an access out that comes at `cycle`, if nothing may enter.
     #[inline]
-    pub(super) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
+    pub(in crate::node) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
         match &mut self.walker {
             Some(walker) if !walker.has_room() || !self.caches.has_room() => {
                 walker.wait_outside(goal, cycle);
@@ -112,7 +112,7 @@ impl Core {
     }
 
     /// Lets in what waited outside, now that a walk has ended at `cycle`, or a line has arrived.
-    pub(super) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
         while self.caches.has_room()
             && let Some((goal, came)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
         {
@@ -137,7 +137,7 @@ impl Core {
     }
 
     /// Lets a store into L1D at `cycle`, and writes it if its translation is at hand.
-    pub(super) fn enter_store(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn enter_store(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let entered = self.caches.lookups.enter(cycle);
         let page = self.stores.target(store).0;
         if let Some(looked_up) = self.translate_inside(page, entered, Translated::Store { store }, out) {
@@ -147,7 +147,7 @@ impl Core {
 
     /// Takes a load's data from where it is: when, or nothing if the load will be told.
     #[inline]
-    pub(super) fn load(
+    pub(in crate::node) fn load(
         &mut self,
         number: u64,
         touch: &Touch,

@@ -4,15 +4,16 @@
 //! branch resolves and the front end has refilled. Predictors learn as the branch enters the window, which is what
 //! speculative update with repair amounts to.
 
-use super::config::{DirectionPredictor, NodeConfig};
-use super::tage::Tage;
 use crate::cache::TagArray;
+use crate::node::config::{DirectionPredictor, NodeConfig};
+use crate::node::pipeline::bimodal::Bimodal;
+use crate::node::pipeline::tage::Tage;
 use isa::{Flow, Instruction};
 use units::VirtAddr;
 
 /// What became of a prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Prediction {
+pub(in crate::node) enum Prediction {
     /// The front end went the right way.
     Right,
     /// The direction was right and the direct target unknown: put right at decoding.
@@ -29,7 +30,7 @@ enum Direction {
 
 /// All predictors of one core.
 #[derive(Clone, Debug)]
-pub(super) struct Predictor {
+pub(in crate::node) struct Predictor {
     direction: Direction,
     targets: TargetTable,
     /// Targets by place and path, of indirect branches; only beside TAGE.
@@ -39,7 +40,7 @@ pub(super) struct Predictor {
 }
 
 impl Predictor {
-    pub(super) fn new(config: &NodeConfig) -> Predictor {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Predictor {
         let config = &config.predictor;
         let targets = TargetTable::new(config.target_entries / config.target_ways, config.target_ways);
         let (direction, targets_by_path) = match config.direction {
@@ -53,7 +54,7 @@ impl Predictor {
     }
 
     /// Predicts where execution goes after `branch`, then learns that it went to `next`.
-    pub(super) fn predict(&mut self, branch: &Instruction, next: VirtAddr) -> Prediction {
+    pub(in crate::node) fn predict(&mut self, branch: &Instruction, next: VirtAddr) -> Prediction {
         let pc = branch.pc.0;
         if matches!(branch.flow, Flow::Call | Flow::IndirectCall) {
             self.returns.push(branch.fall_through());
@@ -92,41 +93,6 @@ impl Predictor {
 
 fn right_or_wrong(right: bool) -> Prediction {
     if right { Prediction::Right } else { Prediction::Wrong }
-}
-
-/// One two-bit saturating counter per branch, by the low bits of its address.
-#[derive(Clone, Debug)]
-pub(super) struct Bimodal {
-    counters: Box<[u8]>,
-}
-
-impl Bimodal {
-    const WEAKLY_TAKEN: u8 = 2;
-
-    pub(super) fn new(entries: usize) -> Bimodal {
-        Bimodal { counters: vec![Bimodal::WEAKLY_TAKEN - 1; entries].into() }
-    }
-
-    /// Predicts, then learns.
-    pub(super) fn predict(&mut self, pc: u64, taken: bool) -> bool {
-        let predicted = self.peek(pc);
-        self.learn(pc, taken);
-        predicted
-    }
-
-    pub(super) fn peek(&self, pc: u64) -> bool {
-        self.counters[self.place(pc)] >= Bimodal::WEAKLY_TAKEN
-    }
-
-    pub(super) fn learn(&mut self, pc: u64, taken: bool) {
-        let place = self.place(pc);
-        let counter = &mut self.counters[place];
-        *counter = if taken { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
-    }
-
-    fn place(&self, pc: u64) -> usize {
-        pc as usize & (self.counters.len() - 1)
-    }
 }
 
 /// The branch target buffer: the last target by key.

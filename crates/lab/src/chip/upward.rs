@@ -5,7 +5,7 @@
 //! reaches the private caches' tags at the moment when it leaves the controller, and says by itself when it arrives; where
 //! there are links it has to wait for, when it begins the last stretch of its way.
 
-use crate::chip::Chip;
+use super::Chip;
 use machine::coherence::{Claim, Supplier};
 use machine::llc::Inclusion;
 use machine::node::{Permission, Request, RequestKind};

@@ -7,26 +7,26 @@
 //! A prefetch takes the way of a miss, a register at each level included, but only while another register stays free for
 //! what is asked for. It needs no translation, as it does not leave its page, and no place among L1D's look-ups.
 
-use super::access::Waiter;
-use super::caches::Caches;
-use super::lines::Half;
-use super::outstanding::{Outstanding, Purpose};
-use super::prefetch::Seen;
-use super::{Request, RequestKind, Touch};
+use crate::node::caches::Caches;
+use crate::node::caches::access::Waiter;
+use crate::node::caches::outstanding::{Outstanding, Purpose};
+use crate::node::caches::prefetch::Seen;
+use crate::node::interface::{Request, RequestKind, Touch};
+use crate::node::lines::Half;
 
 /// An instruction as the prefetchers know it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
+pub(in crate::node) struct Origin {
     /// Its number in the order of the program.
-    pub(super) number: u64,
+    pub(in crate::node) number: u64,
     /// Its address, as far as is kept.
-    pub(super) pc: u32,
+    pub(in crate::node) pc: u32,
 }
 
 impl Caches {
     /// Looks a load up, and whatever is expected after it.
     #[inline]
-    pub(super) fn load(
+    pub(in crate::node) fn load(
         &mut self,
         origin: Origin,
         shared: bool,
@@ -47,7 +47,7 @@ impl Caches {
 
     /// Shows the prefetchers a store, when its address is known.
     #[inline]
-    pub(super) fn see_store(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn see_store(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) {
         if self.prefetches {
             let missed = !self.in_l1d(Half::touched(touch));
             self.see(origin, touch, missed, cycle, out);

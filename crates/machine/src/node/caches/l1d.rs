@@ -5,8 +5,8 @@
 //! of its look-ups. Accesses to one page share a look-up of the TLB that has not begun. An access that finds no miss
 //! register keeps its place until there is one. Without limits nothing is ever late but for the translation itself.
 
-use super::PageKey;
-use super::config::{FunctionalUnit, NodeConfig};
+use crate::node::config::{FunctionalUnit, NodeConfig};
+use crate::node::interface::PageKey;
 use crate::pool::Pool;
 
 /// Look-ups of the TLB that are remembered for sharing: more than can wait at once.
@@ -33,13 +33,13 @@ struct TlbLookUps {
 
 /// What becomes of a request for a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Asked {
+pub(in crate::node) struct Asked {
     /// When the TLB looks it up.
-    pub(super) start: u64,
+    pub(in crate::node) start: u64,
     /// When its answer is there, if it has it.
-    pub(super) answer: u64,
+    pub(in crate::node) answer: u64,
     /// Whether the look-up is another access's.
-    pub(super) shared: bool,
+    pub(in crate::node) shared: bool,
 }
 
 impl TlbLookUps {
@@ -66,7 +66,7 @@ fn pool(places: &FunctionalUnit) -> Pool {
 
 /// Both limits, as far as there are any.
 #[derive(Clone, Debug)]
-pub(super) struct LookUps {
+pub(in crate::node) struct LookUps {
     cache: Option<Pool>,
     tlb: Option<TlbLookUps>,
     /// From an access's entry to the end of the cache's look-up.
@@ -74,7 +74,7 @@ pub(super) struct LookUps {
 }
 
 impl LookUps {
-    pub(super) fn new(config: &NodeConfig) -> LookUps {
+    pub(in crate::node) fn new(config: &NodeConfig) -> LookUps {
         LookUps {
             cache: config.l1d_lookups.as_ref().map(pool),
             tlb: config.dtlb_lookups.as_ref().map(|places| TlbLookUps {
@@ -89,13 +89,13 @@ impl LookUps {
 
     /// Whether every access enters when it comes and is looked up once it is translated.
     #[inline]
-    pub(super) fn are_unlimited(&self) -> bool {
+    pub(in crate::node) fn are_unlimited(&self) -> bool {
         self.cache.is_none() && self.tlb.is_none()
     }
 
     /// When an access that comes at `cycle` enters.
     #[inline]
-    pub(super) fn enter(&mut self, cycle: u64) -> u64 {
+    pub(in crate::node) fn enter(&mut self, cycle: u64) -> u64 {
         match &mut self.cache {
             Some(cache) => cache.start(cycle),
             None => cycle,
@@ -104,7 +104,7 @@ impl LookUps {
 
     /// Asks for the translation of an access that entered at `entered`.
     #[inline]
-    pub(super) fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
+    pub(in crate::node) fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
         match &mut self.tlb {
             Some(tlb) => tlb.ask(page, entered),
             None => Asked { start: entered, answer: entered, shared: false },
@@ -113,7 +113,7 @@ impl LookUps {
 
     /// When an access is looked up for the last time that entered at `entered` and has its translation at `translated`.
     #[inline]
-    pub(super) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
+    pub(in crate::node) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
         if self.are_unlimited() {
             translated
         } else if translated <= entered + self.cache_latency {
@@ -124,12 +124,12 @@ impl LookUps {
     }
 
     /// How many accesses may be inside, if that is limited.
-    pub(super) fn places(&self) -> Option<usize> {
+    pub(in crate::node) fn places(&self) -> Option<usize> {
         self.cache.as_ref().map(Pool::count)
     }
 
     /// An access that entered at `entered` keeps its place as if it had entered at `until`.
-    pub(super) fn hold(&mut self, entered: u64, until: u64) {
+    pub(in crate::node) fn hold(&mut self, entered: u64, until: u64) {
         if let Some(cache) = &mut self.cache {
             cache.hold(entered, until);
         }

@@ -6,20 +6,20 @@
 use crate::cache::{Evicted, Replacement, Slot, State, TagArray};
 
 #[derive(Clone, Debug)]
-pub(super) struct TimedTags {
-    pub(super) tags: TagArray,
+pub(in crate::node) struct TimedTags {
+    pub(in crate::node) tags: TagArray,
     arrivals: Box<[u64]>,
 }
 
 impl TimedTags {
-    pub(super) fn new(sets: usize, ways: usize, replacement: Replacement) -> TimedTags {
+    pub(in crate::node) fn new(sets: usize, ways: usize, replacement: Replacement) -> TimedTags {
         let tags = TagArray::with_replacement(sets, ways, replacement);
         let arrivals = vec![0; tags.slots()].into();
         TimedTags { tags, arrivals }
     }
 
     /// Enters `key`, which arrives at `arrival`; tells where, and what had to leave.
-    pub(super) fn fill(&mut self, key: u64, arrival: u64, state: State) -> (Slot, Option<Evicted>) {
+    pub(in crate::node) fn fill(&mut self, key: u64, arrival: u64, state: State) -> (Slot, Option<Evicted>) {
         let (slot, evicted) = self.tags.insert_as(key, state);
         self.arrivals[slot.index()] = arrival;
         (slot, evicted)
@@ -31,7 +31,7 @@ impl TimedTags {
     /// Instructions are scheduled in program order: an older one with late operands may have sent for the entry at a
     /// later time than this access. Then it is this one that sends for it.
     #[inline]
-    pub(super) fn ready(&mut self, slot: Slot, looked_up: u64, longest: u64) -> u64 {
+    pub(in crate::node) fn ready(&mut self, slot: Slot, looked_up: u64, longest: u64) -> u64 {
         let arrival = &mut self.arrivals[slot.index()];
         if *arrival <= looked_up {
             return looked_up;

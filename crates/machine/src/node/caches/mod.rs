@@ -6,23 +6,36 @@
 //! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
 //! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 
+pub(super) mod access;
+pub(super) mod ahead;
+mod contents;
+mod fill;
+mod l1d;
+mod metadata;
+mod mshr;
+mod outstanding;
+pub(super) mod prefetch;
+mod sharing;
+pub(super) mod timed;
 mod warm;
 
-use super::access::{Answer, Waiter};
-use super::config::{CacheConfig, NodeConfig};
-use super::counters::{CacheCounters, MissCounters};
-use super::lines::{Half, LineSize};
-use super::lookups::LookUps;
-use super::mshr::Mshrs;
-use super::outstanding::{Outstanding, Purpose};
-use super::prefetch::{Prefetcher, Unused};
-use super::timed::TimedTags;
-use super::waiting::Lists;
-use super::{Request, RequestKind, UNKNOWN};
+pub use prefetch::PrefetcherConfig;
+
 use crate::cache::{State, TagArray};
 use crate::lookups;
+use crate::node::config::{CacheConfig, NodeConfig};
+use crate::node::counters::{CacheCounters, MissCounters};
+use crate::node::interface::{Request, RequestKind, UNKNOWN};
+use crate::node::lines::{Half, LineSize};
+use crate::node::waiting::Lists;
+use access::{Answer, Waiter};
+use l1d::LookUps;
+use mshr::Mshrs;
+use outstanding::{Outstanding, Purpose};
+use prefetch::{Prefetcher, Unused};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
+use timed::TimedTags;
 use units::{Clock, Cycles, LineAddr};
 
 /// An access for which there was no register.
@@ -35,57 +48,57 @@ struct Stalled {
 
 /// All private caches of one core.
 #[derive(Clone, Debug)]
-pub(super) struct Caches {
+pub(in crate::node) struct Caches {
     clock: Clock,
-    pub(super) l1i: TimedTags,
-    pub(super) l1d: TimedTags,
-    pub(super) l2: TagArray,
-    pub(super) l1i_lines: LineSize,
-    pub(super) l1d_lines: LineSize,
-    pub(super) l2_lines: LineSize,
+    pub(in crate::node) l1i: TimedTags,
+    pub(in crate::node) l1d: TimedTags,
+    pub(in crate::node) l2: TagArray,
+    pub(in crate::node) l1i_lines: LineSize,
+    pub(in crate::node) l1d_lines: LineSize,
+    pub(in crate::node) l2_lines: LineSize,
     l1i_latency: u64,
-    pub(super) l1d_latency: u64,
-    pub(super) l2_latency: u64,
-    pub(super) lookups: LookUps,
+    pub(in crate::node) l1d_latency: u64,
+    pub(in crate::node) l2_latency: u64,
+    pub(in crate::node) lookups: LookUps,
     l2_lookups: Option<lookups::LookUps>,
     l1d_in_order: bool,
-    pub(super) l1d_mshrs: Mshrs,
-    pub(super) l2_mshrs: Mshrs,
+    pub(in crate::node) l1d_mshrs: Mshrs,
+    pub(in crate::node) l2_mshrs: Mshrs,
     /// By the number of the L2 register.
-    pub(super) outstanding: Box<[Outstanding]>,
+    pub(in crate::node) outstanding: Box<[Outstanding]>,
     /// Who waits for what is outstanding, and before which cycle it cannot have that.
-    pub(super) waiters: Lists<(Waiter, u64)>,
+    pub(in crate::node) waiters: Lists<(Waiter, u64)>,
     stalled: VecDeque<Stalled>,
     /// Whether there is a prefetcher.
-    pub(super) prefetches: bool,
-    pub(super) l1d_prefetcher: Option<Prefetcher>,
-    pub(super) l2_prefetcher: Option<Prefetcher>,
+    pub(in crate::node) prefetches: bool,
+    pub(in crate::node) l1d_prefetcher: Option<Prefetcher>,
+    pub(in crate::node) l2_prefetcher: Option<Prefetcher>,
     /// The latest instructions whose load, and whose store, the prefetchers have seen.
-    pub(super) latest_seen: [u64; 2],
-    pub(super) l1d_unused: Unused,
-    pub(super) l2_unused: Unused,
+    pub(in crate::node) latest_seen: [u64; 2],
+    pub(in crate::node) l1d_unused: Unused,
+    pub(in crate::node) l2_unused: Unused,
     /// The latest arrival: nothing is sent out before it.
-    pub(super) latest_fill: u64,
+    pub(in crate::node) latest_fill: u64,
     /// Whether clean lines that L2 evicts are sent out as well.
-    pub(super) sends_clean_victims: bool,
+    pub(in crate::node) sends_clean_victims: bool,
     /// Lines of L2 that are sent out even so: see [`Node::owe`](super::Node::owe).
-    pub(super) owed: FxHashSet<LineAddr>,
+    pub(in crate::node) owed: FxHashSet<LineAddr>,
     /// Lines from here on are metadata, which L2 may hold and L1 does not.
-    pub(super) data_lines: LineAddr,
+    pub(in crate::node) data_lines: LineAddr,
     /// Those that had to leave L2, until somebody asks.
-    pub(super) displaced_metadata: Vec<LineAddr>,
+    pub(in crate::node) displaced_metadata: Vec<LineAddr>,
     /// Whether any line ever came to be read only.
-    pub(super) has_shared: bool,
+    pub(in crate::node) has_shared: bool,
     /// Stores to lines that were held, but not to be written.
-    pub(super) upgrades: u64,
-    pub(super) l1i_counters: CacheCounters,
-    pub(super) l1d_counters: CacheCounters,
-    pub(super) l2_counters: CacheCounters,
-    pub(super) l2_data_misses: MissCounters,
+    pub(in crate::node) upgrades: u64,
+    pub(in crate::node) l1i_counters: CacheCounters,
+    pub(in crate::node) l1d_counters: CacheCounters,
+    pub(in crate::node) l2_counters: CacheCounters,
+    pub(in crate::node) l2_data_misses: MissCounters,
 }
 
 impl Caches {
-    pub(super) fn new(config: &NodeConfig) -> Caches {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Caches {
         let timed = |cache: &CacheConfig| TimedTags::new(cache.sets(), cache.ways, cache.replacement);
         let prefetcher =
             |cache: &CacheConfig| cache.prefetcher.map(|config| Prefetcher::new(config, LineSize::new(cache.line)));
@@ -131,19 +144,19 @@ impl Caches {
 
     /// The line of code with `half`, as L1I knows it.
     #[inline]
-    pub(super) fn code_key(&self, half: Half) -> u64 {
+    pub(in crate::node) fn code_key(&self, half: Half) -> u64 {
         self.l1i_lines.key(half)
     }
 
     /// The line of data with `half`, as L1D knows it.
     #[inline]
-    pub(super) fn data_key(&self, half: Half) -> u64 {
+    pub(in crate::node) fn data_key(&self, half: Half) -> u64 {
         self.l1d_lines.key(half)
     }
 
     /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be told.
     #[inline]
-    pub(super) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    pub(in crate::node) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         let cycle = if matches!(waiter, Waiter::Walk(_)) { self.lookups.enter(cycle) } else { cycle };
         let queues = self.l1d_in_order && !self.stalled.is_empty() && waiter != Waiter::Fetch;
         let answer = if queues { Answer::Stalled } else { self.attempt(half, cycle, waiter, out) };
@@ -155,13 +168,13 @@ impl Caches {
 
     /// Whether another access may enter L1D beside those that wait in it for miss registers.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub(in crate::node) fn has_room(&self) -> bool {
         let inside = || self.stalled.iter().filter(|stalled| stalled.waiter.is_inside_l1d()).count();
         !self.l1d_in_order || self.stalled.is_empty() || self.lookups.places().is_none_or(|places| inside() < places)
     }
 
     /// Tries the access that has stalled for longest again, if there is one and it can go on.
-    pub(super) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
+    pub(in crate::node) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
         match self.attempt(first.half, first.cycle.max(cycle - looked_up_first), first.waiter, out) {
@@ -302,12 +315,12 @@ impl Caches {
         Answer::Asked
     }
 
-    pub(super) fn in_l1d(&self, half: Half) -> bool {
+    pub(in crate::node) fn in_l1d(&self, half: Half) -> bool {
         self.l1d.tags.probe(self.l1d_lines.key(half)).is_some()
     }
 
     /// The register that waits for `half`, or for the rest of its line while L2 has nothing of `half`.
-    pub(super) fn under_way(&self, half: Half) -> Option<usize> {
+    pub(in crate::node) fn under_way(&self, half: Half) -> Option<usize> {
         let register = self.l2_mshrs.find(half.line().0)?;
         let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(half));
         (wanted || self.l2.probe(self.l2_lines.key(half)).is_none()).then_some(register)
@@ -323,12 +336,12 @@ impl Caches {
 
     /// When L2 has looked up what comes at `cycle`.
     #[inline]
-    pub(super) fn look_up_l2(&mut self, cycle: u64) -> u64 {
+    pub(in crate::node) fn look_up_l2(&mut self, cycle: u64) -> u64 {
         self.l2_lookups.as_mut().map_or(cycle, |lookups| lookups.enter(cycle)) + self.l2_latency
     }
 
     /// Looks up in L2 for a first-level cache; what may be done with it, if it is there.
-    pub(super) fn hit_l2(&mut self, half: Half) -> Option<State> {
+    pub(in crate::node) fn hit_l2(&mut self, half: Half) -> Option<State> {
         let slot = self.l2.lookup(self.l2_lines.key(half))?;
         if self.l2_unused.take(slot) {
             self.l2_counters.prefetches.count_use(false);
@@ -364,14 +377,20 @@ impl Caches {
     }
 
     /// Sends a request out, and tells at which cycle.
-    pub(super) fn send(&mut self, line: LineAddr, cycle: u64, kind: RequestKind, out: &mut Vec<Request>) -> u64 {
+    pub(in crate::node) fn send(
+        &mut self,
+        line: LineAddr,
+        cycle: u64,
+        kind: RequestKind,
+        out: &mut Vec<Request>,
+    ) -> u64 {
         let cycle = cycle.max(self.latest_fill);
         out.push(Request { at: self.clock.start_of(Cycles(cycle)), line, kind });
         cycle
     }
 
     /// Lines asked for that have not arrived.
-    pub(super) fn outstanding(&self) -> usize {
+    pub(in crate::node) fn outstanding(&self) -> usize {
         self.l2_mshrs.outstanding()
     }
 }

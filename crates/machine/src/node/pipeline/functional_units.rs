@@ -1,6 +1,6 @@
 //! Functional units and ports: how many there are of each kind, and how long each works.
 
-use super::config::{FunctionalUnit, NodeConfig};
+use crate::node::config::{FunctionalUnit, NodeConfig};
 use crate::pool::Pool;
 use isa::Class;
 
@@ -10,7 +10,7 @@ fn pool(unit: &FunctionalUnit) -> Pool {
 
 /// All units of one core.
 #[derive(Clone, Debug)]
-pub(super) struct Units {
+pub(in crate::node) struct Units {
     int_alu: Pool,
     int_mul: Pool,
     int_div: Pool,
@@ -21,12 +21,12 @@ pub(super) struct Units {
     issue: Option<Pool>,
     completion: Option<Pool>,
     serial_latency: u64,
-    pub(super) load_ports: Pool,
-    pub(super) store_ports: Pool,
+    pub(in crate::node) load_ports: Pool,
+    pub(in crate::node) store_ports: Pool,
 }
 
 impl Units {
-    pub(super) fn new(config: &NodeConfig) -> Units {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Units {
         let units = &config.units;
         Units {
             int_alu: pool(&units.int_alu),
@@ -46,7 +46,7 @@ impl Units {
 
     /// When an instruction that is ready at `ready` starts, whatever its class.
     #[inline]
-    pub(super) fn issue(&mut self, ready: u64) -> u64 {
+    pub(in crate::node) fn issue(&mut self, ready: u64) -> u64 {
         match &mut self.issue {
             Some(issue) => issue.start(ready),
             None => ready,
@@ -55,7 +55,7 @@ impl Units {
 
     /// When an instruction that is done at `done` completes, whatever its class.
     #[inline]
-    pub(super) fn completion(&mut self, done: u64) -> u64 {
+    pub(in crate::node) fn completion(&mut self, done: u64) -> u64 {
         match &mut self.completion {
             Some(completion) => completion.start(done),
             None => done,
@@ -64,7 +64,7 @@ impl Units {
 
     /// When work of this class whose operands are there at `ready` is done.
     #[inline]
-    pub(super) fn complete(&mut self, class: Class, ready: u64) -> u64 {
+    pub(in crate::node) fn complete(&mut self, class: Class, ready: u64) -> u64 {
         let pool = match class {
             Class::Nop => return ready + 1,
             Class::Serial => return ready + self.serial_latency,

@@ -9,10 +9,10 @@
 //!
 //! Which store a load depends on is known from the recorded addresses, as with a perfect memory-dependence predictor.
 
-use super::config::NodeConfig;
-use super::lines::Half;
-use super::queue::{Pacer, Queue};
-use super::{PageKey, Touch, UNKNOWN};
+use crate::node::config::NodeConfig;
+use crate::node::interface::{PageKey, Touch, UNKNOWN};
+use crate::node::lines::Half;
+use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
 use units::LineAddr;
 
@@ -32,13 +32,13 @@ struct Latest {
 
 /// A store that a load depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Forward {
+pub(in crate::node) struct Forward {
     /// The store's number.
-    pub(super) store: u64,
+    pub(in crate::node) store: u64,
     /// The number of the instruction that stores.
-    pub(super) owner: u64,
+    pub(in crate::node) owner: u64,
     /// Whether it has all the bytes that the load wants.
-    pub(super) covers: bool,
+    pub(in crate::node) covers: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +54,8 @@ struct Entry {
 
 /// The store queue of one core.
 #[derive(Clone, Debug)]
-pub(super) struct StoreQueue {
-    pub(super) queue: Queue,
+pub(in crate::node) struct StoreQueue {
+    pub(in crate::node) queue: Queue,
     buffer: Option<Queue>,
     /// Stores that are not written, oldest first.
     entries: VecDeque<Entry>,
@@ -68,7 +68,7 @@ pub(super) struct StoreQueue {
 }
 
 impl StoreQueue {
-    pub(super) fn new(config: &NodeConfig) -> StoreQueue {
+    pub(in crate::node) fn new(config: &NodeConfig) -> StoreQueue {
         StoreQueue {
             queue: Queue::new(config.store_queue),
             buffer: config.write_buffer.map(Queue::new),
@@ -81,7 +81,7 @@ impl StoreQueue {
     }
 
     /// Enters a store of instruction `owner`.
-    pub(super) fn enter(&mut self, touch: &Touch, owner: u64) {
+    pub(in crate::node) fn enter(&mut self, touch: &Touch, owner: u64) {
         let store = self.queue.enter();
         self.entries.push_back(Entry {
             page: touch.page,
@@ -99,7 +99,7 @@ impl StoreQueue {
 
     /// The youngest store so far to any of the bytes of `load`.
     #[inline]
-    pub(super) fn find(&self, load: &Touch) -> Option<Forward> {
+    pub(in crate::node) fn find(&self, load: &Touch) -> Option<Forward> {
         let end = load.offset + load.bytes;
         let overlapping = |latest: &&Latest| latest.line == load.line && latest.first < end && load.offset < latest.end;
         let found = words(load)
@@ -111,7 +111,7 @@ impl StoreQueue {
     }
 
     /// The next store, which retired at `retired`, goes to be written: its number, and when.
-    pub(super) fn write(&mut self, retired: u64) -> (u64, u64) {
+    pub(in crate::node) fn write(&mut self, retired: u64) -> (u64, u64) {
         let store = self.next_write;
         self.next_write += 1;
         let start = self.writes.next(retired);
@@ -121,24 +121,24 @@ impl StoreQueue {
     }
 
     /// Where the store goes.
-    pub(super) fn target(&self, store: u64) -> (PageKey, Half) {
+    pub(in crate::node) fn target(&self, store: u64) -> (PageKey, Half) {
         let entry = &self.entries[(store - self.first) as usize];
         (entry.page, entry.half)
     }
 
     /// Whether stores wait in a buffer, and only until L1D has accepted them.
-    pub(super) fn is_buffered(&self) -> bool {
+    pub(in crate::node) fn is_buffered(&self) -> bool {
         self.buffer.is_some()
     }
 
     /// The write is done, or accepted from the buffer, at `cycle`: the store leaves, as soon as all before it have.
-    pub(super) fn written(&mut self, store: u64, cycle: u64) {
+    pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
         self.entries[(store - self.first) as usize].written = cycle;
         self.move_up();
     }
 
     /// When all stores so far are written, or nothing if that is not known yet.
-    pub(super) fn empty_from(&self) -> Option<u64> {
+    pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         let queue = self.queue.empty_from()?;
         self.buffer.as_ref().map_or(Some(queue), |buffer| Some(queue.max(buffer.empty_from()?)))
     }

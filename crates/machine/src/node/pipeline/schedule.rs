@@ -1,20 +1,20 @@
 //! Scheduling: from sources to completion, now if all times are known, else when memory answers.
 
-use super::Request;
-use super::access::{Answer, Waiter};
-use super::ahead::Origin;
-use super::core::{Core, Plan, Role};
-use super::lines::Half;
-use super::stores::Forward;
-use super::tlb::{Looked, Side};
-use super::walk::{Next, Translated};
-use super::{PageKey, Permission, Touch, UNKNOWN};
+use crate::node::caches::access::{Answer, Waiter};
+use crate::node::caches::ahead::Origin;
+use crate::node::interface::Request;
+use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
+use crate::node::lines::Half;
+use crate::node::pipeline::stores::Forward;
+use crate::node::pipeline::tlb::{Looked, Side};
+use crate::node::pipeline::walk::{Next, Translated};
+use crate::node::pipeline::{Core, Plan, Role};
 use units::LineAddr;
 
 impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
     #[inline]
-    pub(super) fn schedule(&mut self, number: u64, mut plan: Plan, touches: &[Touch], out: &mut Vec<Request>) {
+    pub(in crate::node) fn schedule(&mut self, number: u64, mut plan: Plan, touches: &[Touch], out: &mut Vec<Request>) {
         let place = self.place(number);
         if plan.addresses_missing == 0 {
             for touch in touches {
@@ -57,7 +57,7 @@ impl Core {
 
     /// The instruction as the prefetchers know it.
     #[inline]
-    pub(super) fn origin(&self, number: u64) -> Origin {
+    pub(in crate::node) fn origin(&self, number: u64) -> Origin {
         Origin { number, pc: self.entries[self.place(number)].pc }
     }
 
@@ -74,7 +74,7 @@ impl Core {
 
     /// When a translation is there, or nothing if a walk will see to `goal`.
     #[inline]
-    pub(super) fn translate(
+    pub(in crate::node) fn translate(
         &mut self,
         side: Side,
         page: PageKey,
@@ -88,7 +88,7 @@ impl Core {
 
     /// The same, as the TLBs have been looked up.
     #[inline]
-    pub(super) fn translated_or_walk(
+    pub(in crate::node) fn translated_or_walk(
         &mut self,
         found: Looked,
         page: PageKey,
@@ -167,7 +167,7 @@ impl Core {
     }
 
     /// Writes a store, whose address is translated, into the cache.
-    pub(super) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let half = self.stores.target(store).1;
         match self.caches.access(half, cycle, Waiter::Store(store), out) {
             // L1D has accepted it, though its line may be on its way from L2.
@@ -192,7 +192,13 @@ impl Core {
     }
 
     /// A line arrived: tells all that waited for it, and all that waited for those.
-    pub(super) fn filled(&mut self, line: LineAddr, cycle: u64, permission: Permission, out: &mut Vec<Request>) {
+    pub(in crate::node) fn filled(
+        &mut self,
+        line: LineAddr,
+        cycle: u64,
+        permission: Permission,
+        out: &mut Vec<Request>,
+    ) {
         let mut waiters = self.caches.filled(line, cycle, permission, out);
         while let Some((waiter, earliest)) = self.caches.next_waiter(&mut waiters) {
             let cycle = cycle.max(earliest);
@@ -242,7 +248,7 @@ impl Core {
     }
 
     /// One of the inputs that instruction `number` waits for comes at `cycle`.
-    pub(super) fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
         let place = self.place(number);
         let plan = &mut self.pending[place].plan;
         match role {
@@ -279,7 +285,7 @@ impl Core {
 
     /// Retires what is done, in order, and sends its stores to be written.
     #[inline]
-    pub(super) fn retire(&mut self, out: &mut Vec<Request>) {
+    pub(in crate::node) fn retire(&mut self, out: &mut Vec<Request>) {
         while self.window.left() < self.window.entered() {
             let entry = self.entries[self.place(self.window.left())];
             if entry.completed == UNKNOWN {

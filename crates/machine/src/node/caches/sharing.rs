@@ -4,20 +4,13 @@
 //! what is decided elsewhere (`crate::coherence`), at the moment of one event; the node is told through
 //! [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`], and asks before it writes to a shared line.
 
-use super::Node;
-use super::caches::Caches;
-use super::lines::{Half, LineSize};
 use crate::cache::{State, TagArray};
+use crate::node::Node;
+use crate::node::caches::Caches;
+use crate::node::lines::{Half, LineSize};
 use units::{LineAddr, Time};
 
-/// What a core may do with a line that it is given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Permission {
-    /// Read it; others may have it too.
-    Shared,
-    /// Read and write it; nobody else has it.
-    Exclusive,
-}
+use crate::node::interface::Permission;
 
 impl Node {
     /// The same node, sending clean lines that L2 evicts as well: a victim cache wants them.
@@ -103,7 +96,7 @@ impl Caches {
     }
 
     /// A line arrives with a permission, which holds for every part of it that is there already.
-    pub(super) fn granted(&mut self, line: LineAddr, permission: Permission) -> State {
+    pub(in crate::node) fn granted(&mut self, line: LineAddr, permission: Permission) -> State {
         match permission {
             Permission::Shared => {
                 self.has_shared = true;

@@ -5,7 +5,7 @@
 //! that knows the branch decides. Histories are kept folded to the width of index and tag, so one branch costs a few
 //! shifts per table, however long the history is.
 
-use super::branch::Bimodal;
+use crate::node::pipeline::bimodal::Bimodal;
 
 /// Lengths of the histories of the tagged tables.
 const LENGTHS: [u32; TABLES] = [5, 12, 27, 60, 119, 200];
@@ -119,7 +119,7 @@ type Place = (u32, u16);
 
 /// The predictor.
 #[derive(Clone, Debug)]
-pub(super) struct Tage {
+pub(in crate::node) struct Tage {
     base: Bimodal,
     tables: [Table; TABLES],
     history: [bool; HISTORY_BITS],
@@ -138,7 +138,7 @@ struct Finding {
 }
 
 impl Tage {
-    pub(super) fn new(entries: usize) -> Tage {
+    pub(in crate::node) fn new(entries: usize) -> Tage {
         Tage {
             base: Bimodal::new(entries),
             tables: LENGTHS.map(|length| Table::new(entries / 4, length)),
@@ -150,7 +150,7 @@ impl Tage {
     }
 
     /// Predicts, then learns.
-    pub(super) fn predict(&mut self, pc: u64, taken: bool) -> bool {
+    pub(in crate::node) fn predict(&mut self, pc: u64, taken: bool) -> bool {
         let finding = self.find(pc);
         self.learn(pc, &finding, taken);
         self.remember(taken);

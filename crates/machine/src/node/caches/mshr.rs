@@ -16,7 +16,7 @@ const WORDS: u64 = 64;
 
 /// The registers of one cache.
 #[derive(Clone, Debug)]
-pub(super) struct Mshrs {
+pub(in crate::node) struct Mshrs {
     /// Which line each register waits for, and since when.
     lines: Box<[(u64, u64)]>,
     outstanding: usize,
@@ -57,13 +57,13 @@ impl Word {
 
 /// A register that may be taken from `start` on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Vacancy {
-    pub(super) start: u64,
+pub(in crate::node) struct Vacancy {
+    pub(in crate::node) start: u64,
 }
 
 impl Mshrs {
     /// So many registers, each of which is taken for no less than `shortest` cycles.
-    pub(super) fn new(count: usize, shortest: u64) -> Mshrs {
+    pub(in crate::node) fn new(count: usize, shortest: u64) -> Mshrs {
         Mshrs {
             lines: vec![(NO_LINE, 0); count].into(),
             outstanding: 0,
@@ -77,7 +77,7 @@ impl Mshrs {
     /// The register to take at `cycle` or as soon after it as is known, or nothing if it has to be seen which line arrives
     /// first.
     #[inline]
-    pub(super) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
+    pub(in crate::node) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
         let all = self.lines.len();
         if self.outstanding == all {
             return None;
@@ -91,7 +91,7 @@ impl Mshrs {
     }
 
     /// A register that is free at `cycle`, if another one is free as well: prefetches leave one for what is asked for.
-    pub(super) fn spare(&self, cycle: u64) -> Option<Vacancy> {
+    pub(in crate::node) fn spare(&self, cycle: u64) -> Option<Vacancy> {
         let all = self.lines.len();
         let mut taken_for = cycle..self.latest.min(cycle + self.shortest);
         let another = self.outstanding + 1 < all && !taken_for.any(|at| self.takes(at, all - 1));
@@ -99,7 +99,7 @@ impl Mshrs {
     }
 
     /// Takes a register until `end`.
-    pub(super) fn take(&mut self, vacancy: Vacancy, end: u64) {
+    pub(in crate::node) fn take(&mut self, vacancy: Vacancy, end: u64) {
         self.latest = self.latest.max(end);
         let mut cycle = vacancy.start.max(end.saturating_sub(WORD * WORDS));
         while cycle < end {
@@ -117,7 +117,7 @@ impl Mshrs {
     }
 
     /// Takes a register until the line of that key arrives; tells its number.
-    pub(super) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
+    pub(in crate::node) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
         let Some(register) = self.find_any(NO_LINE) else { unreachable!("there was a vacancy") };
         self.lines[register] = (key, vacancy.start);
         self.outstanding += 1;
@@ -125,7 +125,7 @@ impl Mshrs {
     }
 
     /// The register that waits for the line of that key.
-    pub(super) fn find(&self, key: u64) -> Option<usize> {
+    pub(in crate::node) fn find(&self, key: u64) -> Option<usize> {
         if self.outstanding == 0 {
             return None;
         }
@@ -133,7 +133,7 @@ impl Mshrs {
     }
 
     /// Frees the register of the line of that key, which arrived at `cycle`; tells its number.
-    pub(super) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
+    pub(in crate::node) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
         let register = self.find(key)?;
         let (_, start) = std::mem::replace(&mut self.lines[register], (NO_LINE, 0));
         self.outstanding -= 1;
@@ -143,7 +143,7 @@ impl Mshrs {
     }
 
     /// How many wait for their lines.
-    pub(super) fn outstanding(&self) -> usize {
+    pub(in crate::node) fn outstanding(&self) -> usize {
         self.outstanding
     }
 

@@ -4,15 +4,15 @@
 //! window, and nothing is fetched from a wrong path. An instruction waits for its code, for places in the queues, and for
 //! whatever holds up the front end: a branch gone wrong or a serialising instruction, whose completion may depend on memory.
 
-use super::access::Waiter;
-use super::branch::{Prediction, Predictor};
-use super::config::NodeConfig;
-use super::core::Core;
-use super::lines::Half;
-use super::queue::Pacer;
-use super::tlb::Side;
-use super::walk::Translated;
-use super::{Request, Step, Touch};
+use crate::node::caches::access::Waiter;
+use crate::node::config::NodeConfig;
+use crate::node::interface::{Request, Step, Touch};
+use crate::node::lines::Half;
+use crate::node::pipeline::Core;
+use crate::node::pipeline::branch::{Prediction, Predictor};
+use crate::node::pipeline::queue::Pacer;
+use crate::node::pipeline::tlb::Side;
+use crate::node::pipeline::walk::Translated;
 use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
 
@@ -26,7 +26,7 @@ struct Barrier {
 
 /// The state of the front end.
 #[derive(Clone, Debug)]
-pub(super) struct Front {
+pub(in crate::node) struct Front {
     predictor: Predictor,
     dispatch: Pacer,
     barrier: Option<Barrier>,
@@ -46,7 +46,7 @@ pub(super) struct Front {
 }
 
 impl Front {
-    pub(super) fn new(config: &NodeConfig) -> Front {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Front {
         Front {
             predictor: Predictor::new(config),
             dispatch: Pacer::new(config.dispatch_width),
@@ -63,25 +63,31 @@ impl Front {
     }
 
     /// The predictors see a branch that went to `next`.
-    pub(super) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
+    pub(in crate::node) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
         self.predictor.predict(branch, next);
     }
 }
 
 impl Core {
     /// The cycle in which the latest instruction entered the window.
-    pub(super) fn now(&self) -> u64 {
+    pub(in crate::node) fn now(&self) -> u64 {
         self.front.dispatch.cycle()
     }
 
     /// Nothing enters the window before `cycle`: there was nothing to execute.
-    pub(super) fn resume(&mut self, cycle: u64) {
+    pub(in crate::node) fn resume(&mut self, cycle: u64) {
         self.counters.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
     }
 
     /// The cycle in which the instruction enters the window, or nothing if that depends on what memory has not answered.
     #[inline]
-    pub(super) fn admit(&mut self, step: &Step<'_>, loads: u32, stores: u32, out: &mut Vec<Request>) -> Option<u64> {
+    pub(in crate::node) fn admit(
+        &mut self,
+        step: &Step<'_>,
+        loads: u32,
+        stores: u32,
+        out: &mut Vec<Request>,
+    ) -> Option<u64> {
         if self.front.barrier.is_some() {
             self.pass_barrier()?;
         }
@@ -171,14 +177,14 @@ impl Core {
     }
 
     /// Looks the line of code up, now that its address is known.
-    pub(super) fn fetch_translated(&mut self, half: Half, translated: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn fetch_translated(&mut self, half: Half, translated: u64, out: &mut Vec<Request>) {
         if let Some(ready) = self.caches.access(half, translated, Waiter::Fetch, out).known() {
             self.fetched(ready);
         }
     }
 
     /// The line of code arrived.
-    pub(super) fn fetched(&mut self, cycle: u64) {
+    pub(in crate::node) fn fetched(&mut self, cycle: u64) {
         self.front.fetching = false;
         self.front.fetched_at = self.front.fetched_at.max(cycle);
     }
@@ -189,7 +195,7 @@ impl Core {
     }
 
     /// Holds up the front end behind an instruction that serialises or that the predictor gets wrong.
-    pub(super) fn follow(&mut self, number: u64, step: &Step<'_>, cycle: u64) {
+    pub(in crate::node) fn follow(&mut self, number: u64, step: &Step<'_>, cycle: u64) {
         if step.instruction.class == Class::Serial {
             self.front.barrier = Some(Barrier { number, delay: 0, branch: false });
         }

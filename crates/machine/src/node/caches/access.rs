@@ -2,7 +2,7 @@
 
 /// Who waits for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Waiter {
+pub(in crate::node) enum Waiter {
     /// A load of the instruction of that number.
     Load(u64),
     /// The same, sharing the look-up of a load of the same line that waited beside it: it is not counted.
@@ -17,19 +17,19 @@ pub(super) enum Waiter {
 
 impl Waiter {
     /// Whether it has a look-up of L1D to itself.
-    pub(super) fn is_inside_l1d(self) -> bool {
+    pub(in crate::node) fn is_inside_l1d(self) -> bool {
         !matches!(self, Waiter::SharedLoad(_) | Waiter::Fetch)
     }
 
     /// How many accesses it counts for.
-    pub(super) fn counted(self) -> u64 {
+    pub(in crate::node) fn counted(self) -> u64 {
         u64::from(!matches!(self, Waiter::SharedLoad(_)))
     }
 }
 
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(in crate::node) enum Answer {
     /// Its data is there at this cycle.
     At(u64),
     /// The line was asked for; the waiter is told when it arrives.
@@ -41,7 +41,7 @@ pub(super) enum Answer {
 impl Answer {
     /// The data's cycle, or nothing if the waiter will be told.
     #[inline]
-    pub(super) fn known(self) -> Option<u64> {
+    pub(in crate::node) fn known(self) -> Option<u64> {
         match self {
             Answer::At(cycle) => Some(cycle),
             Answer::Asked | Answer::Stalled => None,

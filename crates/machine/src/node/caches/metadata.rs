@@ -5,11 +5,12 @@
 //! asked for it, and it is no victim for the last-level cache: when data needs its place it is dropped, and whoever put it
 //! there is told when he next asks.
 
-use super::caches::Caches;
-use super::lines::Half;
-use super::outstanding::Purpose;
-use super::{Node, Request};
 use crate::cache::State;
+use crate::node::Node;
+use crate::node::caches::Caches;
+use crate::node::caches::outstanding::Purpose;
+use crate::node::interface::Request;
+use crate::node::lines::Half;
 use units::LineAddr;
 
 impl Node {

@@ -2,30 +2,30 @@
 //!
 //! A part is *ahead* of its use if only a prefetcher has asked for it. That ends when the level above asks.
 
-use super::counters::PrefetchCounters;
-use super::lines::Halves;
-use super::waiting::List;
+use crate::node::counters::PrefetchCounters;
+use crate::node::lines::Halves;
+use crate::node::waiting::List;
 
 /// A line under way from beyond L2.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outstanding {
+pub(in crate::node) struct Outstanding {
     /// What L1D wants of it, and what of that is to be written or is ahead of its use.
-    pub(super) data: Halves,
-    pub(super) written: Halves,
+    pub(in crate::node) data: Halves,
+    pub(in crate::node) written: Halves,
     data_ahead: Halves,
     /// What L1I wants of it.
-    pub(super) code: Halves,
+    pub(in crate::node) code: Halves,
     /// What L2 wants of it (whatever a first-level cache does), and what of that is ahead of its use.
-    pub(super) second: Halves,
+    pub(in crate::node) second: Halves,
     second_ahead: Halves,
     /// The cycle at which it was asked for, if an access to data did.
-    pub(super) sent_for_data: Option<u64>,
-    pub(super) waiters: List,
+    pub(in crate::node) sent_for_data: Option<u64>,
+    pub(in crate::node) waiters: List,
 }
 
 /// For what something enters a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(in crate::node) enum Purpose {
     /// To be read, now.
     Read,
     /// To be written, now.
@@ -35,7 +35,7 @@ pub(super) enum Purpose {
 }
 
 impl Outstanding {
-    pub(super) const NOT_WANTED: Outstanding = Outstanding {
+    pub(in crate::node) const NOT_WANTED: Outstanding = Outstanding {
         data: Halves::NONE,
         written: Halves::NONE,
         data_ahead: Halves::NONE,
@@ -47,7 +47,7 @@ impl Outstanding {
     };
 
     /// L1D wants `halves`. If its prefetcher had asked for them, they come too late.
-    pub(super) fn want_data(&mut self, halves: Halves, purpose: Purpose, prefetches: &mut PrefetchCounters) {
+    pub(in crate::node) fn want_data(&mut self, halves: Halves, purpose: Purpose, prefetches: &mut PrefetchCounters) {
         match purpose {
             Purpose::Ahead => self.data_ahead.add(halves.without(self.data)),
             Purpose::Read | Purpose::Write if self.data_ahead.remove(halves) => prefetches.count_use(true),
@@ -60,7 +60,7 @@ impl Outstanding {
     }
 
     /// L2 wants `halves`, because its own prefetcher does or because of an access from above.
-    pub(super) fn want_second(&mut self, halves: Halves, ahead: bool, prefetches: &mut PrefetchCounters) {
+    pub(in crate::node) fn want_second(&mut self, halves: Halves, ahead: bool, prefetches: &mut PrefetchCounters) {
         if ahead {
             self.second_ahead.add(halves.without(self.second));
         } else if self.second_ahead.remove(halves) {
@@ -70,7 +70,7 @@ impl Outstanding {
     }
 
     /// For what some halves enter L1D.
-    pub(super) fn data_purpose(&self, halves: Halves) -> Purpose {
+    pub(in crate::node) fn data_purpose(&self, halves: Halves) -> Purpose {
         if self.written.overlap(halves) {
             Purpose::Write
         } else if self.data_ahead.overlap(halves) {
@@ -81,7 +81,7 @@ impl Outstanding {
     }
 
     /// For what some halves enter L2.
-    pub(super) fn second_purpose(&self, halves: Halves) -> Purpose {
+    pub(in crate::node) fn second_purpose(&self, halves: Halves) -> Purpose {
         if self.second_ahead.overlap(halves) { Purpose::Ahead } else { Purpose::Read }
     }
 }

@@ -7,22 +7,35 @@
 //!
 //! This file has the window and the registers; `front.rs` says when an instruction may enter.
 
-use super::caches::Caches;
-use super::config::NodeConfig;
-use super::counters::NodeCounters;
-use super::front::Front;
-use super::queue::{Pacer, Queue};
-use super::read_queue::ReadQueue;
-use super::stores::{Forward, StoreQueue};
-use super::tlb::Tlbs;
-use super::units::Units;
-use super::waiting::{List, Lists};
-use super::walk::Walker;
-use super::{Request, Step, Touch, UNKNOWN};
+mod bimodal;
+mod branch;
+mod front;
+mod functional_units;
+mod loads;
+mod queue;
+mod read_queue;
+mod schedule;
+mod stores;
+mod tage;
+pub(super) mod tlb;
+pub(super) mod walk;
+
+use crate::node::caches::Caches;
+use crate::node::config::NodeConfig;
+use crate::node::counters::NodeCounters;
+use crate::node::interface::{Request, Step, Touch, UNKNOWN};
+use crate::node::waiting::{List, Lists};
+use front::Front;
+use functional_units::Units;
 use isa::{Class, Instruction, Reg};
+use queue::{Pacer, Queue};
+use read_queue::ReadQueue;
+use stores::{Forward, StoreQueue};
+use tlb::Tlbs;
+use walk::Walker;
 
 /// Set in a register's entry if it holds the number of the instruction that makes it, not the cycle.
-pub(super) const PENDING: u64 = 1 << 63;
+pub(in crate::node) const PENDING: u64 = 1 << 63;
 
 /// The stack pointer, in x86's numbering. Pushes and pops change it at decoding (the stack engine), so the next one does
 /// not wait for their data.
@@ -30,99 +43,99 @@ const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
 
 /// One place of the window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(in crate::node) struct Entry {
     /// When the work is done.
-    pub(super) completed: u64,
+    pub(in crate::node) completed: u64,
     /// Instructions that wait for that.
-    pub(super) waiters: List,
+    pub(in crate::node) waiters: List,
     /// Places of the load queue to give back at retirement.
-    pub(super) loads: u32,
+    pub(in crate::node) loads: u32,
     /// Stores to write after retirement.
-    pub(super) stores: u32,
+    pub(in crate::node) stores: u32,
     /// Physical registers to give back at retirement.
-    pub(super) results: u32,
+    pub(in crate::node) results: u32,
     /// The low part of its address: by this the prefetchers know it.
-    pub(super) pc: u32,
+    pub(in crate::node) pc: u32,
 }
 
 const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0, pc: 0 };
 
 /// What is known so far of when an instruction can do what.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
-    pub(super) class: Class,
+pub(in crate::node) struct Plan {
+    pub(in crate::node) class: Class,
     /// Nothing but a load or a store: no unit has work to do.
-    pub(super) plain: bool,
+    pub(in crate::node) plain: bool,
     /// Registers of its addresses that have no known time.
-    pub(super) addresses_missing: u32,
+    pub(in crate::node) addresses_missing: u32,
     /// Other registers and loads that have no known time.
-    pub(super) operands_missing: u32,
+    pub(in crate::node) operands_missing: u32,
     /// When its addresses are known, as far as is known.
-    pub(super) addresses: u64,
+    pub(in crate::node) addresses: u64,
     /// When its operands are there, as far as is known.
-    pub(super) operands: u64,
+    pub(in crate::node) operands: u64,
     /// When its stores have their translated addresses.
-    pub(super) stores: u64,
+    pub(in crate::node) stores: u64,
 }
 
 /// An instruction that cannot be scheduled yet.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub(super) plan: Plan,
+pub(in crate::node) struct Pending {
+    pub(in crate::node) plan: Plan,
     /// Its accesses, as long as they wait for addresses.
-    pub(super) touches: Vec<(Touch, Option<Forward>)>,
+    pub(in crate::node) touches: Vec<(Touch, Option<Forward>)>,
 }
 
 /// What an instruction waits for on the completion of another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dependent {
-    pub(super) number: u64,
-    pub(super) role: Role,
+pub(in crate::node) struct Dependent {
+    pub(in crate::node) number: u64,
+    pub(in crate::node) role: Role,
     /// Cycles from that completion to the operand's arrival.
-    pub(super) delay: u64,
+    pub(in crate::node) delay: u64,
 }
 
 /// Which of a dependent's inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(in crate::node) enum Role {
     Address,
     Operand,
 }
 
 /// One core.
 #[derive(Clone, Debug)]
-pub(super) struct Core {
-    pub(super) window: Queue,
-    pub(super) entries: Box<[Entry]>,
-    pub(super) pending: Box<[Pending]>,
-    pub(super) dependents: Lists<Dependent>,
+pub(in crate::node) struct Core {
+    pub(in crate::node) window: Queue,
+    pub(in crate::node) entries: Box<[Entry]>,
+    pub(in crate::node) pending: Box<[Pending]>,
+    pub(in crate::node) dependents: Lists<Dependent>,
     /// Completed in this cascade, with dependents still to be told.
-    pub(super) resolved: Vec<u64>,
-    pub(super) loads: Queue,
+    pub(in crate::node) resolved: Vec<u64>,
+    pub(in crate::node) loads: Queue,
     /// The queue in front of L1D, if loads are merged there.
-    pub(super) read_queue: Option<ReadQueue>,
-    pub(super) stores: StoreQueue,
-    pub(super) units: Units,
-    pub(super) tlbs: Tlbs,
-    pub(super) walker: Option<Walker>,
-    pub(super) caches: Caches,
-    pub(super) retirement: Pacer,
-    pub(super) counters: NodeCounters,
+    pub(in crate::node) read_queue: Option<ReadQueue>,
+    pub(in crate::node) stores: StoreQueue,
+    pub(in crate::node) units: Units,
+    pub(in crate::node) tlbs: Tlbs,
+    pub(in crate::node) walker: Option<Walker>,
+    pub(in crate::node) caches: Caches,
+    pub(in crate::node) retirement: Pacer,
+    pub(in crate::node) counters: NodeCounters,
     /// Results that have a physical register, if those may run out.
-    pub(super) results: Option<Queue>,
+    pub(in crate::node) results: Option<Queue>,
     /// Registers that the program has named, a bit each.
-    pub(super) named: u64,
-    pub(super) retire_latency: u64,
-    pub(super) load_start: u64,
-    pub(super) load_return: u64,
-    pub(super) forward_latency: u64,
-    pub(super) partial_forward_penalty: u64,
+    pub(in crate::node) named: u64,
+    pub(in crate::node) retire_latency: u64,
+    pub(in crate::node) load_start: u64,
+    pub(in crate::node) load_return: u64,
+    pub(in crate::node) forward_latency: u64,
+    pub(in crate::node) partial_forward_penalty: u64,
     registers: [u64; Reg::COUNT],
-    pub(super) front: Front,
+    pub(in crate::node) front: Front,
 }
 
 impl Core {
-    pub(super) fn new(config: &NodeConfig) -> Core {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Core {
         let places = config.rob.next_power_of_two() as usize;
         let idle = Plan {
             class: Class::Nop,
@@ -162,7 +175,7 @@ impl Core {
 
     /// Lets an instruction into the window and schedules it; tells whether that was possible. If not, it must be tried
     /// again after a line has arrived.
-    pub(super) fn enter(&mut self, step: &Step<'_>, out: &mut Vec<Request>) -> bool {
+    pub(in crate::node) fn enter(&mut self, step: &Step<'_>, out: &mut Vec<Request>) -> bool {
         let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
         let loads = step.touches.len() as u32 - stores;
         let Some(cycle) = self.admit(step, loads, stores, out) else { return false };
@@ -225,7 +238,7 @@ impl Core {
     }
 
     /// Puts `number` on the list of those that wait for `maker`.
-    pub(super) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
+    pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
         let place = self.place(maker);
         self.dependents.push(&mut self.entries[place].waiters, Dependent { number, role, delay });
     }
@@ -246,7 +259,7 @@ impl Core {
 
     /// When instruction `number` is done, if that is known. One that has left its place was done long ago.
     #[inline]
-    pub(super) fn completion(&self, number: u64) -> Option<u64> {
+    pub(in crate::node) fn completion(&self, number: u64) -> Option<u64> {
         if number + (self.entries.len() as u64) < self.window.entered() {
             return Some(0);
         }
@@ -254,7 +267,7 @@ impl Core {
     }
 
     #[inline]
-    pub(super) fn place(&self, number: u64) -> usize {
+    pub(in crate::node) fn place(&self, number: u64) -> usize {
         number as usize & (self.entries.len() - 1)
     }
 }

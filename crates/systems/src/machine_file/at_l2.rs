@@ -10,7 +10,7 @@
 //! The AES units are those of `[engines]`: what L2s get, the memory controller does not have. Designs that do everything at
 //! the controller leave all of them there.
 
-use crate::machine_file::Machine;
+use super::Machine;
 use machine::llc::Inclusion;
 use protection::design::Parts;
 use protection::ways::{Engine, Engines, Patience};

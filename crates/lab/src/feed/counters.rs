@@ -1,0 +1,38 @@
+//! What is counted of a program on its way to a core.
+
+use serde::Serialize;
+
+/// What came through the feed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct FeedCounters {
+    /// Executed instructions.
+    pub instructions: u64,
+    /// Loads whose recorded value was compared with the shadow.
+    pub load_values_checked: u64,
+    /// Loads whose recorded value was another.
+    pub load_values_wrong: u64,
+    /// Lines that changed without a store of the program's.
+    pub foreign_writes: u64,
+    /// Processes seen.
+    pub processes: u64,
+}
+
+impl FeedCounters {
+    /// With what came through the feed of another core of the same program.
+    #[must_use]
+    pub fn beside(self, other: FeedCounters) -> FeedCounters {
+        FeedCounters {
+            instructions: self.instructions + other.instructions,
+            load_values_checked: self.load_values_checked + other.load_values_checked,
+            load_values_wrong: self.load_values_wrong + other.load_values_wrong,
+            foreign_writes: self.foreign_writes + other.foreign_writes,
+            processes: self.processes.max(other.processes),
+        }
+    }
+
+    /// With what came of another program.
+    #[must_use]
+    pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
+        FeedCounters { processes: self.processes + other.processes, ..self.beside(other) }
+    }
+}

@@ -1,0 +1,130 @@
+//! What crosses the face of a node: instructions come in, and lines are asked for.
+
+use arrayvec::ArrayVec;
+use isa::Instruction;
+use units::{LineAddr, Time, VirtAddr};
+
+/// The most levels of page tables.
+pub const WALK_LEVELS_MAX: usize = 5;
+
+/// A cycle that is not known yet.
+pub(super) const UNKNOWN: u64 = u64::MAX;
+
+/// A page as the TLBs know it: the process in bits 40 to 62, the virtual page number below, bit 63 set for a page of 2 MB.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PageKey(pub u64);
+
+/// One touch of one line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touch {
+    /// The page, for the TLBs.
+    pub page: PageKey,
+    /// The line in memory.
+    pub line: LineAddr,
+    /// The first byte touched, from the start of the line.
+    pub offset: u8,
+    /// How many bytes, all of them within the line.
+    pub bytes: u8,
+    /// Whether they are written; else they are read.
+    pub store: bool,
+}
+
+/// One executed instruction, with its addresses translated and split into lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// What it is.
+    pub instruction: &'a Instruction,
+    /// Where its own first byte is.
+    pub code: Touch,
+    /// What it reads and writes.
+    pub touches: &'a [Touch],
+    /// Where the tables of pages lie that it is the first to touch; only a core with a walker uses them.
+    pub tables: &'a [PageTables],
+    /// Where execution went next, if known.
+    pub next: Option<VirtAddr>,
+}
+
+/// Where instructions come from.
+pub trait Feed {
+    /// Why the next one cannot be had.
+    type Error;
+
+    /// The next instruction in program order, or nothing if there is none for now.
+    ///
+    /// # Errors
+    /// Whatever the source has to report; the node hands it on and may be asked to go on afterwards.
+    fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error>;
+
+    /// Whether it was the program's end that [`Feed::next`] came to; else there is only nothing for the moment.
+    fn has_ended(&self) -> bool {
+        true
+    }
+}
+
+/// Why a node stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pause {
+    /// It cannot go on before a line has arrived.
+    Blocked,
+    /// It reached the time that it was given.
+    Reached,
+    /// There is nothing to execute for the moment: see [`Node::resume`](super::Node::resume).
+    Idle,
+    /// The feed has nothing more, or nothing more for now. Lines may still be under way: see [`Node::outstanding`](super::Node::outstanding).
+    Finished,
+}
+
+/// Why a line crosses the edge of L2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestKind {
+    /// To be read by the program.
+    Read,
+    /// To be written by the program.
+    ReadForOwnership,
+    /// To be written by the program, and already held to be read.
+    Upgrade,
+    /// To be executed.
+    Instruction,
+    /// Expected to be wanted.
+    Prefetch,
+    /// Dirty, and evicted.
+    WriteBack,
+    /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`](super::Node::sending_clean_victims), [`Node::owe`](super::Node::owe)).
+    CleanVictim,
+}
+
+impl RequestKind {
+    /// Whether the node waits for an answer.
+    pub fn is_answered(self) -> bool {
+        !matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
+    }
+}
+
+/// A line that crosses the edge of L2. All kinds but evictions are answered by [`Node::answered`](super::Node::answered).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub line: LineAddr,
+    /// Why.
+    pub kind: RequestKind,
+}
+
+/// Where the tables of one page lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageTables {
+    /// The page.
+    pub page: PageKey,
+    /// The lines that a whole walk reads, from the root down.
+    pub lines: ArrayVec<LineAddr, WALK_LEVELS_MAX>,
+}
+
+/// What a core may do with a line that it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Permission {
+    /// Read it; others may have it too.
+    Shared,
+    /// Read and write it; no other has it.
+    Exclusive,
+}

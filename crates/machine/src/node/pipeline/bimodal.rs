@@ -1,0 +1,36 @@
+//! The plainest predictor of directions, by itself and under TAGE.
+
+/// One two-bit saturating counter per branch, by the low bits of its address.
+#[derive(Clone, Debug)]
+pub(in crate::node) struct Bimodal {
+    counters: Box<[u8]>,
+}
+
+impl Bimodal {
+    const WEAKLY_TAKEN: u8 = 2;
+
+    pub(in crate::node) fn new(entries: usize) -> Bimodal {
+        Bimodal { counters: vec![Bimodal::WEAKLY_TAKEN - 1; entries].into() }
+    }
+
+    /// Predicts, then learns.
+    pub(in crate::node) fn predict(&mut self, pc: u64, taken: bool) -> bool {
+        let predicted = self.peek(pc);
+        self.learn(pc, taken);
+        predicted
+    }
+
+    pub(in crate::node) fn peek(&self, pc: u64) -> bool {
+        self.counters[self.place(pc)] >= Bimodal::WEAKLY_TAKEN
+    }
+
+    pub(in crate::node) fn learn(&mut self, pc: u64, taken: bool) {
+        let place = self.place(pc);
+        let counter = &mut self.counters[place];
+        *counter = if taken { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
+    }
+
+    fn place(&self, pc: u64) -> usize {
+        pc as usize & (self.counters.len() - 1)
+    }
+}
