@@ -10,7 +10,6 @@ use casemate_protection::tree::Update;
 use casemate_protection::verbs::Role;
 use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use proptest::prelude::*;
-use std::collections::HashMap;
 use units::{Bytes, LineAddr};
 
 /// Caches so small that everything leaves them all the time.
@@ -176,7 +175,7 @@ proptest! {
         let parts = &compositions()[which];
         let scheme = parts.build(LINES, seed).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());
-        let mut oracle: HashMap<u64, units::Line> = HashMap::new();
+        let mut oracle = std::collections::HashMap::<u64, units::Line>::new();
         for (near, far, fill, action) in steps {
             // A few pages far apart, so that tree nodes leave and come back, and a few lines in each, so that minors overflow.
             let line = far * 9_001 + near % 3;
