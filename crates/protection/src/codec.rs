@@ -55,6 +55,13 @@ pub(crate) struct Sealed {
     pub ciphertext: Line,
 }
 
+impl Sealed {
+    /// What memory gets, with a tag that travels with the line.
+    pub fn with(&self, tag: u64) -> Untrusted {
+        Untrusted::with(self.ciphertext, tag)
+    }
+}
+
 /// Encryption and authentication of lines.
 #[derive(Clone)]
 pub(crate) struct LineCodec {

@@ -193,14 +193,6 @@ impl Parts {
                 "with caches.counters_in_l2, controller and L2 compute a tag together: set mac.code = \"gmac\", mac.over = \
                  \"ciphertext\" and mac.lines = 1",
             ),
-            (
-                self.persistence.exists(),
-                "caches.counters_in_l2 and persistence are not built together: leave one of them out",
-            ),
-            (
-                self.release == Release::Speculative,
-                "caches.counters_in_l2 and release = \"speculative\" are not built together: leave one of them out",
-            ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| self.caches.counters_in_l2.is_some() && *broken);
         broken.map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))

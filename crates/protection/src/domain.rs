@@ -65,7 +65,7 @@ pub enum Queue {
 pub struct Domain {
     queue: Queue,
     media: Media,
-    open: Vec<(Slot, Line)>,
+    open: Vec<(Slot, Untrusted)>,
     registers: Registers,
 }
 
@@ -81,17 +81,17 @@ impl Domain {
     }
 
     /// A line of the open tuple arrives.
-    pub fn persist(&mut self, slot: Slot, content: &Line) {
+    pub fn persist(&mut self, slot: Slot, content: Untrusted) {
         match self.queue {
-            Queue::Inside => self.open.push((slot, *content)),
-            Queue::Outside => self.media.write(slot, content),
+            Queue::Inside => self.open.push((slot, content)),
+            Queue::Outside => self.media.store(slot, content),
         }
     }
 
     /// The open tuple is complete.
     pub fn complete(&mut self, registers: &Registers) {
         for (slot, content) in self.open.drain(..) {
-            self.media.write(slot, &content);
+            self.media.store(slot, content);
         }
         self.registers = registers.clone();
     }
@@ -99,7 +99,7 @@ impl Domain {
     /// What a slot would read as after a completion: the newest that has arrived.
     pub fn newest(&self, slot: Slot) -> Untrusted {
         match self.open.iter().rfind(|(open, _)| *open == slot) {
-            Some((_, content)) => (*content).into(),
+            Some((_, content)) => *content,
             None => self.media.read(slot),
         }
     }
@@ -119,9 +119,9 @@ mod tests {
         let (slot, other) = (Slot(1), Slot(2));
         let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
         let mut domain = Domain::new(Queue::Inside, Media::new(4), registers(0));
-        domain.persist(slot, &[1; 64]);
+        domain.persist(slot, [1; 64].into());
         domain.complete(&registers(1));
-        domain.persist(slot, &[2; 64]);
+        domain.persist(slot, [2; 64].into());
         domain.store(other, [3; 64].into());
         assert_eq!(domain.newest(slot).examine(), [2; 64]);
         let (media, kept) = domain.lose_power();
@@ -133,7 +133,7 @@ mod tests {
     fn without_energy_for_the_queue_a_tuple_is_torn_apart_from_its_registers() {
         let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
         let mut domain = Domain::new(Queue::Outside, Media::new(4), registers(0));
-        domain.persist(Slot(1), &[1; 64]);
+        domain.persist(Slot(1), [1; 64].into());
         let (media, kept) = domain.lose_power();
         assert_eq!((media.read(Slot(1)).examine(), kept), ([1; 64], registers(0)));
     }

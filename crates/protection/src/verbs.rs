@@ -172,7 +172,7 @@ pub trait MemoryVerbs {
     /// Writes a slot of memory; a blank stays blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
-    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()>;
+    fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Waits until all that was persisted is in the persistence domain. Where the queue is a part of it, what was accepted
     /// is.
     fn fence(&self) -> impl Future<Output = ()>;

@@ -307,6 +307,5 @@ fn what_l2s_cannot_do_is_refused_with_the_rule() {
     refused(|parts| parts.caches.counters_in_llc = false, "set caches.counters_in_llc = true");
     refused(|parts| parts.cipher = CipherChoice::Aes128Xts, "set cipher = \"aes128-counter\"");
     refused(|parts| parts.mac.code = MacChoice::SgxCw, "set mac.code = \"gmac\"");
-    refused(|parts| parts.release = Release::Speculative, "release = \"speculative\"");
     refused(|parts| parts.caches.counters_in_l2 = Some(Bytes(100)), "caches.counters_in_l2 = \"100 B\"");
 }

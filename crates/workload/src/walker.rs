@@ -220,6 +220,8 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
+    // For every executed instruction, as is what calls it.
+    #[inline(always)]
     fn hand_out(&mut self, next: Option<VirtAddr>, piece: bool) -> Step<'_> {
         self.handed_out = true;
         let position = &mut self.positions[self.current];

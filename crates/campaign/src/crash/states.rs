@@ -130,8 +130,8 @@ fn replay(
         let fate = on_its_way.binary_search(&index).map_or(WHOLE, |place| fates[place]);
         match operation {
             Operation::Persist(_, slot, content) => {
-                if let Some(content) = arrived(fate, domain.newest(*slot), (*content).into()) {
-                    domain.persist(*slot, &content.examine());
+                if let Some(content) = arrived(fate, domain.newest(*slot), *content) {
+                    domain.persist(*slot, content);
                 }
             }
             Operation::Store(_, slot, content) if !content.is_blank() => {
@@ -202,7 +202,8 @@ mod tests {
         };
         let content: [u8; 64] = std::array::from_fn(|byte| byte as u8 + 1);
         let memories = |queue, fenced: bool| {
-            let mut sent: Vec<_> = (0..2).map(|slot| Operation::Persist(Role::Data, Slot(slot), content)).collect();
+            let mut sent: Vec<_> =
+                (0..2).map(|slot| Operation::Persist(Role::Data, Slot(slot), content.into())).collect();
             sent.extend(fenced.then_some(Operation::Fence));
             let states = states_of(&Changes::among(sent), &start, queue, Arrivals::Any(64), 1);
             let at_the_end = states.iter().map(|dead| dead.point).max();

@@ -158,7 +158,7 @@ fn left(operations: &[Operation], (mut media, registers): (Media, Registers)) ->
             Operation::Store(_, slot, content) => media.store(*slot, *content),
             Operation::Persist(_, slot, content) => open.push((*slot, *content)),
             Operation::Complete(now) => {
-                open.drain(..).for_each(|(slot, content)| media.write(slot, &content));
+                open.drain(..).for_each(|(slot, content)| media.store(slot, content));
                 (registers, begun) = (now.clone(), true);
             }
             _ => {}

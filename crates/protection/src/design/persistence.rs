@@ -7,10 +7,8 @@
 //! ```
 
 use super::{CounterChoice, Parts, TreeKind};
-use crate::mac::Place;
 use crate::ownership::Ownership;
 use crate::persistence::Persistence;
-use crate::scheme::Release;
 
 /// The most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
 const LINES_MAX: usize = 10;
@@ -51,22 +49,12 @@ impl Persistence {
                     .to_owned(),
             );
         }
-        if parts.mac.place != Place::Region || parts.mac.lines > 1 {
+        if parts.mac.lines > 1 {
             return Err(
-                "persistence.order keeps a tag for each line, in a region of their own: leave mac.place and mac.lines \
-                        out, or persistence"
+                "persistence.order ties a line to its own tag, and a tag over several lines would tie tuples to each \
+                        other: leave mac.lines out, or persistence"
                     .to_owned(),
             );
-        }
-        if parts.caches.counters_in_llc {
-            return Err("persistence.order keeps counters in the controller's cache and in memory: leave \
-                        caches.counters_in_llc out, or persistence"
-                .to_owned());
-        }
-        if parts.release == Release::Speculative {
-            return Err("persistence.order makes durable only what is verified: set release = \"verified\", or leave \
-                        persistence out"
-                .to_owned());
         }
         if !(1..=LINES_MAX).contains(&self.lines) {
             return Err(format!(

@@ -123,6 +123,9 @@ impl Caches {
     /// Memory has this content: a line that holds it needs not be written back.
     pub fn written_through(&mut self, role: Role, slot: Slot, content: &Line) {
         self.departures.written_through(slot, content);
+        if let Some(shared) = &mut self.shared {
+            shared.written_through(slot, content);
+        }
         self.cache(role).written_through(slot, content);
     }
 

@@ -140,6 +140,13 @@ impl Shared {
         dirty.then_some((role, slot, content))
     }
 
+    /// Memory has this content: a line that holds it needs not be written back.
+    pub fn written_through(&mut self, slot: Slot, content: &Line) {
+        if let Some(line) = self.content.get_mut(&slot) {
+            line.dirty &= line.content != *content;
+        }
+    }
+
     /// The content of a line, which stays there.
     pub fn peek(&self, slot: Slot) -> Option<Line> {
         self.content.get(&slot).map(|resident| resident.content)

@@ -47,7 +47,7 @@ pub enum Operation {
     /// Wrote this to a slot.
     Store(Role, Slot, Untrusted),
     /// Wrote these bytes to a slot as a part of the open tuple.
-    Persist(Role, Slot, Line),
+    Persist(Role, Slot, Untrusted),
     /// All that was persisted before has arrived.
     Fence,
     /// Completed the open tuple and set the registers.
@@ -164,8 +164,8 @@ impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
         self.record("store", move || role.to_string(), self.inside.store(slot, role, content))
     }
 
-    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
-        self.note(Operation::Persist(role, slot, *content));
+    fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.note(Operation::Persist(role, slot, content));
         self.record("persist", move || role.to_string(), self.inside.persist(slot, role, content))
     }
 

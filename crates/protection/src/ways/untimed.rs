@@ -60,8 +60,8 @@ impl<U: Untimed> MemoryVerbs for U {
         ready(())
     }
 
-    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
-        self.write(slot, role, (*content).into());
+    fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.write(slot, role, content);
         ready(())
     }
 

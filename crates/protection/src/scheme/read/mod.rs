@@ -55,6 +55,8 @@ struct Read<'a, V: Verbs> {
     stored: Once<Untrusted>,
     /// The line of counters at the controller, perhaps still being verified; nothing if none came.
     counters: Once<Option<Line>>,
+    /// Where its verified counters were found; nothing if there are none.
+    found: Once<Option<FoundIn>>,
     /// The line with all that it is checked against, or why there is not all.
     arrived: Once<Result<Complete<'a, V>, Fault>>,
     /// The decrypted line, if the policy releases it ahead of its verdict.
@@ -66,8 +68,6 @@ struct Read<'a, V: Verbs> {
 /// All that a line is opened and checked with.
 struct Complete<'a, V: Verbs> {
     arrived: Arrived,
-    /// Where its counters were found, if there are any.
-    found: Option<FoundIn>,
     /// The L2's read, if that goes on with the line.
     in_l2: Option<&'a Begun<'a, V>>,
 }
@@ -75,8 +75,6 @@ struct Complete<'a, V: Verbs> {
 /// The line of counters that counts for a line.
 struct Version<'a, V: Verbs> {
     counters: Line,
-    /// Where it was found, if there are counters.
-    found: Option<FoundIn>,
     /// The L2's read, if that has it.
     in_l2: Option<&'a Begun<'a, V>>,
 }
@@ -105,20 +103,22 @@ impl<'a, V: Verbs> Access<'a, V> {
 
 impl<'a, V: Verbs> Read<'a, V> {
     fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early) -> Read<'a, V> {
-        let (stored, counters, arrived, text, started_with) = Default::default();
-        Read { access, begun, early, stored, counters, arrived, text, started_with }
+        let (stored, counters, found, arrived, text, started_with) = Default::default();
+        Read { access, begun, early, stored, counters, found, arrived, text, started_with }
     }
 
     /// Opens, checks and releases the line as the design says, given its pad if that was begun.
     async fn release<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>) -> Result<(), Fault> {
-        let scheme = self.access.scheme;
-        match scheme.release {
+        match self.access.scheme.release {
             Release::Verified => self.release_verified(pad).await,
             Release::Speculative => self.release_ahead(pad).await,
-        }?;
-        let found = self.arrived.get().and_then(|complete| complete.as_ref().ok()?.found);
-        scheme.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
-        Ok(())
+        }
+    }
+
+    /// Counts where the counters were found, as soon as they are verified.
+    async fn count_found(&self) {
+        let found = *self.found.wait().await;
+        self.access.scheme.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
     }
 
     /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
@@ -134,6 +134,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         };
         let arrivals = self.access.arrive(stored, self.version(seen)).await;
         self.counters.set(None);
+        self.found.set(None);
         let complete = match arrivals {
             Ok((version, arrivals)) => self.complete(version, &arrivals).await,
             Err(fault) => Err(fault),
@@ -143,12 +144,12 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// The line with all that it is checked against, put into memory first if the machine started with it.
     async fn complete(&self, version: Version<'a, V>, arrivals: &Arrivals) -> Result<Complete<'a, V>, Fault> {
-        let Version { counters, found, in_l2 } = version;
+        let Version { counters, in_l2 } = version;
         let mut arrived = arrivals.under(self.access.scheme, &counters);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
             self.access.boot(&mut arrived, &plaintext).await?;
         }
-        Ok(Complete { arrived, found, in_l2 })
+        Ok(Complete { arrived, in_l2 })
     }
 
     /// What the machine started with there, if that is not in memory yet.
@@ -164,7 +165,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     async fn version(&self, seen: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
         let Some(slot) = self.access.counter_slot() else {
             self.counters.set(Some(ZERO_LINE));
-            return Ok(Version { counters: ZERO_LINE, found: None, in_l2: None });
+            return Ok(Version { counters: ZERO_LINE, in_l2: None });
         };
         let sought = match self.begun {
             None => Sought::Nowhere,
@@ -172,7 +173,8 @@ impl<'a, V: Verbs> Read<'a, V> {
                 let look_up = self.access.verbs.look_up(Cache::Controller(Role::Counter));
                 match *join!(begun.found(), look_up).0 {
                     Found::Counters(counters, place) => {
-                        return Ok(Version { counters, found: Some(place), in_l2: Some(begun) });
+                        self.found.set(Some(place));
+                        return Ok(Version { counters, in_l2: Some(begun) });
                     }
                     Found::Nothing => Sought::Everywhere,
                     Found::LeftToController => Sought::InItsCache,
@@ -180,7 +182,8 @@ impl<'a, V: Verbs> Read<'a, V> {
             }
         };
         let (counters, place) = self.counters_for(slot, sought, seen).await?;
-        Ok(Version { counters, found: Some(place), in_l2: None })
+        self.found.set(Some(place));
+        Ok(Version { counters, in_l2: None })
     }
 
     /// A line of counters from the controller's side, and where it was found.

@@ -12,10 +12,12 @@
 //! Not held back are fetches, whose addresses may have been computed from such a line. PoisonIvy follows poison through
 //! registers to stop those too; here the address bus leaks, and attacks show it.
 //!
+//! A line whose counters an L2 has is opened and released there, after its verdict.
+//!
 //! The way to the core does not ask how far the verdict is. So a run without time, where everything is known at once, lets
 //! out what the slowest verdict would.
 
-use super::Read;
+use super::{Complete, Read};
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::join;
 use std::future::Future;
@@ -26,8 +28,10 @@ impl<V: Verbs> Read<'_, V> {
         &self,
         pad: impl FnOnce() -> Option<P>,
     ) -> Result<(), Fault> {
-        let ((), verdict) = join!(self.open_ahead(pad), self.verdict());
-        self.access.verbs.settle(self.access.line(), verdict.is_ok());
+        let ((), (), verdict) = join!(self.count_found(), self.open_ahead(pad), self.verdict());
+        if self.text.get().is_some() {
+            self.access.verbs.settle(self.access.line(), verdict.is_ok());
+        }
         verdict
     }
 
@@ -43,7 +47,10 @@ impl<V: Verbs> Read<'_, V> {
     }
 
     async fn verdict(&self) -> Result<(), Fault> {
-        let arrived = &self.arrived.wait().await.as_ref().map_err(|fault| *fault)?.arrived;
+        let Complete { arrived, in_l2 } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
+        if let Some(begun) = in_l2 {
+            return begun.release(arrived).await;
+        }
         let codec = &self.access.scheme.codec;
         let text = if codec.checks_plaintext() { *self.text.wait().await } else { arrived.stored.examine() };
         codec.check(self.access.verbs, arrived, &text).await

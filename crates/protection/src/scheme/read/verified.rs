@@ -1,6 +1,7 @@
 //! The usual policy: a line goes to the core when its verdict is in.
 
 use super::{Complete, Read};
+use crate::codec::Arrived;
 use crate::planted::Bug;
 use crate::verbs::{Exit, Fault, Verbs};
 use std::future::Future;
@@ -11,12 +12,22 @@ impl<V: Verbs> Read<'_, V> {
         &self,
         pad: impl FnOnce() -> Option<P>,
     ) -> Result<(), Fault> {
-        let Complete { arrived, in_l2, .. } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
-        if let Some(begun) = in_l2 {
-            return begun.release(arrived).await;
-        }
+        let Complete { arrived, in_l2 } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
+        match in_l2 {
+            Some(begun) => begun.release(arrived).await,
+            None => self.release_at_controller(arrived, pad()).await,
+        }?;
+        self.count_found().await;
+        Ok(())
+    }
+
+    async fn release_at_controller(
+        &self,
+        arrived: &Arrived,
+        pad: Option<impl Future<Output = ()>>,
+    ) -> Result<(), Fault> {
         let (scheme, verbs) = (self.access.scheme, self.access.verbs);
-        let (plaintext, verdict) = scheme.codec.open(verbs, arrived, pad()).await;
+        let (plaintext, verdict) = scheme.codec.open(verbs, arrived, pad).await;
         if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
             verbs.release(self.access.line(), plaintext, Exit::Controller);
         }

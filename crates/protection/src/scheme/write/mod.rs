@@ -20,7 +20,7 @@ use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::ownership::Asker;
 use crate::planted::Bug;
-use crate::slot::{Role, Untrusted};
+use crate::slot::Role;
 use crate::verbs::{Fault, Verbs};
 use sim::{Once, join};
 use tuple::Tuple;
@@ -45,10 +45,16 @@ impl<V: Verbs> Access<'_, V> {
         }
         let _line = self.lock_line().await;
         self.admit(asker).await?;
+        self.await_verdicts().await;
+        Write::new(self, plaintext).in_place().await
+    }
+
+    /// Waits until what was released ahead of its verdict is settled: the write may have been computed from it.
+    async fn await_verdicts(&self) {
+        let Access { scheme, verbs, .. } = self;
         if scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited) {
             verbs.await_verdicts().await;
         }
-        Write::new(self, plaintext).in_place().await
     }
 }
 
@@ -104,7 +110,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         self.spend(sealed, others);
         if scheme.layout.tags_with_data() {
             let tag = self.tag(sealed, others).await.unwrap_or_default();
-            verbs.store(at.slot(), Role::Data, Untrusted::with(sealed.ciphertext, tag)).await;
+            verbs.store(at.slot(), Role::Data, sealed.with(tag)).await;
             return Ok(());
         }
         let put_tag = async {

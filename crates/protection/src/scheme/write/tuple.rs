@@ -26,8 +26,9 @@ use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::scheme::access::Access;
 use crate::scheme::renew::Renewer;
+use crate::slot::{Role, Slot, Untrusted};
 use crate::stages::Stages;
-use crate::verbs::{Fault, LockName, Role, Slot, Verbs};
+use crate::verbs::{Fault, LockName, Verbs};
 use sim::lock::Mode;
 use sim::{join, join_all};
 use units::{Line, LineAddr};
@@ -78,6 +79,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (mut writes, mut groups) = (Vec::new(), Vec::new());
         for waiting in batch {
             let access = Access::new(self.scheme, self.verbs, waiting.line);
+            access.await_verdicts().await;
             let Some(slot) = access.counter_slot() else { continue };
             groups.push(access.lock_group(Mode::Shared).await);
             match access.advance(slot).await? {
@@ -133,10 +135,12 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
         let sealed = join_all(writes.iter().map(Write::seal)).await;
         let tags = self.enter_tags(writes).await?;
-        let data = sealed.iter().map(|(sealed, _)| (sealed.at.slot(), Role::Data, &sealed.ciphertext));
-        let unless = |bug| move |_: &(Slot, Role, &Line)| !planted.has(bug);
-        let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, content));
-        let tags = tags.iter().map(|(slot, content)| (*slot, Role::Tag, content));
+        let travels = scheme.layout.tags_with_data();
+        let beside = |tag: Option<u64>| tag.filter(|_| travels).unwrap_or_default();
+        let data = sealed.iter().map(|(sealed, tag)| (sealed.at.slot(), Role::Data, sealed.with(beside(*tag))));
+        let unless = |bug| move |_: &(Slot, Role, Untrusted)| !planted.has(bug);
+        let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, (*content).into()));
+        let tags = tags.iter().map(|(slot, content)| (*slot, Role::Tag, (*content).into()));
         let lines: Vec<_> = data
             .chain(counters.filter(unless(Bug::CounterNotPersisted)))
             .chain(tags.filter(unless(Bug::TagNotPersisted)))
@@ -147,7 +151,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         if planted.has(Bug::CompleteBeforePersist) {
             verbs.complete(registers.clone());
         }
-        join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, content))).await;
+        join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, *content))).await;
         if !planted.has(Bug::FenceDropped) {
             verbs.fence().await;
         }
@@ -155,8 +159,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             verbs.complete(registers);
         }
         let metadata = lines.iter().filter(|(_, role, _)| *role != Role::Data);
-        let written = |(slot, role, content): &(Slot, Role, &Line)| {
-            scheme.metadata.on_chip(|chip| chip.caches.written_through(*role, *slot, content));
+        let written = |(slot, role, content): &(Slot, Role, Untrusted)| {
+            scheme.metadata.on_chip(|chip| chip.caches.written_through(*role, *slot, &content.examine()));
         };
         metadata.for_each(written);
         Ok(())

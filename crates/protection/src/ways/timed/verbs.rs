@@ -45,8 +45,8 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
     }
 
     /// As long as any write: what a loss of power leaves follows from the order ([`domain`](crate::domain)).
-    fn persist(&self, slot: Slot, role: Role, content: &Line) -> impl Future<Output = ()> {
-        self.store(slot, role, (*content).into())
+    fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.store(slot, role, content)
     }
 
     fn fence(&self) -> impl Future<Output = ()> {
