@@ -71,7 +71,7 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 	cargo test --locked --package casemate-protection --package casemate-campaign $(PLANTED) -- --ignored
 	CASEMATE_KILLS=100 $(PYTHON) -m pytest --quiet python/tests/test_killed.py
-	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test crowded
+	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test all crowded::
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true
 

@@ -118,6 +118,22 @@ def test_every_rust_file_says_at_its_head_what_it_is() -> None:
         assert path.read_text().startswith("//!"), path.relative_to(ROOT)
 
 
+def test_a_crate_has_one_program_of_integration_tests_which_names_every_file() -> None:
+    for tests in sorted(CRATES.glob("*/tests")):
+        assert [path.name for path in tests.iterdir()] == ["all"], (
+            f"{tests.relative_to(ROOT)}: each program is linked anew"
+        )
+        for path in sorted(tests.rglob("*.rs")):
+            folder, module = path.parent, path.stem
+            if module == "main":
+                continue
+            if module == "mod":
+                folder, module = folder.parent, folder.name
+            roots = [root for root in (folder / "main.rs", folder / "mod.rs") if root.is_file()]
+            named = [root for root in roots if re.search(rf"^(?:pub )?mod {module};$", root.read_text(), re.MULTILINE)]
+            assert named, f"{path.relative_to(ROOT)} is not compiled: nothing names it"
+
+
 def test_no_source_file_outgrows_a_reader() -> None:
     for path in tracked("crates/**/*.rs", "rivals/**/*.rs", "python/**/*.py", "scripts/*"):
         lines = path.read_text().count("\n")

@@ -1,14 +1,11 @@
 //! Reads that L2s begin over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy"): it
 //! has such lines encrypted until an L2 gives it a copy.
 
-mod common;
-mod threads;
-
+use crate::common::kernel;
+use crate::threads::Threads;
 use casemate_lab::{Control, Record, RunOptions, run, run_together};
-use common::kernel;
 use machine::llc::Inclusion;
 use systems::Machine;
-use threads::Threads;
 use units::{Bytes, LINE_BYTES};
 
 /// EMCC's machine, or as much of it as so many cores need, over an inclusive last-level cache. L2s are so small that little

@@ -1,11 +1,9 @@
 //! Stored traces, whole and damaged.
 
-mod common;
-
+use crate::common::{Listed, block, origin};
 use casemate_workload::stream::Chunk;
 use casemate_workload::trace::{TraceReader, TraceWriter, record};
 use casemate_workload::{Finish, Source, WorkloadError};
-use common::{Listed, block, origin};
 use std::path::{Path, PathBuf};
 use wire::word;
 

@@ -1,9 +1,7 @@
 //! Accesses that look for the same line of metadata while it is on its way: one brings it, the others are merged with
 //! that. Both are counted apart from each other, and from what was on the chip.
 
-mod common;
-
-use common::{Machine, cases, with_caches};
+use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::Parts;
 use protection::on_chip::CacheCounters;
@@ -90,7 +88,7 @@ fn a_crowd_under_one_line_of_counters_misses_it_once_whatever_the_design() {
 }
 
 fn some_rounds() -> impl Strategy<Value = Vec<Vec<u64>>> {
-    let near = (0..common::DATA_LINES / 256, 0..32u64).prop_map(|(page, line)| page * 256 + line);
+    let near = (0..crate::common::DATA_LINES / 256, 0..32u64).prop_map(|(page, line)| page * 256 + line);
     proptest::collection::vec(proptest::collection::vec(near, 1..12), 1..6)
 }
 

@@ -1,10 +1,8 @@
 //! The walker against hand-written words.
 
-mod common;
-
+use crate::common::{Listed, block};
 use casemate_workload::stream::{Block, Chunk, Strand};
 use casemate_workload::walker::{Event, PIECE_ACCESSES, Walker};
-use common::{Listed, block};
 use std::sync::Arc;
 use wire::word::{self, Control};
 

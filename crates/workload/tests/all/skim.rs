@@ -1,10 +1,8 @@
 //! Skimming against stepping: the same execution, however the two alternate.
 
-mod common;
-
+use crate::common::{Listed, block};
 use casemate_workload::stream::{Access, Block, Chunk, Strand};
 use casemate_workload::walker::{Event, Skimmer, Walker};
-use common::{Listed, block};
 use isa::{Flow, Instruction};
 use proptest::prelude::*;
 use std::ops::ControlFlow;

@@ -1,9 +1,7 @@
 //! Reads that L2s begin, in runs of four cores: the same bytes, each verified once, where the design says.
 
-mod common;
-
+use crate::common::kernel;
 use casemate_lab::{Control, Record, RunOptions, StartingAge, run_together};
-use common::kernel;
 use machine::miss_prediction::MissPrediction;
 use systems::{Machine, OffBelow};
 use units::Bytes;

@@ -1,13 +1,9 @@
 //! Many accesses in flight at once: does every line still hold what was last written to it, and does everybody finish? Who is
 //! in the crowd, and what it is held to, is in `common/crowd.rs`.
 
-mod common;
-#[path = "common/crowd.rs"]
-mod crowd;
-
+use crate::common::crowd::{Core, Scene, TASKS, crowd, start_tasks};
+use crate::common::{Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
-use common::{Machine, cases, with_caches};
-use crowd::{Core, Scene, TASKS, crowd, start_tasks};
 use proptest::prelude::*;
 use protection::counter::Age;
 use protection::design::{CounterChoice, Parts};

@@ -1,5 +1,4 @@
-//! What tests share. Not every test file uses all of it.
-#![allow(dead_code)]
+//! What tests share.
 
 use casemate_workload::decode::BlockDecoder;
 use casemate_workload::live::recorder_from_environment;

@@ -1,5 +1,7 @@
 //! What the tests of timed memories share: a machine around a scheme.
 
+pub mod crowd;
+
 use casemate_campaign::victim::with_tiny_caches;
 use machine::channel::Channel;
 use machine::dram::DramConfig;

@@ -1,8 +1,8 @@
 //! Bugs in trees, and in how metadata comes to the chip and leaves it.
 
-use crate::Case;
-use crate::checks::Check::{EqualNodes, Honest, Row, ZeroCounters, ZeroLine};
-use crate::checks::Found::{Alike, Dishonest, Ended, Overflowed};
+use super::Case;
+use super::checks::Check::{EqualNodes, Honest, Row, ZeroCounters, ZeroLine};
+use super::checks::Found::{Alike, Dishonest, Ended, Overflowed};
 use casemate_campaign::Finding;
 use protection::planted::Bug;
 use systems::{Attack, Verdict};

@@ -1,6 +1,6 @@
 //! The rule of morphable counters a second time, plainly: see `plain.rs`.
 
-use crate::plain::{Cases, Outcome, Rule, put};
+use super::plain::{Cases, Outcome, Rule, put};
 use units::Line;
 
 pub enum Format {

@@ -1,7 +1,7 @@
 //! Bugs that show when something else happens meanwhile: a crowd finds them, on a machine in which every way takes its time.
 
+use crate::common::crowd::{Scene, crowd};
 use crate::common::with_caches;
-use crate::crowd::{Scene, crowd};
 use casemate_campaign::honest;
 use protection::design::Parts;
 use protection::planted::{Bug, Planted};

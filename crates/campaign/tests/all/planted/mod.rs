@@ -12,12 +12,7 @@ mod boots;
 mod checks;
 mod ciphers;
 mod codes;
-#[path = "../common/mod.rs"]
-#[expect(dead_code, reason = "there is nothing random here")]
-mod common;
 mod counters;
-#[path = "../common/crowd.rs"]
-mod crowd;
 mod crowds;
 mod forests;
 mod keys;

@@ -1,9 +1,9 @@
 //! Bugs in counters, and in the re-encryption that follows their overflows.
 
-use crate::Case;
-use crate::checks::Check::{Ageing, Honest, Overflow, Row, TamperBeforeOverflow};
-use crate::checks::Found::{Dishonest, Ended, Overflowed};
-use crate::checks::OVERFLOW_WRITES;
+use super::Case;
+use super::checks::Check::{Ageing, Honest, Overflow, Row, TamperBeforeOverflow};
+use super::checks::Found::{Dishonest, Ended, Overflowed};
+use super::checks::OVERFLOW_WRITES;
 use casemate_campaign::Finding;
 use protection::planted::Bug;
 use systems::{Attack, Verdict};

@@ -5,10 +5,8 @@
 //! branches that are joined run one after the other without time and interleaved with it, so their order may differ;
 //! which operations there are may not.
 
-mod common;
-
+use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
-use common::{DATA_LINES, Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over, Parts, TreeKind};
 use protection::media::Media;

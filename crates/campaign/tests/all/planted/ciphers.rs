@@ -1,8 +1,8 @@
 //! Bugs in what a cipher is told, and with which keys.
 
-use crate::Case;
-use crate::checks::Check::{ChosenCiphertext, EqualBlocks, Honest, Overflow, Row, SpliceFrom};
-use crate::checks::Found::{Alike, Dishonest, Ended, Overflowed};
+use super::Case;
+use super::checks::Check::{ChosenCiphertext, EqualBlocks, Honest, Overflow, Row, SpliceFrom};
+use super::checks::Found::{Alike, Dishonest, Ended, Overflowed};
 use casemate_campaign::Finding;
 use protection::planted::Bug;
 use systems::{Attack, Verdict};

@@ -1,6 +1,6 @@
 //! The ground that the fuzz targets about memory share, which needs no nightly toolchain: does it hold against random bytes?
 
-#[path = "../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/lib.rs"]
 mod fuzz;
 
 use fuzz::Victim;

@@ -1,10 +1,8 @@
 //! Does a whole run cost what it should, repeat exactly, and check itself?
 
-mod common;
-
+use crate::common::kernel;
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
-use common::kernel;
 
 fn options(design: &str, budget: u64) -> RunOptions {
     let design = systems::design(design).unwrap();

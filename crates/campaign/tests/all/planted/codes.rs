@@ -1,8 +1,8 @@
 //! Bugs in tags, in how they are compared, and in what is done about it.
 
-use crate::Case;
-use crate::checks::Check::{EveryBit, Honest, Overflow, Row, SpliceFrom, ZeroLine, ZeroTag};
-use crate::checks::Found::{Ended, Unnoticed};
+use super::Case;
+use super::checks::Check::{EveryBit, Honest, Overflow, Row, SpliceFrom, ZeroLine, ZeroTag};
+use super::checks::Found::{Ended, Unnoticed};
 use protection::planted::Bug;
 use systems::{Attack, Verdict};
 

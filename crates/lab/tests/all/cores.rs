@@ -1,13 +1,10 @@
 //! Several cores: do they share memory as they should, repeat exactly, and get what their network can carry?
 
-mod common;
-mod threads;
-
+use crate::common::kernel;
+use crate::threads::Threads;
 use casemate_lab::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
-use common::kernel;
 use machine::llc::Inclusion;
 use systems::Machine;
-use threads::Threads;
 use units::Bytes;
 
 fn machine() -> Machine {

@@ -1,13 +1,11 @@
 //! Real programs under the recorder. Every test is skipped, with a message, where QEMU is not installed.
 
-mod common;
-
+use crate::common::recorder;
 use casemate_workload::live::{Input, Live, LiveOptions};
 use casemate_workload::shadow::{Report, check_values};
 use casemate_workload::trace::{TraceReader, record};
 use casemate_workload::walker::{Event, Walker};
 use casemate_workload::{Finish, Source, WorkloadError};
-use common::recorder;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -194,7 +192,7 @@ fn a_program_reads_what_we_would_read_if_it_is_asked_to_inherit() {
         return;
     }
     let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "a_program_reads_what_we_would_read_if_it_is_asked_to_inherit"]);
+    again.args(["--exact", "live::a_program_reads_what_we_would_read_if_it_is_asked_to_inherit"]);
     again.env(CALLED_AGAIN, "1").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = again.spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"hello\n").unwrap();

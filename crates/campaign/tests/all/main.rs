@@ -1,0 +1,15 @@
+//! What campaigns promise, from outside. All of it is one program, since linking one takes as long as building its tests.
+
+mod campaigns;
+mod common;
+mod crowded;
+mod every_bit;
+mod long;
+mod losses;
+mod merged;
+mod one_text;
+#[cfg(feature = "planted-bugs")]
+mod planted;
+mod reboots;
+mod strokes;
+mod twins;

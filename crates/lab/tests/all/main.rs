@@ -1,0 +1,16 @@
+//! Whole runs, explanations and validations, from outside, as one program.
+
+mod common;
+mod cores;
+mod emcc;
+mod emcc_inclusive;
+mod emcc_runs;
+mod explain;
+mod footprint;
+mod latencies;
+mod machines;
+mod runs;
+mod sampling;
+mod threads;
+mod validation;
+mod warm_up;

@@ -1,0 +1,4 @@
+//! The DRAM model, from outside, as one program.
+
+mod dram_reference;
+mod dram_scheduling;

@@ -1,0 +1,10 @@
+//! The parts and the one text over a memory, from outside, as one program.
+
+mod counters;
+mod eager;
+mod forests;
+mod ownership;
+mod page_records;
+mod persistence;
+mod renewals;
+mod scheme;

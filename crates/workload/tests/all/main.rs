@@ -1,0 +1,8 @@
+//! Programs live, stored and walked, from outside, as one program.
+
+mod common;
+mod decode;
+mod live;
+mod skim;
+mod trace;
+mod walker;
