@@ -8,6 +8,9 @@ RECORDER := python/casemate/libcasemate_recorder.so python/casemate/casemate-kee
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
+# How the recorder and the package are built: as they are released, but for tests.
+PROFILE := release
+
 # Property tests draw the same cases each time; `make test SEED=7` draws others.
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
@@ -23,14 +26,16 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 	touch $@
 
 build: $(VENV)/.ready ## Build the recorder and the Python package
-	cargo build --release --locked --package casemate-recorder
-	install $(foreach file,$(notdir $(RECORDER)),$${CARGO_TARGET_DIR:-target}/release/$(file)) python/casemate/
-	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --locked --quiet --extras dev
+	cargo build --profile $(PROFILE) --locked --package casemate-recorder
+	install $(foreach file,$(notdir $(RECORDER)),$${CARGO_TARGET_DIR:-target}/$(PROFILE)/$(file)) python/casemate/
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --profile $(PROFILE) --locked --quiet --extras dev
 
 demo: build ## Run sqlite3 under four designs, compare them, and explain one read
 	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
+# What is tested of the package is built without link-time optimisation; `make build` or `make demo` builds it as it is released.
+test: PROFILE := quick
 test: build check-rust check-python ## Run every check
 
 check-rust:
