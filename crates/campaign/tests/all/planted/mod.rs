@@ -24,6 +24,7 @@ mod recoveries;
 mod trees;
 mod version_trees;
 
+use casemate_campaign::{Options, attack};
 use checks::{Check, Found, run};
 use protection::planted::{Bug, Planted};
 use std::collections::BTreeSet;
@@ -69,6 +70,23 @@ fn every_planted_bug_is_caught_for_its_own_reason() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The sweep over all attacks (`campaigns.rs`) is these rows with these options, under every design.
+#[test]
+fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() {
+    let usual = Options::default();
+    let mut caught = 0;
+    for case in cases() {
+        if let Check::Row(row, trials) = case.check
+            && trials <= usual.trials
+        {
+            let outcome = attack(&case.design(), row, &Options { planted: Planted::new(case.bug), ..usual });
+            assert!(outcome.complaint(case.design).is_some(), "{:?}: {row}", case.bug);
+            caught += 1;
+        }
+    }
+    assert!(caught > 10, "{caught} bugs");
 }
 
 #[test]
