@@ -11,11 +11,16 @@ PLANTED := --features casemate-campaign/planted-bugs
 # How the recorder and the package are built: as they are released, but for tests.
 PROFILE := release
 
+# cargo-nextest runs the tests of all programs at once; without it, cargo runs one program after the other. Neither
+# builds examples, which clippy has looked at; documentation has tests only for cargo.
+NEXTEST := $(shell cargo nextest --version 2>/dev/null)
+RUN_TESTS := $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
+
 # Property tests draw the same cases each time; `make test SEED=7` draws others.
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
-.PHONY: demo test test-long mutants bench sample campaign reproduce docs build check-rust check-python clean help
+.PHONY: demo check test test-long mutants bench sample campaign reproduce docs build lint-rust test-rust lint-python clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -36,18 +41,32 @@ demo: build ## Run sqlite3 under four designs, compare them, and explain one rea
 
 # What is tested of the package is built without link-time optimisation; `make build` or `make demo` builds it as it is released.
 test: PROFILE := quick
-test: build check-rust check-python ## Run every check
+test: build lint-rust test-rust lint-python ## Run every check
+	cargo test --workspace --locked --quiet $(PLANTED) --doc
+	$(PYTHON) -m pytest --quiet python/tests tests
 
-check-rust:
+# Sweeps go over one design of each class. Left out are the tests of the package, and what takes half a minute each without
+# being a sweep: the whole machine against public simulators, and samples against runs in detail.
+check: export CASEMATE_SWEEPS := one-of-each-class
+check: SKIPPED := validation::a_brief sampling::the_figures_in_detail sampling::a_sample_is_accurate
+check: lint-rust test-rust lint-python ## Formats, lints, Rust tests with one design of each class: while you work
+	$(PYTHON) -m pytest --quiet tests
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet $(PLANTED) -- -D warnings
-	cargo test --workspace --locked --quiet $(PLANTED)
 
-check-python:
+test-rust:
+	$(RUN_TESTS) --workspace --locked $(PLANTED) --tests $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))
+
+lint-python: $(VENV)/bin/ruff
 	$(VENV)/bin/ruff check python tests scripts
 	$(VENV)/bin/ruff format --check python tests scripts
 	$(VENV)/bin/mypy
-	$(PYTHON) -m pytest --quiet python/tests tests
+
+# It comes with the package.
+$(VENV)/bin/ruff:
+	$(MAKE) build
 
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
 	scripts/setup.sh $(VENV) bench

@@ -1,5 +1,6 @@
 //! Do the designs withstand exactly what they claim to withstand?
 
+use crate::common::swept::swept;
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{CrashOptions, Options, ageing, attack_design, crash, honest, tamper_before_overflow};
@@ -14,7 +15,7 @@ use units::random::Random;
 #[test]
 fn every_design_ends_every_attack_as_it_claims() {
     let mut complaints = Vec::new();
-    for design in designs() {
+    for design in swept() {
         let report = attack_design(&design, &Options::default(), &mut |_, _| ());
         assert_eq!(report.rows.len(), Attack::ALL.len());
         assert_eq!(report.agrees, report.complaints().is_empty());
@@ -36,7 +37,7 @@ fn one_trial_run_alone_ends_as_it_did_among_others() {
 
 #[test]
 fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
-    for design in designs() {
+    for design in swept() {
         let report = honest(&design.parts, 100_000, 7, Planted::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (100_000, None), "{}", design.name);
     }
@@ -171,7 +172,7 @@ fn ends(design: &Design, attack: Attack) -> End {
 #[test]
 fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
     use Attack::{ForeignRead, ForeignWrite, RemapPage, SoftwareDictionary, SoftwareRepeat, SpoofOwner};
-    for design in designs() {
+    for design in swept() {
         for row in [ForeignRead, ForeignWrite, RemapPage, SpoofOwner, SoftwareRepeat, SoftwareDictionary] {
             let applies = ends(&design, row) != Verdict::NotApplicable;
             assert_eq!(applies, design.parts.ownership != Ownership::None, "{}, {row}", design.name);

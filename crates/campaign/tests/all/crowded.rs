@@ -2,6 +2,7 @@
 //! in the crowd, and what it is held to, is in `common/crowd.rs`.
 
 use crate::common::crowd::{Core, Scene, TASKS, crowd, start_tasks};
+use crate::common::swept::swept;
 use crate::common::{Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
@@ -12,7 +13,6 @@ use protection::verbs::Slot;
 use protection::ways::OverflowLimits;
 use std::cell::Cell;
 use std::rc::Rc;
-use systems::designs;
 use units::random::Random;
 use units::{Bytes, Duration};
 
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(cases(48))]
     #[test]
     fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
-        for design in designs() {
+        for design in swept() {
             // Counters of 56 bits have nothing to renew.
             let age = (design.parts.counters != CounterChoice::Mono56).then_some(Age::BeforeRenewal);
             let scene = Scene { seed, age, ..Scene::default() };

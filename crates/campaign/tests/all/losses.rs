@@ -1,8 +1,9 @@
 //! What every design claims about a loss of power is what happens, at every point of every short workload.
 
+use crate::common::swept::swept;
 use casemate_campaign::crash::{crash, workload};
 use casemate_campaign::{CrashOptions, CrashReport};
-use systems::{Loss, Verdict, design, designs};
+use systems::{Loss, Verdict, design};
 
 fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
     let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
@@ -11,7 +12,7 @@ fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
 
 #[test]
 fn memory_survives_a_loss_of_power_at_every_point_exactly_where_it_is_claimed_to() {
-    for design in designs() {
+    for design in swept() {
         let report = tried(&design.name, &[Loss::PowerLoss], None);
         assert_eq!(report.complaints(), Vec::<String>::new());
         assert_eq!(report.workloads, workload::all().len());

@@ -5,6 +5,7 @@
 //! branches that are joined run one after the other without time and interleaved with it, so their order may differ;
 //! which operations there are may not.
 
+use crate::common::swept::swept;
 use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
@@ -15,7 +16,6 @@ use protection::verbs::{Fault, Plaintext, Slot, Untrusted, Verbs};
 use protection::ways::{Explained, Functional, Operation, Receiver, Timed, run_now};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use systems::designs;
 use units::random::Random;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
 
@@ -205,7 +205,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn all_ways_to_run_do_the_same_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
-        for design in designs() {
+        for design in swept() {
             all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
         }
     }
@@ -285,7 +285,7 @@ fn the_requests_of_this_test_do_overflow_and_do_get_caught_tampering() {
 
 #[test]
 fn the_same_seed_gives_the_same_events_and_another_does_not() {
-    for design in designs() {
+    for design in swept() {
         let hash = |seed| timed(&design.parts, seed, &requests(seed, false), false).1;
         assert_eq!(hash(3), hash(3), "{}", design.name);
         assert_ne!(hash(3), hash(4), "{}", design.name);

@@ -1,6 +1,7 @@
 //! Does a whole run cost what it should, repeat exactly, and check itself?
 
 use crate::common::kernel;
+use crate::common::swept::swept;
 use casemate_lab::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
 
@@ -27,7 +28,7 @@ fn the_same_seed_gives_the_same_run_to_the_last_event() {
 
 #[test]
 fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
-    for design in systems::designs() {
+    for design in swept() {
         let record = gups(&design.name);
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
         assert!(record.checks.lines.lines_checked > 10_000, "{}", design.name);

@@ -1,5 +1,6 @@
 //! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
 
+use crate::common::swept::swept;
 use casemate_lab::sampling::{Aim, Detail, SamplingOptions, ratio};
 use casemate_lab::{Control, Record, RunError, RunOptions, run};
 use machine::llc::Inclusion;
@@ -41,7 +42,7 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
 fn what_is_warmed_is_checked_like_everything_else() {
     // What needs several cores is not sampled.
     let modern = systems::machine("modern").unwrap();
-    for design in systems::designs().into_iter().filter(|design| modern.admits(&design.parts).is_ok()) {
+    for design in swept().into_iter().filter(|design| modern.admits(&design.parts).is_ok()) {
         let record = record("gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
         let in_units = record.llc.misses;

@@ -1,5 +1,8 @@
 //! Programs of the tests.
 
+#[path = "../../../../campaign/tests/all/common/swept.rs"]
+pub mod swept;
+
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
 

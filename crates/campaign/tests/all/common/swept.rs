@@ -1,0 +1,37 @@
+//! The designs that a sweep goes over: all, or one of each class where a change is tried out (`make check`). The tests of `lab`
+//! have this file as well.
+
+use std::collections::BTreeSet;
+use systems::{Design, designs};
+
+/// The variable that says which, and the value that asks for one of each class.
+const SWEEPS: &str = "CASEMATE_SWEEPS";
+const ONE_OF_EACH_CLASS: &str = "one-of-each-class";
+
+/// The designs to sweep over.
+pub fn swept() -> Vec<Design> {
+    match std::env::var(SWEEPS) {
+        Err(std::env::VarError::NotPresent) => designs(),
+        Ok(value) if value == ONE_OF_EACH_CLASS => one_of_each_class(),
+        other => panic!("{SWEEPS} is {other:?}: expected \"{ONE_OF_EACH_CLASS}\", or that it is not set"),
+    }
+}
+
+/// The first design of each class.
+fn one_of_each_class() -> Vec<Design> {
+    let mut classes = BTreeSet::new();
+    designs().into_iter().filter(|design| classes.insert(design.design_class.clone())).collect()
+}
+
+#[test]
+fn one_of_each_class_leaves_no_class_out() {
+    let classes = |designs: Vec<Design>| -> Vec<String> {
+        let mut classes: Vec<_> = designs.into_iter().map(|design| design.design_class).collect();
+        classes.sort_unstable();
+        classes
+    };
+    let mut all = classes(designs());
+    all.dedup();
+    assert_eq!(classes(one_of_each_class()), all);
+    assert!(all.len() >= 7, "{all:?}");
+}
