@@ -230,9 +230,12 @@ impl LineCodec {
             verbs.mac().await;
             return mac.tag(at, counter, text);
         }
-        let lines = among((at, counter, text), others);
+        Box::pin(self.compute_common_tag(verbs, mac, among((at, counter, text), others))).await
+    }
+
+    async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> u64 {
         // The line's own mask is made with its pad.
-        join!(self.masks(verbs, others.len()), join_all(lines.iter().map(|_| verbs.mac())));
+        join!(self.masks(verbs, lines.len() - 1), join_all(lines.iter().map(|_| verbs.mac())));
         mac.tag_over(&lines)
     }
 }

@@ -44,7 +44,7 @@ impl Metadata {
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = Update { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
-            if let Err(fault) = update.write_back(slot).await {
+            if let Err(fault) = Box::pin(update.write_back(slot)).await {
                 verbs.fault(fault);
             }
         }
@@ -53,7 +53,7 @@ impl Metadata {
     /// After a write to a covered line, with eager update: updates the nodes above it, up to the nearest root.
     pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
         if self.tree.as_ref().is_some_and(Tree::is_eager) {
-            return Update { metadata: self, verbs }.raise(leaf).await;
+            return Box::pin(Update { metadata: self, verbs }.raise(leaf)).await;
         }
         Ok(())
     }

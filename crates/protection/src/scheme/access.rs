@@ -114,7 +114,8 @@ impl<'a, V: Verbs> Access<'a, V> {
         if self.scheme.layout.lines_per_tag() == 1 {
             return (self.stored_tag().await, Fetched::new());
         }
-        join!(self.stored_tag(), self.fetch_others())
+        // Apart in memory, as all that few accesses need: each would carry its length along.
+        Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await
     }
 
     /// The tag of the line in the region of tags, if there is one.

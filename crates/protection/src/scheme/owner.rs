@@ -18,7 +18,7 @@ impl Scheme {
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
         let access = Access::new(self, verbs, line);
         let outcome = match has_other_keys(self, asker) {
-            true => access.read_without_key(asker).await,
+            true => Box::pin(access.read_without_key(asker)).await,
             false => access.read(asker, None, &Early::default()).await,
         };
         self.finish(verbs, outcome).await;
@@ -28,7 +28,7 @@ impl Scheme {
     pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, asker: Asker) {
         let access = Access::new(self, verbs, line);
         let outcome = match has_other_keys(self, asker) {
-            true => access.write_without_key(content, asker).await,
+            true => Box::pin(access.write_without_key(content, asker)).await,
             false => access.write(content, asker).await,
         };
         self.finish(verbs, outcome).await;
@@ -51,7 +51,7 @@ impl<V: Verbs> Access<'_, V> {
         let (scheme, line) = (self.scheme, self.line());
         let Some(table) = scheme.layout.region(Kind::Owners) else { return Ok(()) };
         let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
-        let entry = Entry::read(&scheme.metadata.get(self.verbs, slot, Role::Owner).await?, line);
+        let entry = Entry::read(&Box::pin(scheme.metadata.get(self.verbs, slot, Role::Owner)).await?, line);
         let unchecked = scheme.planted.has(Bug::GuestPageUnchecked);
         let asker = if unchecked { Asker { guest_page: entry.guest_page, ..asker } } else { asker };
         if entry.admits(asker) { Ok(()) } else { Err(Fault::Refused(line)) }

@@ -130,7 +130,7 @@ fn whatever_goes_with_tuples_comes_back_after_counters_have_overflowed_and_left_
         let registers = before.verbs.registers();
         let (after, fault) = Powered::of(&parts, StartingAge::New).over(&before.image(), &registers);
         assert_eq!(fault, None, "{parts:?}");
-        assert_eq!(after.read(5), Ok([OVERFLOWS - 1 ^ 2; 64]), "{parts:?}");
+        assert_eq!(after.read(5), Ok([(OVERFLOWS - 1) ^ 2; 64]), "{parts:?}");
         lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8 ^ 2; 64]), "{parts:?}"));
         lines.iter().for_each(|line| after.write(*line, 77));
         assert_eq!(

@@ -31,6 +31,7 @@ use sim::lock::Mode;
 use sim::{Once, join};
 use std::cell::{Cell, OnceCell};
 use std::future::Future;
+use std::pin::pin;
 use units::{Line, ZERO_LINE};
 
 /// When a line that was read goes to the core.
@@ -92,7 +93,9 @@ impl<'a, V: Verbs> Access<'a, V> {
         let _line = self.lock_line().await;
         self.admit(asker).await?;
         let _group = self.lock_group(Mode::Shared).await;
-        self.boot_unchecked().await?;
+        if scheme.planted.has(Bug::BootTrustsMemory) {
+            Box::pin(self.boot_unchecked()).await?;
+        }
         // What changes from now on changes nothing about this line's counter.
         let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
         let read = Read::new(self, begun, early);
@@ -111,7 +114,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     async fn release<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>) -> Result<(), Fault> {
         match self.access.scheme.release {
             Release::Verified => self.release_verified(pad).await,
-            Release::Speculative => self.release_ahead(pad).await,
+            Release::Speculative => Box::pin(self.release_ahead(pad)).await,
         }
     }
 
@@ -123,16 +126,16 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
     async fn bring(&self, begin_pad: impl Fn()) {
-        let stored = async {
+        let stored = pin!(async {
             let stored = self.ciphertext().await;
             self.stored.set(stored);
             stored
-        };
-        let seen = |counters: &Line| {
+        });
+        let version = pin!(self.version(|counters| {
             self.counters.set(Some(*counters));
             begin_pad();
-        };
-        let arrivals = self.access.arrive(stored, self.version(seen)).await;
+        }));
+        let arrivals = self.access.arrive(stored, version).await;
         self.counters.set(None);
         self.found.set(None);
         let complete = match arrivals {
@@ -147,7 +150,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         let Version { counters, in_l2 } = version;
         let mut arrived = arrivals.under(self.access.scheme, &counters);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
-            self.access.boot(&mut arrived, &plaintext).await?;
+            Box::pin(self.access.boot(&mut arrived, &plaintext)).await?;
         }
         Ok(Complete { arrived, in_l2 })
     }

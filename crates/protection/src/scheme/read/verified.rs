@@ -14,7 +14,7 @@ impl<V: Verbs> Read<'_, V> {
     ) -> Result<(), Fault> {
         let Complete { arrived, in_l2 } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
         match in_l2 {
-            Some(begun) => begun.release(arrived).await,
+            Some(begun) => Box::pin(begun.release(arrived)).await,
             None => self.release_at_controller(arrived, pad()).await,
         }?;
         self.count_found().await;

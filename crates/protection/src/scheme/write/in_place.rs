@@ -18,7 +18,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         let (_group, others) = if self.access.scheme.layout.lines_per_tag() == 1 {
             self.advance().await?
         } else {
-            self.advance_checked().await?
+            Box::pin(self.advance_checked()).await?
         };
         let (stored, raised) = join!(self.store(&others), self.access.raise_counter());
         stored.and(raised)
@@ -42,7 +42,9 @@ impl<'a, V: Verbs> Write<'a, V> {
         // Another write may have renewed the group while this one waited to have it alone.
         self.counter.set(match self.access.advance(slot).await? {
             Ok(counter) => counter,
-            Err(overflow) => Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow).await?,
+            Err(overflow) => {
+                Box::pin(Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow)).await?
+            }
         });
         Ok((group, Others::new()))
     }

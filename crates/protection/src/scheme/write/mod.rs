@@ -41,7 +41,7 @@ impl<V: Verbs> Access<'_, V> {
         let Access { scheme, verbs, .. } = self;
         verbs.come_in().await;
         if scheme.persistence.exists() {
-            return Tuple::new(scheme, verbs).write(self.line(), plaintext).await;
+            return Box::pin(Tuple::new(scheme, verbs).write(self.line(), plaintext)).await;
         }
         let _line = self.lock_line().await;
         self.admit(asker).await?;
