@@ -238,6 +238,7 @@ impl Core {
     }
 
     /// Puts `number` on the list of those that wait for `maker`.
+    #[inline]
     pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
         let place = self.place(maker);
         self.dependents.push(&mut self.entries[place].waiters, Dependent { number, role, delay });

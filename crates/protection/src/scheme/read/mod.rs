@@ -135,13 +135,12 @@ impl<'a, V: Verbs> Read<'a, V> {
             self.counters.set(Some(*counters));
             begin_pad();
         }));
-        let arrivals = self.access.arrive(stored, version).await;
-        self.counters.set(None);
-        self.found.set(None);
-        let complete = match arrivals {
+        let complete = match self.access.arrive(stored, version).await {
             Ok((version, arrivals)) => self.complete(version, &arrivals).await,
             Err(fault) => Err(fault),
         };
+        self.counters.set(None);
+        self.found.set(None);
         self.arrived.set(complete);
     }
 
