@@ -77,7 +77,7 @@ AS_RELEASED = ("--config", ".cargo/release.toml")
 def build(parts: tuple[str, ...]) -> Path:
     """Builds what is measured; the example that measures whole runs and DRAM."""
     if {"runs", "counts", "crypto", "dram"} & set(parts):
-        cargo("build", "--release", *AS_RELEASED, "--package", "casemate-lab", "--example", "speed")
+        cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *packages(), "--benches", "--no-run", stderr=subprocess.DEVNULL)
     return target_directory() / "release" / "examples" / "speed"

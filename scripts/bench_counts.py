@@ -21,7 +21,7 @@ from typing import Any
 
 from bench_history import Row
 
-# What counts as one simulation, in crates/lab/examples/speed/whole.rs.
+# What counts as one simulation, in crates/runner/examples/speed/whole.rs.
 SIMULATION = "*speed::whole::simulate*"
 DESIGNS = ("none", "sc64-bmt")
 # What the prefetchers cost is the difference between a row with these changes and the one without.

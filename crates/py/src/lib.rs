@@ -12,12 +12,12 @@ mod watching;
 
 use campaign::{CrashOptions, Options};
 use changes::Changes;
-use lab::explain::{Lines, Scenario};
-use lab::validate::Extent;
 use programs::Program;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use runner::explain::{Lines, Scenario};
+use runner::validate::Extent;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let mut watcher = Watcher::new(callback);
     let opened = spec.program.open(spec.limit, 1).map_err(refused)?;
     let totals = py.detach(|| {
-        lab::record_trace(opened.source, &spec.output, |instructions| {
+        runner::record_trace(opened.source, &spec.output, |instructions| {
             watcher.look(&serde_json::json!({ "instructions": instructions }), opened.ender.as_ref())
         })
     });
@@ -81,7 +81,7 @@ fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &s
     let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
     let scenario: Scenario = from_json(scenario)?;
     let lines: Lines = from_json(lines)?;
-    to_json(&lab::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
+    to_json(&runner::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
 }
 
 /// A campaign's size.
@@ -190,7 +190,7 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
     let extent = if brief { Extent::Brief } else { Extent::Full };
     let report = interruptible(py, &callback, move |progress| {
-        lab::validate::validate(extent, |told| {
+        runner::validate::validate(extent, |told| {
             progress.tell(serde_json::json!({ "done": told.done, "of": told.of, "about": told.subject }));
         })
     })?;
@@ -208,13 +208,13 @@ fn window(
     callback: Py<PyAny>,
 ) -> PyResult<String> {
     let machine = systems::machine(machine).map_err(refused)?;
-    let extent = lab::Extent { warmup: extent.0, instructions: extent.1 };
+    let extent = runner::Extent { warmup: extent.0, instructions: extent.1 };
     let measured = interruptible(py, &callback, move |progress| {
         progress.tell(serde_json::json!({ "instructions": 0 }));
         let open = |limit| workload::champsim::open(&trace, seed, Some(limit));
-        lab::measure_window(&machine, seed, extent, open, |done| {
+        runner::measure_window(&machine, seed, extent, open, |done| {
             progress.tell(serde_json::json!({ "instructions": done }));
-            lab::Control::GoOn
+            runner::Control::GoOn
         })
     })?;
     to_json(&measured.map_err(refused)?)

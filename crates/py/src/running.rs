@@ -4,8 +4,8 @@ use crate::changes::Changes;
 use crate::programs::Program;
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
-use lab::sampling::{Detail, SamplingOptions};
 use pyo3::prelude::*;
+use runner::sampling::{Detail, SamplingOptions};
 use serde::{Deserialize, Serialize};
 use workload::Source;
 
@@ -22,7 +22,7 @@ struct RunSpec {
     /// How many of these go before counting begins.
     warm_up: u64,
     seed: u64,
-    age: lab::StartingAge,
+    age: runner::StartingAge,
     ledger: bool,
     /// How to sample; nothing for every instruction in detail.
     sampling: Option<SamplingOptions>,
@@ -30,7 +30,7 @@ struct RunSpec {
 
 impl RunSpec {
     /// Every machine with every design.
-    fn options(&self) -> PyResult<Vec<lab::RunOptions>> {
+    fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
         let &RunSpec { warm_up, seed, age, ledger, .. } = self;
@@ -39,7 +39,7 @@ impl RunSpec {
             let machine = self.changes.machine(machine)?;
             for design in &self.designs {
                 let (machine, design) = (machine.clone(), self.changes.design(design)?);
-                all.push(lab::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail });
+                all.push(runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail });
             }
         }
         Ok(all)
@@ -69,7 +69,7 @@ struct Failure {
 
 #[derive(Serialize)]
 struct RunAnswer {
-    records: Vec<lab::Record>,
+    records: Vec<runner::Record>,
     failures: Vec<Failure>,
     interrupted: bool,
     /// Whether every simulation has a record, and every check of every record passed.
@@ -77,7 +77,7 @@ struct RunAnswer {
 }
 
 impl RunAnswer {
-    fn of(simulations: &[lab::RunOptions], results: lab::Results) -> RunAnswer {
+    fn of(simulations: &[runner::RunOptions], results: runner::Results) -> RunAnswer {
         let (mut records, mut failures) = (Vec::new(), Vec::new());
         for (options, outcome) in simulations.iter().zip(results.outcomes) {
             match outcome {
@@ -88,7 +88,7 @@ impl RunAnswer {
                 }
             }
         }
-        let passed = failures.is_empty() && records.iter().all(|record: &lab::Record| record.checks.passed);
+        let passed = failures.is_empty() && records.iter().all(|record: &runner::Record| record.checks.passed);
         RunAnswer { records, failures, interrupted: results.ended_early, passed }
     }
 }
@@ -99,27 +99,27 @@ impl RunAnswer {
 #[pyfunction]
 pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: RunSpec = from_json(spec)?;
-    lab::check_warm_up(spec.warm_up, spec.limit.unwrap_or(u64::MAX)).map_err(refused)?;
+    runner::check_warm_up(spec.warm_up, spec.limit.unwrap_or(u64::MAX)).map_err(refused)?;
     let simulations = spec.options()?;
     spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
     let fits = |programs: &[Box<dyn Source>]| {
-        simulations.iter().try_for_each(|options| lab::check_fits(programs, &options.machine)).map_err(refused)
+        simulations.iter().try_for_each(|options| runner::check_fits(programs, &options.machine)).map_err(refused)
     };
     let mut watcher = Watcher::new(callback);
     let of = spec.length();
-    let mut look = |progress: &lab::Progress, program: Option<&_>| {
-        let lab::Progress { instructions, finished } = progress;
+    let mut look = |progress: &runner::Progress, program: Option<&_>| {
+        let runner::Progress { instructions, finished } = progress;
         let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished });
         watcher.look(&told, program)
     };
     let results = if let [program] = &spec.programs[..] {
         let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
         fits(std::slice::from_ref(&opened.source))?;
-        py.detach(|| lab::session(opened.source, &simulations, |progress| look(progress, opened.ender.as_ref())))
+        py.detach(|| runner::session(opened.source, &simulations, |progress| look(progress, opened.ender.as_ref())))
     } else {
         let sources = spec.open_for_each(simulations.len())?;
         sources.first().map_or(Ok(()), |programs| fits(programs))?;
-        py.detach(|| lab::session_together(sources, &simulations, |progress| look(progress, None)))
+        py.detach(|| runner::session_together(sources, &simulations, |progress| look(progress, None)))
     };
     watcher.finish()?;
     to_json(&RunAnswer::of(&simulations, results))
@@ -128,5 +128,5 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
 /// The ratio of two totals by unit of a sample, with its 95 % interval; nothing if there are too few units.
 #[pyfunction]
 pub fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
-    to_json(&lab::sampling::ratio(&above, &below))
+    to_json(&runner::sampling::ratio(&above, &below))
 }

@@ -1,9 +1,9 @@
 //! Python looks on while Rust works: progress out, Ctrl-C in.
 
 use crate::to_json;
-use lab::Command;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use runner::Command;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

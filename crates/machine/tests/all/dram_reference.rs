@@ -1,6 +1,6 @@
 //! Single accesses to the DRAM model, to the clock: idle latencies are those of two public simulators.
 //!
-//! Whole streams are held against those simulators by `casemate validate` and `lab/tests/all/validation.rs`.
+//! Whole streams are held against those simulators by `casemate validate` and `runner/tests/all/validation.rs`.
 
 use casemate_machine::dram::{Completion, Dram, DramConfig, Kind, RowOutcome, WaitCause};
 use units::{Clock, Cycles, LineAddr, Time};

@@ -1,4 +1,4 @@
-//! The designs that a sweep goes over: all, or one of each class where a change is tried out (`make check`). The tests of `lab`
+//! The designs that a sweep goes over: all, or one of each class where a change is tried out (`make check`). The tests of `runner`
 //! have this file as well.
 
 use std::collections::BTreeSet;

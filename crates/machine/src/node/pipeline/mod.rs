@@ -222,7 +222,7 @@ impl Core {
     }
 
     /// When the register is ready, or nothing if `number` will be told.
-    #[inline]
+    #[inline(always)]
     fn source(&mut self, register: Reg, number: u64, role: Role) -> Option<u64> {
         let known = self.registers[usize::from(register.0)];
         if known < PENDING {
@@ -238,7 +238,7 @@ impl Core {
     }
 
     /// Puts `number` on the list of those that wait for `maker`.
-    #[inline]
+    #[inline(always)]
     pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
         let place = self.place(maker);
         self.dependents.push(&mut self.entries[place].waiters, Dependent { number, role, delay });

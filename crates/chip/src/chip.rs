@@ -1,0 +1,377 @@
+//! What lies on the chip between the core and protected memory, as far as it has no time of its own: tags of the
+//! last-level cache, lines on their way out, and the shadow.
+//!
+//! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
+//! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
+
+mod room;
+#[cfg(test)]
+mod tests;
+pub mod upward;
+
+use crate::distances::Distances;
+use crate::shadow::Shadow;
+use derive_more::{AddAssign, Sub};
+use machine::coherence::Domain;
+use machine::llc::{Inclusion, Llc};
+use machine::miss_prediction::MissPredictor;
+use machine::noc::Network;
+use machine::observer::ObserverCounters;
+use protection::scheme::Scheme;
+use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
+use protection::ways::Receiver;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+use sim::resource::WorkQueue;
+use sim::{Clock, TaskId};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::{Rc, Weak};
+use systems::{LlcConfig, Machine};
+use units::{Duration, LineAddr};
+use upward::{Miss, Port, UnderWay};
+
+/// What the last-level cache has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct LlcCounters {
+    /// Lines asked for and found.
+    pub hits: u64,
+    /// Lines asked for and found among those on their way out.
+    pub hits_on_the_way_out: u64,
+    /// Lines asked for and fetched from memory.
+    pub misses: u64,
+    /// Lines asked for and supplied by another core, which had them exclusively.
+    pub from_cores: u64,
+    /// Of these, lines that the last-level cache had encrypted and unverified, and could not supply itself.
+    pub from_cores_unverified: u64,
+    /// Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified.
+    pub clean_writebacks: u64,
+    /// Lines that it had encrypted and unverified, and no core supplied: memory was asked. Told with a run's checks.
+    #[serde(skip)]
+    pub stranded: u64,
+    /// Lines that an L2 expected in memory, and told the controller of.
+    pub predicted: u64,
+    /// Of these, lines that were on the chip: memory was asked in vain.
+    pub predicted_wrongly: u64,
+    /// Lines that the core had already, and asked to write.
+    pub upgrades: u64,
+    /// Cores that were asked to give a line up or to share it.
+    pub probes: u64,
+    /// Dirty lines written to memory.
+    pub writebacks: u64,
+    /// Lines written to memory because the kernel changed them.
+    pub foreign_writes: u64,
+    /// The sum of all misses' times from the cache's miss to the released line, in femtoseconds; to where it is released, be
+    /// that the controller or an L2.
+    pub miss_latency_fs: u64,
+}
+
+/// The chip's state.
+pub struct Chip {
+    pub(crate) clock: Clock,
+    /// The cores and their private caches.
+    pub cores: Domain,
+    /// The ways between the cores and the last-level cache.
+    pub network: Network,
+    pub(crate) ports: Box<[Port]>,
+    /// What the cores ask for, to be taken up when the last-level cache's controller has looked it up.
+    pub misses: WorkQueue<Miss>,
+    pub(crate) llc: RefCell<Llc>,
+    pub(crate) under_way: RefCell<UnderWay>,
+    /// Lines that have been handed to the writers and have not arrived in memory, with how often.
+    leaving: RefCell<FxHashMap<LineAddr, u32>>,
+    /// Lines to be written, oldest first; emptied by the writers.
+    victims: RefCell<VecDeque<LineAddr>>,
+    /// Lines that writers carry to memory, which has not taken them yet.
+    carried: RefCell<Vec<LineAddr>>,
+    shadow: Rc<RefCell<Shadow>>,
+    distances: Distances,
+    /// What each L2 expects of the last-level cache, where they predict it.
+    predictors: Option<RefCell<Vec<MissPredictor>>>,
+    /// Lines of data; what has a higher number is metadata.
+    data_lines: u64,
+    /// What the controller runs, to be told of its lines that data displaces.
+    scheme: RefCell<Weak<Scheme>>,
+    writers_waiting: RefCell<VecDeque<TaskId>>,
+    fault: Cell<Option<Fault>>,
+    counters: Cell<LlcCounters>,
+}
+
+impl Chip {
+    /// A chip at power-on.
+    pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
+        let lines = machine.memory.size.0 / units::LINE_BYTES as u64;
+        let LlcConfig { ways, replacement, inclusion, .. } = machine.llc;
+        let cores = Domain::new(&machine.node, machine.cores, lines);
+        Rc::new_cyclic(|chip| Chip {
+            clock: clock.clone(),
+            cores: if inclusion == Inclusion::Victim { cores.sending_clean_victims() } else { cores },
+            network: machine.network(),
+            ports: (0..machine.cores).map(|_| Port::default()).collect(),
+            misses: WorkQueue::new(clock),
+            llc: RefCell::new(Llc::new(machine.llc.sets(), ways, replacement, inclusion)),
+            under_way: RefCell::new(UnderWay::new(chip.clone())),
+            leaving: RefCell::default(),
+            victims: RefCell::default(),
+            carried: RefCell::default(),
+            shadow,
+            distances: Distances::of(machine),
+            predictors: machine
+                .llc
+                .miss_prediction
+                .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
+            data_lines: lines,
+            scheme: RefCell::default(),
+            writers_waiting: RefCell::default(),
+            fault: Cell::new(None),
+            counters: Cell::default(),
+        })
+    }
+
+    /// Whether a line in the last-level cache is one of metadata.
+    fn is_metadata(&self, line: LineAddr) -> bool {
+        line.0 >= self.data_lines
+    }
+
+    /// Names who is told when data displaces a line of metadata.
+    pub fn serve(&self, scheme: &Rc<Scheme>) {
+        self.scheme.replace(Rc::downgrade(scheme));
+    }
+
+    /// Looks a line up in the last-level cache and among the lines on their way out of it. What is there as ciphertext alone
+    /// is no hit: memory has the same, and the controller decrypts it.
+    pub fn look_up(&self, line: LineAddr) -> bool {
+        let stranded = self.llc.borrow().is_unverified(line);
+        let hit = self.llc.borrow_mut().look_up(line) && !stranded;
+        let on_the_way_out = !hit && self.leaving.borrow().contains_key(&line);
+        self.count(|counters| {
+            counters.hits += u64::from(hit);
+            counters.hits_on_the_way_out += u64::from(on_the_way_out);
+            counters.misses += u64::from(!hit && !on_the_way_out);
+            counters.stranded += u64::from(stranded);
+        });
+        if on_the_way_out {
+            self.pass_by(line);
+        }
+        hit || on_the_way_out
+    }
+
+    /// Whether L2s predict what the last-level cache has.
+    pub fn predicts(&self) -> bool {
+        self.predictors.is_some()
+    }
+
+    /// Whether an L2 expects what it asks for in memory.
+    pub fn expects_memory(&self, miss: Miss) -> bool {
+        let Some(predictors) = &self.predictors else { return false };
+        let predicted = predictors.borrow()[miss.core].expects_memory();
+        self.count(|counters| counters.predicted += u64::from(predicted));
+        predicted
+    }
+
+    /// An L2 learns who served what it asked for.
+    pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
+        self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
+        if let Some(predictors) = &self.predictors {
+            predictors.borrow_mut()[miss.core].learn(memory);
+        }
+    }
+
+    /// Notes that memory is asked for a line now.
+    pub fn asking(&self, line: LineAddr) {
+        if let Some(journey) = self.under_way.borrow_mut().of(line) {
+            journey.asked = Some(self.clock.now());
+        }
+    }
+
+    /// A line comes down from the private caches.
+    pub fn take_back(&self, line: LineAddr, dirty: bool) {
+        let metadata = self.take_down(line, dirty);
+        self.tell_of(metadata);
+    }
+
+    /// A line comes by on its way up.
+    pub fn pass_by(&self, line: LineAddr) {
+        let displaced = self.llc.borrow_mut().fetched(line);
+        self.make_room(displaced);
+    }
+
+    /// The kernel changed a line: cached copies go, and memory gets the new content if it had the old. A line on its way
+    /// up arrives first.
+    pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
+        if let Some(journey) = self.under_way.borrow_mut().of(line) {
+            journey.changed = true;
+            return;
+        }
+        self.cores.recall(line);
+        self.llc.borrow_mut().invalidate(line);
+        if in_memory {
+            self.count(|counters| counters.foreign_writes += 1);
+            self.send_out(line);
+        }
+    }
+
+    /// A line has left the checker: it counts as read, and is compared.
+    fn checked(&self, line: LineAddr, plaintext: &Plaintext) {
+        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked);
+        if let Some(asked) = asked {
+            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
+        }
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
+    }
+
+    /// A line was read from memory without time: it goes through the shadow and by the last-level cache.
+    pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
+        self.pass_by(line);
+    }
+
+    fn send_out(&self, line: LineAddr) {
+        *self.leaving.borrow_mut().entry(line).or_default() += 1;
+        self.victims.borrow_mut().push_back(line);
+        if let Some(task) = self.writers_waiting.borrow_mut().pop_front() {
+            self.clock.wake(task);
+        }
+    }
+
+    /// A writer has nothing to do: wake it when it has.
+    pub fn wait_for_victims(&self) {
+        let task = self.clock.current_task();
+        let mut waiting = self.writers_waiting.borrow_mut();
+        if !waiting.contains(&task) {
+            waiting.push_back(task);
+        }
+    }
+
+    /// The line that has waited longest for a writer, who now carries it.
+    pub fn next_victim(&self) -> Option<LineAddr> {
+        let line = self.victims.borrow_mut().pop_front()?;
+        self.carried.borrow_mut().push(line);
+        Some(line)
+    }
+
+    /// The plaintext of a line that was carried to memory. From here on memory has to return it.
+    pub fn put(&self, line: LineAddr) -> units::Line {
+        let mut carried = self.carried.borrow_mut();
+        if let Some(place) = carried.iter().position(|carried| *carried == line) {
+            carried.swap_remove(place);
+        }
+        self.shadow.borrow_mut().put(line)
+    }
+
+    /// A line has arrived in memory.
+    pub fn written(&self, line: LineAddr) {
+        let mut leaving = self.leaving.borrow_mut();
+        if let Some(times) = leaving.get_mut(&line) {
+            *times -= 1;
+            if *times == 0 {
+                leaving.remove(&line);
+            }
+        }
+    }
+
+    /// Lines handed to the writers and not yet in memory.
+    pub fn backlog(&self) -> usize {
+        self.leaving.borrow().len()
+    }
+
+    /// The tampering that was reported, if any was.
+    pub fn fault_reported(&self) -> Option<Fault> {
+        self.fault.get()
+    }
+
+    /// What the last-level cache has seen.
+    pub fn counters(&self) -> LlcCounters {
+        self.counters.get()
+    }
+
+    /// What the observer has seen.
+    pub fn observed(&self) -> ObserverCounters {
+        self.shadow.borrow().observed()
+    }
+
+    /// Lines whose latest content is neither in memory nor dirty on the chip: writes that were lost. To be asked when
+    /// every store has been written.
+    pub fn lost_lines(&self) -> u64 {
+        let mut dirty: FxHashSet<LineAddr> = self.cores.dirty_lines().into_iter().collect();
+        dirty.extend(self.llc.borrow().dirty_lines());
+        dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
+        self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
+    }
+
+    /// Bytes of this process that the shadow, the observer and the directory take.
+    pub fn footprint_bytes(&self) -> u64 {
+        self.shadow.borrow().footprint_bytes() + self.cores.footprint_bytes()
+    }
+
+    /// Lets the shadow forget what is not on the chip, if it has grown large.
+    pub fn forget_what_left(&self) {
+        if self.shadow.borrow().is_crowded() {
+            self.take_back_everything();
+            self.shadow.borrow_mut().forget(|line| self.holds(line));
+        }
+    }
+
+    /// Whether a line is in a cache or between the caches and memory.
+    fn holds(&self, line: LineAddr) -> bool {
+        self.llc.borrow().holds(line)
+            || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
+            || self.leaving.borrow().contains_key(&line)
+            || self.under_way.borrow_mut().of(line).is_some()
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut LlcCounters)) {
+        let mut counters = self.counters.get();
+        change(&mut counters);
+        self.counters.set(counters);
+    }
+}
+
+impl Receiver for Chip {
+    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.checked(line, plaintext);
+        self.pass_by(line);
+        self.deliver(line, self.distances.path);
+    }
+
+    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.checked(line, plaintext);
+        let displaced = self.llc.borrow_mut().fetched_unverified(line);
+        self.make_room(displaced);
+        self.arrived(line);
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.fault.set(self.fault.get().or(Some(fault)));
+    }
+
+    fn last_level_look_up(&self, _: Slot) -> Duration {
+        self.distances.last_level_look_up
+    }
+
+    fn way(&self, leg: Leg) -> Duration {
+        match leg {
+            Leg::Request(core, line) => self.network.request(core, line),
+            Leg::Answer(core, line) => self.network.to_last_stretch(core, line, self.clock.now()),
+            Leg::ToController | Leg::FromController => self.distances.path,
+            Leg::Predicted => self.distances.prediction,
+        }
+    }
+
+    fn last_stretch(&self, leg: Leg) -> Option<Duration> {
+        let Leg::Answer(core, _) = leg else { return None };
+        self.network.has_links().then(|| self.network.last_stretch(core, self.clock.now()))
+    }
+
+    fn private_look_up(&self, role: Role) -> Duration {
+        self.distances.private_look_up(role)
+    }
+
+    fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
+        self.network.request(core, line) + self.network.way(core, line)
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> units::Line {
+        self.shadow.borrow_mut().start_up(line)
+    }
+}

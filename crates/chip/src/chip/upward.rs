@@ -1,0 +1,179 @@
+//! Lines on their way from the last-level cache's controller up to a core.
+//!
+//! From its claim until its arrival a line belongs to one request. Requests of other cores for it wait, and are then
+//! handled as if they had just come: what they find may be another owner. What the kernel changes waits as well. A line
+//! reaches the private caches' tags at the moment when it leaves the controller, and says by itself when it arrives; where
+//! there are links it has to wait for, when it begins the last stretch of its way.
+
+use super::Chip;
+use machine::coherence::{Claim, Supplier};
+use machine::llc::Inclusion;
+use machine::node::{Permission, Request, RequestKind};
+use rustc_hash::FxHashMap;
+use sim::TaskId;
+use std::cell::{Cell, RefCell};
+use std::rc::Weak;
+use units::{Duration, LineAddr, Time};
+
+/// One core's side of the chip.
+#[derive(Default)]
+pub struct Port {
+    /// Requests that left the private caches and are not yet taken up.
+    outbox: RefCell<Vec<Request>>,
+    /// The task that runs the core.
+    task: Cell<Option<TaskId>>,
+}
+
+/// What a core asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Miss {
+    /// Who.
+    pub core: usize,
+    /// Which line.
+    pub line: LineAddr,
+    /// Why.
+    pub kind: RequestKind,
+    /// Whether it is still in the L2, which begins the read itself.
+    pub in_l2: bool,
+}
+
+/// One line on its way.
+#[derive(Debug)]
+pub struct Journey {
+    core: usize,
+    permission: Permission,
+    /// When memory was asked for it, if it was.
+    pub asked: Option<Time>,
+    /// Whether the kernel changed it meanwhile.
+    pub changed: bool,
+    /// Who else wants it, first come first served.
+    waiting: Vec<Miss>,
+}
+
+/// All lines on their way.
+pub struct UnderWay {
+    /// Where they are.
+    chip: Weak<Chip>,
+    journeys: FxHashMap<LineAddr, Journey>,
+}
+
+impl UnderWay {
+    /// Nothing is on its way on `chip`.
+    pub fn new(chip: Weak<Chip>) -> UnderWay {
+        UnderWay { chip, journeys: FxHashMap::default() }
+    }
+
+    /// The journey of a line, if it is on one.
+    pub fn of(&mut self, line: LineAddr) -> Option<&mut Journey> {
+        self.journeys.get_mut(&line)
+    }
+}
+
+impl Chip {
+    /// Names the task that runs a core: woken whenever a line arrives there.
+    pub fn set_core_task(&self, core: usize, task: TaskId) {
+        self.ports[core].task.set(Some(task));
+    }
+
+    /// What has left a core's private caches and is not yet taken up.
+    pub fn outbox(&self, core: usize) -> &RefCell<Vec<Request>> {
+        &self.ports[core].outbox
+    }
+
+    /// The last-level cache's controller takes a miss up: who supplies the line, and which cores had to be asked. Nothing if
+    /// the line is on its way to somebody else; then the miss waits until it has arrived.
+    pub fn claim(&self, miss: Miss) -> Option<Claim> {
+        let Miss { core, line, kind, .. } = miss;
+        if let Some(journey) = self.under_way.borrow_mut().of(line) {
+            journey.waiting.push(Miss { in_l2: false, ..miss });
+            return None;
+        }
+        self.take_back_everything();
+        let unverified = self.llc.borrow().is_unverified(line);
+        let claim = self.cores.claim(core, line, kind);
+        let Claim { permission, .. } = claim;
+        let journey = Journey { core, permission, asked: None, changed: false, waiting: Vec::new() };
+        self.under_way.borrow_mut().journeys.insert(line, journey);
+        match claim.supplier {
+            Supplier::Core { dirty: true, .. } => self.take_back(line, true),
+            Supplier::Core { dirty: false, .. } => self.pass_by(line),
+            Supplier::Itself | Supplier::Below => {}
+        }
+        self.count(|counters| {
+            counters.upgrades += u64::from(claim.supplier == Supplier::Itself);
+            let from_core = matches!(claim.supplier, Supplier::Core { .. });
+            counters.from_cores += u64::from(from_core);
+            counters.from_cores_unverified += u64::from(from_core && unverified);
+            counters.probes += claim.probed.iter().count() as u64;
+        });
+        Some(claim)
+    }
+
+    /// What cores have evicted counts before what another asks for, though nobody has taken it up yet.
+    pub fn take_back_everything(&self) {
+        if self.ports.len() == 1 {
+            return;
+        }
+        for port in &self.ports {
+            port.outbox.borrow_mut().retain(|request| {
+                let stays = request.kind.is_answered();
+                if !stays {
+                    self.take_back(request.line, request.kind == RequestKind::WriteBack);
+                }
+                stays
+            });
+        }
+    }
+
+    /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
+    pub fn deliver(&self, line: LineAddr, delay: Duration) {
+        let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
+        if !self.network.has_links() {
+            self.arrive(line, delay + self.network.way(core, line), delay);
+            return;
+        }
+        let (clock, chip) = (self.clock.clone(), self.under_way.borrow().chip.clone());
+        self.clock.spawn(async move {
+            clock.sleep(delay).await;
+            let Some(chip) = chip.upgrade() else { return };
+            chip.network.carry(&clock, core, line).await;
+            chip.arrive(line, chip.network.shortest(), Duration::ZERO);
+        });
+    }
+
+    /// A line goes up to its core, which has it in `rest`. Others who want it are heard in `delay`.
+    fn arrive(&self, line: LineAddr, rest: Duration, delay: Duration) {
+        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
+            // It may have been displaced while it waited for another core or for a link.
+            self.pass_by(line);
+        }
+        self.come_up(line, rest, delay);
+    }
+
+    /// A line is in the L2 that asked for it, which owes it to a last-level cache that has it encrypted.
+    pub fn arrived(&self, line: LineAddr) {
+        let core = self.under_way.borrow_mut().of(line).map(|journey| journey.core);
+        if let Some(core) = core.filter(|_| self.llc.borrow().is_unverified(line)) {
+            self.cores.nodes()[core].borrow_mut().owe(line);
+        }
+        self.come_up(line, Duration::ZERO, Duration::ZERO);
+    }
+
+    /// A line comes to its core in `rest`, and is there for others in `delay`.
+    fn come_up(&self, line: LineAddr, rest: Duration, delay: Duration) {
+        let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
+        let Journey { core, permission, changed, waiting, .. } = journey;
+        let port = &self.ports[core];
+        let at = self.clock.now() + rest;
+        self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
+        if let Some(task) = port.task.get() {
+            self.clock.wake(task);
+        }
+        for miss in waiting {
+            self.misses.push(self.clock.now() + delay, miss);
+        }
+        if changed {
+            self.changed_from_outside(line, true);
+        }
+    }
+}

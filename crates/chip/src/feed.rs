@@ -1,0 +1,283 @@
+//! From a program's events to the core's steps: translation, and the memory's content in program order.
+//!
+//! The content goes to the shadow (`shadow.rs`).
+//!
+//! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
+//! from outside: cached copies are stale, and the new content goes to memory like any other.
+
+pub mod counters;
+mod skim;
+
+pub use counters::FeedCounters;
+
+pub use skim::Skimmed;
+
+use crate::load_values::{TOLD, WrongLoad};
+use crate::shadow::Shadow;
+use machine::node::{Feed, PageKey, PageTables, Step, Touch};
+use machine::paging::{OutOfMemory, PageTable, page_key};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use thiserror::Error;
+use units::{LINE_BYTES, Line, LineAddr, PhysAddr, VirtAddr};
+use workload::stream::{Access, AccessKind, Strand};
+use workload::walker::{Event, Walker};
+use workload::{Supplier, WorkloadError};
+
+/// Translations remembered beside the page table.
+const RECENT: usize = 512;
+
+/// Why there is no next step.
+#[derive(Debug, Error)]
+pub enum FeedError {
+    /// The program cannot be followed any further.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The program does not fit the machine.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
+/// All page tables.
+pub type Pages = Rc<RefCell<PageTable>>;
+
+/// The address spaces of one of several programs: their numbers are those of its processes, each times the number of
+/// programs, and its place among them.
+#[derive(Clone, Copy, Debug)]
+pub struct Spaces {
+    /// How many programs there are.
+    pub programs: u32,
+    /// Which of them this is.
+    pub program: u32,
+}
+
+/// The page tables, with the last translations at hand.
+struct Translation {
+    pages: Pages,
+    page_bytes: u64,
+    spaces: Spaces,
+    recent: Box<[(u64, u64)]>,
+    /// How many pages' tables this core was told, and whether there are more.
+    told: usize,
+    news: bool,
+}
+
+// For every simulated instruction: out of line these calls take a tenth of the simulator's time.
+impl Translation {
+    #[inline(always)]
+    fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
+        let Spaces { programs, program } = self.spaces;
+        let key = page_key(strand.process * programs + program, addr, self.page_bytes);
+        let recent = &mut self.recent[key as usize % RECENT];
+        if recent.0 != key {
+            let mut pages = self.pages.borrow_mut();
+            *recent = (key, pages.frame(key)?.0);
+            self.news |= pages.tables().len() > self.told;
+        }
+        Ok((PageKey(key), PhysAddr(recent.1 + (addr.0 & (self.page_bytes - 1)))))
+    }
+
+    /// The tables of pages that this core does not know yet.
+    #[inline(always)]
+    fn take_tables(&mut self, tables: &mut Vec<PageTables>) {
+        if self.news {
+            self.take_new_tables(tables);
+        }
+    }
+
+    #[cold]
+    fn take_new_tables(&mut self, tables: &mut Vec<PageTables>) {
+        let pages = self.pages.borrow();
+        tables.extend_from_slice(&pages.tables()[self.told..]);
+        self.told = pages.tables().len();
+        self.news = false;
+    }
+}
+
+/// A program, or one core's part of it, on its way into that core.
+pub struct Program<S> {
+    walker: Walker<S>,
+    /// How many more instructions the whole program may hand out.
+    left: Rc<Cell<u64>>,
+    /// After how many instructions to pause.
+    pause_at: u64,
+    /// Whether its source had nothing more, or nothing for the moment.
+    dry: bool,
+    translation: Translation,
+    /// Tables that the core is told now.
+    tables: Vec<PageTables>,
+    shadow: Rc<RefCell<Shadow>>,
+    touches: Vec<Touch>,
+    /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
+    foreign: Vec<LineAddr>,
+    /// The first loads whose recorded value was another.
+    wrong: Vec<WrongLoad>,
+    counters: FeedCounters,
+}
+
+impl<S: Supplier> Program<S> {
+    /// A program in `spaces` of the memory that `pages` hands out, which may run for as many instructions as are `left`.
+    pub fn new(
+        source: S,
+        left: Rc<Cell<u64>>,
+        pages: Pages,
+        spaces: Spaces,
+        shadow: Rc<RefCell<Shadow>>,
+    ) -> Program<S> {
+        let recent = vec![(u64::MAX, 0); RECENT].into();
+        let page_bytes = pages.borrow().page_bytes();
+        Program {
+            walker: Walker::new(source),
+            left,
+            pause_at: u64::MAX,
+            dry: false,
+            translation: Translation { pages, page_bytes, spaces, recent, told: 0, news: false },
+            tables: Vec::new(),
+            shadow,
+            touches: Vec::with_capacity(8),
+            foreign: Vec::new(),
+            wrong: Vec::new(),
+            counters: FeedCounters { processes: 1, ..FeedCounters::default() },
+        }
+    }
+
+    /// What came through so far.
+    pub fn counters(&self) -> FeedCounters {
+        self.counters
+    }
+
+    /// The first loads whose recorded value was another.
+    pub fn first_wrong(&self) -> &[WrongLoad] {
+        &self.wrong
+    }
+
+    /// Whether it has handed out all the instructions that it may.
+    pub fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    /// Hands nothing out beyond this many instructions, counted from the beginning, until told otherwise.
+    pub fn pause_at(&mut self, instructions: u64) {
+        self.pause_at = instructions;
+    }
+
+    /// Whether nothing is left to hand out, now or later.
+    pub fn is_over(&self) -> bool {
+        self.is_spent() || self.dry && !self.walker.is_waiting()
+    }
+
+    /// The lines that changed without a store since the last call.
+    pub fn take_foreign(&mut self) -> Vec<LineAddr> {
+        std::mem::take(&mut self.foreign)
+    }
+}
+
+impl<S: Supplier> Feed for Program<S> {
+    type Error = FeedError;
+
+    fn has_ended(&self) -> bool {
+        self.is_spent() || !self.walker.is_waiting()
+    }
+
+    fn next(&mut self) -> Result<Option<Step<'_>>, FeedError> {
+        if self.is_spent() || self.counters.instructions >= self.pause_at {
+            return Ok(None);
+        }
+        let Program { walker, translation, tables, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
+        let mut trouble = None;
+        let step = walker.next_step(|event| match event {
+            Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
+                Ok((_, physical)) => tell(&mut shadow.borrow_mut(), physical.line(), content, foreign, counters),
+                Err(full) => trouble = Some(full),
+            },
+            Event::ProcessStarted { process, .. } => {
+                counters.processes = counters.processes.max(u64::from(process) + 1)
+            }
+            _ => {}
+        })?;
+        if let Some(full) = trouble {
+            return Err(full.into());
+        }
+        let Some(step) = step else {
+            *dry = true;
+            return Ok(None);
+        };
+        counters.instructions += 1;
+        left.set(left.get() - 1);
+        touches.clear();
+        let mut shadow = shadow.borrow_mut();
+        for access in step.accesses {
+            for (addr, bytes, shift) in pieces(access) {
+                let (page, physical) = translation.physical(step.strand, addr)?;
+                let touch = Touch {
+                    page,
+                    line: physical.line(),
+                    offset: physical.line_offset() as u8,
+                    bytes: bytes as u8,
+                    store: access.kind == AccessKind::Store,
+                };
+                if !take_effect(&mut shadow, &touch, access, shift, counters) {
+                    note_wrong(wrong, step.strand, step.instruction.pc, access);
+                }
+                append(touches, touch);
+            }
+        }
+        let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
+        let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
+        tables.clear();
+        translation.take_tables(tables);
+        Ok(Some(Step { instruction: step.instruction, code, touches, tables, next: step.next }))
+    }
+}
+
+/// Memory's content is told; a line that was otherwise before is noted.
+fn tell(shadow: &mut Shadow, line: LineAddr, content: &Line, foreign: &mut Vec<LineAddr>, counters: &mut FeedCounters) {
+    if shadow.tell(line, content) {
+        foreign.push(line);
+        counters.foreign_writes += 1;
+    }
+}
+
+/// An access cut at the end of its line: address, bytes, and how many bits of the value went before.
+fn pieces(access: &Access) -> impl Iterator<Item = (VirtAddr, usize, u32)> + use<> {
+    let (addr, bytes) = (access.addr, usize::from(access.bytes));
+    let first = bytes.min(LINE_BYTES - addr.line_offset());
+    let second = (bytes > first).then(|| (VirtAddr(addr.0 + first as u64), bytes - first, 8 * first as u32));
+    std::iter::once((addr, first, 0)).chain(second)
+}
+
+/// A store changes the shadow; a load's recorded value, if there is one, is compared with it. Whether they agree.
+fn take_effect(shadow: &mut Shadow, touch: &Touch, access: &Access, shift: u32, counters: &mut FeedCounters) -> bool {
+    let Some(value) = access.value else { return true };
+    let recorded = (value >> shift).to_le_bytes();
+    let range = usize::from(touch.offset)..usize::from(touch.offset + touch.bytes);
+    let bytes = &recorded[..range.len()];
+    if touch.store {
+        shadow.store(touch.line, range, bytes);
+        return true;
+    }
+    let agrees = shadow.agrees(touch.line, range, bytes);
+    counters.load_values_checked += 1;
+    counters.load_values_wrong += u64::from(!agrees);
+    agrees
+}
+
+#[cold]
+fn note_wrong(wrong: &mut Vec<WrongLoad>, strand: Strand, pc: VirtAddr, access: &Access) {
+    if wrong.len() < TOLD {
+        let Strand { process, thread } = strand;
+        wrong.push(WrongLoad { process, thread, pc, address: access.addr, bytes: access.bytes });
+    }
+}
+
+/// Adds a touch, joined to the one before if that goes on where it ends: wide accesses come in pieces of eight bytes.
+fn append(touches: &mut Vec<Touch>, touch: Touch) {
+    if let Some(last) = touches.last_mut()
+        && (last.line, last.store) == (touch.line, touch.store)
+        && last.offset + last.bytes == touch.offset
+    {
+        last.bytes += touch.bytes;
+    } else {
+        touches.push(touch);
+    }
+}

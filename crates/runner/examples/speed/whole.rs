@@ -1,0 +1,138 @@
+//! One whole run.
+//!
+//! A workload is a built-in kernel, or `champsim/NAME` for one of the traces on which the machine is compared with
+//! ChampSim. As in every run, the program is produced on a thread of its own. A machine of several cores runs it on each of
+//! them, in memory of its own.
+//!
+//! The overhead in memory is what the process takes at its peak beyond the program, which is all of the built-in program's own
+//! data, touched in the run or not, beyond its content in simulated memory, and beyond its metadata there. Of a trace, which
+//! does not say how large its program is, it is what the run touched. Pages that a program has not written yet, and that the
+//! host has not given it, are counted as its own as well, so the overhead is a lower bound where there are many of them.
+//!
+//! The share of real cryptography is what it costs here to do once more, alone and in a warm cache, what the run computed:
+//! every line that it encrypted or decrypted, every tag and every hash of the tree, times the measured cost of one in the
+//! design's own parts. Lines that the machine started with are in it. What cold caches add is not.
+
+use crate::timed;
+use casemate_runner::{Control, Record, RunError, RunOptions, run_together};
+use protection::design::Parts;
+use protection::scheme::Computed;
+use protection::verbs::Slot;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::hint::black_box;
+use units::{LINE_BYTES, Line, LineAddr};
+use workload::broadcast::{Tap, broadcast};
+use workload::{champsim, kernels};
+
+/// Instructions of a trace, which then starts again: as many as the reference's files have.
+const TRACE_INSTRUCTIONS: u64 = 4_000_000;
+
+/// What a parameter begins with that changes a key of the machine; others are the workload's.
+const OF_MACHINE: &str = "machine.";
+
+/// Runs `millions` of instructions and tells how fast that was.
+pub fn measure(
+    machine: &str,
+    workload: &str,
+    design: &str,
+    millions: u64,
+    parameters: &[&str],
+) -> Result<Value, Box<dyn Error>> {
+    let pairs = parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let (changes, settings): (Vec<_>, Vec<_>) = pairs.partition(|(key, _)| key.starts_with(OF_MACHINE));
+    let changes: Vec<_> = changes.into_iter().map(|(key, value)| (key[OF_MACHINE.len()..].to_owned(), value)).collect();
+    let settings: BTreeMap<String, String> = settings.into_iter().collect();
+    let budget = millions * 1_000_000;
+    let open = || match workload.strip_prefix("champsim/") {
+        Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
+        None => kernels::open(workload, &settings, 1),
+    };
+    let options = RunOptions::new(systems::machine_with(machine, &changes)?, systems::design(design)?, budget);
+    let parts = options.design.parts.clone();
+    let mut taps = Vec::new();
+    let mut own_bytes = None;
+    for _ in 0..options.machine.cores {
+        let program = open()?;
+        own_bytes = program.footprint().map(|size| size.0 + own_bytes.unwrap_or(0));
+        taps.extend(broadcast(program, 1));
+    }
+    let (seconds, record) = timed(|| simulate(&options, taps));
+    let record = record?;
+    let data_bytes = record.footprint.program_bytes;
+    let metadata_bytes = (data_bytes as f64 * record.footprint.metadata_percent / 100.0) as u64;
+    Ok(json!({
+        "machine": machine,
+        "workload": workload,
+        "design": design,
+        "instructions": record.instructions,
+        "per_second": record.instructions as f64 / seconds,
+        "per_second_of_wall_time": record.host.instructions_per_second,
+        "events_per_instruction": record.events as f64 / record.instructions as f64,
+        "ipc": record.ipc,
+        "llc_misses": record.llc.misses,
+        "checks_passed": record.checks.passed,
+        "event_hash": record.event_hash,
+        "crypto_share": crypto_seconds(&record, &parts)? / seconds,
+        "program_bytes": record.footprint.program_bytes,
+        "peak_bytes": peak_bytes(),
+        "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(own_bytes.unwrap_or(data_bytes) + data_bytes + metadata_bytes)),
+    }))
+}
+
+/// The simulation alone, as a function that a profiler can count by its name; see scripts/bench_counts.py.
+#[inline(never)]
+fn simulate(options: &RunOptions, programs: Vec<Tap>) -> Result<Record, RunError> {
+    run_together(options, programs, |_| Control::GoOn)
+}
+
+/// Seconds that the run's cryptography takes alone, in the design's own parts.
+fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
+    let scheme = parts.build(1 << 20, 1)?;
+    let text = |n| [n as u8; LINE_BYTES];
+    let Computed { lines, tags, tags_in_pairs, hashes } = record.host.computed;
+    let seconds = [
+        seconds_of(lines, |n| scheme.cryptography().seal(LineAddr(n), n, &text(n))),
+        seconds_of(tags - tags_in_pairs, |n| scheme.cryptography().tag(LineAddr(n), n, &text(n))),
+        seconds_of(tags_in_pairs / 2, |n| {
+            scheme.cryptography().schedule(LineAddr(2 * n), n, &text(n));
+            scheme.cryptography().tag(LineAddr(2 * n + 1), n, &text(n))
+        }),
+        seconds_of(hashes, |n| scheme.cryptography().compare(Slot((1 << 20) + n), &node(n))),
+    ];
+    Ok(seconds.iter().sum())
+}
+
+/// A node as of a tree with two children, which leaves its end blank; other trees do not care.
+fn node(n: u64) -> Line {
+    let mut node = [n as u8 | 1; LINE_BYTES];
+    node[3 * LINE_BYTES / 4..].fill(0);
+    node
+}
+
+/// Seconds that so many calls take, measured on as many as the system's count of processor time needs to be exact.
+fn seconds_of<T>(wanted: u64, work: impl Fn(u64) -> T) -> f64 {
+    const AT_ONCE: u64 = 50_000;
+    const ENOUGH_SECONDS: f64 = 0.2;
+    if wanted == 0 {
+        return 0.0;
+    }
+    let (mut calls, mut taken) = (0, 0.0);
+    while taken < ENOUGH_SECONDS {
+        let (seconds, ()) = timed(|| {
+            for n in 0..AT_ONCE {
+                black_box(work(black_box(n)));
+            }
+        });
+        (calls, taken) = (calls + AT_ONCE, taken + seconds);
+    }
+    taken * wanted as f64 / calls as f64
+}
+
+/// The most memory this process has had, where the system tells.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}

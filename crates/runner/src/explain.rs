@@ -1,0 +1,294 @@
+//! The timeline of one read: what was done, from when to when, and what it waited for.
+//!
+//! A machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
+//! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
+//!
+//! How long that takes depends on the line: where it and its metadata meet in a bank, one waits for the other. So many
+//! lines are read, each on a machine of its own, and the timeline is that of the one with the median latency
+//! ([`sample`]).
+
+mod sample;
+mod witness;
+
+pub use self::sample::{Lines, Spread};
+
+use self::witness::Witness;
+use chip::memory;
+use machine::dram::Wanted;
+use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
+use protection::scheme::Scheme;
+use protection::verbs::{Cache, Leg, Role, TransitVerbs};
+use protection::ways::{Explained, Timed, TimedMemory};
+use serde::{Deserialize, Serialize};
+use sim::Executor;
+use sim::span::Span;
+use std::cell::RefCell;
+use std::rc::Rc;
+use systems::{AesBandwidth, Design, Machine};
+use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
+
+/// Which metadata of the line is on the chip when the line is read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnChip {
+    /// Nothing: the walk goes up to the root.
+    #[default]
+    Nothing,
+    /// The nodes of the tree above the line's counter.
+    Tree,
+    /// The counter as well, in the last-level cache, for a design that has counters there; else nowhere.
+    LastLevel,
+    /// The counter as well, in the controller's cache.
+    Counter,
+    /// The counter and the tag.
+    All,
+}
+
+/// How the DRAM rows stand of all that the read fetches: the line, and what metadata is not on the chip. Where two of them are
+/// in one bank, the line has its row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Row {
+    /// Open.
+    Hit,
+    /// Closed, as after a refresh.
+    #[default]
+    Closed,
+    /// Another row of the bank is open.
+    Conflict,
+}
+
+/// Where the timeline begins and ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// At the memory controller: from the request that comes in to the line that goes out.
+    #[default]
+    Controller,
+    /// At an L2: from its look-up, which misses, to the line that it can use. The last-level cache has not got the line.
+    L2,
+}
+
+/// The condition in which the line is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What is on the chip.
+    pub on_chip: OnChip,
+    /// How the rows stand.
+    pub row: Row,
+    /// Where the timeline begins.
+    #[serde(default)]
+    pub start: Start,
+    /// Whether the L2, beside its own look-up, tells the controller that it expects the line in memory (as Intel's XPT does).
+    /// The controller then fetches the line at once, and does all else when the request comes.
+    #[serde(default)]
+    pub predicted: bool,
+    /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.
+    #[serde(default)]
+    pub decoded: bool,
+}
+
+/// The timeline of one read under one design.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Explanation {
+    /// The design's name.
+    pub design: String,
+    /// The machine's name.
+    pub machine: String,
+    /// The condition.
+    pub scenario: Scenario,
+    /// The first byte of the line whose read this is.
+    pub address: u64,
+    /// The latencies of the lines of which this one has the median, if several were read.
+    pub spread: Option<Spread>,
+    /// From the start to the released line, or to the line in L2 if it begins there, in femtoseconds.
+    pub latency_fs: u64,
+    /// AES blocks a second at the peak, as the design has the machine's units.
+    pub aes: AesBandwidth,
+    /// What was done; times are in femtoseconds from the start of the read.
+    pub spans: Vec<Span>,
+}
+
+/// The time in which a bank comes to rest, so that nothing of the preparation is left but the row. The read then begins with
+/// the next clock of the memory's bus.
+const REST: Duration = Duration::from_ns(200);
+
+/// Reads lines of a protected memory in the stated condition, each for itself.
+///
+/// # Errors
+/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it; an
+/// address outside the memory; a sample of no lines.
+pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
+    if scenario.predicted && scenario.start != Start::L2 {
+        return Err(
+            "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
+        );
+    }
+    if scenario.start == Start::L2 {
+        machine.admits(&design.parts)?;
+    }
+    let mut undecoding = machine.clone();
+    undecoding.engines.counter_decode_ns = None;
+    let machine = if scenario.decoded { &undecoding } else { machine };
+    let bench = Bench::new(machine, design, scenario)?;
+    let targets = lines.targets(bench.whole_lines)?;
+    let mut readings = Vec::with_capacity(targets.len());
+    for target in targets {
+        readings.push(bench.read(target)?);
+    }
+    let (Reading { target, latency, spans }, spread) = lines.median(readings, |reading| reading.latency);
+    Ok(Explanation {
+        design: design.name.clone(),
+        machine: machine.name.clone(),
+        scenario,
+        address: target.0 * LINE_BYTES as u64,
+        spread,
+        aes: machine.aes_bandwidth(&design.parts),
+        latency_fs: latency.as_fs(),
+        spans,
+    })
+}
+
+/// The read of one line.
+struct Reading {
+    target: LineAddr,
+    latency: Duration,
+    spans: Vec<Span>,
+}
+
+/// What lines are read on: a machine under a design, and the condition.
+struct Bench<'a> {
+    machine: &'a Machine,
+    design: &'a Design,
+    scenario: Scenario,
+    memory_lines: u64,
+    /// Those of them, from the first, that all have the neighbours which bring their metadata on the chip.
+    whole_lines: u64,
+}
+
+impl Bench<'_> {
+    fn new<'a>(machine: &'a Machine, design: &'a Design, scenario: Scenario) -> Result<Bench<'a>, String> {
+        let memory_lines = machine.memory.size.0 / LINE_BYTES as u64;
+        let family = 2 * lines_per_group(&design.parts.build(memory_lines, 1)?);
+        let whole_lines = memory_lines - memory_lines % family;
+        Ok(Bench { machine, design, scenario, memory_lines, whole_lines })
+    }
+
+    /// Reads one line on a machine that has done nothing else.
+    fn read(&self, target: LineAddr) -> Result<Reading, String> {
+        let Bench { machine, design, scenario, .. } = *self;
+        let mut executor = Executor::new();
+        let clock = executor.clock().clone();
+        let scheme = Rc::new(design.parts.build(self.memory_lines, 1)?);
+        let config = machine.memory_config();
+        let channels = MemorySystem::start(&clock, config.clone());
+        let witness = Witness::new(&clock, machine);
+        let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness);
+        let result = Rc::new(RefCell::new(None));
+
+        let (outcome, seen) = (result.clone(), memory.clone());
+        clock.clone().spawn(async move {
+            prepare(&scheme, &seen, target, scenario.on_chip).await;
+            clock.sleep_until(at_rest(&config.device, clock.now())).await;
+            channels.close_rows();
+            for slot in scheme.fetched_for(target) {
+                let (line, _) = scheme.layout().shape().lines(slot);
+                if let Some(opening) = that_opens_a_row(&config, line, scenario.row) {
+                    channels.read(opening, Wanted::Line).await;
+                }
+            }
+            let bus = config.device.clock();
+            clock.sleep_until(bus.start_of(bus.cycle_at_or_after(clock.now() + REST))).await;
+            let start = clock.now();
+            seen.receiver().forget();
+            let explained = Explained::new(Timed::new(&seen));
+            match scenario.start {
+                Start::Controller => scheme.read_at_controller(&explained, target).await,
+                Start::L2 => read_from_l2(&scheme, &explained, target, scenario.predicted).await,
+            }
+            let end = match scenario.start {
+                Start::Controller => seen.receiver().released(),
+                Start::L2 => seen.receiver().in_l2(&explained, target),
+            };
+            *outcome.borrow_mut() = end.map(|end| (start, end, explained.take_spans()));
+        });
+        executor.run_until(|| result.borrow().is_some());
+
+        let Some((start, end, mut spans)) = result.take() else {
+            unreachable!("a read without an attacker is released")
+        };
+        for span in &mut spans {
+            (span.start, span.end) = (since(start, span.start), since(start, span.end));
+        }
+        spans.sort_by_key(|span| (span.start, span.end));
+        Ok(Reading { target, latency: end.since(start), spans })
+    }
+}
+
+/// How many lines share a line of counters, or as many as share a page if there are no counters.
+fn lines_per_group(scheme: &Scheme) -> u64 {
+    scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
+}
+
+fn since(start: Time, time: Time) -> Time {
+    Time::ZERO + time.since(start)
+}
+
+/// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
+async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target: LineAddr, predicted: bool) {
+    verbs.look_up(Cache::L2(Role::Data)).await;
+    let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
+    let request = async {
+        verbs.travel(Leg::Request(0, target)).await;
+        verbs.travel(Leg::ToController).await;
+        true
+    };
+    scheme.read_from(verbs, target, 0, request, prediction).await;
+}
+
+/// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
+/// the same line of counters, of one with the same line of tags.
+async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: LineAddr, on_chip: OnChip) {
+    let group = lines_per_group(scheme);
+    let before = match on_chip {
+        OnChip::Nothing => return,
+        OnChip::Tree => target.0 ^ group,
+        OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
+        OnChip::All => target.0 ^ 2,
+    };
+    scheme.read_at_controller(&Timed::new(memory), LineAddr(before)).await;
+    if on_chip == OnChip::LastLevel {
+        scheme.hand_on_counters(target);
+    }
+}
+
+/// A moment when the memory is idle and, if it is refreshed, has just been, so that the next refresh is far.
+fn at_rest(device: &DeviceConfig, now: Time) -> Time {
+    let settled = now + Duration::from_ns(1_000);
+    match device {
+        DeviceConfig::Dram(dram) if dram.timing.trefi > 0 => {
+            let clock = device.clock();
+            let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
+            let refresh = settled.as_fs().div_ceil(period) * period;
+            Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))
+        }
+        DeviceConfig::Dram(_) | DeviceConfig::Pcm(_) => settled,
+    }
+}
+
+/// A line whose read, on a memory with closed rows, leaves the row of `target` as it is wanted: found by trying.
+fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: Row) -> Option<LineAddr> {
+    let DeviceConfig::Dram(dram) = &config.device else { return None };
+    let stride = match wanted {
+        Row::Closed => return None,
+        Row::Hit => 1,
+        Row::Conflict => dram.organisation.lines_per_row,
+    };
+    let row = config.row(target)?;
+    let mut candidates = (1..1 << 12).map(|step| LineAddr(target.0.wrapping_sub(step * stride)));
+    candidates.find(|candidate| {
+        let its = config.row(*candidate);
+        its.is_some_and(|its| if wanted == Row::Hit { its == row } else { its.conflicts_with(&row) })
+    })
+}

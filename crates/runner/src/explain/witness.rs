@@ -1,0 +1,95 @@
+//! What takes the place of the chip when a read is explained: the ways between its stations, each as long as in the mean.
+
+use chip::Distances;
+use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
+use protection::ways::{Explained, Receiver, Timed};
+use sim::Clock;
+use std::cell::Cell;
+use systems::Machine;
+use units::{Duration, LINE_BYTES, Line, LineAddr, Time};
+
+/// Hands out one content for all lines and notes when a line is released, and where.
+pub(super) struct Witness {
+    clock: Clock,
+    distances: Distances,
+    /// One way between L2 and the last-level cache.
+    way: Duration,
+    /// What the last-level cache takes to look a line up.
+    look_up: Duration,
+    released: Cell<Option<(Time, bool)>>,
+}
+
+const CONTENT: Line = [0x5a; LINE_BYTES];
+
+impl Witness {
+    pub fn new(clock: &Clock, machine: &Machine) -> Witness {
+        let (way, look_up) = machine.mean_way();
+        let (clock, distances) = (clock.clone(), Distances::of(machine));
+        Witness { clock, distances, way, look_up, released: Cell::new(None) }
+    }
+
+    /// Nothing has been released yet.
+    pub fn forget(&self) {
+        self.released.set(None);
+    }
+
+    /// When the line was released.
+    pub fn released(&self) -> Option<Time> {
+        self.released.get().map(|(at, _)| at)
+    }
+
+    /// When the line is in L2. What the controller releases goes there, which is written down in `explained`.
+    pub fn in_l2(&self, explained: &Explained<Timed<Witness>>, line: LineAddr) -> Option<Time> {
+        let (mut at, in_l2) = self.released.get()?;
+        for leg in [Leg::FromController, Leg::Answer(0, line)].into_iter().filter(|_| !in_l2) {
+            let start = at;
+            at = start + self.way(leg);
+            explained.add("travel", leg.to_string(), start, at);
+        }
+        Some(at)
+    }
+
+    fn note(&self, plaintext: &Plaintext, in_l2: bool) {
+        assert_eq!(plaintext.bytes, CONTENT, "an explained read returns what was written");
+        self.released.set(Some((self.clock.now(), in_l2)));
+    }
+}
+
+impl Receiver for Witness {
+    fn released(&self, _: LineAddr, plaintext: &Plaintext) {
+        self.note(plaintext, false);
+    }
+
+    fn released_in_private(&self, _: LineAddr, plaintext: &Plaintext) {
+        self.note(plaintext, true);
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("an explained read reports tampering: {fault}");
+    }
+
+    fn last_level_look_up(&self, _: Slot) -> Duration {
+        self.distances.last_level_look_up
+    }
+
+    fn way(&self, leg: Leg) -> Duration {
+        match leg {
+            Leg::Request(..) => self.way + self.look_up,
+            Leg::Answer(..) => self.way,
+            Leg::ToController | Leg::FromController => self.distances.path,
+            Leg::Predicted => self.distances.prediction,
+        }
+    }
+
+    fn private_look_up(&self, role: Role) -> Duration {
+        self.distances.private_look_up(role)
+    }
+
+    fn hit_time(&self, _: usize, _: LineAddr) -> Duration {
+        self.way * 2 + self.look_up
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        CONTENT
+    }
+}

@@ -1,0 +1,26 @@
+//! Runs: a program, a machine and a design, put together.
+//!
+//! [`run()`] gives one [`record::Record`]: what it cost, and whether every line that came back was the line that had been
+//! written. [`session()`] runs several designs on one execution of the program, [`record_trace`] stores an execution, and
+//! [`explain`] gives the timeline of a single access.
+
+mod core_task;
+mod endable;
+pub mod explain;
+mod pace;
+pub mod record;
+mod recording;
+mod run;
+pub mod sampling;
+mod session;
+pub mod validate;
+mod window;
+
+pub use chip::feed::{FeedCounters, FeedError};
+pub use chip::load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
+pub use protection::counter::StartingAge;
+pub use record::Record;
+pub use recording::record_trace;
+pub use run::{Control, RunError, RunOptions, check_fits, check_warm_up, run, run_together};
+pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
+pub use window::{Accesses, Extent, Window, WindowError, measure_window};

@@ -1,0 +1,198 @@
+//! The result record: one for each run, complete enough to do the run again.
+
+use crate::sampling::{Detail, Sampling};
+use chip::LlcCounters;
+use chip::feed::FeedCounters;
+use chip::load_values::LoadValues;
+use machine::dram::DramCounters;
+use machine::node::NodeCounters;
+use machine::observer::ObserverCounters;
+use protection::counter::StartingAge;
+use protection::on_chip::{CacheCounters, CopyCounters};
+use protection::scheme::{Computed, CountersFound, Release, Renewals};
+use protection::verbs::Fault;
+use protection::ways::{TimedCounters, WindowCounters};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use systems::{Design, Machine};
+use units::Duration;
+use workload::Origin;
+
+/// The version of this record's form.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that decides a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Configuration {
+    /// Casemate's version.
+    pub version: String,
+    /// The machine, with every value.
+    pub machine: Machine,
+    /// The design, with every value.
+    pub design: Design,
+    /// Seeds keys, page placement and the counters of an aged machine.
+    pub seed: u64,
+    /// How old the counters of data were when it began.
+    pub age: StartingAge,
+    /// The most instructions of each program to run.
+    pub budget: u64,
+    /// How many of these, of each program, went before counting began.
+    pub warm_up: u64,
+    /// How much of it is in detail.
+    pub detail: Detail,
+    /// The program.
+    pub workload: Origin,
+    /// The programs that ran beside it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Origin>,
+}
+
+impl Configuration {
+    /// SHA-256 of the configuration as JSON, in hexadecimal: equal configurations, equal hash. How the program finished
+    /// is not part of it.
+    pub fn hash(&self) -> String {
+        let mut frozen = self.clone();
+        let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.beside);
+        programs.for_each(|program| program.finish = workload::Finish::Running);
+        let text = serde_json::to_vec(&frozen).unwrap_or_default();
+        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Where metadata lies and what it costs in memory.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Footprint {
+    /// Physical memory in use by the program, in bytes.
+    pub program_bytes: u64,
+    /// Metadata in percent of protected memory, by the layout.
+    pub metadata_percent: f64,
+    /// Metadata caches on the chip, in bytes.
+    pub metadata_cache_bytes: u64,
+}
+
+/// The time from the release of lines to their verdicts.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct UnverifiedWindow {
+    /// Lines.
+    pub lines: u64,
+    /// In the mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest of the whole run, in nanoseconds.
+    pub longest_ns: f64,
+    /// Writes that waited for verdicts.
+    pub writes_held: u64,
+    /// How long these waited in the mean, in nanoseconds.
+    pub mean_hold_ns: f64,
+}
+
+impl UnverifiedWindow {
+    /// From what was counted; nothing if lines are released when they are verified.
+    pub fn of(release: Release, counted: &WindowCounters, longest: Duration) -> Option<UnverifiedWindow> {
+        let mean_ns = |sum_fs: u64, number: u64| sum_fs as f64 / 1e6 / number.max(1) as f64;
+        (release == Release::Speculative).then(|| UnverifiedWindow {
+            lines: counted.windows,
+            mean_ns: mean_ns(counted.open_fs, counted.windows),
+            longest_ns: longest.as_fs() as f64 / 1e6,
+            writes_held: counted.writes_held,
+            mean_hold_ns: mean_ns(counted.held_fs, counted.writes_held),
+        })
+    }
+}
+
+/// The built-in check of a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Checks {
+    /// Every line that came up from memory against what had gone down.
+    pub lines: ObserverCounters,
+    /// Lines whose latest content was at the end neither in memory nor in a cache.
+    pub lines_lost: u64,
+    /// Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy.
+    pub lines_stranded: u64,
+    /// Tampering that was reported, though nobody tampered.
+    pub false_alarm: Option<Fault>,
+    /// Whether any pad hid two texts; absent if the ledger was off.
+    pub pad_reused: Option<bool>,
+    /// The values that the program loaded, if they were recorded.
+    pub load_values: Option<LoadValues>,
+    /// Whether everything above is as it must be, and something was compared at all.
+    pub passed: bool,
+}
+
+/// What depends on the computer that simulated, and so is not part of the result.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Host {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Simulated instructions per wall-clock second.
+    pub instructions_per_second: f64,
+    /// Bytes that memory, shadow and observer took.
+    pub simulated_memory_bytes: u64,
+    /// Cryptography computed. In pairs is what this computer has instructions for.
+    pub computed: Computed,
+}
+
+/// One run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Everything that decided the run.
+    pub configuration: Configuration,
+    /// [`Configuration::hash`].
+    pub configuration_hash: String,
+    /// Simulated instructions, after the warm-up: cycles, time and all counts but those of the feed and the check are of
+    /// these.
+    pub instructions: u64,
+    /// Core cycles until the last core had retired everything, from the latest retirement known when counting began; of a
+    /// sampled run, as the sample says.
+    pub cycles: u64,
+    /// Simulated time in femtoseconds; of a sampled run, as the sample says.
+    pub time_fs: u64,
+    /// Instructions per cycle, of all cores together.
+    pub ipc: f64,
+    /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
+    pub read_latency_ns: f64,
+    /// All DRAM reads and writes, in bytes.
+    pub dram_bytes: u64,
+    /// The program's events, those of the warm-up included.
+    pub feed: FeedCounters,
+    /// All cores and their private caches together. Of a sampled run this and all further counts, up to the memory's, are
+    /// about the measured units alone.
+    pub node: NodeCounters,
+    /// Each core and its private caches.
+    pub cores: Vec<NodeCounters>,
+    /// The last-level cache.
+    pub llc: LlcCounters,
+    /// What protection did.
+    pub protection: TimedCounters,
+    /// The counter, tag and node caches.
+    pub metadata_caches: [CacheCounters; 3],
+    /// Where the counters of data that came from memory were found, where there are counters.
+    pub counters_found: Option<CountersFound>,
+    /// What followed overflows of counters, of data and in the tree.
+    pub renewals: Renewals,
+    /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
+    pub counters_in_llc: Option<CacheCounters>,
+    /// Nodes of the tree looked for there, where they go on as well.
+    pub nodes_in_llc: Option<CacheCounters>,
+    /// Copies of counters in L2s, where those begin reads.
+    pub counters_in_l2: Option<CopyCounters>,
+    /// How long lines were used before their verdicts, where the design lets them be.
+    pub unverified_window: Option<UnverifiedWindow>,
+    /// All memory channels together.
+    pub dram: DramCounters,
+    /// What it takes in memory.
+    pub footprint: Footprint,
+    /// The built-in check.
+    pub checks: Checks,
+    /// The sample that the figures come from; nothing if everything was in detail.
+    pub sampling: Option<Sampling>,
+    /// Events on the simulated clock.
+    pub events: u64,
+    /// Condenses all events: two runs are the same if it is the same. In hexadecimal.
+    pub event_hash: String,
+    /// Weak choices of the design.
+    pub weaknesses: Vec<&'static str>,
+    /// How long the simulation itself took.
+    pub host: Host,
+}

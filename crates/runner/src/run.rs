@@ -1,0 +1,399 @@
+//! One run: assembles the chip, lets time pass, and writes down the result.
+
+mod checks;
+mod error;
+mod warm_up;
+
+pub use error::RunError;
+pub use warm_up::check_warm_up;
+
+use crate::core_task::{CoreTask, Ends, Team};
+use crate::record::{Configuration, Footprint, Host, Record, SCHEMA, UnverifiedWindow};
+use crate::sampling::{Detail, Sampler, Sampling};
+use chip::Chip;
+use chip::counts::{Counts, Meters};
+use chip::feed::{FeedCounters, Pages, Program, Spaces};
+use chip::last_level;
+use chip::memory;
+use chip::shadow::Shadow;
+use chip::uncore::Uncore;
+use machine::llc::Inclusion;
+use machine::memory::MemorySystem;
+use machine::paging::PageTable;
+use protection::counter::StartingAge;
+use sim::Executor;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Instant;
+use systems::{Design, Machine};
+use units::{Bytes, Clock, LINE_BYTES, Time};
+use warm_up::{Before, WarmUp};
+use workload::deal::{Hand, deal};
+use workload::{Origin, Source};
+
+/// Events between two looks at the progress.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
+/// The same of a sampled run, in which a single event may be a long stretch of warming.
+const SAMPLED_EVENTS_BETWEEN_LOOKS: u64 = 1 << 6;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The machine.
+    pub machine: Machine,
+    /// What protects its memory.
+    pub design: Design,
+    /// Seeds keys, page placement and the counters of an aged machine.
+    pub seed: u64,
+    /// How old the counters of data are when it begins.
+    pub age: StartingAge,
+    /// The most instructions of each program to run, on all its cores together.
+    pub budget: u64,
+    /// How many of these, of each program, go before counting begins. They are simulated like the rest.
+    pub warm_up: u64,
+    /// Whether every pad is written down and compared: exact, and costly in memory.
+    pub ledger: bool,
+    /// How much of it is in detail.
+    pub detail: Detail,
+}
+
+impl RunOptions {
+    /// A run of so many instructions of each program, all in detail and counted from the first: with new counters, without
+    /// a ledger, under the first seed.
+    pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
+        let (age, detail) = (StartingAge::New, Detail::All);
+        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail }
+    }
+}
+
+/// What the observer of a run wants of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// To go on.
+    GoOn,
+    /// To stop now, without a result.
+    Stop,
+}
+
+/// Runs a program on a machine under a design. `watch` is told the number of instructions so far, now and then.
+///
+/// # Errors
+/// See [`RunError`]. Tampering and wrong lines are results, in [`Record::checks`].
+pub fn run<S: Source + 'static>(
+    options: &RunOptions,
+    source: S,
+    watch: impl FnMut(u64) -> Control,
+) -> Result<Record, RunError> {
+    run_together(options, vec![source], watch)
+}
+
+/// Runs several programs at once, each in address spaces of its own. The cores are dealt to the programs in turn, and a
+/// program's strands to its cores. The run ends when all programs have ended; a core whose program has is idle from then.
+///
+/// # Errors
+/// As [`run`]; also if there are more programs than cores.
+pub fn run_together<S: Source + 'static>(
+    options: &RunOptions,
+    sources: Vec<S>,
+    mut watch: impl FnMut(u64) -> Control,
+) -> Result<Record, RunError> {
+    let started = Instant::now();
+    check_fits(&sources, &options.machine)?;
+    let mut warm_up = WarmUp::new(options, sources.len())?;
+    let mut bench = Bench::assemble(options, sources)?;
+    let mut looked_at = 0;
+    let mut stop = false;
+    let between_looks = if bench.sampler.is_some() { SAMPLED_EVENTS_BETWEEN_LOOKS } else { EVENTS_BETWEEN_LOOKS };
+    let programs = bench.programs.clone();
+    let (clock, meters, ends) = (bench.executor.clock().clone(), bench.meters.clone(), bench.ends.clone());
+    let ended = bench.executor.run_until(|| {
+        if clock.event_count() >= looked_at {
+            looked_at = clock.event_count() + between_looks;
+            let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
+            stop = watch(instructions) == Control::Stop;
+        }
+        warm_up.look(&meters);
+        stop || meters.chip.fault_reported().is_some() || ends.is_over()
+    });
+    if stop {
+        return Err(RunError::Stopped);
+    }
+    if !ended {
+        return Err(RunError::StandsStill(clock.now()));
+    }
+    if let Some(error) = bench.ends.take_error() {
+        return Err(error.into());
+    }
+    bench.record(options, &warm_up.before(), started)
+}
+
+/// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
+/// known fails when memory is full.
+///
+/// # Errors
+/// [`RunError::TooLarge`].
+pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), RunError> {
+    let size = machine.memory.size;
+    let needed = Bytes(programs.iter().filter_map(Source::footprint).map(|needed| needed.0).sum());
+    if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
+}
+
+/// Whether a run of such a machine can be sampled: what is warmed must not be taken from the core meanwhile.
+fn check_sampled(machine: &Machine) -> Result<(), RunError> {
+    let why = match (machine.cores, machine.llc.inclusion) {
+        (1, Inclusion::Neither | Inclusion::Victim) => return Ok(()),
+        (1, Inclusion::Inclusive) => "has an inclusive last-level cache".to_owned(),
+        (cores, _) => format!("has {cores} cores"),
+    };
+    let machine = &machine.name;
+    Err(RunError::Sampling(format!("machine '{machine}' {why}, and such runs are not sampled: run it in full detail")))
+}
+
+/// The figures of a run.
+struct Figures {
+    counts: Counts,
+    cycles: u64,
+    time_fs: u64,
+    read_latency_ns: f64,
+    dram_bytes: u64,
+    sampling: Option<Sampling>,
+}
+
+/// The feed of one core.
+type CoreProgram<S> = Rc<RefCell<Program<Hand<S>>>>;
+
+/// Everything on the bench: one machine with its programs.
+struct Bench<S> {
+    executor: Executor,
+    meters: Meters,
+    sampler: Option<Rc<RefCell<Sampler>>>,
+    pages: Pages,
+    teams: Vec<Rc<Team<S>>>,
+    /// By core.
+    programs: Vec<CoreProgram<S>>,
+    ends: Rc<Ends>,
+}
+
+impl<S: Source + 'static> Bench<S> {
+    fn assemble(options: &RunOptions, sources: Vec<S>) -> Result<Bench<S>, RunError> {
+        let RunOptions { machine, design, seed, age, budget, ledger, .. } = options;
+        let (programs, cores) = (sources.len(), machine.cores);
+        if programs > cores {
+            return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
+        }
+        let executor = Executor::new();
+        let clock = executor.clock();
+        let lines = machine.memory.size.0 / LINE_BYTES as u64;
+        let refused = |rule| RunError::Design { design: design.name.clone(), rule };
+        machine.admits(&design.parts).map_err(refused)?;
+        let scheme = Rc::new(design.parts.build_aged(lines, *seed, *age).map_err(refused)?);
+        let shadow = Rc::new(RefCell::new(Shadow::new(lines)));
+        let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
+            .placed(machine.memory.placement, *seed)
+            .walked_by(machine.node.walker.as_ref());
+        let pages = Rc::new(RefCell::new(pages));
+        let chip = Chip::new(clock, machine, shadow.clone());
+        last_level::share(&chip, &scheme);
+        let channels = MemorySystem::start(clock, machine.memory_config());
+        let layout = scheme.layout();
+        let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
+        let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
+        let meters = Meters { chip: chip.clone(), scheme, memory, channels };
+        let ends = Rc::new(Ends::new(cores));
+        let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
+        let sampler = sampler(options, &meters, &uncore)?;
+        if sampler.is_some() {
+            // The sampler says when the core gets its first instruction.
+            programs.iter().for_each(|program| program.borrow_mut().pause_at(0));
+        }
+        for (core, program) in programs.iter().enumerate() {
+            let task = CoreTask {
+                clock: clock.clone(),
+                core,
+                chip: chip.clone(),
+                uncore: uncore.clone(),
+                program: program.clone(),
+                team: teams[core % teams.len()].clone(),
+                sampler: sampler.clone(),
+                ends: ends.clone(),
+            };
+            clock.spawn(task.run());
+        }
+        Ok(Bench { executor, meters, sampler, pages, teams, programs, ends })
+    }
+
+    /// What came through the feeds, of each program the sum over its cores.
+    fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
+        let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
+        (0..self.teams.len())
+            .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside))
+    }
+
+    /// What the programs are.
+    fn origins(&self) -> Vec<Origin> {
+        self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
+    }
+
+    fn record(&self, options: &RunOptions, before: &Before, started: Instant) -> Result<Record, RunError> {
+        let feed = self.fed().reduce(FeedCounters::of_programs).unwrap_or_default();
+        let mut beside = self.origins();
+        let workload = beside.remove(0);
+        if feed.instructions == 0 {
+            return Err(RunError::nothing_of(&workload));
+        }
+        let instructions = self.counted(options, before, feed.instructions)?;
+        let Meters { chip, memory, scheme, .. } = &self.meters;
+        let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =
+            self.figures(&feed, before, &workload)?;
+        let configuration = Configuration {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: options.machine.clone(),
+            design: options.design.clone(),
+            seed: options.seed,
+            age: options.age,
+            budget: options.budget,
+            warm_up: options.warm_up,
+            detail: options.detail,
+            workload,
+            beside,
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let parts = &options.design.parts;
+        Ok(Record {
+            schema: SCHEMA,
+            configuration_hash: configuration.hash(),
+            instructions,
+            cycles,
+            time_fs,
+            ipc: instructions as f64 / cycles.max(1) as f64,
+            read_latency_ns,
+            dram_bytes,
+            feed,
+            node: counts.node,
+            cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
+            llc: counts.llc,
+            protection: counts.protection,
+            counters_found: scheme.lines_per_counter_line().is_some().then_some(counts.scheme.counters_found),
+            renewals: counts.scheme.renewals,
+            counters_in_llc: parts.caches.counters_in_llc.then_some(counts.last_level_counters),
+            nodes_in_llc: parts.caches.nodes_in_llc.then_some(counts.last_level_nodes),
+            unverified_window: UnverifiedWindow::of(parts.release, &counts.protection.ahead, memory.longest_window()),
+            counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
+            metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
+            dram: counts.dram,
+            footprint: self.footprint(options, self.pages.borrow().used().0),
+            checks: self.checks(),
+            sampling,
+            events: self.executor.clock().event_count(),
+            event_hash: format!("{:016x}", self.executor.clock().event_hash()),
+            weaknesses: parts.weaknesses(),
+            host: Host {
+                seconds,
+                instructions_per_second: feed.instructions as f64 / seconds,
+                simulated_memory_bytes: memory.media().borrow().footprint_bytes() + chip.footprint_bytes(),
+                computed: scheme.cryptography().computed(),
+            },
+            configuration,
+        })
+    }
+
+    /// The instructions that count. A run that ended in an alarm is all counted if it ended in the warm-up.
+    ///
+    /// # Errors
+    /// [`RunError::WarmUp`] if there are none of a program.
+    fn counted(&self, options: &RunOptions, before: &Before, executed: u64) -> Result<u64, RunError> {
+        let warm_up = options.warm_up;
+        if warm_up > 0 && self.meters.chip.fault_reported().is_none() {
+            let short = |fed: &FeedCounters| fed.instructions <= warm_up || executed == before.counts.node.instructions;
+            if let Some((origin, fed)) = self.origins().iter().zip(self.fed()).find(|(_, fed)| short(fed)) {
+                let (program, executed) = (origin.program.join(" "), fed.instructions);
+                let ended = format!("'{program}' ended after {executed} instructions");
+                return Err(RunError::WarmUp(format!("{ended}: expected more than the warm-up's {warm_up}")));
+            }
+        }
+        Ok(executed - before.counts.node.instructions)
+    }
+
+    /// The figures of what counts: counted, or estimated from the sample.
+    fn figures(&self, feed: &FeedCounters, before: &Before, workload: &Origin) -> Result<Figures, RunError> {
+        let Some(sampler) = &self.sampler else {
+            let nodes = self.meters.chip.cores.nodes();
+            let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);
+            let begun = nodes[0].borrow().start_of(before.counts.node.cycles);
+            let counts = self.meters.read() - before.counts;
+            return Ok(Figures {
+                cycles: counts.node.cycles,
+                time_fs: retired.since(begun).as_fs(),
+                read_latency_ns: counts.llc.miss_latency_fs as f64 / 1e6 / counts.llc.misses.max(1) as f64,
+                dram_bytes: counts.dram_bytes(),
+                counts,
+                sampling: None,
+            });
+        };
+        let sampler = sampler.borrow();
+        let (sampling, counts) = sampler.report(feed.instructions).ok_or_else(|| RunError::TooShort {
+            program: workload.program.join(" "),
+            instructions: feed.instructions,
+            units: sampler.units(),
+        })?;
+        let cycles = (feed.instructions as f64 / sampling.ipc.value).round();
+        Ok(Figures {
+            cycles: cycles as u64,
+            time_fs: (cycles * sampler.cycle().as_fs() as f64).round() as u64,
+            read_latency_ns: sampling.read_latency_ns.map_or(0.0, |latency| latency.value),
+            dram_bytes: sampling.dram_bytes.value.round() as u64,
+            counts,
+            sampling: Some(sampling),
+        })
+    }
+
+    fn footprint(&self, options: &RunOptions, program_bytes: u64) -> Footprint {
+        let layout = self.meters.scheme.layout();
+        let caches = options.design.parts.caches.used(layout);
+        Footprint {
+            program_bytes,
+            metadata_percent: layout.overhead_percent(),
+            metadata_cache_bytes: caches.iter().map(|(_, size)| size.0).sum(),
+        }
+    }
+}
+
+/// Who decides what is in detail, if not all is.
+fn sampler(
+    options: &RunOptions,
+    meters: &Meters,
+    uncore: &Rc<Uncore>,
+) -> Result<Option<Rc<RefCell<Sampler>>>, RunError> {
+    let Detail::Sampled(sampling) = options.detail else { return Ok(None) };
+    check_sampled(&options.machine)?;
+    sampling.check().map_err(RunError::Sampling)?;
+    let cycle = Clock::from_mhz(options.machine.node.clock_mhz).period();
+    let sampler = Sampler::new(sampling, options.seed, cycle, meters.clone(), uncore.clone());
+    Ok(Some(Rc::new(RefCell::new(sampler))))
+}
+
+/// Deals the cores to the programs in turn, and each program to its cores: the programs' teams, and the cores' feeds.
+fn enlist<S: Source>(
+    sources: Vec<S>,
+    cores: usize,
+    budget: u64,
+    pages: &Pages,
+    shadow: &Rc<RefCell<Shadow>>,
+) -> (Vec<Rc<Team<S>>>, Vec<CoreProgram<S>>) {
+    let programs = sources.len();
+    let mut teams = Vec::new();
+    let mut hands: Vec<_> = Vec::new();
+    for (program, source) in sources.into_iter().enumerate() {
+        let (dealer, dealt) = deal(source, (program..cores).step_by(programs).count());
+        teams.push(Rc::new(Team { dealer, idle: RefCell::default() }));
+        hands.push((dealt.into_iter(), Rc::new(Cell::new(budget))));
+    }
+    let feeds = (0..cores).filter_map(|core| {
+        let program = core % programs;
+        let (dealt, left) = &mut hands[program];
+        let spaces = Spaces { programs: programs as u32, program: program as u32 };
+        let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, shadow.clone());
+        Some(Rc::new(RefCell::new(feed)))
+    });
+    (teams, feeds.collect())
+}

@@ -1,0 +1,31 @@
+//! The built-in check of a run.
+
+use super::Bench;
+use crate::record::Checks;
+use chip::counts::Meters;
+use chip::load_values::{LoadValues, Verdict};
+use workload::Source;
+
+impl<S: Source + 'static> Bench<S> {
+    pub(super) fn checks(&self) -> Checks {
+        let Meters { chip, memory, .. } = &self.meters;
+        let lines = chip.observed();
+        let false_alarm = chip.fault_reported();
+        let pad_reused = memory.ledger_is_on().then(|| memory.keystream_reuse().is_some());
+        // A run that ended in an alarm has stores under way.
+        let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };
+        let lines_stranded = chip.counters().stranded;
+        let load_values = self.load_values();
+        let values_wrong = load_values.as_ref().is_some_and(|values| values.verdict == Verdict::Wrong);
+        let nothing_wrong = lines.lines_wrong + lines_lost + lines_stranded == 0 && false_alarm.is_none();
+        let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true) && !values_wrong;
+        Checks { lines, lines_lost, lines_stranded, false_alarm, pad_reused, load_values, passed }
+    }
+
+    fn load_values(&self) -> Option<LoadValues> {
+        let threads = self.teams.iter().map(|team| team.dealer.borrow().strands() as u64);
+        let programs: Vec<_> = threads.zip(self.fed()).collect();
+        let first = self.programs.iter().flat_map(|program| program.borrow().first_wrong().to_vec());
+        LoadValues::of(&programs, first.collect())
+    }
+}

@@ -1,0 +1,88 @@
+//! Why a run has no result. Tampering and wrong lines are results.
+
+use chip::feed::FeedError;
+use thiserror::Error;
+use units::{Bytes, Time};
+use workload::Origin;
+
+/// Why a run has no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The program, or its place in memory.
+    #[error(transparent)]
+    Feed(#[from] FeedError),
+    /// The program is larger than the machine's memory, which is known before it runs.
+    #[error("the program needs more memory than the machine's {size}: it touches {} MB", needed.0.div_ceil(1 << 20))]
+    TooLarge {
+        /// What the program touches.
+        needed: Bytes,
+        /// What the machine has for programs.
+        size: Bytes,
+    },
+    /// The composition of the design.
+    #[error("design {design}: {rule}")]
+    Design {
+        /// Its name.
+        design: String,
+        /// The rule that it breaks.
+        rule: String,
+    },
+    /// More programs than cores.
+    #[error("{programs} programs need {programs} cores, and machine '{machine}' has {cores}")]
+    TooManyPrograms {
+        /// How many programs.
+        programs: usize,
+        /// The machine's name.
+        machine: String,
+        /// How many cores it has.
+        cores: usize,
+    },
+    /// Nothing was executed.
+    #[error("'{program}' executed no instruction that could be simulated{why}")]
+    Nothing {
+        /// The program.
+        program: String,
+        /// What was left out, if that may be all of it.
+        why: String,
+    },
+    /// How to sample it.
+    #[error("{0}")]
+    Sampling(String),
+    /// How much of it goes before what counts.
+    #[error("{0}")]
+    WarmUp(String),
+    /// There is no interval to be had.
+    #[error(
+        "'{program}' executed {instructions} instructions, in which {units} units could be measured: too few to sample; run it with every instruction in detail"
+    )]
+    TooShort {
+        /// The program.
+        program: String,
+        /// All that it executed.
+        instructions: u64,
+        /// Units that were measured.
+        units: usize,
+    },
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// A bug: all tasks wait for each other.
+    #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
+    StandsStill(Time),
+}
+
+impl RunError {
+    /// Nothing of this was executed.
+    pub(super) fn nothing_of(origin: &Origin) -> RunError {
+        let why = match (origin.is_marked_region(), origin.skip) {
+            (true, 0) => {
+                ": only its marked region was asked for, and it never executed the marker, the instruction xchg %rbx,%rbx"
+                    .to_owned()
+            }
+            (true, skip) => format!(": its marked region has no more than the {skip} instructions that were skipped"),
+            (false, 0) => String::new(),
+            (false, skip) => format!(": it has no more than the {skip} that were skipped"),
+        };
+        RunError::Nothing { program: origin.program.join(" "), why }
+    }
+}

@@ -1,0 +1,77 @@
+//! The beginning of a run that is simulated like the rest and not counted, so that the figures are of caches in use.
+//!
+//! What was counted by then is taken off in the end. That is one moment of the simulation, after the event in which the
+//! programs together have come so far: a core by itself may be ahead of the clock then, by as much as it always may be.
+
+use super::{RunError, RunOptions};
+use crate::sampling::Detail;
+use chip::counts::{Counts, Meters};
+use machine::node::NodeCounters;
+
+/// Whether so many instructions of a program can go before those that count, of `most` in all.
+///
+/// # Errors
+/// [`RunError::WarmUp`].
+pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
+    if warm_up > 0 && warm_up >= most {
+        let rule = "expected fewer, since those that count come after it";
+        return Err(RunError::WarmUp(format!("the warm-up is {warm_up} of {most} instructions: {rule}")));
+    }
+    Ok(())
+}
+
+/// What had been counted when counting began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Before {
+    /// Everything on the machine.
+    pub counts: Counts,
+    /// Each core, if there was a warm-up.
+    cores: Vec<NodeCounters>,
+}
+
+impl Before {
+    /// What the cores have counted since.
+    pub fn until(&self, now: Vec<NodeCounters>) -> Vec<NodeCounters> {
+        let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounters::default()));
+        now.into_iter().zip(before).map(|(now, before)| now - before).collect()
+    }
+}
+
+/// Waits for the end of the warm-up.
+pub(super) struct WarmUp {
+    /// Instructions of all programs together; nothing when they have been run.
+    length: Option<u64>,
+    before: Before,
+}
+
+impl WarmUp {
+    /// The warm-up of a run of so many programs.
+    ///
+    /// # Errors
+    /// [`RunError::WarmUp`] if there cannot be one.
+    pub fn new(options: &RunOptions, programs: usize) -> Result<WarmUp, RunError> {
+        let RunOptions { warm_up, budget, detail, .. } = *options;
+        check_warm_up(warm_up, budget)?;
+        if warm_up > 0 && detail != Detail::All {
+            let rule =
+                "a sampled run has no warm-up: it measures units of the whole program, and warms what goes before";
+            return Err(RunError::WarmUp(rule.to_owned()));
+        }
+        let length = (warm_up > 0).then(|| warm_up.saturating_mul(programs as u64));
+        Ok(WarmUp { length, before: Before::default() })
+    }
+
+    /// Takes down what was counted, if this was the event that ended the warm-up.
+    pub fn look(&mut self, meters: &Meters) {
+        let Some(length) = self.length else { return };
+        if meters.instructions() >= length {
+            self.length = None;
+            self.before = Before { counts: meters.read(), cores: meters.cores() };
+        }
+    }
+
+    /// What had been counted when it ended: nothing if it has not.
+    pub fn before(self) -> Before {
+        self.before
+    }
+}

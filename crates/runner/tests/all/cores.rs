@@ -1,0 +1,137 @@
+//! Several cores: do they share memory as they should, repeat exactly, and get what their network can carry?
+
+use crate::common::kernel;
+use crate::threads::Threads;
+use casemate_runner::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
+use machine::llc::Inclusion;
+use systems::Machine;
+use units::Bytes;
+
+fn machine() -> Machine {
+    systems::machine("emcc-4core").unwrap()
+}
+
+fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
+    RunOptions { seed: 7, ..RunOptions::new(machine, systems::design(design).unwrap(), budget) }
+}
+
+const PROGRAMS: [(&str, &[(&str, &str)]); 3] = [
+    ("gups", &[("footprint", "16 MB")]),
+    ("bfs", &[("scale", "14")]),
+    ("hashjoin", &[("build", "1 MB"), ("probe", "4 MB")]),
+];
+
+fn threads(machine: Machine, design: &str) -> Record {
+    let (name, settings) = ("gups", [("footprint", "1 MB")]);
+    run(&options(machine, design, 200_000), Threads::of(name, &settings, 4), |_| Control::GoOn).unwrap()
+}
+
+fn of_inclusion(inclusion: Inclusion) -> Machine {
+    let mut machine = machine();
+    machine.llc.inclusion = inclusion;
+    // Small enough to be full, and small beside the private caches.
+    (machine.llc.size, machine.node.l2.size) = (units::Bytes(512 << 10), units::Bytes(128 << 10));
+    machine
+}
+
+#[test]
+fn four_copies_of_a_program_get_back_what_they_wrote() {
+    for (name, settings) in PROGRAMS {
+        let copies = (0..4).map(|_| kernel(name, settings, 1)).collect();
+        let record = run_together(&options(machine(), "sc64-bmt", 100_000), copies, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{name}: {:?}", record.checks);
+        assert_eq!(record.cores.iter().map(|core| core.instructions).collect::<Vec<_>>(), [100_000; 4], "{name}");
+        assert_eq!((record.llc.from_cores, record.llc.upgrades), (0, 0), "{name}: nothing is shared");
+        assert_eq!((record.configuration.beside.len(), record.feed.processes), (3, 4));
+    }
+}
+
+#[test]
+fn threads_that_write_to_the_same_lines_lose_nothing() {
+    for inclusion in [Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim] {
+        let record = threads(of_inclusion(inclusion), "sc64-bmt");
+        assert!(record.checks.passed, "{inclusion:?}: {:?}", record.checks);
+        assert!(record.cores.iter().all(|core| core.instructions > 20_000), "{inclusion:?}: all work");
+        let llc = record.llc;
+        assert!(llc.from_cores > 1_000 && llc.upgrades > 100 && llc.probes > llc.from_cores, "{inclusion:?}: {llc:?}");
+    }
+}
+
+#[test]
+fn several_cores_repeat_exactly() {
+    let (first, second) = (threads(machine(), "sc64-bmt"), threads(machine(), "sc64-bmt"));
+    assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
+    assert_eq!(Record { host: second.host.clone(), ..first }, second);
+}
+
+#[test]
+fn a_program_of_one_thread_leaves_the_other_cores_idle() {
+    let record = run(&options(machine(), "none", 100_000), kernel("gups", &[], 1), |_| Control::GoOn).unwrap();
+    assert_eq!(record.cores.iter().map(|core| core.instructions).collect::<Vec<_>>(), [100_000, 0, 0, 0]);
+}
+
+#[test]
+fn more_programs_than_cores_are_refused() {
+    let programs = (0..5).map(|_| kernel("gups", &[], 1)).collect();
+    let refused = run_together(&options(machine(), "none", 1_000), programs, |_| Control::GoOn);
+    let Err(error @ RunError::TooManyPrograms { .. }) = refused else { panic!("five programs ran on four cores") };
+    assert!(error.to_string().contains("'emcc-4core' has 4"), "{error}");
+}
+
+#[test]
+fn a_programs_neighbours_cost_it_time() {
+    let copies = |count| (0..count).map(|_| kernel("gups", &[("footprint", "64 MB")], 1)).collect();
+    let cycles = |count| {
+        let record = run_together(&options(machine(), "none", 100_000), copies(count), |_| Control::GoOn).unwrap();
+        record.cores[0].cycles
+    };
+    // Alone it has four cores, and uses one.
+    assert!(cycles(1) < cycles(4));
+}
+
+#[test]
+fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
+    let cycles = |line_ns: f64| {
+        let mut machine = machine();
+        if let Some(noc) = &mut machine.noc {
+            noc.line_ns = line_ns;
+        }
+        (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
+        // All of it is in the last-level cache after the first pass, and none of it in L2 when it is wanted again.
+        (machine.llc.size, machine.node.l2.size) = (units::Bytes(8 << 20), units::Bytes(64 << 10));
+        let stream = kernel("stream", &[("footprint", "2 MB"), ("passes", "4")], 1);
+        run(&options(machine, "none", u64::MAX), stream, |_| Control::GoOn).unwrap()
+    };
+    for line_ns in [39.0, 40.0] {
+        let record = cycles(line_ns);
+        let lines = record.node.l2.misses as f64;
+        let (least, took) = (lines * line_ns * 1e6, record.time_fs as f64);
+        assert!(took >= least && took < 1.02 * least, "{line_ns} ns a line: {took} fs for {lines} lines");
+    }
+}
+
+/// The last reads of a run send dirty lines to memory, and the run may end while one of them is on its way.
+#[test]
+fn a_line_on_its_way_to_memory_when_the_run_ends_is_not_lost() {
+    let mut small = machine();
+    (small.llc.size, small.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
+    for budget in (90_080..90_240).step_by(40) {
+        let copies = (0..4).map(|copy| kernel("gups", &[("footprint", "8 MB")], copy)).collect();
+        let record = run_together(&options(small.clone(), "none", budget), copies, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{budget}: {:?}", record.checks);
+    }
+}
+
+#[test]
+fn threads_that_reach_memory_in_another_order_are_no_error_and_are_named() {
+    let settings = [("footprint", "1 MB"), ("load_values", "yes")];
+    let options = options(machine(), "none", 200_000);
+    let record = run(&options, Threads::of("gups", &settings, 4), |_| Control::GoOn).unwrap();
+    let values = record.checks.load_values.unwrap();
+    assert!(values.different > 0, "they all write the same lines");
+    assert_eq!((values.verdict, values.threads, values.processes), (ValuesVerdict::OtherOrder, 4, 1));
+    assert!(!values.first.is_empty() && values.first.iter().all(|wrong| wrong.address.0 != 0 && wrong.bytes > 0));
+    assert!(record.checks.passed);
+    let alone = run(&options, kernel("gups", &settings, 1), |_| Control::GoOn).unwrap();
+    assert_eq!(alone.checks.load_values.map(|values| (values.different, values.threads)), Some((0, 1)));
+}

@@ -1,0 +1,239 @@
+//! The timelines of the EMCC paper (MICRO 2022), out of the machine file's latencies and the one text. Each is held against
+//! the sum that the paper's figure draws, taken from the machine file, and against the number that the paper prints. DRAM
+//! begins at its clock, so each of its accesses may begin up to a clock later than the sum says. The paper's figures leave
+//! the decoding of counters out, which its Table I has.
+
+use casemate_runner::explain::{Lines, OnChip, Row, Scenario, Start, explain};
+use machine::llc::Inclusion;
+use systems::Machine;
+use units::Duration;
+
+/// One clock of DDR4-3200.
+const CLOCK_NS: f64 = 0.625;
+
+/// A line whose counters are in its own rank, and in another group of banks: the paper's sums know of neither.
+const LINE: Lines = Lines::At(0x10_0000_50c0);
+
+const AT_CONTROLLER: Scenario =
+    Scenario { on_chip: OnChip::Tree, row: Row::Closed, start: Start::Controller, predicted: false, decoded: true };
+/// Counters are found in the last-level cache.
+const FROM_L2: Scenario = Scenario { on_chip: OnChip::LastLevel, start: Start::L2, ..AT_CONTROLLER };
+
+fn machine() -> Machine {
+    systems::machine("emcc-4core").unwrap()
+}
+
+/// One read of a machine under a design, in nanoseconds.
+type Read = fn(&Machine, &str, Scenario) -> f64;
+
+fn read(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
+    explain(machine, &systems::design(design).unwrap(), scenario, LINE).unwrap().latency_fs as f64 / 1e6
+}
+
+fn median(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
+    let lines = Lines::Sample { lines: 199, seed: 1 };
+    explain(machine, &systems::design(design).unwrap(), scenario, lines).unwrap().latency_fs as f64 / 1e6
+}
+
+/// What the paper's figures are made of, as the machine file says it.
+struct Parts {
+    cache: f64,
+    last_level: f64,
+    /// From a line of counters to the pad's end: decoding, if it is not left out, and AES.
+    aes: f64,
+    row_hit: f64,
+    row_closed: f64,
+    /// From L2's miss to the request at the controller, and back with the line.
+    there: f64,
+    back: f64,
+    l2: f64,
+    counter_in_l2: f64,
+    /// From L2 to the last-level cache and back.
+    hit: f64,
+    /// From an L2 straight to the controller.
+    past: f64,
+}
+
+fn parts(machine: &Machine, decoded: bool) -> Parts {
+    let dram = machine.dram.as_ref().unwrap();
+    let clocks = |clocks: u64| clocks as f64 * CLOCK_NS;
+    let last_level = machine.llc.controller_latency_ns.unwrap();
+    let look_up = machine.noc.as_ref().unwrap().lookup_ns;
+    let way = (machine.llc.latency_ns - look_up) / 2.0;
+    let path = machine.memory.path_ns / 2.0;
+    Parts {
+        cache: machine.engines.metadata_cache.latency_ns,
+        last_level,
+        aes: machine.engines.aes.latency_ns + if decoded { 0.0 } else { machine.engines.counter_decode_ns.unwrap() },
+        row_hit: clocks(dram.timing.cl + dram.timing.burst_clocks),
+        row_closed: clocks(dram.timing.trcd + dram.timing.cl + dram.timing.burst_clocks),
+        there: way + look_up + path,
+        back: path + way,
+        l2: machine.node.l2.latency_cycles as f64 / 3.2,
+        counter_in_l2: machine.at_l2.unwrap().counter_look_up_ns,
+        hit: machine.llc.latency_ns,
+        past: (last_level - look_up) / 2.0,
+    }
+}
+
+/// What each figure is by the sums, and by the machine.
+fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64, f64); 8] {
+    // How much sooner a line is in L2 under EMCC than under its baseline.
+    let saved = |machine, scenario| read(machine, "morphable-llc", scenario) - read(machine, "emcc", scenario);
+    let Parts { cache, last_level, aes, row_hit, row_closed, there, back, l2, counter_in_l2, hit, past } =
+        parts(machine, decoded);
+    let (at_controller, from_l2) = (Scenario { decoded, ..AT_CONTROLLER }, Scenario { decoded, ..FROM_L2 });
+    let baseline = |dram: f64| there + dram.max(cache + last_level + aes) + back;
+    let eager = |dram: f64| (there + dram + back).max(counter_in_l2 + hit + aes);
+    let closed = |on_chip| Scenario { on_chip, ..at_controller };
+    let row_open = Scenario { row: Row::Hit, ..from_l2 };
+    let nowhere = Scenario { on_chip: OnChip::Tree, ..from_l2 };
+    let predicted = Scenario { predicted: true, ..from_l2 };
+    let confirmed = l2 + there;
+    [
+        ("5, counters in the controller only", cache + row_closed + aes, read(machine, "morphable-ecc", at_controller)),
+        (
+            "5, counters in the last level too",
+            cache + last_level + row_closed + aes,
+            read(machine, "morphable-llc", at_controller),
+        ),
+        (
+            "8, hit in the controller",
+            row_closed.max(cache + aes),
+            read(machine, "morphable-llc", closed(OnChip::Counter)),
+        ),
+        (
+            "8, hit in the last level",
+            row_closed.max(cache + last_level + aes),
+            read(machine, "morphable-llc", closed(OnChip::LastLevel)),
+        ),
+        ("13, saved", baseline(row_hit) - eager(row_hit), saved(machine, row_open)),
+        ("closed row, saved", baseline(row_closed) - eager(row_closed), saved(machine, from_l2)),
+        // Both fetch the counters and pad at the controller: what differs is how the request for them comes there.
+        ("10, saved", cache + last_level - cache.max(counter_in_l2), saved(machine, nowhere)),
+        (
+            "14, saved",
+            (confirmed + cache + last_level + aes).max(past + row_closed) + back
+                - ((past + row_closed).max(confirmed) + back).max(l2 + counter_in_l2 + hit + aes),
+            saved(machine, predicted),
+        ),
+    ]
+}
+
+/// What the paper prints of each.
+const PRINTED: [f64; 8] = [47.0, 66.0, 30.0, 36.0, 20.0, 6.0, 16.0, 22.0];
+
+#[test]
+fn the_figures_of_the_paper_follow_from_the_machine_file() {
+    for ((figure, sum, found), printed) in figures(&machine(), true, read).into_iter().zip(PRINTED) {
+        assert!((found - sum).abs() < CLOCK_NS + 1e-6, "figure {figure}: {found} ns, and the sum is {sum}");
+        assert!((found - printed).abs() < 1.0, "figure {figure}: {found} ns, and the paper prints {printed}");
+    }
+}
+
+#[test]
+fn the_median_line_takes_what_the_paper_prints_though_ranks_take_turns_on_the_bus() {
+    for ((figure, _, found), printed) in figures(&machine(), true, median).into_iter().zip(PRINTED) {
+        assert!((found - printed).abs() < 1.0, "figure {figure}: {found} ns, and the paper prints {printed}");
+    }
+}
+
+#[test]
+fn counters_are_decoded_before_their_pad_begins_at_the_controller_and_in_l2s() {
+    let with = |decode_ns| {
+        let mut machine = machine();
+        machine.engines.counter_decode_ns = Some(decode_ns);
+        figures(&machine, false, read)
+    };
+    for decode_ns in [3.0, 20.0] {
+        for (figure, sum, found) in with(decode_ns) {
+            assert!(
+                (found - sum).abs() < CLOCK_NS + 1e-6,
+                "{decode_ns} ns, figure {figure}: {found} ns, and the sum is {sum}"
+            );
+        }
+    }
+    // A split counter is there with its line.
+    let split =
+        |decoded| read(&machine(), "sc64-bmt-llc", Scenario { on_chip: OnChip::Counter, decoded, ..AT_CONTROLLER });
+    assert_eq!(split(false), split(true));
+}
+
+#[test]
+fn a_latency_that_changes_moves_the_figures_as_the_sums_say() {
+    type Change = fn(&mut Machine);
+    let changes: [(&str, Change); 7] = [
+        ("controller to last level", |machine| machine.llc.controller_latency_ns = Some(29.0)),
+        ("AES", |machine| machine.engines.aes.latency_ns = 25.0),
+        ("counter cache", |machine| machine.engines.metadata_cache.latency_ns = 5.0),
+        ("DRAM", |machine| machine.dram.as_mut().unwrap().timing.cl += 8),
+        ("L2 for counters", |machine| machine.at_l2.as_mut().unwrap().counter_look_up_ns = 11.0),
+        ("L2 to last level", |machine| machine.llc.latency_ns = 20.0),
+        ("last level to controller", |machine| machine.memory.path_ns = 23.0),
+    ];
+    let before = figures(&machine(), true, read);
+    for (name, change) in changes {
+        let mut machine = machine();
+        change(&mut machine);
+        let after = figures(&machine, true, read);
+        for (figure, sum, found) in after {
+            assert!((found - sum).abs() < CLOCK_NS + 1e-6, "{name}: figure {figure}: {found} ns, and the sum is {sum}");
+        }
+        let moved = before.iter().zip(&after).filter(|(before, after)| (before.2 - after.2).abs() > 2.0 * CLOCK_NS);
+        assert!(moved.count() > 0, "{name} moves no figure");
+    }
+}
+
+#[test]
+fn an_l2_waits_for_its_aes_units_as_long_as_the_timelines_say_that_it_saves() {
+    type Change = fn(&mut Machine);
+    let changes: [Change; 4] = [
+        |_| {},
+        |machine| machine.engines.aes.latency_ns = 25.0,
+        |machine| machine.llc.controller_latency_ns = Some(29.0),
+        |machine| machine.dram.as_mut().unwrap().timing.cl += 8,
+    ];
+    let parts = systems::design("emcc").unwrap().parts;
+    let mut patiences = Vec::new();
+    for change in changes {
+        let mut machine = machine();
+        change(&mut machine);
+        let patience = machine.patience(&parts).unwrap();
+        // The figures' own sums are taken from the look-up on, which the prediction leaves with.
+        let saved = |name| figures(&machine, false, read).into_iter().find(|(figure, ..)| *figure == name).unwrap().2;
+        for (name, found) in [("closed row, saved", patience.unpredicted), ("14, saved", patience.predicted)] {
+            let (found, saved) = (found.as_ns_f64(), saved(name));
+            assert!((found - saved).abs() < CLOCK_NS + 1e-6, "{name}: waits {found} ns, and {saved} are saved");
+        }
+        patiences.push(patience);
+    }
+    assert!(patiences[1..].iter().all(|changed| *changed != patiences[0]), "{patiences:?}");
+    let mut stated = machine();
+    stated.at_l2.as_mut().unwrap().patience_ns = Some(5.0);
+    assert_eq!(stated.patience(&parts).unwrap().predicted, Duration::from_ns(5));
+    assert_eq!(machine().patience(&systems::design("morphable-llc").unwrap().parts), None);
+}
+
+#[test]
+fn aes_bandwidth_is_split_between_controller_and_l2s_and_stays_the_same_in_total() {
+    // EMCC, section V: 4e8 accesses a second, half of them reads of five blocks and half writes of eight.
+    let peak = 3.2e9 * 8.0 / 64.0 / 2.0 * (5.0 + 8.0);
+    let near = |found: Option<f64>, expected: f64| (found.unwrap() / expected - 1.0).abs() < 1e-6;
+    let under = |design: &str| machine().aes_bandwidth(&systems::design(design).unwrap().parts);
+    let (baseline, emcc) = (under("morphable-llc"), under("emcc"));
+    assert!(near(baseline.controller, peak) && near(baseline.total, 2.6e9) && baseline.each_l2.is_none());
+    assert!(near(emcc.each_l2, 3.25e8) && near(emcc.controller, peak / 2.0) && emcc.total == baseline.total);
+}
+
+#[test]
+fn what_the_machine_lacks_for_a_design_is_said() {
+    let refused = |machine: &Machine, design: &str, scenario| {
+        explain(machine, &systems::design(design).unwrap(), scenario, LINE).unwrap_err()
+    };
+    assert!(refused(&systems::machine("modern").unwrap(), "emcc", FROM_L2).contains("a table [at_l2]"));
+    let mut neither = machine();
+    neither.llc.inclusion = Inclusion::Neither;
+    assert!(refused(&neither, "emcc", FROM_L2).contains("llc.inclusion = \"victim\" or \"inclusive\""));
+    let predicted = Scenario { predicted: true, ..AT_CONTROLLER };
+    assert!(refused(&machine(), "emcc", predicted).contains("it is an L2 that predicts"));
+}

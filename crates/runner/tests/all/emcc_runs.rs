@@ -1,0 +1,215 @@
+//! Reads that L2s begin, in runs of four cores: the same bytes, each verified once, where the design says.
+
+use crate::common::kernel;
+use casemate_runner::{Control, Record, RunOptions, StartingAge, run_together};
+use machine::miss_prediction::MissPrediction;
+use systems::{Machine, OffBelow};
+use units::Bytes;
+
+/// EMCC's machine with caches so small that little work fills them.
+fn machine() -> Machine {
+    let mut machine = systems::machine("emcc-4core").unwrap();
+    (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
+    machine
+}
+
+/// Four copies of a kernel that reads and writes all over a memory, each on a core of its own.
+fn four(machine: Machine, design: &str) -> Record {
+    four_of("8 MB", 30_000, machine, design)
+}
+
+fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
+    aged_four_of(StartingAge::New, footprint, budget, machine, design)
+}
+
+fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
+    let design = systems::design(design).unwrap();
+    let options = RunOptions { seed: 7, age, ledger: true, ..RunOptions::new(machine, design, budget) };
+    let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
+    run_together(&options, copies, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn every_line_from_memory_is_verified_once_be_it_in_an_l2_or_at_the_controller() {
+    let record = four(machine(), "emcc");
+    let work = record.protection;
+    assert!(record.checks.passed, "{:?}", record.checks);
+    assert_eq!(record.checks.lines.lines_checked, record.llc.misses);
+    assert_eq!(work.released_unverified, 0);
+    assert!(work.released_in_l2 > record.llc.misses / 10 && work.released_in_l2 < record.llc.misses, "{work:?}");
+    // What is padded for in vain lost its counters on the way, to a write-back.
+    assert!(work.aes_blocks_in_l2 >= 5 * work.released_in_l2 && work.aes_blocks_in_l2 < 6 * work.released_in_l2);
+}
+
+#[test]
+fn aged_counters_overflow_where_new_ones_do_not_and_every_line_is_right() {
+    let mut small = machine();
+    (small.llc.size, small.node.l2.size) = (Bytes(128 << 10), Bytes(32 << 10));
+    let run = |age| aged_four_of(age, "4 MB", 20_000, small.clone(), "emcc");
+    let [new, aged] = [StartingAge::New, StartingAge::Steady].map(run);
+    for record in [&new, &aged] {
+        assert!(record.checks.passed, "{:?}", record.checks);
+        assert_eq!(record.protection.released_unverified, 0);
+    }
+    assert_eq!(new.renewals.groups, 0);
+    // Three writes of a line on average end one of its half's 64 minors while another is still zero: 192 writes of the half.
+    let (groups, written) = (aged.renewals.groups, aged.protection.stored.data - aged.renewals.lines);
+    assert!(groups > written / 384 && groups < written / 96, "{:?} after {written} writes", aged.renewals);
+    assert!(aged.renewals.lines >= 63 * groups && aged.cycles > new.cycles, "{:?}", aged.renewals);
+    assert_ne!(new.configuration_hash, aged.configuration_hash);
+}
+
+#[test]
+fn writes_invalidate_copies_while_cores_use_them() {
+    let copies = four(machine(), "emcc").counters_in_l2.unwrap();
+    assert!(copies.invalidated > 100 && copies.invalidated <= copies.entered, "{copies:?}");
+    assert!(copies.hits > 0 && copies.last_level_hits > 0, "{copies:?}");
+}
+
+#[test]
+fn copies_and_data_displace_each_other_in_l2s() {
+    let [eager, serial] = ["emcc", "morphable-llc"].map(|design| four(machine(), design));
+    let copies = eager.counters_in_l2.unwrap();
+    assert!(copies.displaced > 1_000 && copies.displaced + copies.invalidated < copies.entered, "{copies:?}");
+    // What the cores write leaves earlier where it has fewer places.
+    let [eager, serial] = [eager, serial].map(|record| record.node.l2.writebacks);
+    assert!(eager > serial + serial / 10, "{eager} {serial}");
+}
+
+#[test]
+fn an_l2_without_patience_leaves_more_to_the_controller() {
+    let with = |patience_ns| {
+        let mut machine = machine();
+        machine.at_l2.as_mut().unwrap().patience_ns = Some(patience_ns);
+        let record = four(machine, "emcc");
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record.protection.released_in_l2
+    };
+    let [none, some, much] = [0.0, 6.0, 1e5].map(with);
+    assert!(none < some && some < much, "{none} {some} {much}");
+}
+
+#[test]
+fn a_line_that_the_chip_has_costs_an_l2_no_aes() {
+    // Everything fits the last-level cache: what is padded for comes from memory, for the first time.
+    let mut machine = machine();
+    (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
+    let record = four_of("256 KB", 150_000, machine, "emcc");
+    assert!(record.llc.hits > record.llc.misses, "{:?}", record.llc);
+    assert!(record.protection.aes_blocks_in_l2 <= 5 * record.llc.misses);
+}
+
+/// Where the counters of the lines from memory were found, and how many lines came.
+fn found(design: &str) -> ([u64; 4], Record) {
+    let record = four(machine(), design);
+    let found = record.counters_found.unwrap();
+    ([found.in_l2, found.at_controller, found.in_last_level, found.in_memory], record)
+}
+
+#[test]
+fn each_line_from_memory_tells_once_where_its_counters_were_found() {
+    for (design, places) in [
+        ("emcc", [true; 4]),
+        ("morphable-llc", [false, true, true, true]),
+        ("morphable-ecc", [false, true, false, true]),
+    ] {
+        let (found, record) = found(design);
+        assert_eq!(found.iter().sum::<u64>(), record.checks.lines.lines_checked, "{design}: {found:?}");
+        assert_eq!(found.map(|lines| lines > 0), places, "{design}: {found:?}");
+    }
+    assert_eq!(four(machine(), "none").counters_found, None);
+}
+
+#[test]
+fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cache() {
+    let (_, eager) = found("emcc");
+    let copies = eager.counters_in_l2.unwrap();
+    let asked = eager.counters_found.unwrap().looked_up_in_last_level;
+    assert!(asked >= copies.misses && asked < eager.node.l2.misses, "{asked}, {copies:?}");
+    assert!(copies.useless > 0 && copies.useless < copies.misses, "{copies:?}");
+    // Whoever asks one after the other asks for what the controller does not have.
+    let ([_, _, in_last_level, in_memory], serial) = found("morphable-llc");
+    assert_eq!(serial.counters_found.unwrap().looked_up_in_last_level, in_last_level + in_memory);
+}
+
+#[test]
+fn a_miss_of_l2_takes_longer_the_more_is_done_about_it_and_less_if_it_is_begun_there() {
+    // Of an L2 of 128 KB copies take a quarter, which costs more than they bring.
+    let mut machine = machine();
+    machine.node.l2.size = Bytes(512 << 10);
+    let [none, eager, serial] = ["none", "emcc", "morphable-llc"].map(|design| {
+        let record = four(machine.clone(), design);
+        let waited = record.node.l2_data_misses;
+        let each = |core: &machine::node::NodeCounters| core.l2_data_misses.lines;
+        assert_eq!(record.cores.iter().map(each).sum::<u64>(), waited.lines);
+        assert!(waited.lines > 10_000 && waited.lines <= record.node.l2.misses, "{waited:?}");
+        waited.cycles as f64 / waited.lines as f64
+    });
+    assert!(none < eager && eager < serial, "{none} {eager} {serial} cycles");
+}
+
+#[test]
+fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
+    let ([in_l2, _, in_last_level, _], record) = found("emcc");
+    let released = record.protection.released_in_l2;
+    assert!(released > 0 && released <= in_l2 + in_last_level, "{released} of {in_l2} and {in_last_level}");
+}
+
+#[test]
+fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() {
+    for design in ["none", "sc64-bmt-speculative", "morphable-llc", "emcc"] {
+        // A last-level cache that has a good part of what is asked for.
+        let with = |miss_prediction| {
+            let mut machine = machine();
+            machine.llc.size = Bytes(4 << 20);
+            machine.llc.miss_prediction = miss_prediction;
+            let record = four_of("1536 KB", 60_000, machine, design);
+            assert!(record.checks.passed, "{design}: {:?}", record.checks);
+            assert_eq!(record.checks.lines.lines_checked, record.llc.misses, "{design}");
+            record
+        };
+        let [without, xpt] = [None, Some(MissPrediction::Xpt)].map(with);
+        assert_eq!((without.llc.predicted, without.llc.predicted_wrongly), (0, 0));
+        let (llc, fetched) = (xpt.llc, xpt.protection.fetched.data);
+        assert!(llc.predicted > llc.misses / 2 && llc.predicted_wrongly > 100, "{design}: {llc:?}");
+        assert!(fetched > llc.misses && fetched <= llc.misses + llc.predicted, "{design}: {fetched} lines, {llc:?}");
+        let latency = |record: &Record| record.llc.miss_latency_fs / record.llc.misses;
+        assert!(latency(&xpt) < latency(&without), "{design}: {} fs, not {}", latency(&xpt), latency(&without));
+    }
+}
+
+#[test]
+fn an_l2_that_memory_seldom_serves_leaves_all_to_the_controller() {
+    // Everything fits the last-level cache: memory serves what is asked for the first time, and later next to nothing.
+    let with = |off_below, footprint: &str| {
+        let mut machine = machine();
+        (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
+        machine.at_l2.as_mut().unwrap().off_below = off_below;
+        let record = four_of(footprint, 150_000, machine, "emcc");
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record
+    };
+    let asked = |record: &Record| {
+        let copies = record.counters_in_l2.unwrap();
+        copies.hits + copies.misses
+    };
+    let threshold = Some(OffBelow { per_thousand_requests: 300, sample: 500 });
+    let [always, seldom] = [None, threshold].map(|off_below| with(off_below, "128 KB"));
+    assert!(asked(&seldom) < asked(&always) / 2, "{} of {} looks for counters", asked(&seldom), asked(&always));
+    // Where memory is the bound, nothing changes.
+    let [always, busy] = [None, threshold].map(|off_below| with(off_below, "64 MB"));
+    assert_eq!((asked(&busy), busy.event_hash), (asked(&always), always.event_hash));
+}
+
+#[test]
+fn a_run_repeats_event_by_event() {
+    assert_eq!(four(machine(), "emcc").event_hash, four(machine(), "emcc").event_hash);
+}
+
+#[test]
+fn designs_that_do_all_at_the_controller_use_nothing_in_l2s() {
+    let record = four(machine(), "morphable-llc");
+    assert!(record.checks.passed, "{:?}", record.checks);
+    assert_eq!((record.protection.released_in_l2, record.protection.aes_blocks_in_l2), (0, 0));
+    assert_eq!(record.counters_in_l2, None);
+}

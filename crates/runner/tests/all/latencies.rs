@@ -1,0 +1,179 @@
+//! Every latency between L2 and memory, and those of the protection's engines: set a little longer, a read that waits for
+//! it is longer by just that.
+
+use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
+use casemate_runner::{Control, Record, RunOptions, run};
+use protection::ways::{CounterTags, Engine, Engines};
+use std::collections::BTreeMap;
+use systems::Machine;
+
+/// A line whose metadata is in other banks than itself and each other.
+const ONE_LINE: Lines = Lines::At(0x1234_5640);
+
+/// The latency of an explained read in picoseconds, with engines that never wait but for what `change` does to them.
+fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
+    read_on(design, on_chip, |machine| change(&mut machine.engines)) / 1000
+}
+
+/// The same in femtoseconds, with anything changed.
+fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
+    let mut machine = systems::machine("modern").unwrap();
+    let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
+    machine.engines = Engines {
+        aes: engine,
+        mac: engine,
+        hash: engine,
+        metadata_cache: engine,
+        counter_tags: CounterTags::Hash,
+        counter_decode_ns: Some(1.0),
+    };
+    change(&mut machine);
+    let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
+    explain(&machine, &systems::design(design).unwrap(), scenario, ONE_LINE).unwrap().latency_fs
+}
+
+#[test]
+fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
+    type Latency = fn(&mut Engines) -> &mut f64;
+    // So long that the read waits for nothing else.
+    let cases: [(&str, Latency, &str, OnChip); 5] = [
+        ("AES", |engines| &mut engines.aes.latency_ns, "xts", OnChip::All),
+        ("MAC", |engines| &mut engines.mac.latency_ns, "ctr-mac", OnChip::All),
+        ("hash", |engines| &mut engines.hash.latency_ns, "sc64-bmt", OnChip::Tree),
+        ("metadata cache", |engines| &mut engines.metadata_cache.latency_ns, "ctr-only", OnChip::Counter),
+        ("decoding", |engines| engines.counter_decode_ns.as_mut().unwrap(), "morphable", OnChip::Counter),
+    ];
+    for (name, latency, design, on_chip) in cases {
+        let with = |ns: f64| read(design, on_chip, |engines| *latency(engines) = ns);
+        assert_eq!([101.0, 102.0].map(with), [1, 2].map(|more| with(100.0) + 1_000 * more), "{name}");
+    }
+}
+
+#[test]
+fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
+    // XTS: four blocks of text, and one for the tweak.
+    for units in 1..=6usize {
+        let turns = 5usize.div_ceil(units) as u64 - 1;
+        let with = |interval_ns| {
+            read("xts", OnChip::All, |engines| engines.aes = Engine { units, latency_ns: 10.0, interval_ns })
+        };
+        assert_eq!([3.0, 4.0].map(with), [3, 4].map(|ns| with(0.0) + 1_000 * ns * turns), "{units} units");
+    }
+}
+
+#[test]
+fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
+    let machine = systems::machine("modern").unwrap();
+    let pad = |on_chip| {
+        let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
+        let explanation = explain(&machine, &systems::design("sc64-bmt").unwrap(), scenario, ONE_LINE).unwrap();
+        let pad = explanation.spans.iter().find(|span| span.verb == "pad").unwrap();
+        (pad.end.since(pad.start), explanation.latency_fs)
+    };
+    let ((begun_early, latency), (begun_late, shorter)) = (pad(OnChip::Nothing), pad(OnChip::All));
+    assert!(latency > shorter);
+    assert_eq!(begun_early, begun_late);
+}
+
+#[test]
+fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
+    // Eight words come evenly over a burst of four clocks of 0.625 ns; the pad is there long before.
+    let saved = |design| {
+        let with = |critical_word_first| {
+            read_on(design, OnChip::All, |machine| machine.memory.critical_word_first = critical_word_first)
+        };
+        with(false) - with(true)
+    };
+    assert_eq!(["none", "ctr-only"].map(saved), [2_187_500, 2_187_500]);
+    assert_eq!(["xts", "ctr-mac", "sc64-bmt"].map(saved), [0, 0, 0]);
+}
+
+/// So many instructions of pointer chases through far more memory than there is cache.
+fn chase(chains: usize, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    chase_through("64 MB", chains, instructions, change)
+}
+
+fn chase_through(footprint: &str, chains: usize, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    kernel("chase", &[("footprint", footprint), ("chains", &chains.to_string())], instructions, change)
+}
+
+/// Stores all over a memory that the last-level cache cannot hold: every fill evicts a dirty line.
+fn stores(change: impl Fn(&mut Machine)) -> Record {
+    kernel("gups", &[("footprint", "16 MB")], 200_000, |machine| {
+        machine.llc.size = units::Bytes(1 << 20);
+        change(machine);
+    })
+}
+
+fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    let mut machine = systems::machine("modern").unwrap();
+    // What is fetched ahead of its use does not pay all of its latency.
+    (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
+    change(&mut machine);
+    let parameters: BTreeMap<String, String> =
+        parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let source = workload::kernels::open(name, &parameters, 1).unwrap();
+    let design = systems::design("none").unwrap();
+    let options = RunOptions::new(machine, design, instructions);
+    run(&options, source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() {
+    // Both clocks, of 0.25 and 0.625 ns, tick in steps of 1.25 ns: all that follows is shifted as a whole. Both runs end
+    // before the first refresh, and what they have in common cancels.
+    let later = |change: fn(&mut Machine)| {
+        let [short, long] = [400, 1_200].map(|instructions| {
+            let (plain, changed) = (chase(1, instructions, |_| {}), chase(1, instructions, change));
+            assert_eq!(plain.llc.misses, changed.llc.misses);
+            (changed.time_fs - plain.time_fs, plain.llc.misses)
+        });
+        ((long.0 - short.0) / 1000, long.1 - short.1)
+    };
+    for (change, picoseconds) in [
+        ((|machine| machine.llc.latency_ns += 1.25) as fn(&mut Machine), 1_250),
+        (|machine| machine.llc.latency_ns += 2.5, 2_500),
+        (|machine| machine.memory.path_ns += 2.5, 2_500),
+        (|machine| machine.memory.path_ns += 5.0, 5_000),
+    ] {
+        let (time, misses) = later(change);
+        assert!(misses >= 30, "{misses} misses");
+        assert_eq!(time, picoseconds * misses);
+    }
+}
+
+#[test]
+fn every_hit_of_the_last_level_cache_pays_its_latency_once() {
+    // The chase goes round in what the last-level cache holds and L2 does not.
+    let around = |instructions, latency_ns: f64| {
+        chase_through("4 MB", 1, instructions, |machine| machine.llc.latency_ns += latency_ns)
+    };
+    for (latency_ns, picoseconds) in [(1.25, 1_250), (2.5, 2_500)] {
+        // The first time round brings the lines, the second finds them.
+        let [once, twice] = [1_400_000, 1_600_000].map(|instructions| {
+            let (plain, changed) = (around(instructions, 0.0), around(instructions, latency_ns));
+            (changed.time_fs - plain.time_fs, plain.llc.hits + plain.llc.misses, plain.llc.misses)
+        });
+        assert_eq!(once.2, twice.2, "no line is brought twice");
+        assert_eq!((twice.0 - once.0) / 1000, picoseconds * (twice.1 - once.1));
+    }
+}
+
+#[test]
+fn a_fill_waits_while_all_write_back_buffers_are_in_use_and_no_longer() {
+    let run = |buffers| stores(|machine| machine.llc.writeback_buffers = buffers);
+    let records = [1, 2, 3, 256, 512].map(run);
+    let [one, two, three, many, more] = records.each_ref().map(|record| record.time_fs);
+    assert!(records[0].llc.writebacks > 1_000, "{} write-backs", records[0].llc.writebacks);
+    assert!(one > two && two > three, "{one} {two} {three}");
+    assert_eq!(many, more, "more buffers than lines under way make no difference");
+}
+
+#[test]
+fn four_chains_need_five_registers_of_the_last_level_cache() {
+    // The fifth is for a line of code, while the chains begin.
+    let time = |mshrs| chase(4, 20_000, |machine| machine.llc.mshrs = mshrs).time_fs;
+    let [three, four, five, many] = [3, 4, 5, 64].map(time);
+    assert_eq!(five, many);
+    assert!(four > five && three > four, "{three} {four} {five}");
+}

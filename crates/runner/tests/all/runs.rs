@@ -1,0 +1,172 @@
+//! Does a whole run cost what it should, repeat exactly, and check itself?
+
+use crate::common::kernel;
+use crate::common::swept::swept;
+use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
+use casemate_runner::{Control, Record, RunError, RunOptions, run};
+
+fn options(design: &str, budget: u64) -> RunOptions {
+    let design = systems::design(design).unwrap();
+    // A design may need what only some machines have.
+    let admits = |machine: &systems::Machine| machine.admits(&design.parts).is_ok();
+    let modern = Some(systems::machine("modern").unwrap()).filter(admits);
+    let machine = modern.or_else(|| systems::machines().into_iter().find(admits)).unwrap();
+    RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, budget) }
+}
+
+fn gups(design: &str) -> Record {
+    let source = kernel("gups", &[("footprint", "32MB"), ("load_values", "yes")], 1);
+    run(&options(design, 150_000), source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_to_the_last_event() {
+    let (first, second) = (gups("sc64-bmt"), gups("sc64-bmt"));
+    assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
+    assert_eq!(Record { host: second.host.clone(), ..first }, second);
+}
+
+#[test]
+fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
+    for design in swept() {
+        let record = gups(&design.name);
+        assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
+        assert!(record.checks.lines.lines_checked > 10_000, "{}", design.name);
+        assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 10_000), (0, true));
+    }
+}
+
+#[test]
+fn a_program_is_held_once_and_not_twice() {
+    for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
+        let options = RunOptions { ledger: false, ..options(design, 400_000) };
+        let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| Control::GoOn).unwrap();
+        // Beside the content: an eighth of fingerprints and places, and the lines on the chip.
+        let limit = record.footprint.program_bytes as f64 * (metadata + 0.125) + (32 << 20) as f64;
+        let taken = record.host.simulated_memory_bytes as f64;
+        assert!(record.footprint.program_bytes > 50 << 20 && taken < limit, "{design}: {taken} of {limit}");
+    }
+}
+
+#[test]
+fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
+    let [none, ctr, bmt] = ["none", "ctr-only", "sc64-bmt"].map(gups);
+    assert!(none.cycles < ctr.cycles && ctr.cycles < bmt.cycles);
+    assert!(none.dram_bytes < ctr.dram_bytes && ctr.dram_bytes < bmt.dram_bytes);
+    assert_eq!(none.protection.fetched.total(), none.protection.fetched.data, "no protection, no metadata");
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_has_no_result() {
+    let stopped = run(&options("none", 10_000_000), kernel("gups", &[], 1), |_| Control::Stop);
+    assert!(matches!(stopped, Err(RunError::Stopped)));
+}
+
+#[test]
+fn a_program_larger_than_memory_is_refused_in_words() {
+    let mut options = options("none", 10_000_000);
+    options.machine.memory.size = units::Bytes(2 << 20);
+    let error = run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap_err().to_string();
+    assert!(error.contains("more memory than the machine's 2 MB"), "{error}");
+}
+
+/// A machine on which only DRAM and AES take time.
+fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
+    let mut machine = systems::machine("modern").unwrap();
+    for engine in [&mut machine.engines.mac, &mut machine.engines.hash, &mut machine.engines.metadata_cache] {
+        engine.latency_ns = 0.0;
+    }
+    let design = systems::design(design).unwrap();
+    let scenario = Scenario { on_chip, row, ..Scenario::default() };
+    explain(&machine, &design, scenario, Lines::default()).unwrap().latency_fs / 1_000
+}
+
+#[test]
+fn an_unprotected_read_takes_what_the_dram_row_takes() {
+    for (row, clocks) in [(Row::Hit, 26), (Row::Closed, 48), (Row::Conflict, 70)] {
+        assert_eq!(explained("none", OnChip::Nothing, row), clocks * 625, "{row:?}");
+    }
+}
+
+#[test]
+fn a_counter_on_the_chip_hides_the_cipher_behind_the_fetch() {
+    // The pad takes 14 ns from time zero, the fetch at least 16.25 ns: nothing is added.
+    assert_eq!(explained("ctr-only", OnChip::All, Row::Hit), 26 * 625);
+    // XTS can only start when the data is there: five blocks through four pipelines, the fifth a nanosecond later.
+    assert_eq!(explained("xts", OnChip::All, Row::Hit), 26 * 625 + 15_000);
+}
+
+#[test]
+fn a_longer_walk_takes_longer() {
+    let times = [OnChip::All, OnChip::Counter, OnChip::Nothing].map(|held| explained("sc64-bmt", held, Row::Closed));
+    assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
+}
+
+#[test]
+fn the_pad_is_made_while_its_counter_is_still_being_verified() {
+    let (machine, design) = (systems::machine("modern").unwrap(), systems::design("sc64-bmt").unwrap());
+    let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed, ..Scenario::default() };
+    let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
+    let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
+    let verified = spans.iter().filter(|span| span.verb == "hash").map(|span| span.end).max().unwrap();
+    assert_eq!(span("pad", "5 blocks").start, span("fetch", "counter").end);
+    assert!(span("pad", "5 blocks").start < verified && span("release", "verified").start > verified);
+}
+
+#[test]
+fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
+    let [plain, ahead] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
+    assert!(ahead.checks.passed && ahead.read_latency_ns < plain.read_latency_ns && ahead.cycles < plain.cycles);
+    let window = ahead.unverified_window.unwrap();
+    // When the run ends, verdicts of its last lines are still under way.
+    let lines = ahead.checks.lines.lines_checked;
+    assert!(plain.unverified_window.is_none() && lines - window.lines < 64, "{window:?} of {lines}");
+    assert!(0.0 < window.mean_ns && window.mean_ns < window.longest_ns, "{window:?}");
+}
+
+#[test]
+fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes() {
+    let [plain, beside, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
+    let fetched = |record: &Record| record.protection.fetched;
+    // A line with its tag takes two lines of the channel, each time.
+    assert_eq!(fetched(&beside).tags, fetched(&beside).data);
+    assert!(fetched(&four).data > 3 * fetched(&plain).data && fetched(&four).tags < fetched(&plain).tags);
+    assert!(four.cycles > plain.cycles);
+    // Of 32 MB of data, all 8192 lines of counters have room in the last-level cache, beside data.
+    let found = llc.counters_in_llc.unwrap();
+    assert_eq!(plain.counters_in_llc, None);
+    assert!(found.hits > 0 && fetched(&llc).counters < fetched(&plain).counters, "{found:?}");
+    let [counters, ..] = llc.metadata_caches;
+    let asked = found.hits + found.merged + found.misses;
+    assert_eq!(asked, counters.merged + counters.misses, "what one cache does not have, the other is asked for");
+}
+
+#[test]
+fn a_look_up_that_finds_its_line_on_its_way_is_merged_and_a_miss_is_a_line_fetched() {
+    for workload in ["gups", "stream"] {
+        let record =
+            run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| Control::GoOn);
+        let record = record.unwrap();
+        let ([counters, tags, nodes], fetched) = (record.metadata_caches, record.protection.fetched);
+        assert_eq!([counters, tags, nodes].map(|cache| cache.misses), [fetched.counters, fetched.tags, fetched.nodes]);
+        assert!(counters.merged > 0 && nodes.misses > 0, "{workload}: {counters:?} {nodes:?}");
+        // Eight lines that follow each other have one line of tags; lines at random hardly ever do.
+        assert!(workload != "stream" || tags.merged > 1000, "{workload}: {tags:?}");
+    }
+}
+
+#[test]
+fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_so() {
+    let with = |nodes_in_llc| {
+        let mut options = options("sc64-bmt-llc", 150_000);
+        let caches = &mut options.design.parts.caches;
+        (caches.nodes, caches.nodes_in_llc) = (Some(units::Bytes(1 << 10)), nodes_in_llc);
+        run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap()
+    };
+    let (without, with) = (with(false), with(true));
+    assert!(without.nodes_in_llc.is_none() && without.checks.passed && with.checks.passed);
+    // The lowest level has 1024 nodes, of which the controller keeps 16.
+    let (found, [_, _, nodes]) = (with.nodes_in_llc.unwrap(), with.metadata_caches);
+    assert!(found.hits > 0 && with.protection.fetched.nodes < without.protection.fetched.nodes / 2, "{found:?}");
+    assert_eq!(found.hits + found.misses, nodes.misses, "what one cache does not have, the other is asked for");
+}

@@ -1,0 +1,162 @@
+//! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
+
+use crate::common::swept::swept;
+use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
+use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use machine::llc::Inclusion;
+use std::collections::BTreeMap;
+use systems::Machine;
+use units::Bytes;
+use workload::kernels;
+
+const SAMPLING: SamplingOptions =
+    SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, aim: Aim::Ipc, error: 0.03, start: None };
+
+fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOptions {
+    RunOptions { seed: 3, ledger: true, detail, ..RunOptions::new(machine, systems::design(design).unwrap(), budget) }
+}
+
+fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {
+    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let source = kernels::open(kernel, &settings, 1).unwrap();
+    run(&options(systems::machine("modern").unwrap(), design, 600_000, detail), source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn the_figures_in_detail_lie_in_the_sampled_intervals() {
+    for kernel in ["btree", "gups", "stream"] {
+        for design in ["none", "sc64-bmt"] {
+            let full = record(kernel, &[], design, Detail::All);
+            let sampled = record(kernel, &[], design, Detail::Sampled(SAMPLING));
+            let sample = sampled.sampling.as_ref().unwrap();
+            assert_eq!(sampled.instructions, full.instructions, "{kernel} {design}");
+            assert_eq!(sample.detailed + sample.warmed, sampled.instructions);
+            assert!(sample.detailed < sampled.instructions / 3, "{kernel} {design}: {}", sample.detailed);
+            let held = sample.ipc.low <= full.ipc && full.ipc <= sample.ipc.high;
+            assert!(held, "{kernel} {design}: {} is not in {:?}", full.ipc, sample.ipc);
+        }
+    }
+}
+
+#[test]
+fn what_is_warmed_is_checked_like_everything_else() {
+    // What needs several cores is not sampled.
+    let modern = systems::machine("modern").unwrap();
+    for design in swept().into_iter().filter(|design| modern.admits(&design.parts).is_ok()) {
+        let record = record("gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
+        assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
+        let in_units = record.llc.misses;
+        assert!(record.checks.lines.lines_checked > 5 * in_units, "{}: warmed lines count as well", design.name);
+    }
+}
+
+#[test]
+fn loads_see_what_was_stored_however_warming_and_detail_alternate() {
+    let settings = [("footprint", "4MB"), ("load_values", "yes")];
+    let record = record("gups", &settings, "sc64-bmt", Detail::Sampled(SAMPLING));
+    assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 50_000), (0, true));
+}
+
+#[test]
+fn the_same_sampled_run_twice_is_the_same_to_the_last_event() {
+    let once = || record("hashjoin", &[], "sc64-bmt", Detail::Sampled(SAMPLING));
+    let (first, second) = (once(), once());
+    assert_eq!(Record { host: second.host.clone(), ..first }, second);
+}
+
+#[test]
+fn two_designs_measure_the_same_units_and_their_ratio_is_narrow() {
+    let [none, bmt] = ["none", "sc64-bmt"].map(|design| record("btree", &[], design, Detail::Sampled(SAMPLING)));
+    let [none, bmt] = [none, bmt].map(|record| record.sampling.unwrap());
+    assert_eq!(none.series.start, bmt.series.start);
+    let times = |series: &[u64]| series.iter().map(|time| *time as f64).collect::<Vec<_>>();
+    let slowdown = ratio(&times(&bmt.series.time_fs), &times(&none.series.time_fs)).unwrap();
+    assert!(slowdown.value > 1.0, "{slowdown:?}");
+    let unmatched = none.ipc.relative_error() + bmt.ipc.relative_error();
+    assert!(slowdown.relative_error() < unmatched, "{slowdown:?} against {unmatched}");
+}
+
+#[test]
+fn every_machine_of_one_core_can_be_sampled() {
+    for machine in systems::machines().into_iter().filter(|machine| machine.cores == 1) {
+        let name = machine.name.clone();
+        let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
+        let options = options(machine, "sc64-bmt", 100_000, Detail::Sampled(SAMPLING));
+        let record = run(&options, source, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{name}: {:?}", record.checks);
+        assert_eq!(record.sampling.unwrap().units, 10, "{name}");
+    }
+}
+
+#[test]
+fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
+    let mut machine = systems::machine("emcc-4core").unwrap();
+    machine.cores = 1;
+    machine.noc.as_mut().unwrap().core_tiles.truncate(1);
+    (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
+    let run = |detail| {
+        let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
+        let record = run(&options(machine.clone(), "emcc", 100_000, detail), source, |_| Control::GoOn).unwrap();
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record
+    };
+    let [full, sampled] = [Detail::All, Detail::Sampled(SAMPLING)].map(run);
+    let found = |record: &Record| {
+        let copies = record.counters_in_l2.unwrap();
+        copies.hits as f64 / (copies.hits + copies.misses) as f64
+    };
+    assert!((found(&full) - found(&sampled)).abs() < 0.05, "{} {}", found(&full), found(&sampled));
+}
+
+#[test]
+fn a_machine_whose_private_caches_others_change_is_not_sampled_and_says_why() {
+    let inclusive = {
+        let mut machine = systems::machine("modern").unwrap();
+        machine.llc.inclusion = Inclusion::Inclusive;
+        machine
+    };
+    for (machine, why) in [(systems::machine("emcc-4core").unwrap(), "has 4 cores"), (inclusive, "an inclusive")] {
+        let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
+        let options = options(machine, "none", 100_000, Detail::Sampled(SAMPLING));
+        let refused = run(&options, source, |_| Control::GoOn).unwrap_err().to_string();
+        assert!(refused.contains(why) && refused.contains("in full detail"), "{refused}");
+    }
+}
+
+#[test]
+fn a_program_too_short_for_two_units_is_refused_in_words() {
+    let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
+    let options = options(systems::machine("modern").unwrap(), "none", 9_000, Detail::Sampled(SAMPLING));
+    let error = run(&options, source, |_| Control::GoOn).unwrap_err();
+    assert!(matches!(error, RunError::TooShort { .. }), "{error}");
+    assert!(error.to_string().contains("executed 9000 instructions"), "{error}");
+}
+
+#[test]
+fn lengths_that_leave_no_room_for_warming_are_refused_with_what_is_needed() {
+    let crowded = SamplingOptions { period: 4_000, ..SAMPLING };
+    assert!(crowded.check().unwrap_err().contains("at least 7096"));
+    assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit of 0"));
+    assert!(SamplingOptions { error: 1.0, ..SAMPLING }.check().unwrap_err().contains("error of 1"));
+    assert_eq!(SamplingOptions::default().check(), Ok(()));
+}
+
+#[test]
+fn a_sample_is_accurate_by_the_figure_that_was_aimed_at() {
+    let aimed_at = |aim, error| {
+        let detail = Detail::Sampled(SamplingOptions { aim, error, ..SAMPLING });
+        let sample = record("gups", &[("footprint", "32MB")], "sc64-bmt", detail).sampling.unwrap();
+        let found = match aim {
+            Aim::Ipc => sample.ipc,
+            Aim::Traffic => sample.dram_bytes,
+            Aim::Latency => sample.read_latency_ns.unwrap(),
+        };
+        (found.relative_error(), sample.accurate)
+    };
+    let reached = [Aim::Ipc, Aim::Traffic, Aim::Latency].map(|aim| aimed_at(aim, 0.5).0);
+    assert!(reached[0] != reached[1] && reached[1] != reached[2], "{reached:?}");
+    for (aim, reached) in [Aim::Ipc, Aim::Traffic, Aim::Latency].into_iter().zip(reached) {
+        assert!(!aimed_at(aim, 0.99 * reached).1, "{aim:?}");
+        assert!(aimed_at(aim, 1.01 * reached).1, "{aim:?}");
+    }
+}

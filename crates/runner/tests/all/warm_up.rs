@@ -1,0 +1,96 @@
+//! What goes before counting begins: it changes nothing about the run, and is not in the figures.
+
+use casemate_runner::sampling::{Detail, SamplingOptions};
+use casemate_runner::{Control, Record, RunError, RunOptions, run, run_together};
+use std::collections::BTreeMap;
+use workload::{Source, kernels};
+
+const BUDGET: u64 = 400_000;
+
+fn options(machine: &str, design: &str, warm_up: u64, budget: u64) -> RunOptions {
+    let (machine, design) = (systems::machine(machine).unwrap(), systems::design(design).unwrap());
+    RunOptions { seed: 7, warm_up, ..RunOptions::new(machine, design, budget) }
+}
+
+fn gups(footprint: &str) -> Box<dyn Source> {
+    let settings = BTreeMap::from([("footprint".to_owned(), footprint.to_owned())]);
+    kernels::open("gups", &settings, 1).unwrap()
+}
+
+fn one(footprint: &str, warm_up: u64, budget: u64) -> Record {
+    run(&options("modern", "sc64-bmt", warm_up, budget), gups(footprint), |_| Control::GoOn).unwrap()
+}
+
+/// Four copies on the four cores of EMCC's machine.
+fn four(warm_up: u64, budget: u64) -> Result<Record, RunError> {
+    let copies = (0..4).map(|_| gups("8 MB")).collect();
+    run_together(&options("emcc-4core", "emcc", warm_up, budget), copies, |_| Control::GoOn)
+}
+
+fn words(refused: Result<Record, RunError>) -> String {
+    refused.unwrap_err().to_string()
+}
+
+#[test]
+fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
+    // Everything is in L1 by then, so that nothing is under way when counting begins.
+    let counted = one("16 KB", 200_000, BUDGET);
+    let whole = one("16 KB", 0, BUDGET);
+    let head = one("16 KB", 0, BUDGET - counted.instructions);
+    assert!((100_000..=200_000).contains(&counted.instructions), "{}", counted.instructions);
+    assert_eq!(counted.node.instructions, counted.instructions);
+    assert_eq!(counted.node, whole.node - head.node);
+    assert_eq!(counted.cores, vec![counted.node]);
+    assert_eq!((counted.llc, counted.protection), (whole.llc - head.llc, whole.protection - head.protection));
+    assert_eq!((counted.cycles, counted.time_fs), (whole.cycles - head.cycles, whole.time_fs - head.time_fs));
+    assert_eq!(counted.dram_bytes, whole.dram_bytes - head.dram_bytes);
+    assert!(head.llc.misses > 0 && counted.llc.misses == 0, "what fills the caches is not counted");
+    assert_eq!(counted.ipc, counted.instructions as f64 / counted.cycles as f64);
+}
+
+#[test]
+fn a_run_with_lines_under_way_is_cut_within_what_was_under_way() {
+    let (counted, whole) = (one("32 MB", 200_000, BUDGET), one("32 MB", 0, BUDGET));
+    let head = one("32 MB", 0, BUDGET - counted.instructions);
+    assert_eq!((counted.node.loads, counted.node.stores), {
+        let node = whole.node - head.node;
+        (node.loads, node.stores)
+    });
+    // No more lines than L2 has registers are under way, and what the core is ahead of the clock is no more.
+    let misses = whole.llc.misses - head.llc.misses;
+    assert!(counted.llc.misses.abs_diff(misses) <= 64 && misses > 10_000, "{} of {misses}", counted.llc.misses);
+    let cycles = whole.cycles - head.cycles;
+    assert!(counted.cycles.abs_diff(cycles) < cycles / 100, "{} of {cycles}", counted.cycles);
+}
+
+#[test]
+fn a_warm_up_changes_no_event_and_no_check() {
+    let (counted, whole) = (four(30_000, 60_000).unwrap(), four(0, 60_000).unwrap());
+    assert_eq!((&counted.event_hash, &counted.checks), (&whole.event_hash, &whole.checks));
+    assert_eq!(counted.feed, whole.feed);
+    assert_ne!(counted.configuration_hash, whole.configuration_hash);
+}
+
+#[test]
+fn counting_begins_when_the_programs_together_have_come_so_far() {
+    let counted = four(30_000, 60_000).unwrap();
+    assert!(counted.instructions <= 120_000 && counted.instructions > 119_000, "{}", counted.instructions);
+    assert_eq!(counted.cores.iter().map(|core| core.instructions).sum::<u64>(), counted.instructions);
+    assert_eq!(counted.node.instructions, counted.instructions);
+}
+
+#[test]
+fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
+    assert!(words(four(60_000, 60_000)).contains("60000 of 60000 instructions: expected fewer"));
+    let settings = BTreeMap::from([("scale".to_owned(), "4".to_owned())]);
+    let short = kernels::open("bfs", &settings, 1).unwrap();
+    let refused = run(&options("modern", "none", 50_000_000, 90_000_000), short, |_| Control::GoOn);
+    assert!(words(refused).contains("expected more than the warm-up's 50000000"));
+}
+
+#[test]
+fn a_sampled_run_has_no_warm_up() {
+    let detail = Detail::Sampled(SamplingOptions::default());
+    let sampled = RunOptions { detail, ..options("modern", "none", 1_000, BUDGET) };
+    assert!(words(run(&sampled, gups("1 MB"), |_| Control::GoOn)).contains("a sampled run has no warm-up"));
+}
