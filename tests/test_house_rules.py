@@ -51,7 +51,7 @@ def test_a_crate_names_only_crates_above_it() -> None:
 
 def test_a_way_of_running_names_no_part() -> None:
     for path in rust_files("protection"):
-        if "ways" in path.parts:
+        if "execution" in path.parts:
             named = re.findall(r"crate::(cipher|counter|mac|tree|scheme|design|layout|metadata)\b", path.read_text())
             assert not named, f"{path.name} names {named}"
 
@@ -59,8 +59,8 @@ def test_a_way_of_running_names_no_part() -> None:
 def test_the_scheme_text_names_no_way_of_running() -> None:
     for path in rust_files("protection"):
         # The conformance kit is tests: it runs the text.
-        if not {"ways", "conformance"} & set(path.parts) and path.name != "lib.rs":
-            assert "crate::ways" not in path.read_text(), path.name
+        if not {"execution", "conformance"} & set(path.parts) and path.name != "lib.rs":
+            assert "crate::execution" not in path.read_text(), path.name
 
 
 def test_no_verb_has_a_default() -> None:

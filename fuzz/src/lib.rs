@@ -1,10 +1,10 @@
 //! A victim, and an attacker whose strokes are any bytes: what the fuzz targets about memory share.
 
 use protection::design::Parts;
+use protection::execution::{Functional, Outcomes, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::verbs::{Slot, Untrusted};
-use protection::ways::{Functional, Outcomes, run_now};
 use systems::Design;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use protection::ways::{Functional, run_now};
+use protection::execution::{Functional, run_now};
 use systems::Design;
 use units::LineAddr;
 

@@ -4,10 +4,10 @@
 //! nothing else. It can meddle with writes and make two addresses name one cell; the memory has a ghost cell for every
 //! cell, at a distance of its whole size.
 
+use protection::execution::{Functional, Untimed};
 use protection::media::Media;
 use protection::placement::DataSlot;
 use protection::verbs::{Role, Slot, Untrusted};
-use protection::ways::{Functional, Untimed};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use units::Line;

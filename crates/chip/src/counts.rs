@@ -5,10 +5,10 @@ use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
 use machine::node::NodeCounters;
+use protection::execution::{TimedCounters, TimedMemory};
 use protection::on_chip::{CacheCounters, CopyCounters, OnChip};
 use protection::scheme::{Scheme, SchemeCounters};
 use protection::slot::Kind;
-use protection::ways::{TimedCounters, TimedMemory};
 use std::rc::Rc;
 use units::LINE_BYTES;
 

@@ -2,8 +2,8 @@
 
 use machine::memory::MemorySystem;
 use protection::design::{Parts, TreeKind};
+use protection::execution::{CounterTags, Receiver, TimedMemory};
 use protection::layout::Layout;
-use protection::ways::{CounterTags, Receiver, TimedMemory};
 use sim::Clock;
 use std::rc::Rc;
 use systems::Machine;

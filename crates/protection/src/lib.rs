@@ -1,11 +1,11 @@
 //! Memory protection: the verbs, the parts, and the one text that composes them.
 //!
 //! A protection scheme is written once, in [`scheme`], as straight-line `async` text over the verbs of [`verbs`]. The
-//! text names no way of running; [`ways`] names no part:
+//! text names no way of running; [`execution`] names no part:
 //!
-//! * [`ways::Functional`]: every verb is ready at once. This is what gets attacked.
-//! * [`ways::Timed`]: the verbs wait for real resources on a simulated clock, and still move the real bytes.
-//! * [`ways::Explained`]: a wrapper around either, which keeps the list of what was done and when.
+//! * [`execution::Functional`]: every verb is ready at once. This is what gets attacked.
+//! * [`execution::Timed`]: the verbs wait for real resources on a simulated clock, and still move the real bytes.
+//! * [`execution::Explained`]: a wrapper around either, which keeps the list of what was done and when.
 //!
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
 
@@ -16,6 +16,7 @@ mod conformance;
 pub mod counter;
 pub mod design;
 pub mod domain;
+pub mod execution;
 pub mod layout;
 pub mod ledger;
 pub mod mac;
@@ -33,6 +34,5 @@ mod spilled;
 mod stages;
 pub mod tree;
 pub mod verbs;
-pub mod ways;
 #[cfg(test)]
 mod work_done;

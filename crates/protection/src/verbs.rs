@@ -150,7 +150,7 @@ pub enum Exit {
 }
 
 /// What a scheme can ask of the machine: five traits by subject. None has a default, so that what runs a scheme or wraps
-/// another way to run it says of every verb what becomes of it. What needs no time is said once, in `ways/untimed.rs`.
+/// another way to run it says of every verb what becomes of it. What needs no time is said once, in `execution/untimed.rs`.
 ///
 /// # Contract
 /// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.

@@ -16,7 +16,7 @@ use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
 use machine::paging::Placement;
 use machine::pcm::PcmConfig;
-use protection::ways::{Engines, OverflowLimits};
+use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Clock, Cycles, Duration, LINE_BYTES};
 

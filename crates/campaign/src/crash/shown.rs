@@ -6,9 +6,9 @@
 //! complete tuples, and all that belonged to none. Whether a line on its way did arrive does not matter, for it was on the bus.
 
 use protection::domain::Queue;
+use protection::execution::Operation;
 use protection::ledger::Ledger;
 use protection::verbs::{Keystream, Role, Slot};
-use protection::ways::Operation;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

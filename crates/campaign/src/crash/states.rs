@@ -8,9 +8,9 @@
 use super::shown::Changes;
 use crate::bus::Recording;
 use protection::domain::{Domain, Queue, Registers};
+use protection::execution::Operation;
 use protection::ledger::Ledger;
 use protection::verbs::Untrusted;
-use protection::ways::Operation;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::random::Random;

@@ -4,10 +4,10 @@
 use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::Parts;
+use protection::execution::{Receiver, Timed};
 use protection::on_chip::CacheCounters;
 use protection::slot::Kind;
 use protection::verbs::{Fault, Plaintext};
-use protection::ways::{Receiver, Timed};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, ZERO_LINE};

@@ -5,8 +5,8 @@ use super::design::{LINES, Memory};
 use super::paused::{Booted, start_up_content};
 use super::{Checked, hold, pairs};
 use crate::design::Parts;
+use crate::execution::run_now;
 use crate::planted::Planted;
-use crate::ways::run_now;
 use units::LineAddr;
 
 /// Holds a composition to what booting must leave behind.

@@ -4,9 +4,9 @@
 use super::design::{DATA_LINES, tiny_caches};
 use super::{Checked, hold, pairs};
 use crate::design::{CacheDesign, Parts};
+use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::planted::Planted;
 use crate::tree::Update;
-use crate::ways::{Explained, Functional, Operation, run_now};
 use crate::work_done::{self, WorkDone};
 use units::LineAddr;
 use units::random::Random;

@@ -3,11 +3,11 @@
 
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{CacheDesign, Covered, Over, Parts, TreeKind};
+use crate::execution::{Functional, run_now};
 use crate::mac::TAG_BYTES;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
 use crate::verbs::{Slot, Untrusted};
-use crate::ways::{Functional, run_now};
 use units::random::Random;
 use units::{Bytes, Line, LineAddr};
 

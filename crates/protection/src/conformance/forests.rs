@@ -5,9 +5,9 @@ use super::design::{DATA_LINES, Memory};
 use super::paused::{Booted, UnderWay};
 use super::{Checked, hold};
 use crate::design::{CacheDesign, Parts};
+use crate::execution::run_now;
 use crate::planted::Planted;
 use crate::tree::ForestDesign;
-use crate::ways::run_now;
 use units::LineAddr;
 
 /// Lines below different nodes of every level.

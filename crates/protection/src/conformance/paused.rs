@@ -3,9 +3,9 @@
 //!
 //! There are no locks here. Who lets two texts meet must choose such as no lock keeps apart.
 
+use crate::execution::{Functional, Untimed};
 use crate::placement::DataSlot;
 use crate::verbs::{Role, Slot, Untrusted};
-use crate::ways::{Functional, Untimed};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

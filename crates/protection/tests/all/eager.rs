@@ -3,12 +3,12 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,
 };
+use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::on_chip::{Copies, Geometry, OnChip, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::slot::Kind;
 use casemate_protection::verbs::{AesUnits, Fault, Leg, Slot, Untrusted};
-use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use std::cell::Cell;
 use std::future::{Ready, ready};
 use units::{Bytes, LINE_BYTES, Line, LineAddr};

@@ -4,11 +4,11 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, TreeDesign, TreeKind,
 };
+use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{ForestDesign, Update};
 use casemate_protection::verbs::{Role, Slot};
-use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::{Bytes, Line, LineAddr, ZERO_LINE};

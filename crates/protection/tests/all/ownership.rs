@@ -1,11 +1,11 @@
 //! Is software refused what is not its own, and only that?
 
 use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, Persistence, TreeKind};
+use casemate_protection::execution::{Functional, run_now};
 use casemate_protection::ownership::{Asker, Owner, Ownership};
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::slot::Kind;
 use casemate_protection::verbs::Fault;
-use casemate_protection::ways::{Functional, run_now};
 use units::{Line, LineAddr};
 
 const LINES: u64 = 1 << 16;

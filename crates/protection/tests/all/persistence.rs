@@ -5,12 +5,12 @@ use casemate_protection::design::{
     CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, TreeKind,
 };
 use casemate_protection::domain::{Domain, Queue, Registers};
+use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::ForestDesign;
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
-use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use units::{Bytes, Line, LineAddr};
 
 const LINES: u64 = 1 << 10;

@@ -3,10 +3,10 @@
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,
 };
+use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Renewals, Scheme};
 use casemate_protection::verbs::Role;
-use casemate_protection::ways::{Explained, Functional, Operation, run_now};
 use units::{Bytes, LineAddr};
 
 const LINES: u64 = 1 << 16;

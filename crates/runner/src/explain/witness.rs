@@ -1,8 +1,8 @@
 //! What takes the place of the chip when a read is explained: the ways between its stations, each as long as in the mean.
 
 use chip::Distances;
+use protection::execution::{Explained, Receiver, Timed};
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
-use protection::ways::{Explained, Receiver, Timed};
 use sim::Clock;
 use std::cell::Cell;
 use systems::Machine;

@@ -3,7 +3,7 @@
 
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
-use protection::ways::{CounterTags, Engine, Engines};
+use protection::execution::{CounterTags, Engine, Engines};
 use std::collections::BTreeMap;
 use systems::Machine;
 

@@ -13,7 +13,7 @@
 use super::Machine;
 use machine::llc::Inclusion;
 use protection::design::Parts;
-use protection::ways::{Engine, Engines, Patience};
+use protection::execution::{Engine, Engines, Patience};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 

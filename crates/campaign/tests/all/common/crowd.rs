@@ -12,10 +12,10 @@
 use crate::common::{DATA_LINES, Machine};
 use protection::counter::Age;
 use protection::design::Parts;
+use protection::execution::{Functional, OverflowLimits, Receiver, Timed, TimedMemory, run_now};
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
-use protection::ways::{Functional, OverflowLimits, Receiver, Timed, TimedMemory, run_now};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};

@@ -3,10 +3,10 @@
 use crate::common::Machine;
 use casemate_campaign::scenes::change_of_tag;
 use casemate_campaign::victim::with_tiny_caches;
+use protection::execution::{Receiver, Timed};
 use protection::placement::Placement;
 use protection::planted::{Bug, Planted};
 use protection::verbs::{Fault, Plaintext, Slot};
-use protection::ways::{Receiver, Timed};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::random::Random;

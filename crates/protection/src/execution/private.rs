@@ -3,7 +3,7 @@
 //! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it keeps an account of when its
 //! units will be through with all that it has taken on.
 
-use crate::ways::Engine;
+use crate::execution::Engine;
 use sim::resource::Pipe;
 use std::cell::Cell;
 use units::{Duration, Time};

@@ -1,12 +1,12 @@
 //! Functional: every verb is ready at once. Real bytes, no time: what campaigns attack.
 
 use crate::domain::Registers;
+use crate::execution::start_up::StartUp;
+use crate::execution::{Outcomes, Untimed, Watch};
 use crate::ledger::Ledger;
 use crate::media::Media;
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
-use crate::ways::start_up::StartUp;
-use crate::ways::{Outcomes, Untimed, Watch};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::pin::pin;

@@ -5,9 +5,9 @@
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
 use crate::domain::Registers;
+use crate::execution::{Outcomes, Receiver, TimedMemory, Untimed};
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
-use crate::ways::{Outcomes, Receiver, TimedMemory, Untimed};
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::rc::Rc;

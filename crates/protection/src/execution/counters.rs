@@ -1,7 +1,7 @@
 //! What a timed memory counts.
 
+use crate::execution::WindowCounters;
 use crate::verbs::Role;
-use crate::ways::WindowCounters;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 

@@ -7,17 +7,17 @@
 mod verbs;
 
 use crate::domain::Registers;
+use crate::execution::explained::Account;
+use crate::execution::overflows::Overflows;
+use crate::execution::private::Patience;
+use crate::execution::units::Units;
+use crate::execution::waits::{cause_of, word_for};
+use crate::execution::windows::Windows;
+use crate::execution::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
 use crate::verbs::{Keystream, Known, LockName, Role, Slot, Untrusted, Wanted};
-use crate::ways::explained::Account;
-use crate::ways::overflows::Overflows;
-use crate::ways::private::Patience;
-use crate::ways::units::Units;
-use crate::ways::waits::{cause_of, word_for};
-use crate::ways::windows::Windows;
-use crate::ways::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
 use sim::resource::Pipe;

@@ -2,13 +2,13 @@
 
 use super::{Timed, pass};
 use crate::domain::Registers;
+use crate::execution::Receiver;
+use crate::execution::explained::Account;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
     Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
-use crate::ways::Receiver;
-use crate::ways::explained::Account;
 use sim::join;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
