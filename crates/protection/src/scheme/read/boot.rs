@@ -73,7 +73,7 @@ impl<V: Verbs> Access<'_, V> {
     async fn boot_tag(&self, mac: &Mac, tag: u64) -> Result<(), Fault> {
         let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
         if self.scheme.metadata.tree().is_some_and(|tree| tree.covers(Role::Tag)) {
-            return self.enter_tag(slot, tag).await;
+            return Box::pin(self.enter_tag(slot, tag)).await;
         }
         let position = mac.entry_of(self.line()).1;
         let enter = |tags: &mut Line| mac::set_entry(tags, position, tag);

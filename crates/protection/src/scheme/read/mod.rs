@@ -5,8 +5,8 @@
 //! version:  the line of counters, verified; its pad begins when it is there     ├─ [boot] ─ open, check ─ release
 //! tag:      from its region, and the other lines under it                       ┘
 //! ```
-//! What the stages bring are values that are set once; whoever needs one waits for it. A *policy* opens, checks and releases:
-//! it says what release waits for, and where that happens. There are three: [`verified`], [`speculative`] and, for reads that
+//! What the stages bring are values that are set once; a stage that needs one waits for it. A *policy* brings, opens, checks and
+//! releases: it says what release waits for, and where that happens. There are three: [`verified`], [`speculative`] and, for reads that
 //! an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in memory yet is put there first
 //! ([`boot`]).
 
@@ -29,8 +29,7 @@ use in_l2::{Begun, Found};
 use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
 use sim::{Once, join};
-use std::cell::{Cell, OnceCell};
-use std::future::Future;
+use std::cell::OnceCell;
 use std::pin::pin;
 use units::{Line, ZERO_LINE};
 
@@ -58,10 +57,6 @@ struct Read<'a, V: Verbs> {
     counters: Once<Option<Line>>,
     /// Where its verified counters were found; nothing if there are none.
     found: Once<Option<FoundIn>>,
-    /// The line with all that it is checked against, or why there is not all.
-    arrived: Once<Result<Complete<'a, V>, Fault>>,
-    /// The decrypted line, if the policy releases it ahead of its verdict.
-    text: Once<Line>,
     /// What the machine started with there, once that was asked for.
     started_with: OnceCell<Option<Line>>,
 }
@@ -99,23 +94,17 @@ impl<'a, V: Verbs> Access<'a, V> {
         // What changes from now on changes nothing about this line's counter.
         let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
         let read = Read::new(self, begun, early);
-        let pad = Cell::new(None);
-        join!(read.bring(|| pad.set(scheme.codec.pad_ahead(verbs))), read.release(|| pad.take())).1
+        match scheme.release {
+            Release::Verified => read.verified().await,
+            Release::Speculative => Box::pin(read.speculative()).await,
+        }
     }
 }
 
 impl<'a, V: Verbs> Read<'a, V> {
     fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early) -> Read<'a, V> {
-        let (stored, counters, found, arrived, text, started_with) = Default::default();
-        Read { access, begun, early, stored, counters, found, arrived, text, started_with }
-    }
-
-    /// Opens, checks and releases the line as the design says, given its pad if that was begun.
-    async fn release<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>) -> Result<(), Fault> {
-        match self.access.scheme.release {
-            Release::Verified => self.release_verified(pad).await,
-            Release::Speculative => Box::pin(self.release_ahead(pad)).await,
-        }
+        let (stored, counters, found, started_with) = Default::default();
+        Read { access, begun, early, stored, counters, found, started_with }
     }
 
     /// Counts where the counters were found, as soon as they are verified.
@@ -125,7 +114,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     }
 
     /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
-    async fn bring(&self, begin_pad: impl Fn()) {
+    async fn bring(&self, begin_pad: impl Fn()) -> Result<Complete<'a, V>, Fault> {
         let stored = pin!(async {
             let stored = self.ciphertext().await;
             self.stored.set(stored);
@@ -135,13 +124,11 @@ impl<'a, V: Verbs> Read<'a, V> {
             self.counters.set(Some(*counters));
             begin_pad();
         }));
-        let complete = match self.access.arrive(stored, version).await {
-            Ok((version, arrivals)) => self.complete(version, &arrivals).await,
-            Err(fault) => Err(fault),
-        };
+        let arrivals = self.access.arrive(stored, version).await;
         self.counters.set(None);
         self.found.set(None);
-        self.arrived.set(complete);
+        let (version, arrivals) = arrivals?;
+        self.complete(version, &arrivals).await
     }
 
     /// The line with all that it is checked against, put into memory first if the machine started with it.
@@ -149,7 +136,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         let Version { counters, in_l2 } = version;
         let mut arrived = arrivals.under(self.access.scheme, &counters);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
-            Box::pin(self.access.boot(&mut arrived, &plaintext)).await?;
+            self.access.boot(&mut arrived, &plaintext).await?;
         }
         Ok(Complete { arrived, in_l2 })
     }

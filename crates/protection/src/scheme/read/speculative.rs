@@ -19,23 +19,26 @@
 
 use super::{Complete, Read};
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
-use sim::join;
+use sim::{Once, join};
+use std::cell::Cell;
 use std::future::Future;
+use units::Line;
 
 impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
-    pub(super) async fn release_ahead<P: Future<Output = ()>>(
-        &self,
-        pad: impl FnOnce() -> Option<P>,
-    ) -> Result<(), Fault> {
-        let ((), (), verdict) = join!(self.count_found(), self.open_ahead(pad), self.verdict());
-        if self.text.get().is_some() {
+    pub(super) async fn speculative(&self) -> Result<(), Fault> {
+        let (pad, complete, text) = (Cell::new(None), Once::default(), Once::default());
+        let codec = &self.access.scheme.codec;
+        let bring = async { complete.set(self.bring(|| pad.set(codec.pad_ahead(self.access.verbs))).await) };
+        let bring = async { join!(bring, self.count_found()) };
+        let (_, (), verdict) = join!(bring, self.open_ahead(|| pad.take(), &text), self.verdict(&complete, &text));
+        if text.get().is_some() {
             self.access.verbs.settle(self.access.line(), verdict.is_ok());
         }
         verdict
     }
 
-    async fn open_ahead<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>) {
+    async fn open_ahead<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>, text: &Once<Line>) {
         let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
@@ -43,16 +46,16 @@ impl<V: Verbs> Read<'_, V> {
         let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
         let bytes = self.started_with(stored).unwrap_or_else(open);
         verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
-        self.text.set(bytes);
+        text.set(bytes);
     }
 
-    async fn verdict(&self) -> Result<(), Fault> {
-        let Complete { arrived, in_l2 } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
+    async fn verdict(&self, complete: &Once<Result<Complete<'_, V>, Fault>>, text: &Once<Line>) -> Result<(), Fault> {
+        let Complete { arrived, in_l2 } = complete.wait().await.as_ref().map_err(|fault| *fault)?;
         if let Some(begun) = in_l2 {
             return begun.release(arrived).await;
         }
         let codec = &self.access.scheme.codec;
-        let text = if codec.checks_plaintext() { *self.text.wait().await } else { arrived.stored.examine() };
+        let text = if codec.checks_plaintext() { *text.wait().await } else { arrived.stored.examine() };
         codec.check(self.access.verbs, arrived, &text).await
     }
 }

@@ -4,18 +4,18 @@ use super::{Complete, Read};
 use crate::codec::Arrived;
 use crate::planted::Bug;
 use crate::verbs::{Exit, Fault, Verbs};
+use std::cell::Cell;
 use std::future::Future;
 
 impl<V: Verbs> Read<'_, V> {
     /// Opens and checks the line when all of it is there, in the L2 if that began the read and has the counters; then releases it.
-    pub(super) async fn release_verified<P: Future<Output = ()>>(
-        &self,
-        pad: impl FnOnce() -> Option<P>,
-    ) -> Result<(), Fault> {
-        let Complete { arrived, in_l2 } = self.arrived.wait().await.as_ref().map_err(|fault| *fault)?;
+    pub(super) async fn verified(&self) -> Result<(), Fault> {
+        let pad = Cell::new(None);
+        let codec = &self.access.scheme.codec;
+        let Complete { arrived, in_l2 } = self.bring(|| pad.set(codec.pad_ahead(self.access.verbs))).await?;
         match in_l2 {
-            Some(begun) => Box::pin(begun.release(arrived)).await,
-            None => self.release_at_controller(arrived, pad()).await,
+            Some(begun) => Box::pin(begun.release(&arrived)).await,
+            None => self.release_at_controller(&arrived, pad.take()).await,
         }?;
         self.count_found().await;
         Ok(())
