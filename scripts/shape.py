@@ -138,6 +138,47 @@ def imports(crate: Path) -> Graph:
     return graph
 
 
+# Names that types of the standard library have for methods too: a call of one says nothing.
+STANDARD = {"all", "clone", "compute", "get_mut", "index", "insert", "is_empty", "position", "share", "take", "unused"}
+
+
+def calls(crate: Path) -> Graph:
+    """Which file of a crate calls functions of which, as far as a function's name says where it is."""
+    texts = {str(path.relative_to(crate / "src")): code_of(path) for path in files_of(crate)}
+    texts = {name: text for name, text in texts.items() if not name.startswith("conformance")}
+    defined: dict[str, set[str]] = defaultdict(set)
+    for name, text in texts.items():
+        for function in re.findall(r"\bfn (\w+)", text):
+            defined[function].add(name)
+    graph: dict[str, set[str]] = defaultdict(set)
+    for name, text in texts.items():
+        for function in set(re.findall(r"(?:[.]|::|\b)(\w+)\(", text)) - STANDARD:
+            if len(defined[function]) == 1:
+                graph[name] |= defined[function] - {name}
+    return graph
+
+
+def wide_functions(crate: Path, most: int) -> Iterator[tuple[str, int]]:
+    """Functions with more arguments than so many."""
+    for path in files_of(crate):
+        for found in re.finditer(r"\bfn (\w+)(?:<[^(]*>)?\(([^{;]*?)\)\s*(?:->[^{;]*)?[{;]", code_of(path)):
+            arguments = len(top_level(found[2]))
+            if arguments > most:
+                yield found[1], arguments
+
+
+def top_level(arguments: str) -> list[str]:
+    """A list split at the commas that stand in no bracket."""
+    depth, pieces = 0, [""]
+    for character in arguments.replace("->", ""):
+        depth += {"(": 1, "<": 1, "[": 1, ")": -1, ">": -1, "]": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return [piece for piece in pieces if piece.strip()]
+
+
 def folders(graph: Graph) -> Graph:
     """The same between folders. A folder that names one inside it, or is named by it, is one with it."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -199,6 +240,7 @@ def main() -> int:
     print(f"functions that encrypt a line: {functions_that(text, r'cipher[.]seal')}")
     print(f"functions that join a line with its tag: {functions_that(text, JOINS_TAG)}")
     print(f"lines of protection: {sum(path.read_text().count(chr(10)) for path in (protection / 'src').rglob('*.rs'))}")
+    print(f"files of protection that call each other in a circle: {[len(one) for one in circles(calls(protection))]}")
     for crate in crates:
         ((largest, most),) = methods(crate).most_common(1) or [("none", 0)]
         ((widest, most_fields),) = fields(crate).most_common(1) or [("none", 0)]

@@ -5,6 +5,7 @@
 
 mod caches;
 mod ciphers;
+mod counters;
 mod keys;
 mod macs;
 mod persistence;
@@ -14,12 +15,13 @@ pub use crate::mac::Place as MacPlace;
 pub use crate::persistence::{Order, Persistence};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
+pub use counters::CounterChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
 pub use trees::{TreeDesign, TreeKind};
 
 use crate::cipher::Told;
 use crate::codec::LineCodec;
-use crate::counter::{Counters, Organisation, Split, StartingAge, Steady};
+use crate::counter::{Counters, StartingAge, Steady};
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Place;
 use crate::metadata::Metadata;
@@ -32,53 +34,6 @@ use keys::Purpose;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use strum::VariantArray;
-
-/// How versions are counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum CounterChoice {
-    /// Not at all.
-    None,
-    /// Eight 56-bit counters and a 56-bit MAC to a line.
-    #[serde(rename = "mono-56")]
-    Mono56,
-    /// A 64-bit major and sixty-four 7-bit minors to a line.
-    Sc64,
-    /// A 64-bit major, sixty-four 6-bit minors and a 64-bit MAC to a line.
-    Sc64Mac,
-    /// A 64-bit major, 128 3-bit minors and a 64-bit MAC to a line.
-    Sc128,
-    /// A 64-bit major, 32 12-bit minors and a 64-bit MAC to a line.
-    Vault32,
-    /// A 64-bit major, 16 24-bit minors and a 64-bit MAC to a line.
-    Vault16,
-    /// 128 morphable counters and a 64-bit MAC to a line.
-    Morphable,
-    /// A random number and a mark for each line of a page.
-    PageRecord,
-}
-
-impl CounterChoice {
-    /// Whether a counter must be decoded before it is known.
-    pub fn are_coded(self) -> bool {
-        Counters::new(self.organisation(), Planted::NONE).are_coded()
-    }
-
-    pub(crate) fn organisation(self) -> Organisation {
-        match self {
-            CounterChoice::None => Organisation::None,
-            CounterChoice::Mono56 => Organisation::Monolithic,
-            CounterChoice::Sc64 => Organisation::Split(Split::SC64),
-            CounterChoice::Sc64Mac => Organisation::Split(Split::SC64_MAC),
-            CounterChoice::Sc128 => Organisation::Split(Split::SC128),
-            CounterChoice::Vault32 => Organisation::Split(Split::VAULT32),
-            CounterChoice::Vault16 => Organisation::Split(Split::VAULT16),
-            CounterChoice::Morphable => Organisation::Morphable,
-            CounterChoice::PageRecord => Organisation::Page,
-        }
-    }
-}
 
 /// The parts of a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

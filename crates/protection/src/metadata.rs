@@ -1,9 +1,9 @@
 //! Verified lines of metadata on demand: counters, tags, nodes of the tree and tables of owners, wherever they are.
 //!
 //! ```text
-//! get, edit:   on the chip ─ or else fetched, and compared with the lines above it        (walk)
+//! get, edit:   on the chip ─ or else fetched, and compared with the lines above it        (demand, walk)
 //! write back:  a line leaves the chip ─ its parent vouches for what goes to memory        (update)
-//! raise:       a parent vouches for a child on the chip, and so on to the nearest root    (update)
+//! raise:       a parent vouches for a child on the chip, and so on to the nearest root    (forest)
 //! promote:     a node becomes a root, and an ordinary node again                          (forest)
 //! climb:       the nodes above lines that become durable together, stage by stage         (climb)
 //! rebuild:     all nodes again, from the counters that a loss of power has left           (rebuild)
@@ -12,6 +12,7 @@
 //! What is on the chip is in [`on_chip`](crate::on_chip), how nodes vouch for their children in [`tree`](crate::tree).
 
 mod climb;
+mod demand;
 mod forest;
 mod rebuild;
 mod update;
@@ -26,13 +27,11 @@ use crate::counter::Steady;
 use crate::layout::Layout;
 use crate::on_chip::{Copies, OnChip};
 use crate::planted::Planted;
-use crate::slot::{Role, Slot};
+use crate::slot::Slot;
 use crate::tree::{Node, Parent, Tree};
-use crate::verbs::{Fault, Verbs};
 use derive_more::AddAssign;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use units::{Line, ZERO_LINE};
 
 /// What followed overflows of counters in nodes of the tree.
 #[derive(Clone, Copy, Default, AddAssign)]
@@ -116,65 +115,8 @@ impl Metadata {
         self.renewed.get()
     }
 
-    /// What a line of metadata from memory stands for: if it is of counters and was never written, for those that they begin
-    /// with.
-    pub fn begun(&self, slot: Slot, role: Role, content: &Line) -> Line {
-        match &self.steady {
-            Some(steady) if role == Role::Counter && *content == ZERO_LINE => *steady.of(slot),
-            _ => *content,
-        }
-    }
-
-    /// The content of a line, on the chip and verified.
-    pub async fn get<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
-        let found = self.get_for(verbs, slot, role, Sought::Nowhere, |_| ()).await;
-        found.map(|(content, _)| content)
-    }
-
-    /// As [`Metadata::get`], and calls `start` as soon as the content is there: on the chip, or come from memory and
-    /// still being verified. What it starts must not be used before this returns, and not at all if it fails. With the
-    /// content goes where it was found at first.
-    pub async fn get_for<V: Verbs>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        role: Role,
-        sought: Sought,
-        start: impl Fn(&Line),
-    ) -> Result<(Line, FoundIn), Fault> {
-        let found = self.bring_sought(verbs, slot, role, sought, &start).await?;
-        loop {
-            if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
-                return Ok((content, found));
-            }
-            self.bring_sought(verbs, slot, role, Sought::Nowhere, &start).await?;
-        }
-    }
-
-    /// Changes a line on the chip.
-    pub async fn edit<V: Verbs, R>(
-        &self,
-        verbs: &V,
-        slot: Slot,
-        role: Role,
-        change: impl Fn(&mut Line) -> R,
-    ) -> Result<R, Fault> {
-        loop {
-            self.bring(verbs, slot, role).await?;
-            if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
-                return Ok(result);
-            }
-        }
-    }
-
-    /// Writes all dirty lines back and forgets the rest, as if the caches had been needed for something else.
-    pub async fn flush<V: Verbs>(&self, verbs: &V) {
-        let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
-        // From the leaves up, since each level that leaves makes the one above dirty.
-        for role in [Role::Owner, Role::Tag, Role::Counter].into_iter().chain(levels) {
-            self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
-            self.write_back_leaving(verbs).await;
-        }
-        self.on_chip(OnChip::forget_clean);
+    /// The stage that stands for the root, after one for each stored level and stage 0.
+    pub fn last_stage(&self) -> usize {
+        self.layout.levels().len() + 1
     }
 }

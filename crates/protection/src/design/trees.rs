@@ -8,7 +8,8 @@
 //! tree = { kind = "bonsai", update = "eager", forest = { kind = "dynamic", entries = 512, period = 32, threshold = 16 } }
 //! ```
 
-use super::{CounterChoice, MacChoice, Parts};
+use super::counters::CounterChoice;
+use super::{MacChoice, Parts};
 use crate::counter::Counters;
 use crate::layout::{Layout, TreeNeeds};
 use crate::planted::Planted;

@@ -19,11 +19,6 @@ use units::Line;
 pub(crate) type Lines = BTreeMap<Slot, Line>;
 
 impl Metadata {
-    /// The stage that stands for the root, after one for each stored level and stage 0.
-    pub fn last_stage(&self) -> usize {
-        self.layout.levels().len() + 1
-    }
-
     /// Updates the nodes above these lines of counters, level by level and each node once. Returns the root that results.
     pub async fn climb<'a, V: Verbs>(
         &self,

@@ -7,13 +7,31 @@
 //! A root that is being folded still is one, so whatever else happens to it ends there. It is given up in the same moment in
 //! which it is seen to hold what its parent vouches for; the next root above vouches for it by then, or will for a node that is leaving.
 
+use super::Metadata;
 use super::update::Update;
 use crate::planted::Bug;
 use crate::slot::Slot;
 use crate::tree::{Parent, Tree};
 use crate::verbs::{Fault, Verbs};
 
+impl Metadata {
+    /// After a write to a covered line, with eager update: updates the nodes above it, up to the nearest root.
+    pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
+        if self.tree.as_ref().is_some_and(Tree::is_eager) {
+            return Box::pin(Update { metadata: self, verbs }.raise(leaf)).await;
+        }
+        Ok(())
+    }
+}
+
 impl<V: Verbs> Update<'_, V> {
+    async fn raise(&self, leaf: Slot) -> Result<(), Fault> {
+        match self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? {
+            Some(root) => self.reshape(root).await,
+            None => Ok(()),
+        }
+    }
+
     /// After an update that ended at a root: lets a dynamic forest change, if it is time.
     pub(super) async fn reshape(&self, updated: Parent) -> Result<(), Fault> {
         let Some(change) = self.metadata.on_chip(|chip| chip.forest.note(updated)) else { return Ok(()) };

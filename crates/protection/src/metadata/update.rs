@@ -50,14 +50,6 @@ impl Metadata {
         }
     }
 
-    /// After a write to a covered line, with eager update: updates the nodes above it, up to the nearest root.
-    pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
-        if self.tree.as_ref().is_some_and(Tree::is_eager) {
-            return Box::pin(Update { metadata: self, verbs }.raise(leaf)).await;
-        }
-        Ok(())
-    }
-
     /// Makes sure that a parent's node is on the chip.
     pub(super) async fn bring_parent<V: Verbs>(&self, verbs: &V, parent: Parent) -> Result<(), Fault> {
         match parent.node {
@@ -173,13 +165,6 @@ impl<V: Verbs> Update<'_, V> {
             if let Some(updated) = updated {
                 return Ok(updated);
             }
-        }
-    }
-
-    async fn raise(&self, leaf: Slot) -> Result<(), Fault> {
-        match self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? {
-            Some(root) => self.reshape(root).await,
-            None => Ok(()),
         }
     }
 

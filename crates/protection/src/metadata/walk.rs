@@ -19,7 +19,7 @@ use crate::verbs::{Cache, Fault, LockName, Verbs, Wanted};
 use sim::Going;
 use sim::lock::Mode;
 use std::future::Future;
-use units::Line;
+use units::{Line, ZERO_LINE};
 
 /// Where a line of metadata was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +54,15 @@ struct Missing<G> {
 }
 
 impl Metadata {
+    /// What a line of metadata from memory stands for: if it is of counters and was never written, for those that they begin
+    /// with.
+    pub fn begun(&self, slot: Slot, role: Role, content: &Line) -> Line {
+        match &self.steady {
+            Some(steady) if role == Role::Counter && *content == ZERO_LINE => *steady.of(slot),
+            _ => *content,
+        }
+    }
+
     /// Whether lines of this role may be in the last-level cache.
     pub fn goes_on(&self, role: Role) -> bool {
         self.on_chip(|chip| chip.goes_on(role))

@@ -106,16 +106,15 @@ impl<'a, V: Verbs> Access<'a, V> {
         line: impl Future<Output = Untrusted>,
         version: impl Future<Output = Result<T, Fault>>,
     ) -> Result<(T, Arrivals), Fault> {
-        let (stored, version, (tag, others)) = join!(line, version, self.tag_and_others());
+        let tag_and_others = async {
+            if self.scheme.layout.lines_per_tag() == 1 {
+                return (self.stored_tag().await, Fetched::new());
+            }
+            // Apart in memory, as all that few accesses need: each would carry its length along.
+            Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await
+        };
+        let (stored, version, (tag, others)) = join!(line, version, tag_and_others);
         Ok((version?, Arrivals { at: self.at, stored, tag: self.scheme.codec.tag_of(&stored, tag?), others }))
-    }
-
-    async fn tag_and_others(&self) -> (Result<u64, Fault>, Fetched) {
-        if self.scheme.layout.lines_per_tag() == 1 {
-            return (self.stored_tag().await, Fetched::new());
-        }
-        // Apart in memory, as all that few accesses need: each would carry its length along.
-        Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await
     }
 
     /// The tag of the line in the region of tags, if there is one.

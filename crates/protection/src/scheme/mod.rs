@@ -28,7 +28,7 @@ mod write;
 
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 pub use measured::Computed;
-pub use read::Release;
+pub use read::policy::Release;
 pub(crate) use write::Gathering;
 
 use crate::codec::LineCodec;
@@ -36,14 +36,13 @@ use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
 use crate::metadata::{Metadata, RenewedNodes, Update};
 use crate::on_chip::OnChip;
-use crate::ownership::{Asker, Ownership};
+use crate::ownership::Ownership;
 use crate::persistence::Persistence;
 use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use crate::tree::Node;
 use crate::verbs::{Fault, Verbs};
 use std::cell::{Cell, RefCell};
-use std::future::{Ready, ready};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -115,21 +114,6 @@ impl Scheme {
         counted
     }
 
-    /// Reads a line: releases its plaintext, or reports why not. If L2s begin reads, that of the first core does.
-    pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        self.read_by(verbs, line, 0).await;
-    }
-
-    /// As [`Scheme::read`], for a request that comes to the controller without an L2 having begun anything.
-    pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        self.read_as(verbs, line, Asker::tenant(line)).await;
-    }
-
-    /// Writes a line.
-    pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) {
-        self.write_as(verbs, line, plaintext, Asker::tenant(line)).await;
-    }
-
     /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         self.metadata.flush(verbs).await;
@@ -175,11 +159,6 @@ impl Scheme {
         if let Some(slot) = self.counter_slot(line) {
             self.metadata.on_chip(|chip| chip.caches.hand_on_counters(slot));
         }
-    }
-
-    /// Reads a line for a core, whose L2 begins the read if L2s do: releases its plaintext, or reports why not.
-    pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
-        self.read_from(verbs, line, core, ready(true), None::<Ready<()>>).await;
     }
 
     /// The counter of a line in its line of counters.

@@ -13,6 +13,16 @@ use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr};
 
 impl Scheme {
+    /// As [`Scheme::read`], for a request that comes to the controller without an L2 having begun anything.
+    pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        self.read_as(verbs, line, Asker::tenant(line)).await;
+    }
+
+    /// Writes a line.
+    pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) {
+        self.write_as(verbs, line, plaintext, Asker::tenant(line)).await;
+    }
+
     /// Reads a line for an asker: releases its plaintext, or reports why not. What other software than the tenant reads of
     /// memory with owners is ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {

@@ -20,7 +20,7 @@ use crate::slot::{Role, Slot};
 use crate::verbs::{AesUnits, Cache, Exit, Fault, Leg, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, Ready, ready};
 use std::pin::pin;
 use std::rc::Rc;
 use units::{Line, LineAddr};
@@ -58,6 +58,16 @@ pub(in crate::scheme) struct Begun<'a, V> {
 }
 
 impl Scheme {
+    /// Reads a line: releases its plaintext, or reports why not. If L2s begin reads, that of the first core does.
+    pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        self.read_by(verbs, line, 0).await;
+    }
+
+    /// Reads a line for a core, whose L2 begins the read if L2s do: releases its plaintext, or reports why not.
+    pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
+        self.read_from(verbs, line, core, ready(true), None::<Ready<()>>).await;
+    }
+
     /// Reads a line that the L2 of `core` misses, which begins the read if L2s do: releases its plaintext, or reports why not.
     ///
     /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found

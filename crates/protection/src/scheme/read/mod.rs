@@ -6,13 +6,14 @@
 //! tag:      from its region, and the other lines under it                       ┘
 //! ```
 //! What the stages bring are values that are set once; a stage that needs one waits for it. A *policy* brings, opens, checks and
-//! releases: it says what release waits for, and where that happens. There are three: [`verified`], [`speculative`] and, for reads that
+//! releases: it says what release waits for, and where that happens ([`policy`]). There are three: [`verified`], [`speculative`] and, for reads that
 //! an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in memory yet is put there first
 //! ([`boot`]).
 
 mod boot;
 pub(super) mod early;
 pub(super) mod in_l2;
+pub(super) mod policy;
 mod speculative;
 mod verified;
 
@@ -20,29 +21,14 @@ use super::Scheme;
 use super::access::{Access, Arrivals};
 use crate::codec::Arrived;
 use crate::metadata::{FoundIn, Sought};
-use crate::ownership::Asker;
-use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Cache, Fault, Verbs};
 use early::Early;
 use in_l2::{Begun, Found};
-use serde::{Deserialize, Serialize};
-use sim::lock::Mode;
 use sim::{Once, join};
 use std::cell::OnceCell;
 use std::pin::pin;
 use units::{Line, ZERO_LINE};
-
-/// When a line that was read goes to the core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Release {
-    /// When its verdict is in.
-    #[default]
-    Verified,
-    /// When it is decrypted. What was computed from it stays on the chip until the verdict is in ([`speculative`]).
-    Speculative,
-}
 
 /// A read, and what its stages have brought so far.
 struct Read<'a, V: Verbs> {
@@ -73,32 +59,6 @@ struct Version<'a, V: Verbs> {
     counters: Line,
     /// The L2's read, if that has it.
     in_l2: Option<&'a Begun<'a, V>>,
-}
-
-impl<'a, V: Verbs> Access<'a, V> {
-    /// Reads a line that the controller was asked for, which an L2 may have begun, and fetched `early` on a prediction.
-    pub(super) async fn read(
-        self,
-        asker: Asker,
-        begun: Option<&'a Begun<'a, V>>,
-        early: &'a Early,
-    ) -> Result<(), Fault> {
-        let Access { scheme, verbs, .. } = self;
-        verbs.come_in().await;
-        let _line = self.lock_line().await;
-        self.admit(asker).await?;
-        let _group = self.lock_group(Mode::Shared).await;
-        if scheme.planted.has(Bug::BootTrustsMemory) {
-            Box::pin(self.boot_unchecked()).await?;
-        }
-        // What changes from now on changes nothing about this line's counter.
-        let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
-        let read = Read::new(self, begun, early);
-        match scheme.release {
-            Release::Verified => read.verified().await,
-            Release::Speculative => Box::pin(read.speculative()).await,
-        }
-    }
 }
 
 impl<'a, V: Verbs> Read<'a, V> {

@@ -15,7 +15,7 @@ pub(super) mod tuple;
 pub(crate) use gathering::Gathering;
 
 use super::access::Access;
-use super::read::Release;
+use super::read::policy::Release;
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::ownership::Asker;

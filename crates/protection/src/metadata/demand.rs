@@ -1,0 +1,63 @@
+//! Lines of metadata as the scheme asks for them: to look at, to change, and all of them back to memory.
+
+use super::Metadata;
+use super::walk::{FoundIn, Sought};
+use crate::on_chip::OnChip;
+use crate::slot::{Role, Slot};
+use crate::verbs::{Fault, Verbs};
+use units::Line;
+
+impl Metadata {
+    /// The content of a line, on the chip and verified.
+    pub async fn get<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
+        let found = self.get_for(verbs, slot, role, Sought::Nowhere, |_| ()).await;
+        found.map(|(content, _)| content)
+    }
+
+    /// As [`Metadata::get`], and calls `start` as soon as the content is there: on the chip, or come from memory and
+    /// still being verified. What it starts must not be used before this returns, and not at all if it fails. With the
+    /// content goes where it was found at first.
+    pub async fn get_for<V: Verbs>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        role: Role,
+        sought: Sought,
+        start: impl Fn(&Line),
+    ) -> Result<(Line, FoundIn), Fault> {
+        let found = self.bring_sought(verbs, slot, role, sought, &start).await?;
+        loop {
+            if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
+                return Ok((content, found));
+            }
+            self.bring_sought(verbs, slot, role, Sought::Nowhere, &start).await?;
+        }
+    }
+
+    /// Changes a line on the chip.
+    pub async fn edit<V: Verbs, R>(
+        &self,
+        verbs: &V,
+        slot: Slot,
+        role: Role,
+        change: impl Fn(&mut Line) -> R,
+    ) -> Result<R, Fault> {
+        loop {
+            self.bring(verbs, slot, role).await?;
+            if let Some(result) = self.on_chip(|chip| chip.edit(role, slot).map(&change)) {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Writes all dirty lines back and forgets the rest, as if the caches had been needed for something else.
+    pub async fn flush<V: Verbs>(&self, verbs: &V) {
+        let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
+        // From the leaves up, since each level that leaves makes the one above dirty.
+        for role in [Role::Owner, Role::Tag, Role::Counter].into_iter().chain(levels) {
+            self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
+            self.write_back_leaving(verbs).await;
+        }
+        self.on_chip(OnChip::forget_clean);
+    }
+}

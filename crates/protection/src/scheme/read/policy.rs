@@ -1,0 +1,47 @@
+//! Which policy reads: what release waits for, and where that happens.
+
+use super::early::Early;
+use super::in_l2::Begun;
+use super::{Access, Read};
+use crate::ownership::Asker;
+use crate::planted::Bug;
+use crate::verbs::{Fault, Verbs};
+use serde::{Deserialize, Serialize};
+use sim::lock::Mode;
+
+/// When a line that was read goes to the core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// When its verdict is in.
+    #[default]
+    Verified,
+    /// When it is decrypted. What was computed from it stays on the chip until the verdict is in ([`speculative`]).
+    Speculative,
+}
+
+impl<'a, V: Verbs> Access<'a, V> {
+    /// Reads a line that the controller was asked for, which an L2 may have begun, and fetched `early` on a prediction.
+    pub(in crate::scheme) async fn read(
+        self,
+        asker: Asker,
+        begun: Option<&'a Begun<'a, V>>,
+        early: &'a Early,
+    ) -> Result<(), Fault> {
+        let Access { scheme, verbs, .. } = self;
+        verbs.come_in().await;
+        let _line = self.lock_line().await;
+        self.admit(asker).await?;
+        let _group = self.lock_group(Mode::Shared).await;
+        if scheme.planted.has(Bug::BootTrustsMemory) {
+            Box::pin(self.boot_unchecked()).await?;
+        }
+        // What changes from now on changes nothing about this line's counter.
+        let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
+        let read = Read::new(self, begun, early);
+        match scheme.release {
+            Release::Verified => read.verified().await,
+            Release::Speculative => Box::pin(read.speculative()).await,
+        }
+    }
+}
