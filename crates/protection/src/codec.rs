@@ -115,18 +115,11 @@ impl LineCodec {
         self.cipher.works_ahead().then(|| self.pad(verbs))
     }
 
-    /// Waits for the pad that is under way, or for the whole of one.
+    /// Waits for the pad that is under way, or for the whole of one, of a line that takes AES blocks.
     pub async fn padded<V: Verbs>(&self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
         match pad {
             Some(pad) => pad.await,
-            None => self.pad_whole(verbs).await,
-        }
-    }
-
-    /// Waits for all AES blocks of a line, if it takes any.
-    pub async fn pad_whole<V: Verbs>(&self, verbs: &V) {
-        if self.blocks() > 0 {
-            self.pad(verbs).await;
+            None => self.pad(verbs).await,
         }
     }
 
@@ -157,7 +150,9 @@ impl LineCodec {
         pad: Option<impl Future<Output = ()>>,
     ) -> (Plaintext, Result<(), Fault>) {
         let open = async {
-            self.padded(verbs, pad).await;
+            if self.blocks() > 0 {
+                self.padded(verbs, pad).await;
+            }
             let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
             Plaintext { bytes, verified: self.mac.is_some() }
         };

@@ -6,6 +6,7 @@
 use super::Scheme;
 use super::access::Access;
 use super::read::early::Early;
+use crate::layout::Region;
 use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner, Ownership};
 use crate::planted::Bug;
 use crate::slot::Kind;
@@ -58,10 +59,16 @@ impl Scheme {
 impl<V: Verbs> Access<'_, V> {
     /// Whether this asker may have the line. Its lock must be held, so that accesses stay in their order.
     pub(super) async fn admit(&self, asker: Asker) -> Result<(), Fault> {
+        match self.scheme.layout.region(Kind::Owners) {
+            Some(table) => Box::pin(self.admit_by(table, asker)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn admit_by(&self, table: Region, asker: Asker) -> Result<(), Fault> {
         let (scheme, line) = (self.scheme, self.line());
-        let Some(table) = scheme.layout.region(Kind::Owners) else { return Ok(()) };
         let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
-        let entry = Entry::read(&Box::pin(scheme.metadata.get(self.verbs, slot, Role::Owner)).await?, line);
+        let entry = Entry::read(&scheme.metadata.get(self.verbs, slot, Role::Owner).await?, line);
         let unchecked = scheme.planted.has(Bug::GuestPageUnchecked);
         let asker = if unchecked { Asker { guest_page: entry.guest_page, ..asker } } else { asker };
         if entry.admits(asker) { Ok(()) } else { Err(Fault::Refused(line)) }

@@ -31,14 +31,6 @@ impl Early {
         self.made.set(false);
     }
 
-    /// What memory answered, if it was asked.
-    async fn arrived(&self) -> Option<Untrusted> {
-        match self.made.get() {
-            Some(true) => Some(*self.stored.wait().await),
-            _ => None,
-        }
-    }
-
     /// Fetches a line's ciphertext when the prediction comes to the controller, unless the request has come before.
     pub async fn fetch<V: Verbs>(&self, access: &Access<'_, V>, prediction: Option<impl Future<Output = ()>>) {
         let Some(prediction) = prediction else { return };
@@ -56,7 +48,8 @@ impl<V: Verbs> Read<'_, V> {
     /// it as must be there first.
     pub(super) async fn ciphertext(&self) -> Untrusted {
         let Access { scheme, verbs, at } = self.access;
-        if let Some(fetched) = self.early.arrived().await {
+        if self.early.made.get() == Some(&true) {
+            let fetched = *self.early.stored.wait().await;
             let anyway = scheme.planted.has(Bug::EarlyFetchUnchecked) && !fetched.is_blank();
             let stored = if anyway { Some(fetched) } else { verbs.still_stored(at.slot(), fetched) };
             if let Some(stored) = stored {

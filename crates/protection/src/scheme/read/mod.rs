@@ -67,9 +67,8 @@ impl<'a, V: Verbs> Read<'a, V> {
         Read { access, begun, early, stored, counters, found, started_with }
     }
 
-    /// Counts where the counters were found, as soon as they are verified.
-    async fn count_found(&self) {
-        let found = *self.found.wait().await;
+    /// Counts where the line's counters were found, if there are any.
+    fn count(&self, found: Option<FoundIn>) {
         self.access.scheme.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
     }
 

@@ -30,7 +30,8 @@ impl<V: Verbs> Read<'_, V> {
         let (pad, complete, text) = (Cell::new(None), Once::default(), Once::default());
         let codec = &self.access.scheme.codec;
         let bring = async { complete.set(self.bring(|| pad.set(codec.pad_ahead(self.access.verbs))).await) };
-        let bring = async { join!(bring, self.count_found()) };
+        let count = async { self.count(*self.found.wait().await) };
+        let bring = async { join!(bring, count) };
         let (_, (), verdict) = join!(bring, self.open_ahead(|| pad.take(), &text), self.verdict(&complete, &text));
         if text.get().is_some() {
             self.access.verbs.settle(self.access.line(), verdict.is_ok());
@@ -42,7 +43,9 @@ impl<V: Verbs> Read<'_, V> {
         let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
-        scheme.codec.padded(verbs, pad()).await;
+        if scheme.codec.blocks() > 0 {
+            scheme.codec.padded(verbs, pad()).await;
+        }
         let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
         let bytes = self.started_with(stored).unwrap_or_else(open);
         verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
