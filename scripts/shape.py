@@ -53,12 +53,13 @@ def methods(crate: Path) -> Counter[str]:
 
 
 def fields(crate: Path) -> Counter[str]:
-    """How many fields each structure has."""
+    """How many fields each structure has; of several with one name the largest."""
     found: Counter[str] = Counter()
     for path in files_of(crate):
         for head, body in blocks(code_of(path), r"(?:pub(?:\([^)]*\))? )?struct\b"):
             name = re.search(r"struct (\w+)", head)
-            found[name[1] if name else head] += len(re.findall(r"^    (?:pub(?:\([^)]*\))? )?\w+:", body, re.MULTILINE))
+            own = len(re.findall(r"^    (?:pub(?:\([^)]*\))? )?\w+:", body, re.MULTILINE))
+            found[name[1] if name else head] = max(found[name[1] if name else head], own)
     return found
 
 

@@ -52,7 +52,9 @@ def test_a_crate_names_only_crates_above_it() -> None:
 def test_a_way_of_running_names_no_part() -> None:
     for path in rust_files("protection"):
         if "execution" in path.parts:
-            named = re.findall(r"crate::(cipher|codec|counter|mac|tree|scheme|design|layout|metadata|on_chip)\b", path.read_text())
+            named = re.findall(
+                r"crate::(cipher|codec|counter|mac|tree|scheme|design|layout|metadata|on_chip)\b", path.read_text()
+            )
             assert not named, f"{path.name} names {named}"
 
 
