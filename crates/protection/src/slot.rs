@@ -45,7 +45,8 @@ pub enum Role {
 }
 
 /// What slots are for, whatever their level in the tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Enum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Enum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The program's data.
     Data,
@@ -57,6 +58,20 @@ pub enum Kind {
     Nodes,
     /// Owners of pages.
     Owners,
+}
+
+impl Kind {
+    /// Caches of metadata, where each kind has its own.
+    pub const CACHES: usize = 3;
+
+    /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache.
+    pub fn cache(self) -> usize {
+        match self {
+            Kind::Data | Kind::Counters | Kind::Owners => 0,
+            Kind::Tags => 1,
+            Kind::Nodes => 2,
+        }
+    }
 }
 
 impl Role {

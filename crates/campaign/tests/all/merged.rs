@@ -101,7 +101,7 @@ proptest! {
             let machine = read_with(&parts, &rounds);
             let fetched = machine.memory.counters().fetched;
             let misses = KINDS.map(|kind| machine.scheme.on_chip(|chip| chip.caches.seen)[kind].misses);
-            prop_assert_eq!(misses, [fetched.counters, fetched.tags, fetched.nodes], "{}", design);
+            prop_assert_eq!(misses, KINDS.map(|kind| fetched[kind]), "{}", design);
         }
     }
 }

@@ -1,44 +1,51 @@
 //! What a timed memory counts.
 
 use crate::execution::WindowCounters;
-use crate::verbs::Role;
-use derive_more::{AddAssign, Sub};
+use crate::slot::{Kind, Role};
+use enum_map::EnumMap;
 use serde::Serialize;
+use std::ops::{AddAssign, Index, Sub};
 
-/// Lines moved, by role: data, counters, tags, nodes, owners.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct Traffic {
-    /// Of data.
-    pub data: u64,
-    /// Of counters.
-    pub counters: u64,
-    /// Of tags. Where they lie behind their data, what is moved for data beyond a line.
-    pub tags: u64,
-    /// Of tree nodes.
-    pub nodes: u64,
-    /// Of the table of owners.
-    pub owners: u64,
-}
+/// Lines moved, by kind. Of tags that lie behind their data, what is moved for data beyond a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Traffic(EnumMap<Kind, u64>);
 
 impl Traffic {
     pub(super) fn count(&mut self, role: Role) {
-        match role {
-            Role::Data => self.data += 1,
-            Role::Counter => self.counters += 1,
-            Role::Tag => self.tags += 1,
-            Role::Node(_) => self.nodes += 1,
-            Role::Owner => self.owners += 1,
-        }
+        self.0[role.kind()] += 1;
     }
 
     /// Of everything.
     pub fn total(&self) -> u64 {
-        self.data + self.counters + self.tags + self.nodes + self.owners
+        self.0.values().sum()
+    }
+}
+
+impl Index<Kind> for Traffic {
+    type Output = u64;
+
+    fn index(&self, kind: Kind) -> &u64 {
+        &self.0[kind]
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Traffic) {
+        self.0.iter_mut().for_each(|(kind, lines)| *lines += other[kind]);
+    }
+}
+
+impl Sub for Traffic {
+    type Output = Traffic;
+
+    fn sub(self, other: Traffic) -> Traffic {
+        Traffic(EnumMap::from_fn(|kind| self[kind] - other[kind]))
     }
 }
 
 /// What a timed memory has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, derive_more::AddAssign, derive_more::Sub)]
 pub struct TimedCounters {
     /// Lines fetched from memory.
     pub fetched: Traffic,

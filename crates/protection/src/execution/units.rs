@@ -18,13 +18,13 @@ pub(super) struct Units {
     hash: Pipe,
     /// Whether lines of metadata have tags whose masks are made by AES, and nothing else of them takes time.
     pub hashes_by_aes: bool,
-    ports: [Pipe; 3],
+    ports: [Pipe; Kind::CACHES],
     /// Whether one cache of all metadata has one port for all.
     pub one_port: bool,
 }
 
 impl Units {
-    /// The controller's units, with a port for each of three caches of metadata.
+    /// The controller's units, with a port for each cache of metadata.
     pub fn new(engines: &Engines) -> Units {
         Units {
             aes: engines.aes.build(),
@@ -64,12 +64,7 @@ impl Units {
 
     /// The way into the cache of this kind of metadata.
     pub fn port(&self, kind: Kind) -> &Pipe {
-        let port = match kind {
-            Kind::Counters | Kind::Owners | Kind::Data => 0,
-            Kind::Tags => 1,
-            Kind::Nodes => 2,
-        };
-        &self.ports[if self.one_port { 0 } else { port }]
+        &self.ports[if self.one_port { 0 } else { kind.cache() }]
     }
 
     /// Adds what went through the units.

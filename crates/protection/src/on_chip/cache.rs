@@ -1,7 +1,7 @@
 //! One cache of metadata with its content: what it is asked, and who has to leave it.
 
 use crate::slot::{Kind, Role, Slot};
-use enum_map::{EnumMap, enum_map};
+use enum_map::EnumMap;
 use machine::cache::{Slot as Place, TagArray};
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
@@ -36,10 +36,10 @@ impl Geometries {
         Geometries { caches: vec![all], of: EnumMap::default() }
     }
 
-    /// One each of counters, of tags and of nodes. Owners are looked up by page, as counters are, and share their cache.
+    /// One each of counters, of tags and of nodes ([`Kind::cache`]).
     pub fn separate(counters: Geometry, tags: Geometry, nodes: Geometry) -> Geometries {
-        let of = enum_map! { Kind::Tags => 1, Kind::Nodes => 2, Kind::Data | Kind::Counters | Kind::Owners => 0 };
-        Geometries { caches: vec![counters, tags, nodes], of }
+        let caches: [Geometry; Kind::CACHES] = [counters, tags, nodes];
+        Geometries { caches: caches.into(), of: EnumMap::from_fn(Kind::cache) }
     }
 }
 

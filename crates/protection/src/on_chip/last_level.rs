@@ -32,10 +32,10 @@ pub enum GoesOn {
 impl GoesOn {
     /// Whether lines of this kind do.
     pub fn includes(self, role: Role) -> bool {
-        match role {
-            Role::Counter => true,
-            Role::Node(_) => self == GoesOn::CountersAndNodes,
-            Role::Data | Role::Tag | Role::Owner => false,
+        match role.kind() {
+            Kind::Counters => true,
+            Kind::Nodes => self == GoesOn::CountersAndNodes,
+            _ => false,
         }
     }
 }

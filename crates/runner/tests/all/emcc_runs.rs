@@ -3,6 +3,7 @@
 use crate::common::kernel;
 use casemate_runner::{Control, Record, RunOptions, StartingAge, run_together};
 use machine::miss_prediction::MissPrediction;
+use protection::slot::Kind;
 use systems::{Machine, OffBelow};
 use units::Bytes;
 
@@ -53,7 +54,7 @@ fn aged_counters_overflow_where_new_ones_do_not_and_every_line_is_right() {
     }
     assert_eq!(new.renewals.groups, 0);
     // Three writes of a line on average end one of its half's 64 minors while another is still zero: 192 writes of the half.
-    let (groups, written) = (aged.renewals.groups, aged.protection.stored.data - aged.renewals.lines);
+    let (groups, written) = (aged.renewals.groups, aged.protection.stored[Kind::Data] - aged.renewals.lines);
     assert!(groups > written / 384 && groups < written / 96, "{:?} after {written} writes", aged.renewals);
     assert!(aged.renewals.lines >= 63 * groups && aged.cycles > new.cycles, "{:?}", aged.renewals);
     assert_ne!(new.configuration_hash, aged.configuration_hash);
@@ -170,7 +171,7 @@ fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() 
         };
         let [without, xpt] = [None, Some(MissPrediction::Xpt)].map(with);
         assert_eq!((without.llc.predicted, without.llc.predicted_wrongly), (0, 0));
-        let (llc, fetched) = (xpt.llc, xpt.protection.fetched.data);
+        let (llc, fetched) = (xpt.llc, xpt.protection.fetched[Kind::Data]);
         assert!(llc.predicted > llc.misses / 2 && llc.predicted_wrongly > 100, "{design}: {llc:?}");
         assert!(fetched > llc.misses && fetched <= llc.misses + llc.predicted, "{design}: {fetched} lines, {llc:?}");
         let latency = |record: &Record| record.llc.miss_latency_fs / record.llc.misses;

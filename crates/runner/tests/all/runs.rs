@@ -4,6 +4,7 @@ use crate::common::kernel;
 use crate::common::swept::swept;
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use protection::slot::Kind;
 
 fn options(design: &str, budget: u64) -> RunOptions {
     let design = systems::design(design).unwrap();
@@ -53,7 +54,7 @@ fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
     let [none, ctr, bmt] = ["none", "ctr-only", "sc64-bmt"].map(gups);
     assert!(none.cycles < ctr.cycles && ctr.cycles < bmt.cycles);
     assert!(none.dram_bytes < ctr.dram_bytes && ctr.dram_bytes < bmt.dram_bytes);
-    assert_eq!(none.protection.fetched.total(), none.protection.fetched.data, "no protection, no metadata");
+    assert_eq!(none.protection.fetched.total(), none.protection.fetched[Kind::Data], "no protection, no metadata");
 }
 
 #[test]
@@ -129,13 +130,16 @@ fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes()
     let [plain, beside, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
     let fetched = |record: &Record| record.protection.fetched;
     // A line with its tag takes two lines of the channel, each time.
-    assert_eq!(fetched(&beside).tags, fetched(&beside).data);
-    assert!(fetched(&four).data > 3 * fetched(&plain).data && fetched(&four).tags < fetched(&plain).tags);
+    assert_eq!(fetched(&beside)[Kind::Tags], fetched(&beside)[Kind::Data]);
+    assert!(
+        fetched(&four)[Kind::Data] > 3 * fetched(&plain)[Kind::Data]
+            && fetched(&four)[Kind::Tags] < fetched(&plain)[Kind::Tags]
+    );
     assert!(four.cycles > plain.cycles);
     // Of 32 MB of data, all 8192 lines of counters have room in the last-level cache, beside data.
     let found = llc.counters_in_llc.unwrap();
     assert_eq!(plain.counters_in_llc, None);
-    assert!(found.hits > 0 && fetched(&llc).counters < fetched(&plain).counters, "{found:?}");
+    assert!(found.hits > 0 && fetched(&llc)[Kind::Counters] < fetched(&plain)[Kind::Counters], "{found:?}");
     let [counters, ..] = llc.metadata_caches;
     let asked = found.hits + found.merged + found.misses;
     assert_eq!(asked, counters.merged + counters.misses, "what one cache does not have, the other is asked for");
@@ -148,7 +152,10 @@ fn a_look_up_that_finds_its_line_on_its_way_is_merged_and_a_miss_is_a_line_fetch
             run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| Control::GoOn);
         let record = record.unwrap();
         let ([counters, tags, nodes], fetched) = (record.metadata_caches, record.protection.fetched);
-        assert_eq!([counters, tags, nodes].map(|cache| cache.misses), [fetched.counters, fetched.tags, fetched.nodes]);
+        assert_eq!(
+            [counters, tags, nodes].map(|cache| cache.misses),
+            [Kind::Counters, Kind::Tags, Kind::Nodes].map(|kind| fetched[kind])
+        );
         assert!(counters.merged > 0 && nodes.misses > 0, "{workload}: {counters:?} {nodes:?}");
         // Eight lines that follow each other have one line of tags; lines at random hardly ever do.
         assert!(workload != "stream" || tags.merged > 1000, "{workload}: {tags:?}");
@@ -167,6 +174,9 @@ fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_
     assert!(without.nodes_in_llc.is_none() && without.checks.passed && with.checks.passed);
     // The lowest level has 1024 nodes, of which the controller keeps 16.
     let (found, [_, _, nodes]) = (with.nodes_in_llc.unwrap(), with.metadata_caches);
-    assert!(found.hits > 0 && with.protection.fetched.nodes < without.protection.fetched.nodes / 2, "{found:?}");
+    assert!(
+        found.hits > 0 && with.protection.fetched[Kind::Nodes] < without.protection.fetched[Kind::Nodes] / 2,
+        "{found:?}"
+    );
     assert_eq!(found.hits + found.misses, nodes.misses, "what one cache does not have, the other is asked for");
 }
