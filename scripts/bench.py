@@ -52,7 +52,7 @@ DRAM_TARGET = 1.5e6
 DRAM_SEQUENTIAL_TARGET = 5e6
 # Nanoseconds that one line may take through AES-GCM, by instructions.
 GCM_TARGETS = {"casemate, VAES": 8, "casemate, AES-NI": 60, "casemate, AES-NI, line by line": 60}
-GCM_RIVALS = ("openssl", "aes-gcm", "ring")
+GCM_OTHERS = ("openssl", "aes-gcm", "ring")
 # The crates that have benchmarks of their own, and how long criterion looks at each.
 KERNELS = ("crypto", "sim", "workload", "machine")
 CRITERION = ("--warm-up-time", "0.3", "--measurement-time", "1", "--sample-size", "20", "--noplot", "--quiet")
@@ -160,18 +160,19 @@ def cryptography(speed: Path) -> Iterator[Row]:
 
 def gcm() -> Iterator[Row]:
     """AES-GCM over lines, beside other libraries in the same run. Its package stands apart: it needs OpenSSL."""
-    package = ROOT / "rivals" / "gcm"
-    cargo("build", "--release", "--target-dir", str(target_directory() / "rivals"), cwd=package)
-    printed = [json.loads(line) for line in output_of(str(target_directory() / "rivals/release/casemate-gcm-rivals"))]
+    package = ROOT / "comparisons" / "gcm"
+    cargo("build", "--release", "--target-dir", str(target_directory() / "comparisons"), cwd=package)
+    program = target_directory() / "comparisons" / "release" / "casemate-gcm-comparisons"
+    printed = [json.loads(line) for line in output_of(str(program))]
     for operation in ("seal", "open"):
         speeds = {one["engine"]: 1e9 / one["ns_per_line"] for one in printed if one["operation"] == operation}
-        rivals = {name: speeds[name] for name in GCM_RIVALS}
+        others = {name: speeds[name] for name in GCM_OTHERS}
         for engine, per_second in speeds.items():
             at_most = GCM_TARGETS.get(engine)
             target = Target(1e9 / at_most if at_most else None)
             row = Row("gcm", f"{operation}, {engine}", "lines", per_second, target)
             row.details = {"ns_per_line": 1e9 / per_second}
-            yield row if engine in rivals else row.beside([rivals])
+            yield row if engine in others else row.beside([others])
 
 
 def main() -> int:

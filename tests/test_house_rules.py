@@ -100,7 +100,7 @@ def test_every_crate_keeps_the_workspace_lints() -> None:
         assert manifest.get("lints") == {"workspace": True}, crate.name
 
 
-@pytest.mark.parametrize("apart", ["fuzz", "rivals/gcm"])
+@pytest.mark.parametrize("apart", ["fuzz", "comparisons/gcm"])
 def test_a_package_that_stands_apart_locks_our_crates_with_what_they_need(apart: str) -> None:
     packages = tomllib.loads((ROOT / apart / "Cargo.lock").read_text())["package"]
     locked = {package["name"]: package.get("dependencies", []) for package in packages}
@@ -116,7 +116,7 @@ def test_a_package_that_stands_apart_locks_our_crates_with_what_they_need(apart:
 
 
 def test_every_rust_file_says_at_its_head_what_it_is() -> None:
-    for path in tracked("crates/**/*.rs", "rivals/**/*.rs"):
+    for path in tracked("crates/**/*.rs", "comparisons/**/*.rs"):
         assert path.read_text().startswith("//!"), path.relative_to(ROOT)
 
 
@@ -137,7 +137,7 @@ def test_a_crate_has_one_program_of_integration_tests_which_names_every_file() -
 
 
 def test_no_source_file_outgrows_a_reader() -> None:
-    for path in tracked("crates/**/*.rs", "rivals/**/*.rs", "python/**/*.py", "scripts/*"):
+    for path in tracked("crates/**/*.rs", "comparisons/**/*.rs", "python/**/*.py", "scripts/*"):
         lines = path.read_text().count("\n")
         assert lines <= FILE_LINES_MAX, f"{path.relative_to(ROOT)} has {lines} lines"
 
