@@ -1,4 +1,4 @@
-//! Embeds every file of `designs/` and `machines/`, so that a new one needs no line of code.
+//! Embeds every file of `designs/` and `machines/`, so that a new one needs no line of code, and the classes of designs.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,10 @@ fn main() -> io::Result<()> {
         code += "];\n";
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
     }
+    let classes = root.join("classes.toml").canonicalize()?;
+    writeln!(code, "/// What each class of designs claims.\npub static CLASSES: &str = include_str!({classes:?});")
+        .map_err(io::Error::other)?;
+    println!("cargo::rerun-if-changed={}", classes.display());
     fs::write(PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?).join("embedded.rs"), code)
 }
 

@@ -7,13 +7,17 @@ from casemate.results.crash import CrashReport
 
 
 def scaffold(attacks: AttackReport, losses: CrashReport) -> str:
-    """The tables `[claims]` and `[crash]` of a design file, with the worst verdict of every row. To claim them says
-    that this is what the design should do.
+    """The tables `[claims]` and `[crash]` of a design file: the rows that ended otherwise than its class and it say,
+    each with its worst end. To claim them says that this is what the design should do.
     """
-    about = f"{attacks.trials} trials of each attack, seeds from {attacks.seed}: read every row before you claim it"
-    rows = [(row.attack, row.worst) for row in attacks.rows]
-    lost = [(row.loss, row.worst) for row in losses.rows if row.worst != "not-applicable" or row.loss == "power-loss"]
-    return "\n".join([*_table("claims", rows, about), "", *_table("crash", lost), ""])
+    tried = f"{attacks.trials} trials of each attack, seeds from {attacks.seed}"
+    rows = [(row.attack, row.worst) for row in attacks.rows if row.worst != row.claim]
+    lost = [(row.loss, row.worst) for row in losses.rows if row.worst != (row.claim or "not-applicable")]
+    if not rows and not lost:
+        return f"# Every row ended as the class and the file say ({tried}).\n"
+    about = f"{tried}: read every row before you claim it"
+    tables = [[*_table("claims", rows, about)] if rows else [], [*_table("crash", lost)] if lost else []]
+    return "\n".join("\n".join([*table, ""]) for table in tables if table)
 
 
 def _table(name: str, rows: Sequence[tuple[str, str]], about: str = "") -> Iterable[str]:

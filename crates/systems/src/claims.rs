@@ -1,4 +1,4 @@
-//! What a design claims about attacks, as data.
+//! What a design claims about attacks, as data: what its class says of each row, but for the rows that its file names.
 //!
 //! A claim is compared with what happens in both directions: a design that falls where it claims to stand is broken,
 //! and a design that stands where it claims to fall has a stale claim. Either way something must be made right.
@@ -198,6 +198,20 @@ impl<Row: Ord + Copy> Claims<Row> {
     /// Claims something else about a row.
     pub fn set(&mut self, row: Row, end: End) {
         self.0.insert(row, end);
+    }
+
+    /// These, and about every other row what `class` claims.
+    pub(crate) fn or(mut self, class: &Claims<Row>) -> Claims<Row> {
+        class.0.iter().for_each(|(row, end)| {
+            self.0.entry(*row).or_insert(*end);
+        });
+        self
+    }
+
+    /// The rows about which both claim the same.
+    #[cfg(test)]
+    pub(crate) fn repeated<'a>(&'a self, class: &'a Claims<Row>) -> impl Iterator<Item = Row> + 'a {
+        self.0.iter().filter(|(row, end)| class.0.get(row) == Some(end)).map(|(row, _)| *row)
     }
 
     /// The rows about which nothing is claimed.

@@ -1,6 +1,7 @@
-//! A design as its file says it.
+//! A design as its file says it, with what its class claims.
 
 use crate::claims::{Attack, Claims, Loss};
+use crate::class;
 use crate::error::ConfigError;
 use protection::design::Parts;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,9 @@ pub struct Design {
     /// What it is, in a sentence.
     pub summary: String,
     /// The class of protection, from C0 (plain memory) up: C1 encryption without counters, C1' counter mode without tags,
-    /// C2 as C1 with owners of pages, C3 encryption with tags, C4 with freshness, C5 with recovery after a loss of power.
+    /// C2 as C1 with owners of pages, C3 encryption with tags, C4 with freshness, C5 with recovery after a loss of power,
+    /// C6 with hidden addresses. It says how every row ends that the file does not name.
+    #[serde(deserialize_with = "class::known")]
     pub design_class: String,
     /// Where it comes from.
     pub source: String,
@@ -27,10 +30,11 @@ pub struct Design {
     /// Whether firmware looks for aliases of addresses before it lets memory be used.
     #[serde(default)]
     pub alias_check: bool,
-    /// What it claims to withstand; a new design may claim nothing yet (`casemate attack --print-claims`).
+    /// The worst end of each attack. A file names the attacks that end otherwise than the class says
+    /// (`casemate attack --print-claims`).
     #[serde(default)]
     pub claims: Claims<Attack>,
-    /// What it claims about losses of power.
+    /// The worst end of each kind of loss of power, in the same way.
     #[serde(default)]
     pub crash: Claims<Loss>,
     /// The file that it was read from; nothing if it is built in.
@@ -49,12 +53,16 @@ impl Design {
         }
     }
 
-    /// Reads the text of a design file.
+    /// Reads the text of a design file. What it does not claim, its class does.
     ///
     /// # Errors
     /// The line and the key that are wrong; the rule that the composition breaks.
     pub fn parse(file: &str, text: &str) -> Result<Design, ConfigError> {
-        let design: Design = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+        let mut design: Design = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+        if let Some(class) = class::class(&design.design_class) {
+            design.claims = design.claims.or(&class.claims);
+            design.crash = design.crash.or(&class.crash);
+        }
         let rule = |rule| ConfigError::Rule { file: file.to_owned(), rule };
         design.parts.check().map_err(rule)?;
         Ok(design)

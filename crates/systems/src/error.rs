@@ -64,11 +64,15 @@ pub enum ConfigError {
 impl ConfigError {
     /// What is wrong with the text of a file, at which line.
     pub(crate) fn syntax(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let message = error.message().to_owned();
+        let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
+        let line = before.matches('\n').count() + 1;
+        // What is wrong after an equals sign is wrong with the key before it.
+        let key = before.rsplit('\n').next().and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+        let message = error.message();
         // The first quoted word is what was found, the others are what would have been right.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let nearest = quoted.next().and_then(|found| nearest(found, quoted)).map(str::to_owned);
+        let message = key.map_or(message.to_owned(), |key| format!("{key}: {message}"));
         ConfigError::Syntax { file: file.to_owned(), line, message, nearest }
     }
 }

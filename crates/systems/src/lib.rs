@@ -1,10 +1,12 @@
 //! Named designs and machines: the catalogue.
 //!
 //! Both are data. Every file in `designs/` and `machines/` at the root of the repository is built in; files of the user's
-//! own are read from where they are. What a file may say is a type here; what it claims is compared with what happens.
+//! own are read from where they are. What a file may say is a type here. How attacks end is claimed by classes of designs
+//! (`classes.toml`), by a design's file where it ends otherwise, and is compared with what happens.
 
 mod changes;
 mod claims;
+mod class;
 mod design_file;
 mod end;
 mod error;
@@ -15,6 +17,7 @@ mod verdict;
 
 pub use changes::Change;
 pub use claims::{Attack, Claims, Loss};
+pub use class::{Class, class, classes};
 pub use design_file::Design;
 pub use end::End;
 pub use error::ConfigError;
@@ -162,18 +165,74 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_new_design_need_not_claim_anything_yet() {
-        let (_, text) = embedded::DESIGNS[0];
-        let parts_only = &text[..text.find("[claims]").unwrap()];
-        let design = Design::parse("mine.toml", parts_only).unwrap();
-        assert!(design.unclaimed().len() > Attack::ALL.len());
+    /// What the file of a built-in design says about one of its tables of claims, as text.
+    fn said<'a>(text: &'a str, table: &str) -> &'a str {
+        let rest = text.split_once(&format!("[{table}]")).map_or("", |(_, rest)| rest);
+        rest.split_once("\n[").map_or(rest, |(rest, _)| rest)
     }
 
     #[test]
-    fn a_design_that_is_only_a_composition_takes_fewer_than_25_lines_beside_a_claim_for_each_attack() {
+    fn a_design_file_names_only_the_rows_that_end_otherwise_than_its_class_says() {
         for (path, text) in embedded::DESIGNS {
-            assert!(text.lines().count() < 25 + Attack::ALL.len(), "{path}");
+            let design = Design::parse(path, text).unwrap();
+            let class = class(&design.design_class).unwrap();
+            let claims: Claims<Attack> = toml::from_str(said(text, "claims")).unwrap();
+            let crash: Claims<Loss> = toml::from_str(said(text, "crash")).unwrap();
+            assert_eq!(claims.repeated(&class.claims).collect::<Vec<_>>(), [], "{path}");
+            assert_eq!(crash.repeated(&class.crash).collect::<Vec<_>>(), [], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_design_without_claims_ends_every_row_as_its_class_does() {
+        let text = text_of("design", embedded::DESIGNS, "tdx-like").unwrap().1;
+        let (parts_only, _) = text.split_once("[claims]").unwrap();
+        let design = Design::parse("mine.toml", parts_only).unwrap();
+        let class = class("C3").unwrap();
+        assert_eq!((&design.claims, &design.crash), (&class.claims, &class.crash));
+        assert_ne!(design.claims, super::design("tdx-like").unwrap().claims);
+    }
+
+    #[test]
+    fn a_design_file_that_spells_out_every_claim_is_read_as_before() {
+        for design in designs() {
+            let spelled_out = toml::to_string(&design).unwrap();
+            assert!(Attack::ALL.iter().all(|row| spelled_out.contains(&format!("\n{row} = "))), "{spelled_out}");
+            assert_eq!(Design::parse("old.toml", &spelled_out).unwrap(), design);
+        }
+    }
+
+    #[test]
+    fn a_wrong_row_end_or_class_is_named_with_its_line_its_key_and_the_nearest_right_one() {
+        let (_, text) = embedded::DESIGNS[0];
+        let line = text.lines().count() + 2;
+        let classless = text.replace("design_class = \"C4\"", "design_class = \"c4\"");
+        let with = |claim: &str| format!("{text}[crash]\n{claim}\n");
+        for (text, expected) in [
+            (
+                classless,
+                "mine.toml:3: design_class: unknown class `c4`, expected one of `C0`, `C1`, `C1'`, `C2`, `C3`"
+                    .to_owned(),
+            ),
+            (
+                with("power-lost = \"harmless\""),
+                format!("mine.toml:{line}: unknown variant `power-lost`, expected one of `power-loss`"),
+            ),
+            (
+                with("power-loss = \"harmles\""),
+                format!("mine.toml:{line}: power-loss: unknown variant `harmles`, expected one of `not-applicable`"),
+            ),
+        ] {
+            let error = Design::parse("mine.toml", &text).unwrap_err().to_string();
+            assert!(error.starts_with(&expected) && error.contains("(did you mean '"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_design_file_takes_fewer_than_20_lines_beside_what_ends_otherwise_than_its_class_says() {
+        for (path, text) in embedded::DESIGNS {
+            let claims = said(text, "claims").lines().count() + said(text, "crash").lines().count();
+            assert!(text.lines().count() < 20 + claims, "{path}");
         }
     }
 

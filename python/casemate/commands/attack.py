@@ -18,7 +18,8 @@ Examples:
                                                    how the trial with this seed ends, as an example's replay line says
   casemate attack --all --attack badram            one attack on all designs; `casemate list attacks` names all
   casemate attack mine.toml --print-claims >> mine.toml
-                                                   how every row of a new design ends, as claims to be read and kept
+                                                   what ends otherwise than a new design's class says, as claims to be
+                                                   read and kept
   casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, each by itself
   casemate attack --all --budget 10m               as many trials as fit; the next time goes on from the log
   casemate attack --all --trials 100000 --log FILE
@@ -38,10 +39,10 @@ Verdicts, from what the defender wants to what it fears:
   forged     bytes of the attacker's choice came out
 What leaked beside wrong bytes is told with them, as in "stale + leaked".
 
-A campaign proves no security: it says that under these attackers and seeds these attacks ended so. Every design file
-claims how each attack ends at worst; a difference either way, worse or better, is shown and counted. One trial shows
-no worst: --replay decides about no claim. Attacks that assume a fault which no design has stand apart, and count for
-nothing.
+A campaign proves no security: it says that under these attackers and seeds these attacks ended so. A design's class
+claims how each attack ends at worst, and its file what ends otherwise; a difference either way, worse or better, is
+shown and counted. One trial shows no worst: --replay decides about no claim. Attacks that assume a fault which no
+design has stand apart, and count for nothing.
 
 A log is text, a JSON object a line, and is only ever added to. Trial number i of an attack depends on its seed alone,
 so many short runs add up to one long one. Ctrl-C loses at most the trials under way.
@@ -60,7 +61,9 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 )
 @options.seed
 @click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show how this one trial ends.")
-@click.option("--print-claims", is_flag=True, help="Print the tables of claims that a new design's file still lacks.")
+@click.option(
+    "--print-claims", is_flag=True, help="Print the claims that a new design's file still lacks, beyond its class's."
+)
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
 @click.option("--budget", type=options.Seconds(), metavar="TIME", help="Go on for this long, as in 90s, 10m or 2h.")
 @click.option("--log", type=options.file, metavar="FILE", help=f"Go on from this file.  [with --budget: {DEFAULT_LOG}]")

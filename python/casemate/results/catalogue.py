@@ -210,7 +210,7 @@ class Design(Result):
     summary: str
     """What it is, in a sentence."""
     design_class: str
-    """The class of protection, from C0 (plain memory) up."""
+    """The class of protection, from C0 (plain memory) up; it says how every row ends that the file does not name."""
     source: str
     """Where it comes from."""
     leaves_out: tuple[str, ...] = ()
@@ -220,9 +220,9 @@ class Design(Result):
     alias_check: bool = False
     """Whether firmware looks for aliases of addresses before it lets memory be used."""
     claims: dict[str, End]
-    """The worst end of each attack that it admits."""
+    """The worst end of each attack that it admits: its class's, or its own."""
     crash: dict[str, End]
-    """The worst end of each kind of loss of power that it admits."""
+    """The worst end of each kind of loss of power that it admits: its class's, or its own."""
 
     def brief(self) -> str:
         """Its name, and what it is."""

@@ -1,0 +1,109 @@
+//! Classes of designs: how each row ends at worst on a design of a class, as data.
+//!
+//! The statements are in `classes.toml` at the root of the repository and are computed from no part of a design: a campaign
+//! that compares them with what happens would otherwise compare the code with itself. A design's file says only what ends
+//! otherwise on it.
+
+use crate::claims::{Attack, Claims, Loss};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// What the designs of a class claim in common.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// What a design of it has, and what that leaves open, in a sentence.
+    pub summary: String,
+    /// The class as which every row ends that this one does not name.
+    like: Option<String>,
+    /// How each attack ends.
+    #[serde(default)]
+    pub claims: Claims<Attack>,
+    /// How each loss of power ends.
+    #[serde(default)]
+    pub crash: Claims<Loss>,
+}
+
+/// All classes by their names, from the weakest to the strongest.
+static CLASSES: LazyLock<BTreeMap<String, Class>> =
+    LazyLock::new(|| read(crate::embedded::CLASSES).unwrap_or_else(|error| panic!("classes.toml: {error}")));
+
+/// The names of all classes, from the weakest to the strongest.
+pub fn classes() -> impl Iterator<Item = &'static str> {
+    CLASSES.keys().map(String::as_str)
+}
+
+/// The class of this name.
+pub fn class(name: &str) -> Option<&'static Class> {
+    CLASSES.get(name)
+}
+
+/// The classes in a text, each with all its rows.
+fn read(text: &str) -> Result<BTreeMap<String, Class>, String> {
+    let said: BTreeMap<String, Class> = toml::from_str(text).map_err(|error| error.to_string())?;
+    said.iter().map(|(name, class)| Ok((name.clone(), resolved(&said, name, class)?))).collect()
+}
+
+fn resolved(said: &BTreeMap<String, Class>, name: &str, class: &Class) -> Result<Class, String> {
+    let Some(like) = &class.like else { return Ok(class.clone()) };
+    // One step, so that no class takes three to read.
+    let base = said.get(like).filter(|base| base.like.is_none());
+    let base = base.ok_or_else(|| format!("{name}.like = \"{like}\": expected a class that is like no other"))?;
+    Ok(Class {
+        claims: class.claims.clone().or(&base.claims),
+        crash: class.crash.clone().or(&base.crash),
+        ..class.clone()
+    })
+}
+
+/// Reads the name of a class.
+///
+/// # Errors
+/// An unknown name, with all that there are.
+pub(crate) fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if class(&name).is_some() {
+        return Ok(name);
+    }
+    let known: Vec<String> = classes().map(|name| format!("`{name}`")).collect();
+    Err(D::Error::custom(format!("unknown class `{name}`, expected one of {}", known.join(", "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_says_how_each_attack_and_a_loss_of_power_ends() {
+        for (name, class) in &*CLASSES {
+            assert_eq!(class.claims.missing(Attack::ALL).collect::<Vec<_>>(), [], "{name}");
+            assert_eq!(class.crash.missing(&[Loss::PowerLoss]).collect::<Vec<_>>(), [], "{name}");
+        }
+    }
+
+    #[test]
+    fn no_class_repeats_a_row_of_the_class_that_it_is_like() {
+        let said: BTreeMap<String, Class> = toml::from_str(crate::embedded::CLASSES).unwrap();
+        for (name, class) in &said {
+            let Some(base) = class.like.as_ref().map(|like| &said[like]) else { continue };
+            assert_eq!(class.claims.repeated(&base.claims).collect::<Vec<_>>(), [], "{name}");
+            assert_eq!(class.crash.repeated(&base.crash).collect::<Vec<_>>(), [], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_class_is_like_one_that_is_like_no_other() {
+        let base = "[A]\nsummary = \"\"\nclaims = { denial = \"detected\", badram = \"stale\" }\n";
+        let like =
+            |it: &str| format!("{base}[B]\nsummary = \"\"\nlike = \"{it}\"\nclaims = {{ badram = \"detected\" }}\n");
+        let found = read(&like("A")).unwrap();
+        let ends = [Attack::Denial, Attack::Badram].map(|row| found["B"].claims.about(row).unwrap().name());
+        assert_eq!(ends, ["detected", "detected"]);
+        for wrong in ["B", "C"] {
+            let error = read(&like(wrong)).unwrap_err();
+            assert!(error.starts_with(&format!("B.like = \"{wrong}\": expected a class")), "{error}");
+        }
+    }
+}
