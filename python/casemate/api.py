@@ -15,7 +15,7 @@ from casemate import _core, asked
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
-from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Setting, Settings, Workload
+from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Meaning, Setting, Settings, Workload
 from casemate.results.crash import CrashReport
 from casemate.results.explain import Explanation, OnChip, Row, Start
 from casemate.results.origin import Recording, TraceInfo
@@ -88,6 +88,11 @@ def attacks() -> tuple[Attack, ...]:
 def losses() -> tuple[Loss, ...]:
     """All kinds of losses of power."""
     return TypeAdapter(tuple[Loss, ...]).validate_json(_core.losses())
+
+
+def verdicts() -> tuple[Meaning, ...]:
+    """All verdicts, from what the defender wants to what it fears."""
+    return TypeAdapter(tuple[Meaning, ...]).validate_json(_core.verdicts())
 
 
 def layout(design: str, *, machine: str = DEFAULT_MACHINE, memory: str | None = None) -> Layout:

@@ -4,16 +4,13 @@ import json
 import re
 from pathlib import Path
 
-import casemate as cm
 import jsonschema
 import pytest
 from casemate import api, picture
 from casemate.cli import COMMANDS
 from casemate.commands.schema import KINDS
 from casemate.results import AttackResults, CrashResults
-from conftest import SMALL, Casemate
-
-DESIGNS = Path(__file__).resolve().parents[2] / "designs"
+from conftest import Casemate
 
 
 def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
@@ -122,22 +119,6 @@ def test_all_means_every_design_and_every_attack(casemate: Casemate) -> None:
     assert {report.design for report in reports} == {design.name for design in api.designs()}
     assert all({row.attack for row in report.rows} == {attack.name for attack in api.attacks()} for report in reports)
     assert "…" not in casemate("attack", "--all", "--trials", "1").out
-
-
-def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: Path) -> None:
-    repository = Path(__file__).resolve().parents[2]
-    text = (repository / "designs" / "ctr-mac.toml").read_text()
-    (tmp_path / "bold.toml").write_text(text + 'replay-data-tag-counter = "detected"\n')
-    said = casemate("attack", "bold.toml")
-    assert said.code == 1
-    assert "stale ≠ detected" in said.out
-    assert f"1 of {len(api.attacks())} claims differ" in said.out
-    again = "casemate attack bold.toml --row replay-data-tag-counter --replay "
-    assert f"see it again: {again}" in said.out
-    seed = said.out.partition(again)[2].split()[0]
-    said = casemate("attack", "bold.toml", "--row", "replay-data-tag-counter", "--replay", seed)
-    assert (said.code, f"trial {seed}: ended stale" in said.out) == (0, True), said.out
-    assert "claimed at worst: detected" in said.out
 
 
 def test_every_replay_line_of_a_report_shows_the_same_end_again_and_does_not_fail(casemate: Casemate) -> None:
@@ -345,36 +326,6 @@ def test_a_wrong_row_or_workload_of_losses_is_refused(casemate: Casemate) -> Non
     said = casemate("crash", "plp-sp", "--workload", "9999")
     assert said.code == 2
     assert "there is no workload 9999: expected 0 to 123" in said.err
-
-
-def test_a_new_design_claims_what_its_class_does_and_is_said_to_differ_from_it(
-    casemate: Casemate, tmp_path: Path
-) -> None:
-    whole = (DESIGNS / "ctr-mac.toml").read_text()
-    mine = tmp_path / "mine.toml"
-    mine.write_text(whole.partition("[claims]")[0].replace('name = "ctr-mac"', 'name = "mine"'))
-    assert casemate("explain", "mine.toml").code == 0
-    assert casemate("run", *SMALL, "--design", "mine.toml").code == 0
-    assert "garbled ≠ detected" in casemate("attack", "mine.toml", "--trials", "20").out
-    said = casemate("attack", "mine.toml", "--print-claims", "--trials", "20")
-    assert said.code == 0
-    assert len(said.out.splitlines()) < 10
-    with mine.open("a") as file:
-        file.write(said.out)
-    assert casemate("attack", "mine.toml", "--trials", "20").code == 0
-    assert casemate("crash", "mine.toml").code == 0
-    assert cm.design("mine.toml").claims == cm.design("ctr-mac").claims
-    again = casemate("attack", "mine.toml", "--print-claims", "--trials", "20").out
-    assert again == "# Every row ended as the class and the file say (20 trials of each attack, seeds from 1).\n"
-
-
-def test_a_class_that_there_is_not_is_refused_with_those_that_there_are(casemate: Casemate, tmp_path: Path) -> None:
-    text = (DESIGNS / "ctr-mac.toml").read_text()
-    (tmp_path / "mine.toml").write_text(text.replace('design_class = "C3"', 'design_class = "c3"'))
-    said = casemate("attack", "mine.toml")
-    assert said.code == 2
-    assert "mine.toml:3: design_class: unknown class `c3`, expected one of `C0`, `C1`, `C1'`" in said.err
-    assert "(did you mean 'C3'?)" in said.err
 
 
 def test_a_log_makes_no_folders(casemate: Casemate, tmp_path: Path) -> None:

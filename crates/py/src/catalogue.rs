@@ -6,7 +6,7 @@ use protection::layout::LayoutReport;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
-use systems::{Attack, Design, Loss};
+use systems::{Attack, Design, Loss, Verdict};
 use units::{Bytes, LINE_BYTES};
 use workload::kernels::{self, Parameter};
 
@@ -83,7 +83,7 @@ pub fn workloads() -> PyResult<String> {
 #[pyfunction]
 pub fn attacks() -> PyResult<String> {
     let describe = |attack: &Attack| {
-        let (summary, hypothetical) = (attack.summary().trim(), attack.is_hypothetical());
+        let (summary, hypothetical) = (attack.summary(), attack.is_hypothetical());
         json!({ "name": attack.name(), "summary": summary, "hypothetical": hypothetical })
     };
     to_json(&Attack::ALL.iter().map(describe).collect::<Vec<_>>())
@@ -92,8 +92,15 @@ pub fn attacks() -> PyResult<String> {
 /// All rows about losses of power.
 #[pyfunction]
 pub fn losses() -> PyResult<String> {
-    let describe = |loss: &Loss| json!({ "name": loss.name(), "summary": loss.summary().trim() });
+    let describe = |loss: &Loss| json!({ "name": loss.name(), "summary": loss.summary() });
     to_json(&Loss::ALL.iter().map(describe).collect::<Vec<_>>())
+}
+
+/// All verdicts, from what the defender wants to what it fears.
+#[pyfunction]
+pub fn verdicts() -> PyResult<String> {
+    let describe = |verdict: &Verdict| json!({ "name": verdict.name(), "summary": verdict.summary(), "stopped": verdict.is_stopped() });
+    to_json(&Verdict::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
 /// Where a design puts data and metadata in a memory of a machine's size or of another, and what is on the chip.

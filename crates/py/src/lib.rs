@@ -231,6 +231,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::losses, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::verdicts, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;

@@ -4,41 +4,11 @@
 //! and a design that stands where it claims to fall has a stale claim. Either way something must be made right.
 
 use crate::end::End;
+use crate::named::named;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
-macro_rules! rows {
-    ($(#[doc = $what:literal])+ $rows:ident: $($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
-        $(#[doc = $what])+
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $rows { $($(#[doc = $doc])+ $name),* }
-
-        impl $rows {
-            /// Every row, in the order of the tables.
-            pub const ALL: &'static [$rows] = &[$($rows::$name),*];
-
-            /// The name used in files and on the command line.
-            pub fn name(self) -> &'static str {
-                match self { $($rows::$name => $text),* }
-            }
-
-            /// What is done, in a sentence.
-            pub fn summary(self) -> &'static str {
-                match self { $($rows::$name => concat!($($doc),+)),* }
-            }
-        }
-
-        impl fmt::Display for $rows {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-    };
-}
-
-rows! {
+named! {
     /// What an attacker does. Where it has been done in public, it has the name that it has there.
     Attack:
     /// Writes bytes of its own over a line of data.
@@ -163,16 +133,17 @@ impl Attack {
     }
 }
 
-rows! {
+named! {
     /// What a loss of power does to a memory that survives it.
     Loss:
     /// Cuts the power at every point of short workloads, with every subset of what was on its way, torn at eight bytes.
     PowerLoss = "power-loss",
     /// Cuts it again while the machine recovers, up to three times, and lets it recover twice.
     LossInRecovery = "loss-in-recovery",
-    /// Goes on after recovery, whether somebody tampered or not, and looks for two texts under one pad.
+    /// Goes on after recovery, with tampering and without, and looks for two texts under one pad.
     PadReuseAfterLoss = "pad-reuse-after-loss",
-    /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers and goes on.
+    /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers and goes on;
+    /// where lines were being re-encrypted, the power fails once more during recovery.
     TamperingWhileOff = "tampering-while-off",
     /// Cuts the power of a machine without stored energy, whose write-pending queue is lost, and goes on.
     QueueLost = "queue-lost",

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from casemate import interruption, options, screen
+from casemate import definitions, interruption, options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 
 DEFAULT_LOG = Path("results", "attacks.jsonl")
 DEFAULT_TRIALS = 100
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   casemate attack sc64-bmt                         all attacks on one design
   casemate attack --all                            all designs, side by side
@@ -25,19 +25,9 @@ Examples:
   casemate attack --all --trials 100000 --log FILE
                                                    so many trials of each, in as many runs as it takes
 
-\b
-Verdicts, from what the defender wants to what it fears:
-  -          there is nothing of the kind to attack
-  harmless   the right bytes came out
-  hidden     what was looked for could not be learned
-  refused    who asked was not entitled to it, and nothing came out
-  detected   it was reported, and nothing came out
-  bounded    forgeries passed just as seldom as the length of the tag promises
-  garbled    wrong bytes came out, and the attacker could not choose them
-  leaked     something about the plaintext was learned
-  stale      an older version came out
-  forged     bytes of the attacker's choice came out
-What leaked beside wrong bytes is told with them, as in "stale + leaked".
+{definitions.attacks()}
+{definitions.verdicts()}
+What leaked with wrong bytes is named with them, as in "stale + leaked". Tables show "not-applicable" as "-".
 
 A campaign proves no security: it says that under these attackers and seeds these attacks ended so. A design's class
 claims how each attack ends at worst, and its file what ends otherwise; a difference either way, worse or better, is

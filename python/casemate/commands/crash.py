@@ -2,35 +2,21 @@
 
 import click
 
-from casemate import interruption, options, screen
+from casemate import definitions, interruption, options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   casemate crash plp-sp                            all rows on one design
   casemate crash --all                             all designs, side by side
   casemate crash plp-sp --row power-loss --workload 37
                                                    one workload, as an example's replay line says
 
-\b
-Rows:
-  power-loss            at every point, with subsets of what was on its way, torn at eight bytes
-  loss-in-recovery      again while the machine recovers, up to three times; then recovers twice
-  pad-reuse-after-loss  looks for two texts under one pad, before, in recovery and after, tampered with or not
-  tampering-while-off   every attack on memory at rest, and old images, before the machine recovers; where lines were
-                        being re-encrypted, once more during recovery
-  queue-lost            as power-loss, on a machine whose write-pending queue is lost with the power
-
-\b
-Verdicts, from what the defender wants to what it fears:
-  -              nothing survives by design, so there is nothing more to lose
-  harmless       memory holds a state between what had returned and what had begun, whole
-  hidden         no pad was used twice
-  detected       tampering was reported
-  unrecoverable  nobody tampered, and yet memory is refused
-  garbled        wrong bytes came out
-  leaked         something about the plaintext was learned
-  stale          what had been written was lost, and nothing said so
+{definitions.losses()}
+{definitions.verdicts()}
+Here "not-applicable", which tables show as "-", means that nothing survives by design, so that there is nothing more to
+lose; "harmless", that memory holds a state between what had returned and what had begun, whole; "hidden", that no pad
+was used twice; "stale", that what had been written was lost and nothing said so.
 
 All sequences of up to three writes over three lines are tried, one after the other and all at once, also where counters
 overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part. After each recovery every

@@ -19,20 +19,7 @@ Verdict = Literal[
     "stale",
     "forged",
 ]
-"""How an attack ends, from what the defender wants to what it fears.
-
-* `not-applicable`: there is nothing of the kind to attack.
-* `harmless`: the right bytes came out.
-* `hidden`: what was looked for could not be learned.
-* `refused`: who asked was not entitled to it, and nothing came out.
-* `detected`: it was reported, and nothing came out.
-* `bounded`: forgeries passed just as seldom as the length of the tag promises.
-* `unrecoverable`: nobody tampered, and yet memory is refused after a loss of power.
-* `garbled`: wrong bytes came out, and the attacker could not choose them.
-* `leaked`: something about the plaintext was learned.
-* `stale`: an older version came out.
-* `forged`: bytes of the attacker's choice came out.
-"""
+"""How an attack ends, from what the defender wants to what it fears. `casemate.api.verdicts()` says what each means."""
 
 End = Literal[
     "not-applicable",
@@ -313,6 +300,17 @@ class Loss(Result):
     """Its name."""
     summary: str
     """What is done, in a sentence."""
+
+
+class Meaning(Result):
+    """A verdict, and what it means."""
+
+    name: Verdict
+    """Its name."""
+    summary: str
+    """What it means, in a sentence."""
+    stopped: bool
+    """Whether the design withstood."""
 
 
 class Region(Result):

@@ -1,0 +1,36 @@
+//! Names with a sentence each, stated once: files, commands, help pages and tables take both from the type.
+
+/// An enumeration whose names and sentences can be listed: a doc comment is the sentence that users read.
+macro_rules! named {
+    ($(#[doc = $what:literal])+ $kind:ident: $($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
+        $(#[doc = $what])+
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+        )]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $kind { $($(#[doc = $doc])+ $name),* }
+
+        impl $kind {
+            /// All of them, in order.
+            pub const ALL: &'static [$kind] = &[$($kind::$name),*];
+
+            /// The name used in files and on the command line.
+            pub fn name(self) -> &'static str {
+                match self { $($kind::$name => $text),* }
+            }
+
+            /// What it means, in a sentence.
+            pub fn summary(self) -> &'static str {
+                match self { $($kind::$name => concat!($($doc),+).trim_ascii()),* }
+            }
+        }
+
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use named;
