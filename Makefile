@@ -108,7 +108,8 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 	cargo mutants --package casemate-protection --features planted-bugs --shard $(SHARD) \
 	  --test-package casemate-protection --test-package casemate-campaign --output target/mutants-protection
 
-docs: build ## Build the Rust documentation and the schemas of all results
+docs: build ## Build the Rust documentation, the schemas of all results and the reference of keys
+	$(PYTHON) scripts/keys.py > docs/KEYS.new && mv docs/KEYS.new docs/KEYS.md
 	cargo doc --workspace --no-deps --locked
 	mkdir -p target/doc/schemas
 	for command in run record explain attack crash list; do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
