@@ -5,18 +5,21 @@
 //! one changes. It finds the static alias; the dynamic one is not there yet. Both facts are counted;
 //! where a design's firmware makes the check (`alias_check`), memory with an alias that it finds is never used.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
 use crate::oracle::Wish;
 use crate::tap::Alias;
 use protection::verbs::{Slot, Untrusted};
-use systems::Verdict;
+use systems::{Attack, Verdict};
 use units::LineAddr;
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::Badram, badram), (Attack::BatteringRam, battering_ram)];
 
 const FOUND: &str = "found by a check at power-on";
 
 /// The module says that it is twice as large as it is: the upper half are ghosts of the lower.
-pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
+fn badram(mut stage: Stage<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     stage.victim.tap().connect(Alias::Ghost);
     let found = check_at_power_on(&stage, target);
@@ -35,7 +38,7 @@ pub fn badram(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// The interposer diverts every address to other cells while the victim writes, and then no longer.
-pub fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
+fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     let found = check_at_power_on(&stage, target);
     if found && stage.alias_check {

@@ -5,12 +5,15 @@
 //! content does (Halderman et al., USENIX Security 2008). A key that is not expanded, or not one of AES, obeys no rule, but
 //! who tries every place in memory for one finds it: so the judge, who knows the keys, looks whether they are there.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
 use protection::design::Parts;
-use systems::Verdict;
+use systems::{Attack, Verdict};
 use units::random::Random;
 use units::{LINE_BYTES, Line};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::ColdBoot, cold_boot)];
 
 /// At most so many of a hundred bits decay.
 const DECAY_PERCENT_MAX: u64 = 10;
@@ -20,7 +23,7 @@ const SIZES: [(usize, usize); 3] = [(4, 44), (6, 52), (8, 60)];
 /// changes about 50 of 512, chance leaves 256 and is never below 190.
 const BITS_APART_MAX: u32 = 120;
 
-pub fn cold_boot(mut stage: Stage<'_>) -> Option<Ended> {
+fn cold_boot(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let percent = stage.random.below(DECAY_PERCENT_MAX + 1);
     let image = decayed(&stage.victim.attacked(|bus| bus.record()), percent, &mut stage.random);

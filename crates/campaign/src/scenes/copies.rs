@@ -3,17 +3,20 @@
 //! The attacker cannot reach a copy. It waits until one is old and makes memory fit it. Nor can it reach a request on the
 //! chip; but it can give memory's answers to two of them in the wrong order.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Alias;
-use systems::Verdict;
+use systems::{Attack, Verdict};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::StaleCopy, stale_copy), (Attack::CrossedReplies, crossed_replies)];
 
 /// Cores whose L2s have a copy.
 const CORES: [usize; 2] = [0, 1];
 
 /// Lets L2s have copies of a line's counters, lets the line be written, and brings back its data and tag of before.
-pub fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
+fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
     stage.parts.caches.counters_in_l2?;
     let target = stage.any_line();
     // Who misses gets its copy afterwards.
@@ -33,7 +36,7 @@ pub fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Lets two cores read a line each, with copies of the counters in their L2s if those keep any, and gives each the other's
 /// answer: the data, with what lies beside it.
-pub fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
+fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let others: Vec<_> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();
     let other = stage.random.pick(&others)?;

@@ -4,7 +4,7 @@
 //! forged one until a line gets into memory under it. So every read is judged when it is made, and at the end the ledger
 //! is asked whether keystream served twice.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::attacker;
 use crate::bus::{Recording, Structure};
 use crate::victim::Victim;
@@ -14,20 +14,29 @@ use systems::{Attack, Verdict};
 use units::LineAddr;
 use units::random::Random;
 
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[
+    (Attack::RollbackThenWrite, rollback_then_write),
+    (Attack::RollbackThenOverflow, rollback_then_overflow),
+    (Attack::RollbackThenReboot, rollback_then_reboot),
+    (Attack::ForgedBoot, forged_boot),
+    (Attack::TamperedHistory, tampered_history),
+];
+
 /// Steps of a long history.
 const STEPS: usize = 24;
 /// Sets the keys of the next boot apart from those of the last.
 const NEXT_BOOT: u64 = 0x4e87_b007;
 
 /// Brings back old counters, alone or with what lies below and above them; then the victim writes on.
-pub fn rollback_then_write(mut stage: Stage<'_>) -> Option<Ended> {
+fn rollback_then_write(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     bring_back_part(&mut stage, target)?;
     Some(goes_on(stage, target, 2))
 }
 
 /// As [`rollback_then_write`], in a group just before its overflow: what was brought back meets the renewal.
-pub fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
+fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
     let group = stage.any_line().0 / GROUP_LINES * GROUP_LINES;
     let lines: Vec<LineAddr> = [0, 1, 2, 9, 40].map(|line| LineAddr(group + line)).into();
     let victim = Victim::booting(stage.victim.parts(), &lines, stage.seed, stage.planted).ok()?;
@@ -51,7 +60,7 @@ pub fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Switches the machine off, brings back old bytes, switches it on again; then the victim writes on.
-pub fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
+fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     // What is not in memory by then is lost with the power.
     for line in stage.victim.oracle().lines() {
@@ -67,7 +76,7 @@ pub fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Changes the counters of a line that is not in memory yet, lets it be read for the first time, puts them back, lets it be
 /// written, and brings back what the first read had left.
-pub fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
+fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
     let neighbour = stage.any_line();
     let target = LineAddr(neighbour.0 ^ (2 + stage.random.below(4)));
     // At the same place in another group: what its counter is, the target's will be.
@@ -98,7 +107,7 @@ pub fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Strikes now and then and takes some of it back, while the victim writes, reads and lets its metadata go.
-pub fn tampered_history(mut stage: Stage<'_>) -> Option<Ended> {
+fn tampered_history(mut stage: Stage<'_>) -> Option<Ended> {
     let lines = stage.victim.oracle().lines();
     let mut recordings = vec![stage.victim.attacked(|bus| bus.record())];
     let (mut worst, target) = (Verdict::Harmless, stage.any_line());

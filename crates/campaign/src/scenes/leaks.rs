@@ -7,14 +7,22 @@
 //! gives it: under SEV-SNP the hypervisor reads ciphertext (CipherLeaks), where ciphertext is hidden it is refused, and a
 //! design without owners knows no other software.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::victim::Victim;
 use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
 use std::collections::BTreeMap;
-use systems::Verdict;
+use systems::{Attack, Verdict};
 use units::{Line, LineAddr};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[
+    (Attack::BusRepeat, bus_repeat),
+    (Attack::BusDictionary, bus_dictionary),
+    (Attack::SoftwareRepeat, software_repeat),
+    (Attack::SoftwareDictionary, software_dictionary),
+];
 
 const LEARNED: &str = "bits learned";
 /// Secret decisions in one trial.
@@ -30,19 +38,19 @@ struct Sight {
 /// How the attacker looks at a line.
 type Look = fn(&Victim, LineAddr) -> Sight;
 
-pub fn bus_repeat(stage: Stage<'_>) -> Option<Ended> {
+fn bus_repeat(stage: Stage<'_>) -> Option<Ended> {
     Some(repeat(stage, on_the_bus))
 }
 
-pub fn bus_dictionary(stage: Stage<'_>) -> Option<Ended> {
+fn bus_dictionary(stage: Stage<'_>) -> Option<Ended> {
     Some(dictionary(stage, on_the_bus))
 }
 
-pub fn software_repeat(stage: Stage<'_>) -> Option<Ended> {
+fn software_repeat(stage: Stage<'_>) -> Option<Ended> {
     by_software(stage, repeat)
 }
 
-pub fn software_dictionary(stage: Stage<'_>) -> Option<Ended> {
+fn software_dictionary(stage: Stage<'_>) -> Option<Ended> {
     by_software(stage, dictionary)
 }
 

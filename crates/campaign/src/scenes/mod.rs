@@ -73,42 +73,27 @@ impl Ended {
 /// A scene's text; it gives nothing if the design has nothing of the kind to attack.
 pub type Scene = fn(Stage<'_>) -> Option<Ended>;
 
+/// Attacks with their scenes.
+type Scenes = &'static [(Attack, Scene)];
+
+/// All scenes, by what they are about.
+const SCENES: &[Scenes] = &[
+    alias::SCENES,
+    cold_boot::SCENES,
+    copies::SCENES,
+    histories::SCENES,
+    leaks::SCENES,
+    nonce_repeat::SCENES,
+    other_keys::SCENES,
+    owners::SCENES,
+    refusal::SCENES,
+    tags::SCENES,
+    writes::SCENES,
+];
+
 /// The scene of an attack; nothing if it is a strike at memory at rest.
 pub fn scene(attack: Attack) -> Option<Scene> {
-    let scene: Scene = match attack {
-        Attack::StaleCopy => copies::stale_copy,
-        Attack::CrossedReplies => copies::crossed_replies,
-        Attack::CrossKeySplice => other_keys::cross_key_splice,
-        Attack::PowerOffRollback => other_keys::power_off_rollback,
-        Attack::RollbackThenWrite => histories::rollback_then_write,
-        Attack::RollbackThenOverflow => histories::rollback_then_overflow,
-        Attack::RollbackThenReboot => histories::rollback_then_reboot,
-        Attack::ForgedBoot => histories::forged_boot,
-        Attack::TamperedHistory => histories::tampered_history,
-        Attack::DropWrite => writes::drop_write,
-        Attack::DelayWrite => writes::delay_write,
-        Attack::DuplicateWrite => writes::duplicate_write,
-        Attack::ReorderWrites => writes::reorder_writes,
-        Attack::Badram => alias::badram,
-        Attack::BatteringRam => alias::battering_ram,
-        Attack::ForeignRead => owners::foreign_read,
-        Attack::ForeignWrite => owners::foreign_write,
-        Attack::RemapPage => owners::remap_page,
-        Attack::SpoofOwner => owners::spoof_owner,
-        Attack::BusRepeat => leaks::bus_repeat,
-        Attack::BusDictionary => leaks::bus_dictionary,
-        Attack::SoftwareRepeat => leaks::software_repeat,
-        Attack::SoftwareDictionary => leaks::software_dictionary,
-        Attack::UseBeforeVerify => refusal::use_before_verify,
-        Attack::ShortTags => tags::short_tags,
-        Attack::ForbiddenAttack => nonce_repeat::forbidden_attack,
-        Attack::BlindedCorruption => refusal::blinded_corruption,
-        Attack::ColdBoot => cold_boot::cold_boot,
-        Attack::FalseAlarm => refusal::false_alarm,
-        Attack::Denial => refusal::denial,
-        _ => return None,
-    };
-    Some(scene)
+    SCENES.iter().copied().flatten().find(|(row, _)| *row == attack).map(|(_, scene)| *scene)
 }
 
 impl Stage<'_> {

@@ -9,16 +9,20 @@
 //! The scene assumes the fault that no design here has: a machine that keeps its key when it is switched off and on but
 //! loses its counters. A code that uses no nonce, or no polynomial, gives equations that mean nothing, and the forgery fails.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::victim::Victim;
 use protection::design::{CounterChoice, MacChoice};
+use systems::Attack;
 use units::{LINE_BYTES, Line, LineAddr};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::ForbiddenAttack, forbidden_attack)];
 
 const BLOCK: usize = 16;
 const BLOCKS: usize = LINE_BYTES / BLOCK;
 
-pub fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
+fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
     if stage.parts.mac.code == MacChoice::None || stage.parts.counters == CounterChoice::None {
         return None;
     }

@@ -3,16 +3,21 @@
 //! A volatile design draws its keys when it is switched on and forgets them with the rest of the chip. So an old image is
 //! as foreign to it as a neighbour's memory, whatever else it lacks: old bytes do not come back, garbage does.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::Victim;
+use systems::Attack;
 use units::LineAddr;
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes =
+    &[(Attack::CrossKeySplice, cross_key_splice), (Attack::PowerOffRollback, power_off_rollback)];
 
 /// Sets the neighbour's and the next boot's keys apart from the victim's.
 const OTHER_KEYS: u64 = 0x0b00_7ed0;
 
-pub fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
+fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let mut neighbour = stage.blank(stage.seed ^ OTHER_KEYS);
     for line in stage.victim.oracle().lines() {
@@ -38,7 +43,7 @@ fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) 
 
 /// The attacker picks the image: an older one as it was; or without any metadata, since a chip that has just been switched
 /// on takes a blank tree for a new one; or, of the older one, only what the target depends on.
-pub fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
+fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let image = stage.victim.attacked(|bus| {
         let recordings = bus.recordings();

@@ -6,16 +6,24 @@
 //!
 //! Nothing here touches the bus but the last, which writes itself into the table there.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::{Answer, Wish};
 use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
-use systems::{End, Verdict};
+use systems::{Attack, End, Verdict};
 use units::{LINES_PER_PAGE, Line, LineAddr};
 
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[
+    (Attack::ForeignRead, foreign_read),
+    (Attack::ForeignWrite, foreign_write),
+    (Attack::RemapPage, remap_page),
+    (Attack::SpoofOwner, spoof_owner),
+];
+
 /// Reads as somebody else; now and then after the hypervisor has given the page away.
-pub fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
+fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     if stage.random.below(2) == 1 {
         stage.victim.assign(target, asker);
@@ -24,7 +32,7 @@ pub fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Writes as somebody else; then the victim reads.
-pub fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
+fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     let forgery = stage.random.line();
     let refused = stage.victim.write_as(target, &forgery, asker).map(judge_fault);
@@ -34,7 +42,7 @@ pub fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Maps one of the victim's pages where another of them should be; now and then after telling the table so.
-pub fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
+fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, _) = somebody_else(&mut stage)?;
     let frame = page_elsewhere(&mut stage, target)?;
     if stage.random.below(2) == 1 {
@@ -45,7 +53,7 @@ pub fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Writes into the table, on the bus, what lets an attack on owners through. No tree and no tag covers the table, so it
 /// serves over those as well.
-pub fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
+fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     stage.victim.flush();
     if stage.random.below(2) == 1 {

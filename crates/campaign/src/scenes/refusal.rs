@@ -1,14 +1,22 @@
 //! Whether and when a design refuses: before anything gets out, for as long as the tampering lasts, and never without.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::honest::{Finding, honest};
 use crate::oracle::Wish;
 use crate::victim::{DATA_LINES, Victim};
 use protection::design::MacChoice;
 use protection::verbs::Slot;
-use systems::Verdict;
+use systems::{Attack, Verdict};
 use units::{LINE_BYTES, LineAddr};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[
+    (Attack::UseBeforeVerify, use_before_verify),
+    (Attack::BlindedCorruption, blinded_corruption),
+    (Attack::FalseAlarm, false_alarm),
+    (Attack::Denial, denial),
+];
 
 /// Accesses of one trial without an attacker: 10^5 trials make 10^8.
 const HONEST_ACCESSES: u64 = 1_000;
@@ -17,7 +25,7 @@ const INSISTENCE: u64 = 4;
 
 /// A flip in whatever the design vouches for; the first word that gets out becomes the address of another read, which no
 /// design here holds back. What the core used and the verdict then refused has got that far and no farther.
-pub fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
+fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
     if stage.parts.mac.code == MacChoice::None {
         return None;
     }
@@ -54,7 +62,7 @@ fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
 }
 
 /// The first word of a line is a privilege that the victim has denied: zero. Anything else grants it.
-pub fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
+fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
     const WORD: std::ops::Range<usize> = 0..8;
     let target = stage.any_line();
     let mut content = stage.random.line();
@@ -70,7 +78,7 @@ pub fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Ordinary work with caches so small that metadata comes and goes all the time.
-pub fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
+fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
     let report = honest(stage.parts, HONEST_ACCESSES, stage.seed, stage.planted).ok()?;
     let verdict = match report.finding {
         None => Verdict::Harmless,
@@ -83,7 +91,7 @@ pub fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
 
 /// The policy of all designs here is to refuse each access that meets tampering and to serve the others; it is counted. What
 /// must hold is that nothing wrong comes out of the line however often it is asked for.
-pub fn denial(mut stage: Stage<'_>) -> Option<Ended> {
+fn denial(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let place = stage.victim.map().place(Structure::Data, target)?;
     let before = stage.victim.attacked(|bus| bus.read(place.0));

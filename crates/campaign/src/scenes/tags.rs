@@ -6,12 +6,15 @@
 //! that, either way: fewer would mean that the guesses were not tried. Where few are expected, "within three standard
 //! deviations" means as likely as that; so it is once in 370 that chance alone is out of bound.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::victim::{Victim, with_tiny_caches};
 use protection::design::{MacChoice, MacDesign, Parts};
 use std::collections::BTreeMap;
-use systems::Verdict;
+use systems::{Attack, Verdict};
 use units::LineAddr;
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::ShortTags, short_tags)];
 
 /// The lengths, in bits.
 pub const TAG_LENGTHS: [u32; 4] = [8, 10, 12, 16];
@@ -31,7 +34,7 @@ fn passed(bits: u32) -> String {
     format!("of {bits}-bit tags that passed")
 }
 
-pub fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
+fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
     if stage.parts.mac.code == MacChoice::None {
         return None;
     }

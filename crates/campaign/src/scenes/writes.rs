@@ -5,14 +5,23 @@
 //! on. A report while it writes ends the scene: whoever is told stops. A counter that comes late is the worst of it: the second
 //! write finds the old one, and what nothing makes fresh goes out under a pad that was used.
 
-use super::{Ended, Stage};
+use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Meddling;
 use protection::verbs::Slot;
+use systems::Attack;
 use units::LineAddr;
 
-pub fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[
+    (Attack::DropWrite, drop_write),
+    (Attack::DelayWrite, delay_write),
+    (Attack::DuplicateWrite, duplicate_write),
+    (Attack::ReorderWrites, reorder_writes),
+];
+
+fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let quiet = stage.writes_through(target);
     let only = any_slot(&mut stage, target);
@@ -21,15 +30,15 @@ pub fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
     Some(judged(&stage, target, quiet))
 }
 
-pub fn delay_write(stage: Stage<'_>) -> Option<Ended> {
+fn delay_write(stage: Stage<'_>) -> Option<Ended> {
     meddled_once(stage, Meddling::Delay)
 }
 
-pub fn duplicate_write(stage: Stage<'_>) -> Option<Ended> {
+fn duplicate_write(stage: Stage<'_>) -> Option<Ended> {
     meddled_once(stage, Meddling::Duplicate)
 }
 
-pub fn reorder_writes(mut stage: Stage<'_>) -> Option<Ended> {
+fn reorder_writes(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let only = any_slot(&mut stage, target);
     stage.victim.tap().meddle(Meddling::Reorder, only);
