@@ -74,7 +74,7 @@ pub struct Root {
     pub serves: u64,
 }
 
-/// What a design keeps beside its data.
+/// What a design keeps besides its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// Data lines served by one line of counters.

@@ -1,8 +1,8 @@
 //! Metadata on the chip: the caches of counters, tags and tree nodes, the root register with the roots of a forest, and what
 //! is on its way out.
 //!
-//! Whatever is here is trusted: it was verified when it came in, and nobody outside reaches it. A dirty line that must
-//! make room goes to the list of *leaving* lines, where it still counts as present, until its parent has been told and
+//! Whatever is here is trusted: it was verified when it came in, and no attacker reaches it. A dirty line that must
+//! make room goes to the list of *leaving* lines, where it still counts as present, until its parent was updated and
 //! memory has it.
 //!
 //! Counters, tags and nodes have a cache each, or one for all. Lines of counters, and nodes, may have a second place on the

@@ -112,7 +112,7 @@ impl Untrusted {
     /// What a slot holds that nothing was ever written to.
     pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: 0 };
 
-    /// A line, and what lies beside it.
+    /// A line with its spare bits.
     pub fn with(line: Line, beside: u64) -> Untrusted {
         Untrusted { line: Some(line), beside }
     }
@@ -122,7 +122,7 @@ impl Untrusted {
         self.line.unwrap_or(ZERO_LINE)
     }
 
-    /// What lies beside the line; zero where nothing does.
+    /// The line's spare bits; zero where a design has no use for them.
     pub fn beside(&self) -> u64 {
         self.beside
     }
@@ -134,7 +134,7 @@ impl Untrusted {
 }
 
 impl From<Line> for Untrusted {
-    /// A line with nothing beside it.
+    /// A line whose spare bits are zero.
     fn from(line: Line) -> Untrusted {
         Untrusted::with(line, 0)
     }

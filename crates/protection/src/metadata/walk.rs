@@ -145,7 +145,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
     }
 
     /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Each is
-    /// fetched from when it is known to be missing, by `fetch`, which is told whether it has a parent; the fetches go on.
+    /// fetched from when it is known to be missing, by `fetch`, which takes whether it has a parent; the fetches go on.
     /// Returns the lines, leaf first, and what the chip holds about the last.
     ///
     /// What a parent holds about a line that is not on the chip changes only under the line's lock. So what is

@@ -50,7 +50,7 @@ pub struct Held {
     pub role: Role,
     /// What it holds.
     pub content: Line,
-    /// Requests for it that have served nobody yet; told of copies in L2s alone.
+    /// Requests for it that have served no read yet; counted of copies in L2s alone.
     pub unused: u64,
 }
 
@@ -115,7 +115,7 @@ impl MetadataCache {
         Some(&mut self.held(place).content)
     }
 
-    /// Requests for a line that have served nobody yet, if it is there; looking is no use of it.
+    /// Requests for a line that have served no read yet, if it is there; looking is no use of it.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
         let place = self.tags.probe(slot.0)?;
         Some(&mut self.held(place).unused)

@@ -2,13 +2,13 @@
 //!
 //! # What holds of a copy
 //! * It is of a line that was verified, and is dropped when the line changes: the controller tells all L2s, as it would of
-//!   a line that somebody writes. Copies are clean, so dropping one loses nothing.
-//! * An L2 that memory serves too seldom may be told to begin no reads: it then has no copies and gets none.
+//!   a line that a core writes. Copies are clean, so dropping one loses nothing.
+//! * An L2 that memory serves too seldom may be set to begin no reads: it then has no copies and gets none.
 //! * An L2 keeps so many and no more, least recently used first, so that counters do not crowd out data.
 //! * In a machine's L2 it is a line like any other and is replaced by the same rule: it takes the place of data, and data may
 //!   take its place, of which we hear when we next look. Who is there is decided by a [`SecondLevel`]; the content is here.
 //!   Where there is no machine, nothing takes the place of a copy but another copy.
-//! * A read that was begun with a line of counters before it changed, and that the controller has not taken up, is told too.
+//! * A read that was begun with a line of counters before it changed, and that the controller has not taken up, is void too.
 //!   Once the controller has taken it up, the line's own counter cannot change before the read ends.
 
 use super::OnChip;
@@ -48,7 +48,7 @@ pub trait SecondLevel {
     /// A copy takes a place in the L2 of a core, or is used if it is there. Data that had to leave for it is seen to; the line
     /// of counters that had to leave the last-level cache for that data, if one had to.
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot>;
-    /// Somebody reads a copy that is there; that is a use of it.
+    /// A read uses a copy that is there.
     fn touch(&self, core: usize, slot: Slot);
     /// A copy gives its place up.
     fn leave(&self, core: usize, slot: Slot);

@@ -5,7 +5,7 @@
 //! * Such a line is in the controller's cache or in the last-level cache, never in both: it goes to the last-level cache when
 //!   it loses its place in the controller's, clean or dirty, and moves back when it is found there.
 //! * In the last-level cache it is a line like any other and is replaced by the same rule. Data may displace it, and it data.
-//! * A displaced clean line is dropped: memory has it. A dirty one leaves for memory, which its parent is told, as if it had
+//! * A displaced clean line is dropped: memory has it. A dirty one leaves for memory, for which its parent is updated, as if it had
 //!   come from the controller's cache. If it was data that displaced it, the next access to end takes it along; until then
 //!   it counts as present.
 //! * Whatever is there is on the chip, hence trusted: it was verified when it came in.
@@ -44,7 +44,7 @@ impl GoesOn {
 pub trait LastLevel {
     /// Takes a line out; whether it was there.
     fn take(&self, slot: Slot) -> bool;
-    /// Whether a line is there, for somebody who reads it; that is a use of it.
+    /// Whether a line is there; looking is a use of it.
     fn look_up(&self, slot: Slot) -> bool;
     /// Puts a line in; the line of metadata that had to leave for it, if one had to. Where data had to leave, that is seen to.
     fn enter(&self, slot: Slot) -> Option<Slot>;
@@ -152,7 +152,7 @@ impl Shared {
         self.content.get(&slot).map(|resident| resident.content)
     }
 
-    /// The content of a line for somebody who reads it, which stays there.
+    /// The content of a line, which stays there; looking is a use of it.
     pub fn look_up(&self, slot: Slot) -> Option<Line> {
         self.cache.look_up(slot).then(|| self.peek(slot)).flatten()
     }

@@ -1,7 +1,7 @@
 //! Forests: a tree some of whose nodes are kept on the chip for good, each a *root* of what lies below it (Bonsai Merkle
 //! Forests, Freij, Zhou and Solihin, MICRO 2021).
 //!
-//! Nobody above a root has to know what it holds, so updates end there as walks do. In exchange a root is no line of a
+//! No node above a root need vouch for it, so updates end there as walks do. In exchange a root is no line of a
 //! cache: it can only become an ordinary node again after it has been *folded* into its parent, which then vouches for
 //! it. The tree's own root is always one of them and covers what no other does.
 //!
@@ -132,7 +132,7 @@ pub struct Change {
     pub grow: Parent,
 }
 
-/// The roots that the chip keeps beside the tree's own, with their content; none if the tree is no forest.
+/// The roots that the chip keeps besides the tree's own, with their content; none if the tree is no forest.
 #[derive(Clone, Default)]
 pub struct Forest {
     kept: FxHashMap<Slot, Root>,
@@ -159,7 +159,7 @@ impl Forest {
         }
     }
 
-    /// The roots beside the tree's own, in the order of their slots.
+    /// The roots besides the tree's own, in the order of their slots.
     pub fn roots(&self) -> Vec<Slot> {
         let mut roots: Vec<Slot> = self.kept.keys().copied().collect();
         roots.sort_unstable();
@@ -309,7 +309,7 @@ mod tests {
         let design = ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 };
         let mut forest = Forest::new(design, &layout, 8, 1);
         let own = |position| Parent { node: Node::Root(0), level: 3, position };
-        let grown = |forest: &mut Forest, told: [Parent; 4]| told.map(|told| forest.note(told))[3];
+        let grown = |forest: &mut Forest, updated: [Parent; 4]| updated.map(|parent| forest.note(parent))[3];
         let change = grown(&mut forest, [own(0), own(1), own(1), own(1)]);
         assert_eq!(change, Some(Change { fold: None, grow: own(1) }));
         let [low, top] = [layout.levels()[0].slot(5), layout.levels()[2].slot(1)];
