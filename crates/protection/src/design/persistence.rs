@@ -49,6 +49,13 @@ impl Persistence {
                     .to_owned(),
             );
         }
+        if parts.mac.ignores_version() {
+            return Err(
+                "persistence.order needs tags that bind a line's version: after a loss of power in the middle of a renewal \
+                 they say which lines have their new ones; set mac.code = \"gmac\" or mac.covers = [\"address\", \"counter\"]"
+                    .to_owned(),
+            );
+        }
         if parts.mac.lines > 1 {
             return Err(
                 "persistence.order ties a line to its own tag, and a tag over several lines would tie tuples to each \

@@ -205,11 +205,10 @@ impl Caches {
 
     /// Moves a line of counters on to the last-level cache, as if another had needed its place.
     pub fn hand_on_counters(&mut self, slot: Slot) {
-        let dirty = self.cache(Role::Counter).dirty().contains(&slot);
-        let content = self.cache(Role::Counter).take(slot);
-        let entered = content
-            .zip(self.shared.as_mut())
-            .and_then(|(content, shared)| shared.enter(Role::Counter, slot, content, dirty));
+        let cache = &mut self.caches[self.cache_of[Kind::Counters]];
+        let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_for(Role::Counter)) else { return };
+        let dirty = cache.dirty().contains(&slot);
+        let entered = cache.take(slot).and_then(|content| shared.enter(Role::Counter, slot, content, dirty));
         if let Some((_, slot, content)) = entered {
             self.departures.begin(slot, content);
         }

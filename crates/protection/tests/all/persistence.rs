@@ -239,7 +239,7 @@ fn after_a_refusal_nothing_is_written_either_whatever_memory_holds() {
 
 #[test]
 fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
-    let changes: [(Change, &str); 8] = [
+    let changes: [(Change, &str); 9] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (
             |parts| {
@@ -253,6 +253,10 @@ fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
         (|parts| parts.ownership = Ownership::Pages, "leave ownership out"),
         (|parts| parts.tree.forest = Some(ForestDesign::Static { level: 0, entries: 64 }), "leave tree.forest out"),
         (|parts| parts.mac.lines = 2, "leave mac.lines out"),
+        (
+            |parts| parts.mac = MacDesign { code: MacChoice::Cmac, ..MacDesign::default() },
+            "mac.covers = [\"address\", \"counter\"]",
+        ),
         (|parts| parts.persistence.lines = 0, "expected 1 to 10"),
         (|parts| parts.persistence.lines = 11, "expected 1 to 10"),
     ];

@@ -1,11 +1,11 @@
 //! Writes that outlive a loss of power: data, counters, tags and root become durable as one, in order.
 //!
 //! ```text
-//! stage 0:     counters + 1 ─┬─ encrypt, tag ──────────────────────────────┐
-//! stage 1...:                └─ tell level 0 ─ tell level 1 ─ ... ─ the root ┴─ persist all ─ fence ─ complete
+//! stage 0:     counters + 1 ─┬─ encrypt, tag ─────────────────────────────────────┐
+//! stage 1...:                └─ update level 0 ─ update level 1 ─ ... ─ the root ─┴─ persist all ─ fence ─ complete
 //! ```
 //! This is PLP's write (Freij et al., MICRO 2020). A *tuple* holds the lines of data that become durable together, with
-//! their lines of counters and tags; the nodes of the tree need not, since counters tell them. When a write
+//! their lines of counters and tags; the nodes of the tree need not, since they follow from counters. When a write
 //! returns, its tuple is complete. Tuples complete in the order in which their writes came.
 //!
 //! A stage belongs to one tuple at a time. In *strict* order a tuple keeps all stages to its end. *Pipelined*, it leaves a
