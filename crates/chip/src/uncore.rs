@@ -95,7 +95,7 @@ impl Uncore {
 
     /// Whether memory has a line of data, whatever of it is on the chip.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
-        !self.memory.media().borrow().is_blank(self.scheme.layout().data_slot(line).slot())
+        self.memory.has(self.scheme.layout().data_slot(line))
     }
 
     /// Takes up everything that has left a core's private caches.

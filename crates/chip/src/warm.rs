@@ -37,8 +37,7 @@ impl Warmer {
         loop {
             let skimmed = program.skim(until, &self.chip.cores.nodes()[0], |requests| self.take_up(requests))?;
             for line in program.take_foreign() {
-                let slot = self.scheme.layout().data_slot(line).slot();
-                let in_memory = !self.memory.media().borrow().is_blank(slot);
+                let in_memory = self.memory.has(self.scheme.layout().data_slot(line));
                 self.chip.changed_from_outside(line, in_memory);
                 self.write_victims();
             }

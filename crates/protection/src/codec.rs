@@ -22,14 +22,13 @@ use std::future::Future;
 use units::{Line, ZERO_LINE};
 
 /// A line with its version and with what of it the tag is over.
-pub(crate) type Named<'a> = (DataSlot, Counter, &'a Line);
+type Named<'a> = (DataSlot, Counter, &'a Line);
 /// The other lines under a line's tag: their versions and their ciphertexts.
 pub(crate) type Others = Vec<(DataSlot, Counter, Line)>;
 /// All lines under one tag, so named.
 type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
 
 /// A line as memory returned it, with what it is checked against.
-#[derive(Clone)]
 pub(crate) struct Arrived {
     /// Where it lies.
     pub at: DataSlot,
@@ -196,8 +195,8 @@ impl LineCodec {
     /// Notes the masks of the tag of a line that leaves the chip, if tags have masks: they serve from now on.
     pub fn spend_masks<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) {
         if let Some(mac) = &self.mac {
-            let tagged = || among(self.named(mac, sealed), others);
-            verbs.spend(sealed.at.slot(), || mac.masks(&tagged()).map(Keystream::Masks));
+            let masks = || mac.masks(&among(self.named(mac, sealed), others));
+            verbs.spend(sealed.at.slot(), || masks().map(Keystream::Masks));
         }
     }
 

@@ -99,12 +99,10 @@ impl OnChip {
 
     /// The content of a line for changing, if it is on the chip.
     pub fn edit(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
-        if keeps(&self.forest, role, slot) {
-            return self.forest.node_mut(slot);
+        if !keeps(&self.forest, role, slot) {
+            self.caches.call_back(role, slot);
         }
-        self.caches.call_back(role, slot);
-        self.drop_copies(role, slot);
-        self.caches.edit_resident(role, slot)
+        self.edit_resident(role, slot)
     }
 
     /// A parent's node for changing, if it is on the chip.

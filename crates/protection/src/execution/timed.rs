@@ -150,10 +150,14 @@ impl<R: Receiver> TimedMemory<R> {
         }
     }
 
+    /// Whether a line was ever written there.
+    pub fn has(&self, at: DataSlot) -> bool {
+        !self.media.borrow().is_blank(at.slot())
+    }
+
     /// The start-up content of a line, if nothing was ever written there.
     pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
-        let is_blank = self.media.borrow().is_blank(at.slot());
-        is_blank.then(|| self.receiver.start_up_content(at.line()))
+        (!self.has(at)).then(|| self.receiver.start_up_content(at.line()))
     }
 
     pub(super) fn boot(&self, slot: Slot, change: impl FnOnce(Untrusted) -> Untrusted) {

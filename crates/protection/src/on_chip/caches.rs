@@ -157,7 +157,12 @@ impl Caches {
             Some(shared) => shared.enter(held.role, slot, held.content, dirty).filter(|_| !forgetful),
             None => dirty.then_some((held.role, slot, held.content)),
         };
-        if let Some((role, slot, content)) = leaving {
+        self.depart(leaving);
+    }
+
+    /// A dirty line starts leaving for memory, if there is one.
+    fn depart(&mut self, dirty: Option<(Role, Slot, Line)>) {
+        if let Some((role, slot, content)) = dirty {
             self.seen[role.kind()].writebacks += 1;
             self.departures.begin(slot, content);
         }
@@ -197,10 +202,7 @@ impl Caches {
     /// The last-level cache needs a line's place for something else.
     pub fn displaced(&mut self, slot: Slot) {
         let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
-        if let Some((role, slot, content)) = displaced {
-            self.seen[role.kind()].writebacks += 1;
-            self.departures.begin(slot, content);
-        }
+        self.depart(displaced);
     }
 
     /// Moves a line of counters on to the last-level cache, as if another had needed its place.
@@ -220,10 +222,8 @@ impl Caches {
             self.displaced(slot);
         }
         for slot in self.cache(role).dirty().into_iter().filter(|slot| which(*slot)) {
-            if let Some(content) = self.cache(role).take(slot) {
-                self.seen[role.kind()].writebacks += 1;
-                self.departures.begin(slot, content);
-            }
+            let content = self.cache(role).take(slot);
+            self.depart(content.map(|content| (role, slot, content)));
         }
     }
 

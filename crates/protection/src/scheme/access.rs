@@ -37,6 +37,14 @@ pub(super) struct Access<'a, V> {
     pub at: DataSlot,
 }
 
+impl<V> Clone for Access<'_, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V> Copy for Access<'_, V> {}
+
 impl<'a, V: Verbs> Access<'a, V> {
     /// An access to this line.
     pub fn new(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> Access<'a, V> {
@@ -154,7 +162,7 @@ impl Arrivals {
     pub fn under(&self, scheme: &Scheme, counters: &Line) -> Arrived {
         let Arrivals { at, stored, tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
-        Arrived { at, counter, stored, tag, others: self.versioned(scheme, counters, others) }
+        Arrived { at, counter, stored, tag, others: versioned(scheme, counters, others) }
     }
 
     /// All lines under the tag, in order.
@@ -165,13 +173,6 @@ impl Arrivals {
         all
     }
 
-    /// Those of the lines that are in memory, with the versions that these counters give them.
-    pub fn versioned(&self, scheme: &Scheme, counters: &Line, lines: &[(DataSlot, Untrusted)]) -> Others {
-        let even_blank = scheme.planted.has(Bug::TagOverBlankLines);
-        let there = lines.iter().filter(|(_, stored)| !stored.is_blank() || even_blank);
-        there.map(|(at, stored)| (*at, scheme.version(counters, at.line()), stored.examine())).collect()
-    }
-
     /// Compares the tag of all lines with the stored one, under the versions that these counters give them; where none is in
     /// memory there is no tag yet.
     pub async fn check_all<V: Verbs>(&self, scheme: &Scheme, verbs: &V, counters: &Line) -> Result<(), Fault> {
@@ -179,9 +180,16 @@ impl Arrivals {
         if all.iter().all(|(_, stored)| stored.is_blank()) {
             return Ok(());
         }
-        let lines = self.versioned(scheme, counters, &all);
+        let lines = versioned(scheme, counters, &all);
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let arrived = Arrived { at, counter, stored: text.into(), tag: self.tag, others: others.to_vec() };
         join!(scheme.codec.masks(verbs, 1), scheme.codec.check(verbs, &arrived, &text)).1
     }
+}
+
+/// Those of the lines that are in memory, with the versions that these counters give them.
+pub(super) fn versioned(scheme: &Scheme, counters: &Line, lines: &[(DataSlot, Untrusted)]) -> Others {
+    let even_blank = scheme.planted.has(Bug::TagOverBlankLines);
+    let there = lines.iter().filter(|(_, stored)| !stored.is_blank() || even_blank);
+    there.map(|(at, stored)| (*at, scheme.version(counters, at.line()), stored.examine())).collect()
 }

@@ -8,7 +8,7 @@
 //! Renewals in tuples, which become durable one after the other, are under neither rule.
 
 use super::Scheme;
-use super::access::{Access, Fetched};
+use super::access::{Access, Fetched, versioned};
 use super::write::Write;
 use crate::codec::{Others, Sealed};
 use crate::counter::{Counter, Overflow};
@@ -144,7 +144,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         arrivals.check_all(scheme, verbs, old).await?;
         let resealed = self.reseal(&mut stored, (old, new)).await;
         if let Some(first) = resealed.first() {
-            let mut others = arrivals.versioned(scheme, new, &stored);
+            let mut others = versioned(scheme, new, &stored);
             others.retain(|(at, ..)| *at != first.at);
             codec.spend_masks(verbs, first, &others);
             if let Some(tag) = codec.tag(verbs, first, &others).await {

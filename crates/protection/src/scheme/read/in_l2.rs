@@ -38,9 +38,7 @@ pub(super) enum Found {
 
 /// A read that an L2 has begun.
 pub(in crate::scheme) struct Begun<'a, V> {
-    scheme: &'a Scheme,
-    verbs: &'a V,
-    line: LineAddr,
+    access: Access<'a, V>,
     core: usize,
     /// The line's counters.
     slot: Slot,
@@ -91,7 +89,7 @@ impl Scheme {
         let access = Access::new(self, verbs, line);
         // The fetch first: what it brings must be there when the read looks.
         let read = async {
-            let outcome = read_asked(&access, (core, predicted), asked, &early).await;
+            let outcome = read_asked(access, (core, predicted), asked, &early).await;
             self.finish(verbs, outcome).await;
         };
         join!(early.fetch(&access, prediction), read);
@@ -100,13 +98,12 @@ impl Scheme {
 
 /// A read whose fetch may begin early, elsewhere.
 async fn read_asked<'a, V: Verbs>(
-    access: &Access<'a, V>,
+    access: Access<'a, V>,
     (core, predicted): (usize, bool),
     request: impl Future<Output = bool>,
     early: &Early,
 ) -> Result<(), Fault> {
-    let (scheme, verbs, line) = (access.scheme, access.verbs, access.line());
-    let at_controller = |begun| Access::new(scheme, verbs, line).read(Asker::tenant(line), begun, early);
+    let at_controller = |begun| access.read(Asker::tenant(access.line()), begun, early);
     let Some(begun) = Begun::new(access, core, predicted) else {
         // Boxed: what is around it is moved for every request, and most need no memory.
         return if request.await { Box::pin(at_controller(None)).await } else { Ok(()) };
@@ -115,7 +112,7 @@ async fn read_asked<'a, V: Verbs>(
         let from_memory = request.await;
         begun.from_memory.set(from_memory);
         if from_memory {
-            scheme.metadata.on_copies(|copies| copies.serve(begun.core, begun.slot));
+            access.scheme.metadata.on_copies(|copies| copies.serve(begun.core, begun.slot));
             return Box::pin(at_controller(Some(&begun))).await;
         }
         Ok(())
@@ -130,13 +127,11 @@ async fn read_asked<'a, V: Verbs>(
 
 impl<'a, V: Verbs> Begun<'a, V> {
     /// A read that the L2 of this core begins; nothing if it begins none.
-    fn new(access: &Access<'a, V>, core: usize, predicted: bool) -> Option<Begun<'a, V>> {
-        let Access { scheme, verbs, .. } = *access;
+    fn new(access: Access<'a, V>, core: usize, predicted: bool) -> Option<Begun<'a, V>> {
         let slot = access.counter_slot()?;
-        let changed = scheme.metadata.on_copies(|copies| copies.begin(core, slot))??;
+        let changed = access.scheme.metadata.on_copies(|copies| copies.begin(core, slot))??;
         let (found, padded, from_memory, asked_in_vain) = Default::default();
-        let line = access.line();
-        Some(Begun { scheme, verbs, line, core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
+        Some(Begun { access, core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
     }
 
     /// What the L2 can do, as soon as that is known.
@@ -161,17 +156,17 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// The L2's side. AES units are not used before it is clear that the line comes from memory, and only for counters that
     /// were on the chip.
     async fn work_in_l2(&self) {
-        let (verbs, codec) = (self.verbs, &self.scheme.codec);
-        let blocks = codec.blocks();
-        let left = !verbs.take_on(self.core, self.line, blocks, self.predicted);
+        let Access { scheme, verbs, .. } = self.access;
+        let (line, blocks) = (self.access.line(), scheme.codec.blocks());
+        let left = !verbs.take_on(self.core, line, blocks, self.predicted);
         if left {
             self.found.set(Found::LeftToController);
         }
-        let hit_is_over = verbs.outwait_hit(self.core, self.line);
+        let hit_is_over = verbs.outwait_hit(self.core, line);
         if !self.copy_of_counters().await || left {
             return;
         }
-        let counter = codec.decode(verbs);
+        let counter = scheme.codec.decode(verbs);
         hit_is_over.await;
         if self.from_memory.get() != Some(&false) {
             verbs.pad(AesUnits::L2(self.core), blocks, counter).await;
@@ -182,7 +177,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// Whether the L2 gets the counters, from its own copy or else from the last-level cache, of which it then gets one. The
     /// controller hears of it only where both lack them: a line whose counters are on their way to the L2 leaves as ciphertext.
     async fn copy_of_counters(&self) -> bool {
-        let Begun { scheme, verbs, core, slot, .. } = *self;
+        let Begun { access: Access { scheme, verbs, .. }, core, slot, .. } = *self;
         verbs.look_up(Cache::L2(Role::Counter)).await;
         let copy = scheme.metadata.on_copies(|copies| copies.look_up(core, slot)).flatten();
         if let Some(counters) = copy {
@@ -205,27 +200,27 @@ impl<'a, V: Verbs> Begun<'a, V> {
 
     /// The controller answers the L2's request for counters that were not on their way.
     async fn send_copy(&self) {
-        let peek = self.scheme.metadata.on_chip(|chip| chip.caches.peek(Role::Counter, self.slot));
+        let Access { scheme, verbs, .. } = self.access;
+        let peek = scheme.metadata.on_chip(|chip| chip.caches.peek(Role::Counter, self.slot));
         let Some(counters) = peek else { return };
-        self.verbs.travel(Leg::FromController).await;
-        self.verbs.travel(Leg::Answer(self.core, self.slot.on_chip())).await;
+        verbs.travel(Leg::FromController).await;
+        verbs.travel(Leg::Answer(self.core, self.slot.on_chip())).await;
         self.enter_copy(&counters);
     }
 
     /// A copy arrives in an L2, unless the line has changed since it was asked for.
     fn enter_copy(&self, counters: &Line) {
         self.asked_in_vain.set(self.is_void());
-        if !self.is_void() || self.scheme.planted.has(Bug::OutdatedCopyEnters) {
-            let enters = |chip: &mut crate::on_chip::OnChip| {
-                chip.enter_copy(self.core, self.slot, counters, self.is_from_memory())
-            };
-            self.scheme.metadata.on_chip(enters);
+        let scheme = self.access.scheme;
+        if !self.is_void() || scheme.planted.has(Bug::OutdatedCopyEnters) {
+            let from_memory = self.is_from_memory();
+            scheme.metadata.on_chip(|chip| chip.enter_copy(self.core, self.slot, counters, from_memory));
         }
     }
 
     /// The read is over.
     fn end(&self) {
-        self.scheme.metadata.on_copies(|copies| {
+        self.access.scheme.metadata.on_copies(|copies| {
             copies.end(&self.changed);
             copies.seen.useless += u64::from(self.asked_in_vain.get() && !self.is_from_memory());
         });
@@ -235,7 +230,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// compares what is left with the mask, decrypts and releases.
     pub(super) async fn release(&self, arrived: &Arrived) -> Result<(), Fault> {
         let Arrived { at, counter, ref stored, tag, .. } = *arrived;
-        let (verbs, codec, line) = (self.verbs, &self.scheme.codec, at.line());
+        let (verbs, codec, line) = (self.access.verbs, &self.access.scheme.codec, at.line());
         let Some(mac) = &codec.mac else { unreachable!("a design without tags does not begin reads in L2s") };
         verbs.mac().await;
         let left_of_tag = mac.without_product(tag, &stored.examine());

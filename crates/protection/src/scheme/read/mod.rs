@@ -6,9 +6,9 @@
 //! tag:      from its region, and the other lines under it                       ┘
 //! ```
 //! What the stages bring are values that are set once; a stage that needs one waits for it. A *policy* brings, opens, checks and
-//! releases: it says what release waits for, and where that happens ([`policy`]). There are three: [`verified`], [`speculative`] and, for reads that
-//! an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in memory yet is put there first
-//! ([`boot`]).
+//! releases: it says what release waits for, and where that happens ([`policy`]). There are three: [`verified`],
+//! [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in
+//! memory yet is put there first ([`boot`]).
 
 mod boot;
 pub(super) mod early;

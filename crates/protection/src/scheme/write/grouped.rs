@@ -9,7 +9,7 @@
 //! designs are checked for.
 //!
 //! A line that is not in memory yet is not under the tag: it comes under it when it is first written or read
-//! ([`boot`](super::super::read)).
+//! (`scheme/read/boot.rs`).
 //!
 //! When counters overflow, all lines under a tag move on together, the one about to be written too: its new version is the
 //! one after.
@@ -18,6 +18,7 @@ use super::Write;
 use super::in_place::Advanced;
 use crate::codec::Others;
 use crate::planted::Bug;
+use crate::scheme::access::versioned;
 use crate::scheme::renew::Renewer;
 use crate::slot::Role;
 use crate::verbs::{Fault, Verbs, Wanted};
@@ -60,6 +61,6 @@ impl<'a, V: Verbs> Write<'a, V> {
         if !scheme.planted.has(Bug::OthersUnchecked) {
             checked?;
         }
-        Ok(arrivals.versioned(scheme, &counters, &arrivals.others))
+        Ok(versioned(scheme, &counters, &arrivals.others))
     }
 }

@@ -14,6 +14,7 @@ pub(super) mod tuple;
 
 pub(crate) use gathering::Gathering;
 
+use super::Scheme;
 use super::access::Access;
 use super::read::policy::Release;
 use crate::codec::{Others, Sealed};
@@ -45,16 +46,15 @@ impl<V: Verbs> Access<'_, V> {
         }
         let _line = self.lock_line().await;
         self.admit(asker).await?;
-        self.await_verdicts().await;
+        await_verdicts(scheme, verbs).await;
         Write::new(self, plaintext).in_place().await
     }
+}
 
-    /// Waits until what was released ahead of its verdict is settled: the write may have been computed from it.
-    async fn await_verdicts(&self) {
-        let Access { scheme, verbs, .. } = self;
-        if scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited) {
-            verbs.await_verdicts().await;
-        }
+/// Waits until what was released ahead of its verdict is settled: a write may have been computed from it.
+async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V) {
+    if scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited) {
+        verbs.await_verdicts().await;
     }
 }
 
@@ -108,7 +108,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         let Access { scheme, verbs, at } = self.access;
         let sealed = self.sealed().await;
         self.spend(sealed, others);
-        if scheme.layout.tags_with_data() {
+        if scheme.codec.tags_travel() {
             let tag = self.tag(sealed, others).await.unwrap_or_default();
             verbs.store(at.slot(), Role::Data, sealed.with(tag)).await;
             return Ok(());

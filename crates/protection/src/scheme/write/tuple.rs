@@ -16,9 +16,9 @@
 //! When counters overflow, the tuple with the new ones also notes in a register the old ones and which line it wrote. Then the
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
 
-use super::Write;
 use super::gathering::Waiting;
-use crate::codec::Others;
+use super::{Write, await_verdicts};
+use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
 use crate::domain::{Registers, Renewal};
 use crate::metadata::Lines;
@@ -77,9 +77,9 @@ impl<'a, V: Verbs> Tuple<'a, V> {
 
     async fn persist_batch(mut self, batch: &[Waiting]) -> Result<(), Fault> {
         let (mut writes, mut groups) = (Vec::new(), Vec::new());
+        await_verdicts(self.scheme, self.verbs).await;
         for waiting in batch {
             let access = Access::new(self.scheme, self.verbs, waiting.line);
-            access.await_verdicts().await;
             let Some(slot) = access.counter_slot() else { continue };
             groups.push(access.lock_group(Mode::Shared).await);
             match access.advance(slot).await? {
@@ -134,8 +134,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     async fn complete(&self, writes: &[Write<'a, V>], counters: &Lines, registers: Registers) -> Result<(), Fault> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
         let sealed = join_all(writes.iter().map(Write::seal)).await;
-        let tags = self.enter_tags(writes).await?;
-        let travels = scheme.layout.tags_with_data();
+        let tags = self.enter_tags(writes, &sealed).await?;
+        let travels = scheme.codec.tags_travel();
         let beside = |tag: Option<u64>| tag.filter(|_| travels).unwrap_or_default();
         let data = sealed.iter().map(|(sealed, tag)| (sealed.at.slot(), Role::Data, sealed.with(beside(*tag))));
         let unless = |bug| move |_: &(Slot, Role, Untrusted)| !planted.has(bug);
@@ -167,11 +167,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Puts the tags of lines into their places on the chip. Returns the lines of tags.
-    async fn enter_tags(&self, writes: &[Write<'a, V>]) -> Result<Lines, Fault> {
+    async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<u64>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
-        for write in writes {
-            let slot = self.scheme.tag_slot(write.access.line());
-            let Some((slot, tag)) = slot.zip(write.seal().await.1) else { continue };
+        for (write, (_, tag)) in writes.iter().zip(sealed) {
+            let Some((slot, tag)) = self.scheme.tag_slot(write.access.line()).zip(*tag) else { continue };
             write.access.enter_tag(slot, tag).await?;
             tags.insert(slot, self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?);
         }
