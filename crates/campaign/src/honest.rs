@@ -38,6 +38,8 @@ pub enum Finding {
     Exhausted,
     /// The owner was refused its own page.
     Refused,
+    /// Memory was not to be changed any more.
+    Halted,
 }
 
 impl Finding {
@@ -119,6 +121,7 @@ pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
         Fault::Exhausted(_) => Finding::Exhausted,
         Fault::Root => Finding::FalseAlarmOfRoot,
         Fault::Refused(_) => Finding::Refused,
+        Fault::Halted(_) => Finding::Halted,
         Fault::Tree(slot) => match victim.map().structure(slot) {
             Structure::Node(level) => Finding::FalseAlarmOfNode(level),
             _ => Finding::FalseAlarmOfCounter,

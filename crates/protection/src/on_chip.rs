@@ -39,6 +39,8 @@ pub struct OnChip {
     pub root: Box<[Line]>,
     /// Recovery has refused the memory, so there is no root: nothing that is not on the chip is believed any more.
     pub rootless: bool,
+    /// A tuple was given up half-way, so the chip is ahead of what is durable: nothing changes memory until power returns.
+    pub halted: bool,
     /// The other roots. They count as lines of the cache of nodes that never make room.
     pub forest: Forest,
     planted: Planted,
@@ -59,6 +61,7 @@ impl OnChip {
             copies: None,
             root: vec![ZERO_LINE; root_lines].into(),
             rootless: false,
+            halted: false,
             forest,
             planted,
         }

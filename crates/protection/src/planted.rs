@@ -223,6 +223,10 @@ bugs! {
     RenewalForgottenEarly,
     /// Metadata leaves the chip without waiting for the tuples that have changed it.
     LeavesAmongTuples,
+    /// A write that was given up half-way does not halt the chip.
+    GivenUpGoesOn,
+    /// A tuple makes tags durable as they were when it copied the first of their lines.
+    TagsCopiedEarly,
     /// Recovery takes the line that was written with the new counters for one that is still to be re-encrypted.
     RecoveryRenewsWritten,
     /// A tuple takes the nodes as they are on the chip, with what tuples behind it have changed.
@@ -257,6 +261,8 @@ impl Bug {
         Bug::RenewalNotRegistered,
         Bug::RenewalForgottenEarly,
         Bug::LeavesAmongTuples,
+        Bug::GivenUpGoesOn,
+        Bug::TagsCopiedEarly,
         Bug::RecoveryRenewsWritten,
         Bug::StagesShareNodes,
         Bug::RecoveryAcceptsAnyRoot,

@@ -35,6 +35,9 @@ pub enum Fault {
     Root,
     /// The counter of a data line is at its full width. No attack: a write that needs a new key, and did not happen.
     Exhausted(LineAddr),
+    /// A write to a line, or its first use, came after another write had to be given up half-way: memory stays as it is until
+    /// power returns.
+    Halted(LineAddr),
     /// Who asked is not the owner of the page, or not at that place.
     Refused(LineAddr),
 }
@@ -46,6 +49,9 @@ impl fmt::Display for Fault {
             Fault::Tree(slot) => write!(f, "slot {slot} does not fit its parent in the tree"),
             Fault::Root => f.write_str("the memory is not the one that the root register vouches for"),
             Fault::Exhausted(line) => write!(f, "the counter of line {line} is exhausted: memory needs a new key"),
+            Fault::Halted(line) => {
+                write!(f, "line {line} stays as it is until power returns: an earlier write was given up half-way")
+            }
             Fault::Refused(line) => write!(f, "the page of line {line} is not what was asked for by its owner"),
         }
     }

@@ -1,47 +1,53 @@
 //! Many accesses in flight at once: does every line still hold what was last written to it, and does everybody finish? Who is
 //! in the crowd, and what it is held to, is in `common/crowd.rs`.
 
-use crate::common::crowd::{Core, Scene, TASKS, crowd, start_tasks};
+use crate::common::crowd::{Core, Scene, TASKS, comes_back, crowd, start_tasks};
 use crate::common::swept::swept;
 use crate::common::{Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
 use protection::counter::Age;
 use protection::design::{CounterChoice, Parts};
-use protection::execution::OverflowLimits;
+use protection::execution::{OverflowLimits, Receiver};
+use protection::mac::Place;
+use protection::scheme::Release;
 use protection::tree::ForestDesign;
 use protection::verbs::Slot;
 use std::cell::Cell;
 use std::rc::Rc;
 use units::random::Random;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, ZERO_LINE};
 
 /// A crowd that meets nothing wrong.
 fn calm_crowd(parts: &Parts, scene: Scene) -> Result<(), TestCaseError> {
     crowd(parts, scene).map(|_| ()).map_err(TestCaseError::fail)
 }
 
-/// Flips a bit of whatever lies in memory every now and then, and flips it back a little later.
-fn start_attacker(machine: &Machine<Core>, seed: u64) {
+/// Flips a bit of whatever lies in memory every now and then, and flips it back a little later. Says whether one is flipped.
+fn start_attacker(machine: &Machine<Core>, seed: u64) -> Rc<Cell<bool>> {
     let (memory, clock, mut random) = (machine.memory.clone(), machine.executor.clock().clone(), Random::new(!seed));
-    let flip_bit = move |slot: Slot, bit: usize| {
-        let mut media = memory.media().borrow_mut();
-        let mut content = media.read(slot).examine();
-        flip(&mut content, bit);
-        media.write(slot, &content);
-    };
-    let memory = machine.memory.clone();
+    let flipped = Rc::new(Cell::new(false));
+    let is_flipped = flipped.clone();
     machine.executor.clock().spawn(async move {
+        let pause = async |random: &mut Random| clock.sleep(Duration::from_ns(random.below(500))).await;
         loop {
-            clock.sleep(Duration::from_ns(random.below(500))).await;
+            pause(&mut random).await;
             let slots: Vec<Slot> = memory.media().borrow().written_slots().map(|(slot, _)| slot).collect();
             let Some(slot) = random.pick(&slots) else { continue };
-            let bit = random.below(512) as usize;
-            flip_bit(slot, bit);
-            clock.sleep(Duration::from_ns(random.below(500))).await;
-            flip_bit(slot, bit);
+            let content = memory.media().borrow().read(slot).examine();
+            let mut changed = content;
+            flip(&mut changed, random.below(512) as usize);
+            memory.media().borrow_mut().write(slot, &changed);
+            is_flipped.set(true);
+            pause(&mut random).await;
+            is_flipped.set(false);
+            // What was written meanwhile is left as it is.
+            if memory.media().borrow().read(slot).examine() == changed {
+                memory.media().borrow_mut().write(slot, &content);
+            }
         }
     });
+    flipped
 }
 
 proptest! {
@@ -110,25 +116,69 @@ proptest! {
     }
 }
 
+/// What goes on along with tuples: reads that L2s begin, verdicts that are not waited for, and lines of metadata that go on to the
+/// last-level cache.
+const ALONG: [fn(&mut Parts); 4] = [
+    |parts| {
+        parts.mac.place = Place::Ecc;
+        (parts.caches.counters_in_llc, parts.caches.counters_in_l2) = (true, Some(Bytes(32 << 10)));
+    },
+    |parts| (parts.mac.place, parts.release) = (Place::Beside, Release::Speculative),
+    |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
+    |parts| parts.release = Release::Speculative,
+];
+
+/// The designs whose writes become durable in tuples.
+const DURABLE: [&str; 3] = ["plp-sp", "plp-pipelined", "plp-coalesced"];
+
+proptest! {
+    #![proptest_config(cases(4))]
+    #[test]
+    fn tuples_with_reads_begun_elsewhere_or_released_early_serve_a_crowd_and_come_back_after_a_loss(seed in any::<u64>()) {
+        for design in DURABLE {
+            for along in ALONG {
+                let mut parts = systems::design(design).unwrap().parts;
+                along(&mut parts);
+                calm_crowd(&with_caches(&parts, seed), Scene { seed, ..Scene::default() })?;
+            }
+        }
+    }
+}
+
 /// A crowd with an attacker among it; how much tampering was reported.
-fn crowd_under_attack(seed: u64) -> u64 {
+fn crowd_under_attack(design: &str, seed: u64) -> u64 {
     // Small caches, so that memory is asked often enough to be caught lying.
-    let parts = with_caches(&systems::design("sc64-bmt").unwrap().parts, 1 + seed % 2);
+    let parts = with_caches(&systems::design(design).unwrap().parts, 1 + seed % 2);
     let mut machine = Machine::new(&parts, seed, Core { under_attack: true, ..Core::default() });
     let finished = Rc::new(Cell::new(0));
     start_tasks(&machine, seed, &finished);
-    start_attacker(&machine, seed);
+    let flipped = start_attacker(&machine, seed);
     let all = machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS);
-    let core = machine.memory.receiver();
-    assert_eq!(&*core.wrong.borrow(), &Vec::<String>::new());
+    assert_eq!(&*machine.memory.receiver().wrong.borrow(), &Vec::<String>::new());
     assert!(all, "seed {seed}: only {} of {TASKS} tasks finished: a deadlock", finished.get());
-    core.faults.get()
+    if parts.persistence.exists() {
+        assert!(machine.run(Duration::from_ns(1_000), || !flipped.get()), "the attacker does not let go");
+        let comes_back = comes_back(&machine, Scene { seed, ..Scene::default() }, &parts, |line, text| {
+            let core = machine.memory.receiver();
+            text == core.start_up_content(line) || text == ZERO_LINE || core.was_ever(line, &text)
+        });
+        assert_eq!(comes_back, Ok(()), "seed {seed}");
+    }
+    machine.memory.receiver().faults.get()
 }
 
 #[test]
 fn a_crowd_under_attack_gets_no_garbage_and_nobody_waits_for_ever() {
-    let reported: u64 = (0..48).map(crowd_under_attack).sum();
+    let reported: u64 = (0..48).map(|seed| crowd_under_attack("sc64-bmt", seed)).sum();
     assert!(reported > 48, "the attacker was not mean enough: {reported} faults");
+}
+
+#[test]
+fn a_crowd_whose_tuples_were_given_up_under_attack_comes_back_to_what_was_durable() {
+    for design in DURABLE {
+        let reported: u64 = (0..24).map(|seed| crowd_under_attack(design, seed)).sum();
+        assert!(reported > 24, "the attacker was not mean enough to {design}: {reported} faults");
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Memory {
     }
 
     /// All that is in memory, with what lies beside lines.
-    fn image(&self) -> Vec<(Slot, Untrusted)> {
+    pub fn image(&self) -> Vec<(Slot, Untrusted)> {
         let media = self.functional.media.borrow();
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
     }
@@ -69,7 +69,7 @@ impl Memory {
     }
 
     /// Puts a line into a slot; what lies beside it stays.
-    fn put(&self, slot: Slot, content: &Line) {
+    pub fn put(&self, slot: Slot, content: &Line) {
         self.functional.media.borrow_mut().write(slot, content);
     }
 }

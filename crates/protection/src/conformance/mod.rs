@@ -16,6 +16,7 @@ mod cost;
 mod counters;
 mod design;
 mod forests;
+mod halts;
 mod keys;
 mod paused;
 #[cfg(feature = "planted-bugs")]

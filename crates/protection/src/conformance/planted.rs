@@ -3,7 +3,7 @@
 //! Beside each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
 
 use super::{Checked, composition, durable, eager, forest};
-use super::{aged, boot, cipher, code, copies, counters, design, forests, keys, recovery, tree};
+use super::{aged, boot, cipher, code, copies, counters, design, forests, halts, keys, recovery, tree};
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, Planted};
 
@@ -21,6 +21,7 @@ enum Check {
     Copies,
     Forests,
     Recovery,
+    Halts,
 }
 
 /// Parts that every function of the kit has something to check of.
@@ -76,6 +77,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Copies => copies::check(parts, planted),
         Check::Forests => forests::check(parts, planted),
         Check::Recovery => recovery::check(parts, planted),
+        Check::Halts => halts::check(parts, planted),
     }
 }
 
@@ -150,7 +152,7 @@ fn cases() -> Vec<Case> {
 
 /// The same of bugs that only a loss of power brings to light.
 fn after_losses() -> Vec<Case> {
-    use Check::{Design, Recovery, Tree};
+    use Check::{Design, Halts, Recovery, Tree};
     vec![
         (Bug::RecoveryAcceptsAnyRoot, Recovery, "recovery takes other counters at ", Design),
         (Bug::RecoveryComparesHalf, Recovery, "recovery takes other counters at ", Design),
@@ -160,6 +162,7 @@ fn after_losses() -> Vec<Case> {
         (Bug::RecoveryForgetsRoot, Recovery, "the chip's root is not the register's", Design),
         (Bug::RecoverySkipsRenewal, Recovery, "after recovery in the middle of a renewal", Design),
         (Bug::RenewalNotRegistered, Recovery, "after recovery in the middle of a renewal", Design),
+        (Bug::GivenUpGoesOn, Halts, "memory changes after a write was given up", Recovery),
         (Bug::CounterNotPersisted, Recovery, "recovery refuses what was left", Tree),
     ]
 }

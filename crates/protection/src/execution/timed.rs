@@ -139,6 +139,11 @@ impl<R: Receiver> TimedMemory<R> {
         self.ledger.is_some()
     }
 
+    /// The keystream that was noted so far, if the ledger is on.
+    pub fn ledger(&self) -> Option<Ledger> {
+        self.ledger.as_ref().map(|ledger| ledger.borrow().clone())
+    }
+
     /// The first keystream that served twice, if the ledger is on and one did.
     pub fn keystream_reuse(&self) -> Option<Reuse> {
         self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())

@@ -43,7 +43,8 @@ impl Metadata {
     /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = Update { metadata: self, verbs };
-        while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
+        let claim = |chip: &mut OnChip| if chip.halted { None } else { chip.caches.departures.claim() };
+        while let Some(slot) = self.on_chip(claim) {
             if let Err(fault) = Box::pin(update.write_back(slot)).await {
                 verbs.fault(fault);
             }
@@ -108,13 +109,13 @@ impl<V: Verbs> Update<'_, V> {
     }
 
     /// The departure of a line that no tuple under way will change any more: a tuple that changes a line updates its parents
-    /// itself, later, and one that had to be given up leaves it to the line. Nothing if the line is not leaving.
+    /// itself, later. Nothing if the line is not leaving, or must not since such a tuple was given up.
     async fn settled(&self, slot: Slot) -> Option<Departure> {
         let departure = self.metadata.on_chip(|chip| chip.caches.departures.of(slot))?;
         if self.metadata.in_tuples && !self.metadata.planted.has(Bug::LeavesAmongTuples) {
             Stages::pass(self.verbs, self.metadata.last_stage()).await;
         }
-        Some(departure)
+        self.metadata.on_chip(|chip| (!chip.halted).then_some(departure))
     }
 
     /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has

@@ -13,6 +13,7 @@ impl OnChip {
             copies: self.copies.as_ref().map(|copies| copies.twin()),
             root: self.root.clone(),
             rootless: self.rootless,
+            halted: self.halted,
             forest: self.forest.clone(),
             planted: self.planted,
         }

@@ -71,13 +71,20 @@ impl<'a, V: Verbs> Access<'a, V> {
         Some(self.verbs.lock(LockName::Group(counters.group(self.line())), mode).await)
     }
 
+    /// Refuses to change memory on a chip that has halted.
+    pub fn refuse_if_halted(&self) -> Result<(), Fault> {
+        let halted = self.scheme.metadata.on_chip(|chip| chip.halted);
+        if halted { Err(Fault::Halted(self.line())) } else { Ok(()) }
+    }
+
     /// The slot of the line's counter, if there are counters.
     pub fn counter_slot(&self) -> Option<Slot> {
         self.scheme.counter_slot(self.line())
     }
 
-    /// Moves the line's counter on, which lies in this slot, unless it overflows.
+    /// Moves the line's counter on, which lies in this slot, unless it overflows or the chip has halted.
     pub async fn advance(&self, slot: Slot) -> Result<Result<Counter, Overflow>, Fault> {
+        self.refuse_if_halted()?;
         let counters = &self.scheme.counters;
         let position = counters.position(self.line());
         let advance = |line: &mut Line| counters.advance(line, position);

@@ -52,7 +52,7 @@ impl Core {
         self.current.borrow().get(&line).copied().unwrap_or_else(|| self.start_up_content(line))
     }
 
-    fn writes(&self, line: LineAddr, content: &Line) {
+    pub fn writes(&self, line: LineAddr, content: &Line) {
         self.versions.borrow_mut().entry(line).or_default().push(*content);
         self.current.borrow_mut().insert(line, *content);
     }
@@ -64,7 +64,12 @@ impl Core {
         Duration::from_ns(if drawn.is_multiple_of(4) { drawn / 4 % 200 } else { drawn / 4 % 20 })
     }
 
-    fn reads(&self, line: LineAddr) {
+    /// Whether a line was ever written so.
+    pub fn was_ever(&self, line: LineAddr, content: &Line) -> bool {
+        self.versions.borrow().get(&line).is_some_and(|versions| versions.contains(content))
+    }
+
+    pub fn reads(&self, line: LineAddr) {
         let current = self.current(line);
         self.current.borrow_mut().insert(line, current);
         self.expected.borrow_mut().entry(line).or_default().push_back(current);
@@ -75,8 +80,7 @@ impl Receiver for Core {
     fn released(&self, line: LineAddr, text: &Plaintext) {
         self.reads.set(self.reads.get() + 1);
         let expected = self.expected.borrow_mut().get_mut(&line).and_then(VecDeque::pop_front);
-        let was_ever = || self.versions.borrow().get(&line).is_some_and(|versions| versions.contains(&text.bytes));
-        let known = || text.bytes == self.start_up_content(line) || was_ever();
+        let known = || text.bytes == self.start_up_content(line) || self.was_ever(line, &text.bytes);
         if expected != Some(text.bytes) && !(self.under_attack && known()) {
             self.wrong.borrow_mut().push(format!("line {line} gave another version than it should"));
         }
@@ -191,6 +195,10 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     let all_served = core.reads.get() > TASKS && core.expected.borrow().values().all(VecDeque::is_empty);
     hold(all_served, || "a read was never served".to_owned())?;
     hold(machine.memory.keystream_reuse().is_none(), || "a pad hid two texts".to_owned())?;
+    let current = machine.memory.receiver().current.borrow().clone();
+    if parts.persistence.exists() {
+        comes_back(&machine, scene, parts, |line, text| current.get(&line) == Some(&text))?;
+    }
     read_again(&machine)?;
     let renewed = HOT.iter().zip(young).all(|(line, young)| young.is_none() || majors(&machine, *line) != young);
     hold(renewed || age.is_none(), || "the crowd was not mean enough".to_owned())?;
@@ -216,6 +224,35 @@ fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) 
     run_now(machine.scheme.flush(&functional));
     functional.media.swap(machine.memory.media());
     result
+}
+
+/// Power fails now, when all accesses have ended: recovery takes the memory, every line in use reads as it may, and its next
+/// write uses keystream that was never seen. Of a memory that was attacked lines may be refused.
+pub fn comes_back(
+    machine: &Machine<Core>,
+    scene: Scene,
+    parts: &Parts,
+    may_read: impl Fn(LineAddr, Line) -> bool,
+) -> Result<(), String> {
+    let attacked = machine.memory.receiver().under_attack;
+    let scheme = parts.build_with(DATA_LINES, scene.seed, scene.planted)?;
+    let functional = Functional::new(scheme.layout().total_lines());
+    functional.media.replace(machine.memory.media().borrow().clone());
+    functional.carry(machine.memory.ledger().unwrap_or_default());
+    run_now(scheme.recover(&functional, &machine.memory.registers()));
+    hold(functional.take_fault().is_none(), || "recovery refuses the memory".to_owned())?;
+    for line in machine.memory.receiver().current.borrow().keys() {
+        run_now(scheme.read(&functional, *line));
+        let (fault, released) = (functional.take_fault(), functional.take_released());
+        let right = released.map_or(attacked && fault.is_some(), |(line, text)| may_read(line, text.bytes));
+        hold(right && (attacked || fault.is_none()), || {
+            format!("after a loss of power, line {line} is not what it was: {fault:?}")
+        })?;
+        run_now(scheme.write(&functional, *line, &[9; 64]));
+        let fault = functional.take_fault();
+        hold(fault.is_none(), || format!("a false alarm at a write after a loss of power: {fault:?}"))?;
+    }
+    hold(functional.ledger().reuse().is_none(), || "keystream served again after a loss of power".to_owned())
 }
 
 /// Reads everything again, from memory.

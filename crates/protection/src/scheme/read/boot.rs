@@ -21,6 +21,7 @@ impl<V: Verbs> Access<'_, V> {
     /// with. The line's lock must be held.
     pub(super) async fn boot(&self, arrived: &mut Arrived, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
+        self.refuse_if_halted()?;
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);

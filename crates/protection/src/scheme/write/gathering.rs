@@ -25,6 +25,13 @@ pub(super) struct Waiting {
     pub fate: Fate,
 }
 
+impl Waiting {
+    /// It ended so.
+    pub(super) fn ends(&self, outcome: Result<(), Fault>) {
+        self.fate.set(Some(outcome));
+    }
+}
+
 /// All that wait.
 #[derive(Default)]
 pub(crate) struct Gathering(VecDeque<Waiting>);

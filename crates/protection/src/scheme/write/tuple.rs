@@ -15,6 +15,11 @@
 //!
 //! When counters overflow, the tuple with the new ones also notes in a register the old ones and which line it wrote. Then the
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
+//!
+//! A tuple that tampering stops *after* its counters have moved on leaves the chip ahead of what is durable: a line encrypted
+//! under such a counter would show a pad that serves again after a loss of power, and counters or nodes that went to memory would
+//! not be those of the register. So the chip *halts*: it goes on reading what memory has, but from then on it changes nothing
+//! there until power returns and recovery begins with what was durable. A write that fails before moves nothing, and fails alone.
 
 use super::gathering::Waiting;
 use super::{Write, await_verdicts};
@@ -70,30 +75,38 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             return taken_along;
         }
         let batch = scheme.gathering.borrow_mut().take(scheme.persistence.lines_at_once(), scheme.planted);
-        let outcome = self.persist_batch(&batch).await;
-        batch.iter().for_each(|waiting| waiting.fate.set(Some(outcome)));
-        outcome
+        self.persist_batch(&batch).await;
+        fate.get().unwrap_or(Err(Fault::Halted(line)))
     }
 
-    async fn persist_batch(mut self, batch: &[Waiting]) -> Result<(), Fault> {
-        let (mut writes, mut groups) = (Vec::new(), Vec::new());
+    /// Makes lines durable; each is told its fate.
+    async fn persist_batch(mut self, batch: &[Waiting]) {
+        let (mut begun, mut groups) = (Vec::new(), Vec::new());
         await_verdicts(self.scheme, self.verbs).await;
         for waiting in batch {
             let access = Access::new(self.scheme, self.verbs, waiting.line);
             let Some(slot) = access.counter_slot() else { continue };
             groups.push(access.lock_group(Mode::Shared).await);
-            match access.advance(slot).await? {
-                Ok(counter) => writes.push(Write::under(access, counter, &waiting.plaintext)),
-                Err(overflow) => {
+            match access.advance(slot).await {
+                Ok(Ok(counter)) => begun.push((waiting, Write::under(access, counter, &waiting.plaintext))),
+                Ok(Err(overflow)) => {
                     // Those before it go first; and it needs the stages for itself until its group is renewed.
                     self.stages.hand_over = false;
-                    self.persist_lines(&std::mem::take(&mut writes), None).await?;
+                    self.persist_begun(std::mem::take(&mut begun)).await;
                     groups.clear();
-                    self.persist_and_renew(access, slot, waiting, &overflow).await?;
+                    waiting.ends(self.persist_and_renew(access, slot, waiting, &overflow).await);
                 }
+                Err(fault) => waiting.ends(Err(fault)),
             }
         }
-        self.persist_lines(&writes, None).await
+        self.persist_begun(begun).await;
+    }
+
+    /// Makes lines durable whose counters have moved on.
+    async fn persist_begun(&mut self, begun: Vec<(&Waiting, Write<'a, V>)>) {
+        let (waiting, writes): (Vec<&Waiting>, Vec<Write<'a, V>>) = begun.into_iter().unzip();
+        let outcome = self.persist_lines(&writes, None).await;
+        waiting.iter().for_each(|waiting| waiting.ends(outcome));
     }
 
     /// A write whose counter has overflowed: the others of its group follow it.
@@ -105,10 +118,20 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         overflow: &Overflow,
     ) -> Result<(), Fault> {
         let _group = access.lock_group(Mode::Exclusive).await;
+        access.refuse_if_halted()?;
         let (renewal, new) = self.renewer().renew_counters(slot, waiting.line, overflow).await?;
         let write = Write::under(access, self.scheme.version(&new, waiting.line), &waiting.plaintext);
         self.persist_lines(&[write], Some(&renewal)).await?;
-        self.renew_durably(&renewal, Progress::None).await
+        let renewed = self.renew_durably(&renewal, Progress::None).await;
+        self.or_halt(renewed)
+    }
+
+    /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
+    fn or_halt(&self, outcome: Result<(), Fault>) -> Result<(), Fault> {
+        if outcome.is_err() && !self.scheme.planted.has(Bug::GivenUpGoesOn) {
+            self.scheme.metadata.on_chip(|chip| chip.halted = true);
+        }
+        outcome
     }
 
     fn renewer(&self) -> Renewer<'a, V> {
@@ -120,6 +143,11 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         if writes.is_empty() {
             return Ok(());
         }
+        let durable = self.climb_and_complete(writes, renewal).await;
+        self.or_halt(durable)
+    }
+
+    async fn climb_and_complete(&mut self, writes: &[Write<'a, V>], renewal: Option<&Renewal>) -> Result<(), Fault> {
         let metadata = &self.scheme.metadata;
         let mut counters = Lines::new();
         for slot in writes.iter().filter_map(|write| write.access.counter_slot()) {
@@ -135,6 +163,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
         let sealed = join_all(writes.iter().map(Write::seal)).await;
         let tags = self.enter_tags(writes, &sealed).await?;
+        // A tuple ahead of this one may have been given up meanwhile: the nodes that this one has changed know of it.
+        writes.iter().try_for_each(|write| write.access.refuse_if_halted())?;
         let travels = scheme.codec.tags_travel();
         let beside = |tag: Option<u64>| tag.filter(|_| travels).unwrap_or_default();
         let data = sealed.iter().map(|(sealed, tag)| (sealed.at.slot(), Role::Data, sealed.with(beside(*tag))));
@@ -166,13 +196,21 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Puts the tags of lines into their places on the chip. Returns the lines of tags.
+    /// Puts the tags of lines into their places on the chip. Returns the lines of tags as they are in the end: a line that
+    /// boots meanwhile puts its tag there too.
     async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<u64>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
         for (write, (_, tag)) in writes.iter().zip(sealed) {
             let Some((slot, tag)) = self.scheme.tag_slot(write.access.line()).zip(*tag) else { continue };
             write.access.enter_tag(slot, tag).await?;
             tags.insert(slot, self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?);
+        }
+        if !self.scheme.planted.has(Bug::TagsCopiedEarly) {
+            self.scheme.metadata.on_chip(|chip| {
+                for (slot, content) in &mut tags {
+                    *content = chip.caches.peek(Role::Tag, *slot).unwrap_or(*content);
+                }
+            });
         }
         Ok(tags)
     }

@@ -1,0 +1,69 @@
+//! A line that is first read while tuples become durable gets into memory together with its tag, whose line a tuple may be about
+//! to persist. Does it come back after a loss of power?
+
+use crate::common::Machine;
+use crate::common::crowd::{Core, Scene, comes_back};
+use protection::execution::Timed;
+#[cfg(feature = "planted-bugs")]
+use protection::planted::Bug;
+use protection::planted::Planted;
+use std::cell::Cell;
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr};
+
+/// A write that goes alone, and two that wait for it and go together, with tags in two lines of one bank of memory: that of the
+/// third takes its time.
+const WRITTEN: [LineAddr; 3] = [LineAddr(64 * 8), LineAddr(0), LineAddr(64 * 512)];
+/// Its tag is in one line with that of the second.
+const BOOTED: LineAddr = LineAddr(1);
+/// By then all three are durable.
+const LATEST_NS: u64 = 800;
+
+/// Three writes, a first read when so much time has passed, and a loss of power when all have ended.
+fn comes_back_after(design: &str, delay: Duration, planted: Planted) -> Result<(), String> {
+    let parts = systems::design(design).unwrap().parts;
+    let mut machine = Machine::new(&parts, 1, Core::default());
+    machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, 1, planted).unwrap());
+    let ended = Rc::new(Cell::new(0));
+    for (number, line) in WRITTEN.into_iter().enumerate() {
+        let (memory, scheme, ended) = (machine.memory.clone(), machine.scheme.clone(), ended.clone());
+        machine.executor.clock().spawn(async move {
+            let content: Line = [number as u8 + 1; 64];
+            memory.receiver().writes(line, &content);
+            scheme.write(&Timed::new(&memory), line, &content).await;
+            ended.set(ended.get() + 1);
+        });
+    }
+    let (memory, scheme, read) = (machine.memory.clone(), machine.scheme.clone(), ended.clone());
+    let clock = machine.executor.clock().clone();
+    machine.executor.clock().spawn(async move {
+        clock.sleep(delay).await;
+        memory.receiver().reads(BOOTED);
+        scheme.read(&Timed::new(&memory), BOOTED).await;
+        read.set(read.get() + 1);
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || ended.get() == WRITTEN.len() + 1), "an access never ends");
+    let current = machine.memory.receiver().current.borrow().clone();
+    comes_back(&machine, Scene { seed: 1, planted, ..Scene::default() }, &parts, |line, text| {
+        current.get(&line) == Some(&text)
+    })
+}
+
+/// How many of the delays lose the line.
+fn lost(design: &str, planted: Planted) -> usize {
+    (0..LATEST_NS).filter(|ns| comes_back_after(design, Duration::from_ns(*ns), planted).is_err()).count()
+}
+
+#[test]
+fn a_line_that_boots_among_tuples_comes_back_whenever_it_is_read() {
+    for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
+        assert_eq!(lost(design, Planted::NONE), 0, "{design}");
+    }
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn tags_that_are_copied_early_lose_the_tag_of_a_line_that_boots_meanwhile() {
+    assert!(lost("plp-coalesced", Planted::new(Bug::TagsCopiedEarly)) > 0);
+    assert_eq!(lost("plp-sp", Planted::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one line of tags");
+}

@@ -1,0 +1,66 @@
+//! What a design that outlives a loss of power must do after tampering has stopped a write half-way: change nothing in memory any
+//! more, and come back with what was durable when power returns. Otherwise a line that is first used in between would show a pad
+//! that serves again, or counters would leave the chip that the root's register does not vouch for.
+
+use super::design::{DATA_LINES, Memory};
+use super::paused::{Booted, start_up_content};
+use super::{Checked, hold};
+use crate::design::Parts;
+use crate::execution::run_now;
+use crate::planted::Planted;
+use crate::verbs::Fault;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// The line whose write comes to nothing. It was never used before.
+const GIVEN_UP: LineAddr = LineAddr(9);
+/// Its neighbour under the same counters.
+const DURABLE: LineAddr = LineAddr(1);
+/// A line below other nodes.
+const FAR: LineAddr = LineAddr(DATA_LINES - 1);
+
+/// Holds a composition to what must follow a write that was given up.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let memory = Memory::new(parts, planted)?;
+    let verbs = Booted { memory: &memory.functional, pauses: false };
+    let texts: [Line; 2] = [[1; 64], [2; 64]];
+    memory.write(DURABLE, &texts[0])?;
+    run_now(memory.scheme.flush(&verbs));
+    // Its counters stay on the chip, and other nodes need the places of those above them.
+    [DURABLE, FAR].iter().for_each(|line| run_now(memory.scheme.read(&verbs, *line)));
+    let (media, image) = (memory.functional.media.borrow().clone(), memory.image());
+    for level in memory.scheme.layout().levels() {
+        level.slots().for_each(|slot| memory.put(slot, &Random::new(slot.0).line()));
+    }
+    run_now(memory.scheme.write(&verbs, GIVEN_UP, &texts[1]));
+    let fault = memory.functional.take_fault();
+    hold(matches!(fault, Some(Fault::Tree(_))), || format!("the scene is not set: a write ended with {fault:?}"))?;
+    memory.functional.media.replace(media);
+    run_now(memory.scheme.read(&verbs, GIVEN_UP));
+    run_now(memory.scheme.write(&verbs, DURABLE, &texts[1]));
+    run_now(memory.scheme.flush(&verbs));
+    hold(memory.image() == image, || "memory changes after a write was given up".into())?;
+
+    let again = Memory::new(parts, planted)?;
+    again.functional.media.replace(memory.functional.media.borrow().clone());
+    again.functional.carry(memory.functional.ledger().clone());
+    run_now(again.scheme.recover(&again.functional, &memory.functional.registers()));
+    let fault = again.functional.take_fault();
+    hold(fault.is_none(), || format!("recovery refuses a memory after a write was given up: {fault:?}"))?;
+    hold(again.read(DURABLE) == Some(texts[0]), || "what was durable does not come back".into())?;
+    run_now(again.scheme.read(&Booted { memory: &again.functional, pauses: false }, GIVEN_UP));
+    let booted = again.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+    hold(booted == Some(start_up_content(GIVEN_UP)), || {
+        "a write that was given up is not as if never asked for".into()
+    })?;
+    again.write(GIVEN_UP, &texts[1])?;
+    let reuse = again.functional.ledger().reuse();
+    hold(reuse.is_none(), || format!("keystream hid two things: {reuse:?}"))
+}
+
+#[test]
+fn a_chip_that_has_given_a_write_up_changes_nothing_until_power_returns() {
+    for parts in super::durable().into_iter().filter(|parts| !parts.caches.nodes_in_llc) {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}
