@@ -15,7 +15,18 @@ from casemate import _core, asked
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
-from casemate.results.catalogue import Attack, DesignInfo, Layout, Loss, Machine, Meaning, Setting, Settings, Workload
+from casemate.results.catalogue import (
+    Attack,
+    DesignInfo,
+    Layout,
+    Loss,
+    Machine,
+    Meaning,
+    Setting,
+    Settings,
+    VerbMeaning,
+    Workload,
+)
 from casemate.results.crash import CrashReport
 from casemate.results.explain import Explanation, OnChip, Row, Start
 from casemate.results.origin import Recording, TraceInfo
@@ -93,6 +104,11 @@ def losses() -> tuple[Loss, ...]:
 def verdicts() -> tuple[Meaning, ...]:
     """All verdicts, from what the defender wants to what it fears."""
     return TypeAdapter(tuple[Meaning, ...]).validate_json(_core.verdicts())
+
+
+def verbs() -> tuple[VerbMeaning, ...]:
+    """All verbs of a timeline."""
+    return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(_core.verbs())
 
 
 def layout(design: str, *, machine: str = DEFAULT_MACHINE, memory: str | None = None) -> Layout:

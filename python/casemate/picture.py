@@ -5,23 +5,9 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from casemate import screen, timeline
+from casemate import colours, screen, timeline
 from casemate.results.explain import Explanation, Explanations, Span
 
-COLOURS = {
-    "fetch": "#3b6fb6",
-    "store": "#3b6fb6",
-    "look up": "#9aa5b1",
-    "hash": "#a24fa0",
-    "pad": "#2a9d8f",
-    "mac": "#e0a030",
-    "travel": "#7d8ea3",
-    "outwait": "#cfd6de",
-    "lock": "#c8453b",
-    "release": "#2e7d32",
-    "fault": "#c8453b",
-}
-OTHER = "#6b7280"
 INK = "#374151"
 SPREAD = "#e3f1e4"
 FAINT = 0.6
@@ -72,7 +58,7 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     critical = {id(span) for span in explanation.critical_path()}
     spans = explanation.spans
     for row, span in enumerate(spans):
-        colour, opacity = COLOURS.get(span.verb, OTHER), 1 if id(span) in critical else FAINT
+        colour, opacity = colours.look(span).colour, 1 if id(span) in critical else FAINT
         if span.end == span.start:
             axis.plot(span.start_ns, row, marker="D", color=colour, markersize=6)
         else:

@@ -6,25 +6,9 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate import tables
+from casemate import colours, tables
 from casemate.results.explain import AesBandwidth, Cause, Explanation, Explanations, Span
 
-VERB_STYLES = {
-    "fetch": "blue",
-    "store": "blue",
-    "look up": "white",
-    "hash": "magenta",
-    "decode": "cyan",
-    "pad": "cyan",
-    "mac": "yellow",
-    "travel": "bright_black",
-    "outwait": "bright_black",
-    "lock": "red",
-    "release": "green",
-    "settle": "green",
-    "await": "red",
-    "fault": "red",
-}
 WAITS: dict[Cause, str] = {
     "queue": "queued",
     "bank": "bank busy",
@@ -141,10 +125,9 @@ def _axis(horizon: float, width: int) -> Text:
 
 
 def _line(span: Span, horizon: float, width: int, critical: bool) -> Text:
-    style = VERB_STYLES.get(span.verb, "white")
     line = Text("● " if critical else "  ", style="bold")
     line.append(f"{title(span):<{LABEL_COLUMNS - 2}.{LABEL_COLUMNS - 2}}", style="bold" if critical else "")
-    line.append(_bar(span, horizon, width), style=style)
+    line.append(_bar(span, horizon, width), style=colours.look(span).style)
     line.append(f" {span.start_ns:6.1f}", style="dim")
     line.append(f" {span.end_ns:6.1f} " if span.end > span.start else " " * 8)
     line.append(f" {note(span)}", style="yellow" if span.waited_for else "dim")

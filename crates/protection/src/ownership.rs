@@ -20,6 +20,7 @@
 //! [`Entry::admits`] is all that is asked before an access; what comes out is not verified by it.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 use units::{LINES_PER_PAGE, Line, LineAddr};
 
 /// Bytes of an entry, as in AMD's table.
@@ -30,7 +31,7 @@ const ENTRIES_PER_LINE: usize = size_of::<Line>() / ENTRY_BYTES;
 pub(crate) const LINES_PER_TABLE_LINE: u64 = (ENTRIES_PER_LINE * LINES_PER_PAGE) as u64;
 
 /// Whether pages have owners.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ownership {
     /// No: whoever reaches the controller may ask for anything.

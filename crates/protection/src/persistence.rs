@@ -2,9 +2,10 @@
 
 use crate::mac::TAGS_PER_LINE;
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// In which order tuples become durable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// None: what was written is lost with the power.

@@ -9,6 +9,7 @@ mod changes;
 mod programs;
 mod running;
 mod watching;
+mod words;
 
 use campaign::{CrashOptions, Options};
 use changes::Changes;
@@ -232,6 +233,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::losses, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::verdicts, module)?)?;
+    module.add_function(wrap_pyfunction!(words::words, module)?)?;
+    module.add_function(wrap_pyfunction!(words::verbs, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;

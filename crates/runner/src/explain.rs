@@ -24,11 +24,12 @@ use sim::Executor;
 use sim::span::Span;
 use std::cell::RefCell;
 use std::rc::Rc;
+use strum::VariantArray;
 use systems::{AesBandwidth, Design, Machine};
 use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
 
 /// Which metadata of the line is on the chip when the line is read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChip {
     /// Nothing: the walk goes up to the root.
@@ -46,7 +47,7 @@ pub enum OnChip {
 
 /// How the DRAM rows stand of all that the read fetches: the line, and what metadata is not on the chip. Where two of them are
 /// in one bank, the line has its row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Row {
     /// Open.
@@ -59,7 +60,7 @@ pub enum Row {
 }
 
 /// Where the timeline begins and ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// At the memory controller: from the request that comes in to the line that goes out.

@@ -25,6 +25,7 @@ pub use report::{Sampling, Series};
 pub use sampler::{Sampler, Turn};
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// How much of a run is in detail.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -38,7 +39,7 @@ pub enum Detail {
 }
 
 /// A figure of a sampled run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aim {
     /// Instructions per cycle.

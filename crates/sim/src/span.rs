@@ -1,10 +1,11 @@
 //! What happened when, and what it waited for: the raw material of a timeline.
 
 use serde::Serialize;
+use strum::{EnumMessage, VariantArray};
 use units::Time;
 
 /// Why something took longer than it would have on an idle machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// Others were ahead in a queue.
@@ -23,11 +24,98 @@ pub enum Cause {
     Verdict,
 }
 
+/// What a piece of work is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray, EnumMessage)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// Read from memory.
+    Fetch,
+    /// Wrote to memory.
+    Store,
+    /// Wrote to memory as a part of a tuple.
+    Persist,
+    /// Waited until what was persisted had arrived.
+    Fence,
+    /// Completed a tuple.
+    Complete,
+    /// Looked into a cache.
+    #[serde(rename = "look up")]
+    LookUp,
+    /// Decoded a line of counters.
+    Decode,
+    /// Computed a pad, or decrypted.
+    Pad,
+    /// Computed the tag of a line of data.
+    Mac,
+    /// Computed the hash of a line of metadata.
+    Hash,
+    /// Went a leg of the way on the chip.
+    Travel,
+    /// Let the time pass in which the last-level cache might have answered.
+    Outwait,
+    /// Waited for a lock.
+    Lock,
+    /// Waited for verdicts.
+    Await,
+    /// Let a line out.
+    Release,
+    /// Had the verdict of a line that was let out ahead of it.
+    Settle,
+    /// Reported tampering.
+    Fault,
+}
+
+/// What a verb is about: verbs of one subject look alike in a timeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// Memory.
+    Memory,
+    /// Caches.
+    Cache,
+    /// Encryption.
+    Encryption,
+    /// Authentication of data.
+    Authentication,
+    /// The tree.
+    Tree,
+    /// The way on the chip.
+    Way,
+    /// Waiting for others.
+    Wait,
+    /// What leaves for the core.
+    Exit,
+    /// Tampering.
+    Alarm,
+}
+
+impl Verb {
+    /// What it is about.
+    pub fn subject(self) -> Subject {
+        match self {
+            Verb::Fetch | Verb::Store | Verb::Persist | Verb::Fence | Verb::Complete => Subject::Memory,
+            Verb::LookUp => Subject::Cache,
+            Verb::Decode | Verb::Pad => Subject::Encryption,
+            Verb::Mac => Subject::Authentication,
+            Verb::Hash => Subject::Tree,
+            Verb::Travel | Verb::Outwait => Subject::Way,
+            Verb::Lock | Verb::Await => Subject::Wait,
+            Verb::Release | Verb::Settle => Subject::Exit,
+            Verb::Fault => Subject::Alarm,
+        }
+    }
+
+    /// What it means, in a sentence.
+    pub fn summary(self) -> &'static str {
+        self.get_documentation().unwrap_or_default()
+    }
+}
+
 /// One piece of work: what, from when to when.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
-    /// The verb: `fetch`, `pad`, `mac` ...
-    pub verb: &'static str,
+    /// What was done.
+    pub verb: Verb,
     /// What it worked on.
     pub what: String,
     /// When it was asked for.

@@ -313,6 +313,21 @@ class Meaning(Result):
     """Whether the design withstood."""
 
 
+Subject = Literal["memory", "cache", "encryption", "authentication", "tree", "way", "wait", "exit", "alarm"]
+"""What a piece of work is about."""
+
+
+class VerbMeaning(Result):
+    """What a span of a timeline can be of."""
+
+    name: str
+    """The verb."""
+    about: Subject
+    """What it is about: verbs of one subject look alike."""
+    summary: str
+    """What it means, in a sentence."""
+
+
 class Region(Result):
     """A run of memory with one purpose."""
 

@@ -1,7 +1,11 @@
 """The timeline of one read."""
 
-from typing import Literal
+import json
+from typing import Annotated, Literal
 
+from pydantic import Field, JsonValue
+
+from casemate import _core
 from casemate.results.base import Result
 from casemate.results.catalogue import Layout
 
@@ -20,6 +24,9 @@ Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock", "verd
 """What something waited for."""
 
 FS_PER_NS = 1_000_000
+
+VERBS: list[JsonValue] = json.loads(_core.words())["Verb"]
+"""What a span can be of."""
 
 
 class Scenario(Result):
@@ -51,8 +58,8 @@ class AesBandwidth(Result):
 class Span(Result):
     """One piece of work."""
 
-    verb: str
-    """What was done: fetch, look up, decode, pad, mac, hash, lock, release."""
+    verb: Annotated[str, Field(json_schema_extra={"enum": VERBS})]
+    """What was done; `casemate.api.verbs()` says what each means."""
     what: str
     """What it was done to."""
     start: int

@@ -14,6 +14,7 @@ use protection::execution::{Explained, Functional, Operation, Receiver, Timed, r
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Plaintext, Slot, Untrusted, Verbs};
+use sim::span::Verb;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::random::Random;
@@ -257,8 +258,8 @@ fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_besi
         assert!(machine.run(Duration::from_ns(1_000_000), || done.get()));
         let spans = wrapped.take_spans();
         let span = |verb| spans.iter().find(|span| span.verb == verb).unwrap();
-        assert_eq!(span("mac").start == span("pad").start, beside, "{over:?}");
-        assert_eq!(span("mac").start >= span("pad").end, !beside, "{over:?}");
+        assert_eq!(span(Verb::Mac).start == span(Verb::Pad).start, beside, "{over:?}");
+        assert_eq!(span(Verb::Mac).start >= span(Verb::Pad).end, !beside, "{over:?}");
     }
 }
 

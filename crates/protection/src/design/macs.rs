@@ -46,7 +46,7 @@ pub enum MacChoice {
 }
 
 /// What a tag can vouch for beside the line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covered {
     /// The line's place.

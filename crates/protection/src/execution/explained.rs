@@ -10,7 +10,7 @@ use crate::verbs::{
     Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
 use sim::lock::Mode;
-use sim::span::{Cause, Span};
+use sim::span::{Cause, Span, Verb};
 use std::cell::RefCell;
 use std::future::Future;
 use units::{Line, LineAddr, Time};
@@ -112,7 +112,7 @@ impl<V: Verbs + Watch> Explained<V> {
     /// Keeps a span from now, when the work was called for, until it is awaited and done.
     fn record<T>(
         &self,
-        verb: &'static str,
+        verb: Verb,
         what: impl Fn() -> String,
         work: impl Future<Output = T>,
     ) -> impl Future<Output = T> {
@@ -123,7 +123,7 @@ impl<V: Verbs + Watch> Explained<V> {
     async fn record_from<T>(
         &self,
         start: Time,
-        verb: &'static str,
+        verb: Verb,
         what: impl Fn() -> String,
         work: impl Future<Output = T>,
     ) -> T {
@@ -135,7 +135,7 @@ impl<V: Verbs + Watch> Explained<V> {
     }
 
     /// Adds a piece of work that was done elsewhere to the timeline.
-    pub fn add(&self, verb: &'static str, what: String, start: Time, end: Time) {
+    pub fn add(&self, verb: Verb, what: String, start: Time, end: Time) {
         self.spans.borrow_mut().push(Span { verb, what, start, end, waited_for: None, outcome: None });
     }
 
@@ -143,7 +143,7 @@ impl<V: Verbs + Watch> Explained<V> {
         self.operations.borrow_mut().push(operation);
     }
 
-    fn mark(&self, verb: &'static str, what: String) {
+    fn mark(&self, verb: Verb, what: String) {
         let now = self.inside.now();
         self.spans.borrow_mut().push(Span { verb, what, start: now, end: now, waited_for: None, outcome: None });
     }
@@ -152,7 +152,7 @@ impl<V: Verbs + Watch> Explained<V> {
 impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted> {
         self.note(Operation::Fetch(role, slot));
-        self.record("fetch", move || role.to_string(), self.inside.fetch(slot, role, wanted))
+        self.record(Verb::Fetch, move || role.to_string(), self.inside.fetch(slot, role, wanted))
     }
 
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
@@ -161,22 +161,22 @@ impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
 
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.note(Operation::Store(role, slot, content));
-        self.record("store", move || role.to_string(), self.inside.store(slot, role, content))
+        self.record(Verb::Store, move || role.to_string(), self.inside.store(slot, role, content))
     }
 
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.note(Operation::Persist(role, slot, content));
-        self.record("persist", move || role.to_string(), self.inside.persist(slot, role, content))
+        self.record(Verb::Persist, move || role.to_string(), self.inside.persist(slot, role, content))
     }
 
     async fn fence(&self) {
-        self.record("fence", || "tuple".to_owned(), self.inside.fence()).await;
+        self.record(Verb::Fence, || "tuple".to_owned(), self.inside.fence()).await;
         self.note(Operation::Fence);
     }
 
     fn complete(&self, registers: Registers) {
         self.note(Operation::Complete(registers.clone()));
-        self.mark("complete", "tuple".to_owned());
+        self.mark(Verb::Complete, "tuple".to_owned());
         self.inside.complete(registers);
     }
 
@@ -194,7 +194,7 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
         self.note(Operation::Decode);
         let (start, known) = (self.inside.now(), self.inside.decode());
         if known.0 > start {
-            self.add("decode", "counter".to_owned(), start, known.0);
+            self.add(Verb::Decode, "counter".to_owned(), start, known.0);
         }
         known
     }
@@ -206,7 +206,7 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
         };
         self.note(Operation::Pad(units, blocks));
         let (start, work) = (self.inside.now().max(counter.0), self.inside.pad(units, blocks, counter));
-        self.record_from(start, "pad", move || format!("{blocks} blocks{in_l2}"), work)
+        self.record_from(start, Verb::Pad, move || format!("{blocks} blocks{in_l2}"), work)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -215,28 +215,28 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
 
     fn mac(&self) -> impl Future<Output = ()> {
         self.note(Operation::Mac);
-        self.record("mac", || "data".to_owned(), self.inside.mac())
+        self.record(Verb::Mac, || "data".to_owned(), self.inside.mac())
     }
 
     fn hash(&self) -> impl Future<Output = ()> {
         self.note(Operation::Hash);
-        self.record("hash", || "metadata".to_owned(), self.inside.hash())
+        self.record(Verb::Hash, || "metadata".to_owned(), self.inside.hash())
     }
 }
 
 impl<V: Verbs + Watch> TransitVerbs for Explained<V> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         self.note(Operation::LookUp(cache));
-        self.record("look up", move || cache.to_string(), self.inside.look_up(cache))
+        self.record(Verb::LookUp, move || cache.to_string(), self.inside.look_up(cache))
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
         self.note(Operation::Travel(leg));
-        self.record("travel", move || leg.to_string(), self.inside.travel(leg))
+        self.record(Verb::Travel, move || leg.to_string(), self.inside.travel(leg))
     }
 
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()> {
-        self.record("outwait", || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
+        self.record(Verb::Outwait, || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
     }
 
     fn come_in(&self) -> impl Future<Output = ()> {
@@ -265,7 +265,7 @@ impl<V: Verbs + Watch> LockVerbs for Explained<V> {
         if end > start {
             let what = format!("{name:?}");
             let waited_for = Some(Cause::Lock);
-            self.spans.borrow_mut().push(Span { verb: "lock", what, start, end, waited_for, outcome: None });
+            self.spans.borrow_mut().push(Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None });
         }
         guard
     }
@@ -280,24 +280,24 @@ impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
             Exit::AheadOfVerdict => "ahead".to_owned(),
             Exit::L2 => format!("{verdict} in L2"),
         };
-        self.mark("release", what);
+        self.mark(Verb::Release, what);
         self.inside.release(line, plaintext, exit);
     }
 
     fn settle(&self, line: LineAddr, good: bool) {
         self.note(Operation::Settle(line, good));
-        self.mark("settle", if good { "verified" } else { "refused" }.to_owned());
+        self.mark(Verb::Settle, if good { "verified" } else { "refused" }.to_owned());
         self.inside.settle(line, good);
     }
 
     fn await_verdicts(&self) -> impl Future<Output = ()> {
         self.note(Operation::AwaitVerdicts);
-        self.record("await", || "verdicts".to_owned(), self.inside.await_verdicts())
+        self.record(Verb::Await, || "verdicts".to_owned(), self.inside.await_verdicts())
     }
 
     fn fault(&self, fault: Fault) {
         self.note(Operation::Fault(fault));
-        self.mark("fault", fault.to_string());
+        self.mark(Verb::Fault, fault.to_string());
         self.inside.fault(fault);
     }
 

@@ -17,13 +17,14 @@ use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::rc::Rc;
+use strum::VariantArray;
 use units::{Line, LineAddr};
 
 /// The most lines under one tag.
 pub const GROUP_MAX: usize = 4;
 
 /// Where tags lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// In a region of their own, eight to a line; through a cache of tags.

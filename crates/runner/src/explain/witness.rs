@@ -4,6 +4,7 @@ use chip::Distances;
 use protection::execution::{Explained, Receiver, Timed};
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
+use sim::span::Verb;
 use std::cell::Cell;
 use systems::Machine;
 use units::{Duration, LINE_BYTES, Line, LineAddr, Time};
@@ -44,7 +45,7 @@ impl Witness {
         for leg in [Leg::FromController, Leg::Answer(0, line)].into_iter().filter(|_| !in_l2) {
             let start = at;
             at = start + self.way(leg);
-            explained.add("travel", leg.to_string(), start, at);
+            explained.add(Verb::Travel, leg.to_string(), start, at);
         }
         Some(at)
     }

@@ -4,6 +4,7 @@
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
 use protection::execution::{CounterTags, Engine, Engines};
+use sim::span::Verb;
 use std::collections::BTreeMap;
 use systems::Machine;
 
@@ -67,7 +68,7 @@ fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
     let pad = |on_chip| {
         let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
         let explanation = explain(&machine, &systems::design("sc64-bmt").unwrap(), scenario, ONE_LINE).unwrap();
-        let pad = explanation.spans.iter().find(|span| span.verb == "pad").unwrap();
+        let pad = explanation.spans.iter().find(|span| span.verb == Verb::Pad).unwrap();
         (pad.end.since(pad.start), explanation.latency_fs)
     };
     let ((begun_early, latency), (begun_late, shorter)) = (pad(OnChip::Nothing), pad(OnChip::All));

@@ -5,6 +5,7 @@ use crate::common::swept::swept;
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use protection::slot::Kind;
+use sim::span::Verb;
 
 fn options(design: &str, budget: u64) -> RunOptions {
     let design = systems::design(design).unwrap();
@@ -109,9 +110,9 @@ fn the_pad_is_made_while_its_counter_is_still_being_verified() {
     let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed, ..Scenario::default() };
     let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
     let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
-    let verified = spans.iter().filter(|span| span.verb == "hash").map(|span| span.end).max().unwrap();
-    assert_eq!(span("pad", "5 blocks").start, span("fetch", "counter").end);
-    assert!(span("pad", "5 blocks").start < verified && span("release", "verified").start > verified);
+    let verified = spans.iter().filter(|span| span.verb == Verb::Hash).map(|span| span.end).max().unwrap();
+    assert_eq!(span(Verb::Pad, "5 blocks").start, span(Verb::Fetch, "counter").end);
+    assert!(span(Verb::Pad, "5 blocks").start < verified && span(Verb::Release, "verified").start > verified);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use casemate_campaign::{Finding, Options, attack, honest};
 use protection::execution::{Explained, Receiver, Timed};
 use protection::planted::{Bug, Planted};
 use protection::verbs::{Fault, Plaintext};
+use sim::span::Verb;
 use std::cell::Cell;
 use std::rc::Rc;
 use systems::{Attack, Verdict};
@@ -120,7 +121,7 @@ fn verdict_and_write(planted: Planted) -> (Time, Time) {
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get() == 2));
     let when = |verbs: &Explained<_>, verb| verbs.take_spans().iter().find(|span| span.verb == verb).unwrap().start;
-    (when(&reader, "settle"), when(&writer, "pad"))
+    (when(&reader, Verb::Settle), when(&writer, Verb::Pad))
 }
 
 #[test]

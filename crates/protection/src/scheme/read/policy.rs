@@ -8,9 +8,10 @@ use crate::planted::Bug;
 use crate::verbs::{Fault, Verbs};
 use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
+use strum::VariantArray;
 
 /// When a line that was read goes to the core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
     /// When its verdict is in.

@@ -1,0 +1,39 @@
+//! The words of results and of files that stand for one of several things, each list as its Rust type has it: the types of the
+//! Python package are checked against them, and a timeline takes its colours by what a verb is about.
+
+use crate::to_json;
+use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, Order, Over, TreeKind};
+use protection::mac::Place;
+use protection::ownership::Ownership;
+use protection::scheme::Release;
+use protection::tree::Update;
+use pyo3::prelude::*;
+use runner::explain::{OnChip, Row, Start};
+use runner::sampling::Aim;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sim::span::{Cause, Verb};
+use strum::VariantArray;
+use systems::Verdict;
+
+fn of<T: VariantArray + Serialize>() -> Value {
+    json!(T::VARIANTS)
+}
+
+/// All words of each type, by the type's name.
+#[pyfunction]
+pub fn words() -> PyResult<String> {
+    to_json(&json!({
+        "Aim": of::<Aim>(), "Cause": of::<Cause>(), "CipherChoice": of::<CipherChoice>(), "CounterChoice": of::<CounterChoice>(),
+        "Covered": of::<Covered>(), "MacChoice": of::<MacChoice>(), "OnChip": of::<OnChip>(), "Order": of::<Order>(),
+        "Over": of::<Over>(), "Ownership": of::<Ownership>(), "Place": of::<Place>(), "Release": of::<Release>(), "Row": of::<Row>(),
+        "Start": of::<Start>(), "TreeKind": of::<TreeKind>(), "Update": of::<Update>(), "Verb": of::<Verb>(), "Verdict": Verdict::ALL,
+    }))
+}
+
+/// What spans of a timeline can be of: each verb with what it is about and what it means.
+#[pyfunction]
+pub fn verbs() -> PyResult<String> {
+    let describe = |verb: &Verb| json!({ "name": verb, "about": verb.subject(), "summary": verb.summary() });
+    to_json(&Verb::VARIANTS.iter().map(describe).collect::<Vec<_>>())
+}

@@ -1,0 +1,40 @@
+"""How a piece of work looks in a timeline: by what its verb is about, which `casemate.api.verbs()` says."""
+
+from functools import cache
+from typing import NamedTuple
+
+from casemate import api
+from casemate.results.catalogue import Subject
+from casemate.results.explain import Span
+
+
+class Look(NamedTuple):
+    """How verbs of one subject look."""
+
+    style: str
+    """On a terminal."""
+    colour: str
+    """In a picture."""
+
+
+LOOKS: dict[Subject, Look] = {
+    "memory": Look("blue", "#3b6fb6"),
+    "cache": Look("white", "#9aa5b1"),
+    "encryption": Look("cyan", "#2a9d8f"),
+    "authentication": Look("yellow", "#e0a030"),
+    "tree": Look("magenta", "#a24fa0"),
+    "way": Look("bright_black", "#7d8ea3"),
+    "wait": Look("red", "#c8453b"),
+    "exit": Look("green", "#2e7d32"),
+    "alarm": Look("red", "#c8453b"),
+}
+
+
+@cache
+def _subjects() -> dict[str, Subject]:
+    return {verb.name: verb.about for verb in api.verbs()}
+
+
+def look(span: Span) -> Look:
+    """How a piece of work looks."""
+    return LOOKS[_subjects()[span.verb]]
