@@ -60,9 +60,6 @@ ARGUMENTS = {
 }
 PYTHON = {
     "campaigns.long": "options of a command",
-    "api.run": "options of a command; to become request objects",
-    "api.record": "options of a command; to become request objects",
-    "api.explain": "options of a command; to become request objects",
     "api.campaign": "options of a command; to become request objects",
     "record.command": "options of a command",
     "crash.command": "options of a command",

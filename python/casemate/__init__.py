@@ -5,7 +5,7 @@ Run a real program under encryption, authentication and integrity trees; see wha
     >>> import casemate as cm
     >>> results = cm.run(["gzip", "-9", "-c", "/usr/bin/python3"], designs=["none", "sc64-bmt"])
     >>> results.slowdown("sc64-bmt")
-    >>> cm.explain("sc64-bmt", on_chip="tree").critical_path()
+    >>> cm.explain("sc64-bmt", cm.Read(on_chip="tree")).critical_path()
     >>> cm.attack("ctr-mac").agrees
     >>> cm.crash("plp-sp", row="power-loss").agrees
 
@@ -33,16 +33,22 @@ from casemate.api import (
     window,
     workloads,
 )
+from casemate.requests import BuiltIn, Program, Read, RunOptions, Trace
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
 __all__ = [
     "AttackReport",
+    "BuiltIn",
     "CasemateError",
     "Explanation",
     "Layout",
+    "Program",
+    "Read",
     "Record",
     "Recording",
+    "RunOptions",
     "RunResults",
+    "Trace",
     "TraceInfo",
     "__version__",
     "attack",

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+GUPS = cm.BuiltIn("gups")
+SMALL = cm.BuiltIn("gups", {"footprint": "1 MB"})
+
 
 def test_a_run_gives_typed_records() -> None:
     told: list[dict[str, object]] = []
-    results = cm.run(
-        workload="gups", settings={"footprint": "1 MB"}, limit=50_000, designs=["none", "ctr-mac"], progress=told.append
-    )
+    results = cm.run(SMALL, designs=["none", "ctr-mac"], options=cm.RunOptions(limit=50_000), progress=told.append)
     assert results.passed
     assert results.record("ctr-mac").weaknesses == ("no freshness",)
     assert results.slowdown("ctr-mac") > 1
@@ -25,22 +26,20 @@ def test_a_run_gives_typed_records() -> None:
 
 
 def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
-    results = cm.run(
-        workload="gups", settings={"footprint": "1 MB"}, limit="20K", warm_up="5K", designs="none", protection=False
-    )
+    results = cm.run(SMALL, designs="none", options=cm.RunOptions(limit="20K", warm_up="5K", protection=False))
     (record,) = results.records
     assert (record.configuration.budget, record.configuration.warm_up) == (20_000, 5_000)
-    assert cm.run(workload="gups", limit="1_000", designs=("none",), protection=False).record("none")
+    assert cm.run(GUPS, designs=("none",), options=cm.RunOptions(limit="1_000", protection=False)).record("none")
     with pytest.raises(cm.CasemateError, match="limit: '5X' is not a number of instructions"):
-        cm.run(workload="gups", limit="5X", designs="none")
+        cm.run(GUPS, designs="none", options=cm.RunOptions(limit="5X"))
     with pytest.raises(cm.CasemateError, match="age is 'old': expected one of new, steady"):
-        cm.run(workload="gups", age="old")  # type: ignore[arg-type]
+        cm.run(GUPS, options=cm.RunOptions(age="old"))  # type: ignore[arg-type]
     with pytest.raises(cm.CasemateError, match="no design is asked for"):
-        cm.run(workload="gups", designs=[])
+        cm.run(GUPS, designs=[])
 
 
 def test_results_print_a_short_summary() -> None:
-    results = cm.run(workload="gups", settings={"footprint": "1 MB"}, limit="20K", protection=False)
+    results = cm.run(SMALL, options=cm.RunOptions(limit="20K", protection=False))
     assert repr(results).startswith("<RunResults: gups on modern: none 1.000x, sc64-bmt ")
     assert repr(results).endswith("; passed>")
     told = [results, results.records[0], cm.explain("none"), cm.attack("none", row="badram", trials=1)]
@@ -66,7 +65,7 @@ def test_the_critical_path_accounts_for_all_of_the_latency() -> None:
 
 def test_more_on_the_chip_is_never_slower() -> None:
     latencies = [
-        cm.explain("sc64-bmt", on_chip=on_chip).latency_fs for on_chip in ("nothing", "tree", "counter", "all")
+        cm.explain("sc64-bmt", cm.Read(on_chip=on_chip)).latency_fs for on_chip in ("nothing", "tree", "counter", "all")
     ]
     assert latencies == sorted(latencies, reverse=True)
 
@@ -79,9 +78,11 @@ def test_an_attack_is_summarised_by_what_applies() -> None:
 
 def test_what_cannot_be_done_is_one_kind_of_error() -> None:
     for wrong in (
-        lambda: cm.run(),
-        lambda: cm.run(workload="gups", trace="x"),
-        lambda: cm.run(workload="gups", designs=["nonesuch"]),
+        lambda: cm.run([]),
+        lambda: cm.run("gups"),
+        lambda: cm.run([cm.Program(["true"]), GUPS]),  # type: ignore[arg-type]
+        lambda: cm.run([GUPS, cm.Trace("x")]),
+        lambda: cm.run(GUPS, designs=["nonesuch"]),
         lambda: cm.explain("nonesuch"),
         lambda: cm.explain("none", changes={"engines.aes": 1}),
         lambda: cm.layout("sc64-bmt", machine="nonesuch"),
@@ -94,7 +95,7 @@ def test_what_cannot_be_done_is_one_kind_of_error() -> None:
 
 def test_a_change_is_in_the_record_and_in_the_figures() -> None:
     change = {"machine.engines.aes.latency_ns": 150, "design.parts.caches.ways": 4}
-    record = cm.run(workload="gups", designs=["sc64-bmt"], changes=change, limit=20_000).record("sc64-bmt")
+    record = cm.run(GUPS, designs=["sc64-bmt"], changes=change, options=cm.RunOptions(limit=20_000)).record("sc64-bmt")
     configuration = record.configuration.model_dump()
     engines, parts = configuration["machine"]["engines"], configuration["design"]["parts"]
     assert (engines["aes"]["latency_ns"], parts["caches"]["ways"]) == (150.0, 4)
@@ -112,7 +113,7 @@ def test_an_error_in_the_callback_ends_the_run() -> None:
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        cm.run(workload="gups", settings={"footprint": "1 MB"}, limit="all", progress=complain)
+        cm.run(SMALL, options=cm.RunOptions(limit="all"), progress=complain)
 
 
 @given(st.integers(min_value=0, max_value=10**15))

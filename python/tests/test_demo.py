@@ -6,7 +6,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate.api import recorder_path
+from casemate.requests import recorder_path
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -21,7 +21,8 @@ def test_the_demo_shows_what_protection_costs(tmp_path: Path) -> None:
         subprocess.run(["sqlite3", "-init", "/dev/null", str(table)], stdin=script, capture_output=True, check=True)
     program = ["sqlite3", "-init", str(SCRIPTS / "demo.sql"), str(table), ".quit"]
     designs = ["none", "xts", "sc64-bmt"]
-    results = cm.run(program, designs=designs, warm_up=4_000_000, limit=6_000_000, protection=False)
+    options = cm.RunOptions(warm_up=4_000_000, limit=6_000_000, protection=False)
+    results = cm.run(program, designs=designs, options=options)
     assert results.passed
     assert 1.05 < results.slowdown("xts") < results.slowdown("sc64-bmt")
     assert results.slowdown("sc64-bmt") > 1.1

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from casemate.api import recorder_path
+from casemate.requests import recorder_path
 
 pytestmark = pytest.mark.skipif(
     shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"

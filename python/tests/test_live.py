@@ -7,13 +7,14 @@ from pathlib import Path
 import casemate as cm
 import jsonschema
 import pytest
-from casemate.api import recorder_path
+from casemate.requests import recorder_path
 from conftest import Casemate
 
 pytestmark = pytest.mark.skipif(
     shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"
 )
 PROGRAM = ("/bin/sh", "-c", "exit 3")
+UNATTACKED = cm.RunOptions(protection=False)
 
 
 def test_a_live_program_runs_to_its_end(casemate: Casemate) -> None:
@@ -81,7 +82,7 @@ def test_only_the_marked_region_is_run_if_asked_for(tmp_path: Path) -> None:
     program = tmp_path / "marked"
     subprocess.run(["cc", "-O0", "-o", str(program), str(tmp_path / "marked.c")], check=True)
     whole, region = (
-        cm.run([str(program)], designs=["none"], region=region, protection=False).records[0].instructions
+        cm.run(cm.Program([str(program)], region=region), designs=["none"], options=UNATTACKED).records[0].instructions
         for region in (False, True)
     )
     assert 3_000 < region < 20_000 < 300_000 < whole
@@ -134,10 +135,8 @@ def test_values_of_race_free_threads_are_a_warning_and_no_failure(casemate: Case
     (tmp_path / "racing.c").write_text(RACING)
     subprocess.run(["cc", "-O1", "-pthread", "-o", "racing", "racing.c"], check=True, cwd=tmp_path)
     command = ("run", "--machine", "emcc-4core", "--design", "none", "--check-values", "--limit", "all")
-    record, *_ = cm.run(
-        [str(tmp_path / "racing")], machine="emcc-4core", designs="none", check_values=True, limit="all",
-        protection=False,
-    ).records  # fmt: skip
+    options = cm.RunOptions(limit="all", check_values=True, protection=False)
+    record, *_ = cm.run([str(tmp_path / "racing")], machine="emcc-4core", designs="none", options=options).records
     values = record.checks.load_values
     assert values
     assert (values.threads, values.processes) == (5, 1)

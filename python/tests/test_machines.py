@@ -8,6 +8,9 @@ import pytest
 from casemate.results import RunResults
 from conftest import SMALL, Casemate
 
+SMALL_GUPS = cm.BuiltIn("gups", {"footprint": "1 MB"})
+BRIEF = cm.RunOptions(limit="50K", protection=False)
+
 
 def test_a_key_of_a_table_that_the_file_leaves_out_can_be_set_alone(casemate: Casemate) -> None:
     (record,) = casemate("run", *SMALL, "--design", "none", "--with", "machine.node.l2.size=1 MB", "--json").json()[
@@ -62,15 +65,12 @@ def test_several_machines_are_columns_and_each_has_its_own_baseline(casemate: Ca
         (machine, design) for machine in ("modern", "modern-ddr5") for design in ("none", "sc64-bmt")
     ]
     for machine in ("modern", "modern-ddr5"):
-        alone = cm.run(workload="gups", settings={"footprint": "1 MB"}, limit="50K", machine=machine, protection=False)
+        alone = cm.run(SMALL_GUPS, machine=machine, options=BRIEF)
         assert results.slowdown("sc64-bmt", machine) == alone.slowdown("sc64-bmt")
 
 
 def test_one_design_on_several_machines_is_compared_with_the_first() -> None:
-    results = cm.run(
-        workload="gups", settings={"footprint": "1 MB"}, limit="50K", designs="none", protection=False,
-        machine=["modern", "modern-ddr5"],
-    )  # fmt: skip
+    results = cm.run(SMALL_GUPS, designs="none", machine=["modern", "modern-ddr5"], options=BRIEF)
     first, second = results.records
     assert results.slowdown("none", "modern-ddr5") == second.time_fs / first.time_fs != 1.0
 

@@ -167,7 +167,9 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["run", "--workload", "bfs", "--limit", "5K", "--warm-up", "5K"], "the warm-up is 5000 of 5000 instructions"),
         (["run", "--workload", "bfs", "--warm-up", "1K", "--detail", "sampled"], "a sampled run has no warm-up"),
         (["run", "--workload", "bfs", "--age", "old"], "'old' is not one of 'new', 'steady'"),
-        (["run", "--workload", "bfs", "--skip", "5"], "skip and region are for programs that run now"),
+        (["run", "--trace", "x.trace", "--set", "scale=9"], "--set is for built-in workloads"),
+        (["run", "--workload", "bfs", "--copies", "0"], "0 is not in the range x>=1"),
+        (["run", "--workload", "bfs", "--skip", "5"], "--skip and --region are for programs that run now"),
         (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
         (["run", "--trace", "missing.trace"], "missing.trace"),
         (["run", "--", "no-such-program"], "program 'no-such-program' not found"),
@@ -340,15 +342,14 @@ def test_progress_has_a_total_and_an_expected_end_where_there_is_no_terminal() -
 
 def test_the_length_of_a_trace_is_known_before_it_runs() -> None:
     told: list[dict[str, object]] = []
-    trace = Path(__file__).resolve().parents[2] / "traces" / "gzip.trace"
-    cm.run(trace=trace, limit="20K", designs="none", protection=False, progress=told.append)
-    cm.run(
-        trace=[trace, trace], machine="emcc-4core", limit="20K", designs="none", protection=False, progress=told.append
-    )
+    trace = cm.Trace(Path(__file__).resolve().parents[2] / "traces" / "gzip.trace")
+    brief = cm.RunOptions(limit="20K", protection=False)
+    cm.run(trace, designs="none", options=brief, progress=told.append)
+    cm.run([trace, trace], machine="emcc-4core", designs="none", options=brief, progress=told.append)
     assert [told[0]["of"], told[-1]["of"]] == [20_000, 40_000]
-    whole = cm.trace_info(trace).totals.instructions
+    whole = cm.trace_info(trace.path).totals.instructions
     with pytest.raises(RuntimeError):
-        cm.run(trace=trace, designs="none", progress=lambda told: check_total(told, whole))
+        cm.run(trace, designs="none", progress=lambda told: check_total(told, whole))
 
 
 def check_total(told: dict[str, object], whole: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate.api import recorder_path
+from casemate.requests import recorder_path
 from casemate.results import RunResults
 from conftest import Casemate
 
@@ -71,9 +71,10 @@ def test_a_program_too_short_to_sample_names_the_way_out(casemate: Casemate) -> 
 
 def test_sampling_options_without_sampling_are_refused() -> None:
     with pytest.raises(cm.CasemateError, match="detail='sampled'"):
-        cm.run(workload="gups", sampling={"error": 0.01})
+        cm.run(cm.BuiltIn("gups"), options=cm.RunOptions(sampling={"error": 0.01}))
+    options = cm.RunOptions(limit=50_000, detail="sampled", sampling={"period": 1000})
     with pytest.raises(cm.CasemateError, match="the period must be"):
-        cm.run(workload="gups", limit=50_000, designs=["none"], detail="sampled", sampling={"period": 1000})
+        cm.run(cm.BuiltIn("gups"), designs=["none"], options=options)
 
 
 @pytest.mark.skipif(

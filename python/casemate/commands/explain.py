@@ -113,6 +113,7 @@ def command(
 ) -> None:
     """Show the timeline of one read: what was done when, what it waited for, and which chain decided the latency."""
     from casemate import api, timeline
+    from casemate.requests import Read
     from casemate.results.explain import Explanations, OnChip, Row, Start
 
     names = [design] if against is None else [design, against]
@@ -135,23 +136,17 @@ def command(
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
     starts: dict[str, Start] = {name: name for name in get_args(Start)}
-    found = Explanations(
-        explanations=tuple(
-            api.explain(
-                name,
-                machine=machine,
-                changes=changes,
-                on_chip=scenarios[on_chip],
-                row=rows[row],
-                start=starts[start],
-                predicted=predicted,
-                decoded=decoded,
-                address=address,
-                seed=seed,
-            )
-            for name in names
-        )
+    read = Read(
+        on_chip=scenarios[on_chip],
+        row=rows[row],
+        start=starts[start],
+        predicted=predicted,
+        decoded=decoded,
+        address=address,
+        seed=seed,
     )
+    explained = tuple(api.explain(name, read, machine=machine, changes=changes) for name in names)
+    found = Explanations(explanations=explained)
     if as_json:
         screen.print_json(found)
     else:

@@ -63,18 +63,15 @@ def command(
     notices.print("Recording", " ".join(program), markup=False)
     from casemate import amounts, api
     from casemate.progress import Instructions
+    from casemate.requests import Program
 
     most = None if limit == "all" else limit
     with Instructions(notices, ["recording"], most) as progress:
         recording = api.record(
-            program,
+            Program(program, skip=skip, region=region, stdin="inherit", output=output),
             path,
             limit=most,
-            skip=skip,
-            region=region,
             load_values=check_values,
-            stdin="inherit",
-            output=output,
             progress=progress.tell,
         )
     if as_json:

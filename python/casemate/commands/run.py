@@ -186,6 +186,13 @@ def command(
             "--copies is for workloads and traces: record the program with `casemate record`, then run its trace",
             context,
         )
+    if not program and (skip or region):
+        raise click.UsageError(
+            "--skip and --region are for programs that run now: a trace has its part already, a workload runs all",
+            context,
+        )
+    if settings and not workloads:
+        raise click.UsageError("--set is for built-in workloads: give a --workload, too", context)
     sampling = {name: value for name, value in (("error", error), ("aim", aim)) if value is not None}
     if sampling and detail != "sampled":
         raise click.UsageError(f"--{next(iter(sampling))} is for sampled runs: add --detail sampled", context)
@@ -205,31 +212,29 @@ def command(
         # Found out now, not after a long run.
         screen.make_folder(folder)
     from casemate.progress import Instructions
+    from casemate.requests import BuiltIn, Program, Repeatable, RunOptions, Trace
 
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
     with Instructions(notices, columns, None, title) as progress:
+        several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *map(Trace, traces)] * copies
+        live = Program(program, skip=skip, region=region, stdin="inherit", output=output)
+        options = RunOptions(
+            limit=limit,
+            warm_up=warm_up,
+            detail=detail,
+            sampling=sampling,
+            seed=seed,
+            age=age,
+            check_values=check_values,
+            ledger=ledger,
+        )
         results = api.run(
-            program or None,
-            workload=workloads,
-            settings=settings,
-            trace=traces,
-            copies=copies,
+            live if program else several,
             designs=names,
             machine=on,
             changes=changes,
-            limit=limit,
-            warm_up=warm_up,
-            skip=skip,
-            region=region,
-            seed=seed,
-            age=age,
-            detail=detail,
-            sampling=sampling,
-            check_values=check_values,
-            ledger=ledger,
-            stdin="inherit",
-            output=output,
+            options=options,
             progress=progress.tell,
         )
     if as_json:

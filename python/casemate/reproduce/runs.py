@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from casemate import api, screen
 from casemate._core import CasemateError, __version__
+from casemate.requests import BuiltIn, Program, RunOptions, Trace
 from casemate.results.run import Record, RunResults
 
 Changes = dict[str, object]
@@ -80,8 +81,13 @@ class Job:
     seed: int
     trace: str | None
     shared: Mapping[str, Any]
-    """What `api.run` is given for all runs of the study."""
+    """Options of all runs of the study."""
     path: Path
+
+    @property
+    def program(self) -> BuiltIn | Trace:
+        """What each core runs."""
+        return Trace(self.trace) if self.trace else BuiltIn(self.case.workload or self.case.name, self.case.settings)
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -117,7 +123,7 @@ class Store:
                 screen.write_whole(source, case.recorded.text.encode())
             command = [word.replace("{text}", str(source)) for word in case.recorded.command]
             partial = path.with_suffix(".partial")
-            if api.record(command, partial, skip=case.recorded.skip, limit=limit).interrupted:
+            if api.record(Program(command, skip=case.recorded.skip), partial, limit=limit).interrupted:
                 partial.unlink()
                 raise KeyboardInterrupt
             partial.replace(path)
@@ -195,18 +201,17 @@ def _run(batch: tuple[Job, ...]) -> list[tuple[Job, str | None]]:
             changes[f"design.{each.setting.design}.{path.removeprefix('design.')}"] = value
     try:
         results = api.run(
-            workload=case.workload,
-            trace=job.trace,
-            settings=case.settings,
-            copies=job.copies,
+            job.copies * [job.program],
             designs=[each.setting.design for each in batch],
             machine=job.machine,
             changes=changes,
-            limit=case.warm_up + case.counted,
-            warm_up=case.warm_up,
-            seed=job.seed,
-            protection=False,
-            **job.shared,
+            options=RunOptions(
+                limit=case.warm_up + case.counted,
+                warm_up=case.warm_up,
+                seed=job.seed,
+                protection=False,
+                **job.shared,
+            ),
         )
     except CasemateError as error:
         if len(batch) == 1:

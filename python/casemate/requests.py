@@ -1,0 +1,198 @@
+"""What can be asked for: what to run and how, and which read to explain."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from casemate import asked
+from casemate._core import CasemateError
+from casemate.asked import Instructions
+from casemate.results.explain import OnChip, Row, Start
+from casemate.results.run import Age
+
+DEFAULT_LIMIT = 20_000_000
+"""Instructions of a program or a built-in workload that are run if nothing is said: seconds, not hours."""
+
+EXPLAINED_LINES = 999
+"""Lines whose reads are timed if nothing is said: the median's timeline is shown."""
+
+RECORDER_VARIABLE = "CASEMATE_RECORDER"
+
+Stream = Literal["inherit", "discard"]
+"""Whether one of the program's standard streams is ours, or empty."""
+
+
+def recorder_path() -> Path:
+    """The recorder: what the environment names, or the one that came with this package."""
+    given = os.environ.get(RECORDER_VARIABLE)
+    return Path(given) if given else Path(__file__).with_name("libcasemate_recorder.so")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of this computer, which really runs, now."""
+
+    command: Sequence[str]
+    """The program and its arguments."""
+    skip: Instructions = 0
+    """Instructions that pass before any are counted; text as in `"5M"` will do."""
+    region: bool = False
+    """Whether only what runs between its two markers (the instruction `xchg %rbx,%rbx`) is counted."""
+    stdin: Stream = "discard"
+    """Whether it reads what this process would read, unless that is a terminal."""
+    output: Stream = "discard"
+    """Whether what it prints is shown."""
+
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """The request in the form of the laboratory."""
+        return {
+            "live": {
+                "command": [str(word) for word in self.command],
+                "skip": asked.instructions(self.skip, "skip"),
+                "marked_region": self.region,
+                "load_values": load_values,
+                "inherit_input": self.stdin == "inherit",
+                "inherit_output": self.output == "inherit",
+                "recorder": str(recorder_path()),
+            }
+        }
+
+
+class Repeatable(ABC):
+    """What is the same each time, and can run beside others."""
+
+    @abstractmethod
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """The request in the form of the laboratory."""
+
+
+@dataclass(frozen=True)
+class BuiltIn(Repeatable):
+    """A built-in workload."""
+
+    name: str
+    """Its name."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Parameters that should not be as usual, such as `{"footprint": "64 MB"}`."""
+
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """The request in the form of the laboratory."""
+        settings = {name: str(value) for name, value in self.settings.items()}
+        return {"kernel": {"name": self.name, "settings": settings | ({"load_values": "yes"} if load_values else {})}}
+
+
+@dataclass(frozen=True)
+class Trace(Repeatable):
+    """A stored execution: the same every time."""
+
+    path: str | os.PathLike[str]
+    """Its file."""
+
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """The request in the form of the laboratory; which values it holds was decided when it was recorded."""
+        return {"trace": {"path": str(self.path)}}
+
+
+Runnable = Program | Repeatable | Sequence[str] | Sequence[Repeatable]
+"""What can be run: one thing, a command, or several built-in workloads and traces at once, each on cores of its own."""
+
+
+def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
+    """What is to be run, one by one. Raises `CasemateError` if that cannot be."""
+    if isinstance(given, Program | Repeatable):
+        return [given]
+    listed = [given] if isinstance(given, str) else list(given)
+    if not listed or isinstance(given, str):
+        raise CasemateError('expected a command, as in ["ls", "-l"], or BuiltIn("gups"), or Trace("file.trace")')
+    repeatable = [each for each in listed if isinstance(each, Repeatable)]
+    if len(repeatable) == len(listed):
+        return repeatable
+    if repeatable or any(isinstance(each, Program) for each in listed):
+        raise CasemateError("a program of this computer runs alone: record it, and run its trace beside others")
+    return [Program([str(word) for word in listed])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a program is run."""
+
+    limit: Instructions | Literal["all"] | None = None
+    """The most instructions of each program; if nothing is said, `DEFAULT_LIMIT`, and for traces alone and for samples
+    all."""
+    warm_up: Instructions = 0
+    """Instructions, of these, before counting begins: caches and metadata are as they leave them, but their time and
+    traffic is in no figure."""
+    detail: Literal["all", "sampled"] = "all"
+    """Whether every instruction is simulated in detail, or a sample of them while the others keep caches, predictors
+    and metadata warm; then every figure has a 95 % interval."""
+    sampling: Mapping[str, float | str] = field(default_factory=dict)
+    """What of `SamplingOptions` should not be as usual, such as `{"aim": "traffic", "error": 0.01}`."""
+    seed: int = 1
+    """Seeds keys, page placement and the counters of an aged machine."""
+    age: Age = "new"
+    """How old the counters of data are when the machine begins: `new`, all zero; or `steady`, each group at a moment
+    drawn evenly from a long life in which its lines are written equally often, in random order. It changes nothing
+    where there are no counters, or where they are never renewed; and nodes of trees are new either way."""
+    check_values: bool = False
+    """Whether every value that the program loaded is compared with the simulated memory."""
+    ledger: bool = False
+    """Whether every pad is compared with every other."""
+    protection: bool = True
+    """Whether a short campaign of attacks on each design is added."""
+
+    def asked(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
+        """The request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        if self.age not in get_args(Age):
+            raise CasemateError(f"age is '{self.age}': expected one of {', '.join(get_args(Age))}")
+        sampled = self.detail == "sampled"
+        if self.sampling and not sampled:
+            raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
+        stored = all(isinstance(program, Trace) for program in programs)
+        return {
+            "limit": asked.limit(self.limit, usual_limit(stored=stored, sampled=sampled)),
+            "warm_up": asked.instructions(self.warm_up, "warm_up"),
+            "seed": self.seed,
+            "age": self.age,
+            "ledger": self.ledger,
+            "sampling": dict(self.sampling) if sampled else None,
+        }
+
+
+def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
+    """The most instructions that are run if nothing is said, `None` for all: a stored execution has an end of its own,
+    and a sample is for long programs.
+    """
+    return None if stored or sampled else DEFAULT_LIMIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """A read to be explained, and which of many: of the median among so many lines, or of the one at an address."""
+
+    on_chip: OnChip = "nothing"
+    """Which metadata of the line is on the chip."""
+    row: Row = "closed"
+    """How the DRAM rows stand of the line and of the metadata fetched with it."""
+    start: Start = "controller"
+    """Where the timeline begins and ends."""
+    predicted: bool = False
+    """Whether the L2 tells the controller beside its own look-up that it expects the line in memory."""
+    decoded: bool = False
+    """Whether counters need no decoding."""
+    address: int | None = None
+    """The line at this address, in bytes; nothing for the median of several."""
+    lines: int = EXPLAINED_LINES
+    """How many lines are read, drawn from all of the memory."""
+    seed: int = 1
+    """What they are drawn from."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The condition, in the form of the laboratory."""
+        return {name: getattr(self, name) for name in ("on_chip", "row", "start", "predicted", "decoded")}
+
+    def chosen(self) -> dict[str, Any]:
+        """The lines, in the form of the laboratory."""
+        return {"sample": {"lines": self.lines, "seed": self.seed}} if self.address is None else {"at": self.address}
