@@ -40,6 +40,8 @@ pub enum Finding {
     Refused,
     /// Memory was not to be changed any more.
     Halted,
+    /// A write was said to come from what was refused.
+    Tainted,
 }
 
 impl Finding {
@@ -122,6 +124,7 @@ pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
         Fault::Root => Finding::FalseAlarmOfRoot,
         Fault::Refused(_) => Finding::Refused,
         Fault::Halted(_) => Finding::Halted,
+        Fault::Tainted(_) => Finding::Tainted,
         Fault::Tree(slot) => match victim.map().structure(slot) {
             Structure::Node(level) => Finding::FalseAlarmOfNode(level),
             _ => Finding::FalseAlarmOfCounter,

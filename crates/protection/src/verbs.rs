@@ -38,6 +38,8 @@ pub enum Fault {
     /// A write to a line, or its first use, came after another write had to be given up half-way: memory stays as it is until
     /// power returns.
     Halted(LineAddr),
+    /// What a write to this line may have been computed from was refused while the write waited for its verdict.
+    Tainted(LineAddr),
     /// Who asked is not the owner of the page, or not at that place.
     Refused(LineAddr),
 }
@@ -51,6 +53,9 @@ impl fmt::Display for Fault {
             Fault::Exhausted(line) => write!(f, "the counter of line {line} is exhausted: memory needs a new key"),
             Fault::Halted(line) => {
                 write!(f, "line {line} stays as it is until power returns: an earlier write was given up half-way")
+            }
+            Fault::Tainted(line) => {
+                write!(f, "the write to line {line} may have been computed from what was refused")
             }
             Fault::Refused(line) => write!(f, "the page of line {line} is not what was asked for by its owner"),
         }
@@ -241,7 +246,8 @@ pub trait ExitVerbs {
     /// The verdict of a line that was released ahead of it.
     fn settle(&self, line: LineAddr, good: bool);
     /// Waits until every line that was released ahead of its verdict until now is settled; without time none is under way.
-    fn await_verdicts(&self) -> impl Future<Output = ()>;
+    /// Whether none was refused meanwhile.
+    fn await_verdicts(&self) -> impl Future<Output = bool>;
     /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);
     /// Notes keystream that hides something of the line in this slot, if a ledger is kept: else it is not asked for.

@@ -290,7 +290,7 @@ impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
         self.inside.settle(line, good);
     }
 
-    fn await_verdicts(&self) -> impl Future<Output = ()> {
+    fn await_verdicts(&self) -> impl Future<Output = bool> {
         self.note(Operation::AwaitVerdicts);
         self.record(Verb::Await, || "verdicts".to_owned(), self.inside.await_verdicts())
     }

@@ -22,11 +22,20 @@ pub struct WindowCounters {
     pub held_fs: u64,
 }
 
+/// How a wait for verdicts ended.
+pub(super) struct Settled {
+    /// Whether it took time.
+    pub waited: bool,
+    /// Whether none of the verdicts that came in meanwhile was a refusal.
+    pub all_good: bool,
+}
+
 /// The windows of one memory.
 #[derive(Default)]
 pub(super) struct Windows {
     open: RefCell<FxHashMap<LineAddr, (u64, Time)>>,
     opened: Cell<u64>,
+    refused: Cell<u64>,
     waiting: RefCell<Vec<TaskId>>,
     counters: Cell<WindowCounters>,
     longest: Cell<Duration>,
@@ -40,7 +49,8 @@ impl Windows {
     }
 
     /// A line's verdict is in.
-    pub fn close(&self, line: LineAddr, clock: &Clock) {
+    pub fn close(&self, line: LineAddr, good: bool, clock: &Clock) {
+        self.refused.set(self.refused.get() + u64::from(!good));
         let Some((_, since)) = self.open.borrow_mut().remove(&line) else { return };
         let length = clock.now().since(since);
         self.longest.set(self.longest.get().max(length));
@@ -51,9 +61,9 @@ impl Windows {
         self.waiting.borrow_mut().drain(..).for_each(|task| clock.wake(task));
     }
 
-    /// Waits until all windows that are open now are closed; whether that took time.
-    pub async fn all_settled(&self, clock: &Clock) -> bool {
-        let (last, asked) = (self.opened.get(), clock.now());
+    /// Waits until all windows that are open now are closed.
+    pub async fn all_settled(&self, clock: &Clock) -> Settled {
+        let (last, asked, refused) = (self.opened.get(), clock.now(), self.refused.get());
         poll_fn(|_| {
             if self.open.borrow().values().all(|(number, _)| *number > last) {
                 return Poll::Ready(());
@@ -71,7 +81,7 @@ impl Windows {
         counters.writes_held += u64::from(waited > Duration::ZERO);
         counters.held_fs += waited.as_fs();
         self.counters.set(counters);
-        waited > Duration::ZERO
+        Settled { waited: waited > Duration::ZERO, all_good: self.refused.get() == refused }
     }
 
     pub fn counters(&self) -> WindowCounters {

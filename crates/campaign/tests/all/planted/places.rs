@@ -8,7 +8,7 @@ use protection::execution::{Explained, Receiver, Timed};
 use protection::planted::{Bug, Planted};
 use protection::verbs::{Fault, Plaintext};
 use sim::span::Verb;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use systems::{Attack, Verdict};
 use units::{Duration, Line, LineAddr, Time};
@@ -79,6 +79,7 @@ fn an_l2_whose_masks_name_no_line_takes_the_answer_to_another() {
 #[derive(Default)]
 struct Core {
     has_it: Cell<bool>,
+    faults: RefCell<Vec<Fault>>,
 }
 
 impl Receiver for Core {
@@ -87,7 +88,7 @@ impl Receiver for Core {
     }
 
     fn fault(&self, fault: Fault) {
-        panic!("a false alarm: {fault}");
+        self.faults.borrow_mut().push(fault);
     }
 
     fn start_up_content(&self, _: LineAddr) -> Line {
@@ -95,9 +96,19 @@ impl Receiver for Core {
     }
 }
 
-/// A line is read of which no metadata is on the chip. As soon as the core has it, it writes another, of which all is. When
-/// is the line's verdict in, and when does the write begin to encrypt?
-fn verdict_and_write(planted: Planted) -> (Time, Time) {
+/// What came of a read that was released ahead of its verdict, and of a write that came before that.
+struct ReadAndWrite {
+    /// When the line's verdict was in.
+    verdict: Time,
+    /// When the write began to encrypt, if it did.
+    write: Option<Time>,
+    /// What was reported.
+    faults: Vec<Fault>,
+}
+
+/// A line is read of which no metadata is on the chip, and which was tampered with if `forged`. As soon as the core has it, it
+/// writes another, of which all is.
+fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
     let parts = systems::design("sc64-bmt-speculative").unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(DATA_LINES, 1, planted).unwrap());
@@ -105,8 +116,12 @@ fn verdict_and_write(planted: Planted) -> (Time, Time) {
     let done = Rc::new(Cell::new(0));
     let [reader, writer] = [(); 2].map(|()| Rc::new(Explained::new(Timed::new(&machine.memory))));
     let (scheme, verbs, finished) = (machine.scheme.clone(), (reader.clone(), writer.clone()), done.clone());
+    let memory_of_reader = machine.memory.clone();
     machine.executor.clock().spawn(async move {
         scheme.write(verbs.1.inside(), written, &[1; 64]).await;
+        if forged {
+            memory_of_reader.media().borrow_mut().write(scheme.layout().data_slot(read).slot(), &[3; 64]);
+        }
         scheme.read(&*verbs.0, read).await;
         finished.set(finished.get() + 1);
     });
@@ -120,17 +135,29 @@ fn verdict_and_write(planted: Planted) -> (Time, Time) {
         finished.set(finished.get() + 1);
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get() == 2));
-    let when = |verbs: &Explained<_>, verb| verbs.take_spans().iter().find(|span| span.verb == verb).unwrap().start;
-    (when(&reader, Verb::Settle), when(&writer, Verb::Pad))
+    let when = |verbs: &Explained<_>, verb| Some(verbs.take_spans().iter().find(|span| span.verb == verb)?.start);
+    let faults = machine.memory.receiver().faults.take();
+    ReadAndWrite { verdict: when(&reader, Verb::Settle).unwrap(), write: when(&writer, Verb::Pad), faults }
+}
+
+#[test]
+fn a_write_that_waited_for_a_verdict_comes_to_nothing_if_that_is_a_refusal() {
+    let honest = verdict_and_write(Planted::NONE, false);
+    assert_eq!((honest.write.is_some(), honest.faults), (true, vec![]));
+    let forged = verdict_and_write(Planted::NONE, true);
+    assert_eq!(forged.write, None);
+    assert_eq!(forged.faults, [Fault::Tag(LineAddr(DATA_LINES - 1)), Fault::Tainted(LineAddr(5))]);
+    let unwaited = verdict_and_write(Planted::new(Bug::VerdictsNotAwaited), true);
+    assert!(unwaited.write.is_some() && unwaited.faults.len() == 1, "with the bug it leaves");
 }
 
 #[test]
 fn what_was_computed_from_an_unverified_line_leaves_if_writes_do_not_wait() {
-    let (verdict, write) = verdict_and_write(Planted::NONE);
-    assert!(write >= verdict);
+    let ReadAndWrite { verdict, write, .. } = verdict_and_write(Planted::NONE, false);
+    assert!(write >= Some(verdict));
     let planted = Planted::new(Bug::VerdictsNotAwaited);
-    let (verdict, write) = verdict_and_write(planted);
-    assert!(write < verdict);
+    let ReadAndWrite { verdict, write, faults } = verdict_and_write(planted, false);
+    assert!(write < Some(verdict) && faults.is_empty());
     let parts = systems::design("sc64-bmt-speculative").unwrap().parts;
     assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, None, "without time nothing shows");
 }

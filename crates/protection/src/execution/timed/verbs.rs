@@ -4,6 +4,7 @@ use super::{Timed, pass};
 use crate::domain::Registers;
 use crate::execution::Receiver;
 use crate::execution::explained::Account;
+use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
@@ -164,13 +165,14 @@ impl<R: Receiver> ExitVerbs for Timed<R> {
         }
     }
 
-    fn settle(&self, line: LineAddr, _: bool) {
-        self.memory.windows.close(line, &self.memory.clock);
+    fn settle(&self, line: LineAddr, good: bool) {
+        self.memory.windows.close(line, good, &self.memory.clock);
     }
 
-    async fn await_verdicts(&self) {
-        let waited = self.memory.windows.all_settled(&self.memory.clock).await;
+    async fn await_verdicts(&self) -> bool {
+        let Settled { waited, all_good } = self.memory.windows.all_settled(&self.memory.clock).await;
         self.account.set(Account { waited_for: waited.then_some(Cause::Verdict), ..Account::default() });
+        all_good
     }
 
     fn fault(&self, fault: Fault) {

@@ -25,7 +25,7 @@ use crate::slot::Role;
 use crate::verbs::{Fault, Verbs};
 use sim::{Once, join};
 use tuple::Tuple;
-use units::Line;
+use units::{Line, LineAddr};
 
 /// A write, and what its steps have made so far.
 pub(super) struct Write<'a, V: Verbs> {
@@ -46,16 +46,15 @@ impl<V: Verbs> Access<'_, V> {
         }
         let _line = self.lock_line().await;
         self.admit(asker).await?;
-        await_verdicts(scheme, verbs).await;
+        await_verdicts(scheme, verbs, self.line()).await?;
         Write::new(self, plaintext).in_place().await
     }
 }
 
-/// Waits until what was released ahead of its verdict is settled: a write may have been computed from it.
-async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V) {
-    if scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited) {
-        verbs.await_verdicts().await;
-    }
+/// Waits until what was released ahead of its verdict is settled: a write to this line may have been computed from it.
+async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V, written: LineAddr) -> Result<(), Fault> {
+    let awaited = scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited);
+    if awaited && !verbs.await_verdicts().await { Err(Fault::Tainted(written)) } else { Ok(()) }
 }
 
 impl<'a, V: Verbs> Write<'a, V> {

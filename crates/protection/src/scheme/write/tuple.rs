@@ -82,7 +82,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// Makes lines durable; each is told its fate.
     async fn persist_batch(mut self, batch: &[Waiting]) {
         let (mut begun, mut groups) = (Vec::new(), Vec::new());
-        await_verdicts(self.scheme, self.verbs).await;
+        let Some(first) = batch.first() else { return };
+        if let Err(fault) = await_verdicts(self.scheme, self.verbs, first.line).await {
+            return batch.iter().for_each(|waiting| waiting.ends(Err(fault)));
+        }
         for waiting in batch {
             let access = Access::new(self.scheme, self.verbs, waiting.line);
             let Some(slot) = access.counter_slot() else { continue };
