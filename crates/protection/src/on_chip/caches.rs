@@ -109,9 +109,18 @@ impl Caches {
 
     /// The content of a line, if it is on the chip, wherever: it stays there.
     pub fn peek(&mut self, role: Role, slot: Slot) -> Option<Line> {
-        let elsewhere = self.departures.of(slot).map(|departure| departure.content);
-        let shared = || self.shared.as_ref().and_then(|shared| shared.peek(slot));
-        elsewhere.or_else(shared).or_else(|| self.cache(role).get(slot).copied())
+        self.elsewhere(slot).or_else(|| self.cache(role).get(slot).copied())
+    }
+
+    /// As [`Caches::peek`]; looking is no use of the line.
+    pub fn content(&mut self, role: Role, slot: Slot) -> Option<Line> {
+        self.elsewhere(slot).or_else(|| self.cache(role).get_mut(slot).copied())
+    }
+
+    /// The content of a line that is leaving or in the last-level cache.
+    fn elsewhere(&self, slot: Slot) -> Option<Line> {
+        let leaving = self.departures.of(slot).map(|departure| departure.content);
+        leaving.or_else(|| self.shared.as_ref().and_then(|shared| shared.peek(slot)))
     }
 
     /// The content of a line for changing, if it is in its cache: a leaving line is not called back, so that no other has to

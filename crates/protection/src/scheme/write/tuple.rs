@@ -211,7 +211,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         if !self.scheme.planted.has(Bug::TagsCopiedEarly) {
             self.scheme.metadata.on_chip(|chip| {
                 for (slot, content) in &mut tags {
-                    *content = chip.caches.peek(Role::Tag, *slot).unwrap_or(*content);
+                    *content = chip.caches.content(Role::Tag, *slot).unwrap_or(*content);
                 }
             });
         }
