@@ -268,3 +268,56 @@ fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
         assert!(refusal.contains(remedy), "{refusal}");
     }
 }
+
+/// A memory whose group is about to overflow: lines of it, and one elsewhere.
+fn before_an_overflow(order: Order) -> Powered {
+    let before = Powered::on(order);
+    [3, 4, 20, 40, 900].iter().for_each(|line| before.write(*line, *line as u8));
+    (0..OVERFLOWS - 2).for_each(|content| before.write(5, content));
+    before
+}
+
+/// All lines but the one that was written read as before, after power has failed.
+fn all_come_back(order: Order, image: &[(Slot, Untrusted)], registers: &Registers) {
+    let (again, fault) = Powered::again(order, image, registers);
+    assert_eq!(fault, None, "{order:?}");
+    for line in [3, 4, 20, 40, 900] {
+        assert_eq!(again.read(line), Ok([line as u8; 64]), "{order:?}");
+    }
+}
+
+#[test]
+fn a_renewal_given_up_half_way_halts_the_chip_and_is_ended_when_power_is_back() {
+    for order in ORDERS {
+        let Powered { scheme, verbs } = before_an_overflow(order);
+        let good = verbs.media.borrow().read(Slot(4));
+        verbs.media.borrow_mut().write(Slot(4), &[7; 64]);
+        run_now(scheme.write(&verbs, LineAddr(5), &[200; 64]));
+        assert_eq!(verbs.take_fault(), Some(Fault::Tag(LineAddr(4))), "{order:?}");
+        verbs.media.borrow_mut().store(Slot(4), good);
+        run_now(scheme.write(&verbs, LineAddr(900), &[1; 64]));
+        assert_eq!(verbs.take_fault(), Some(Fault::Halted(LineAddr(900))), "{order:?}");
+        let after = Powered { scheme, verbs };
+        assert_eq!(after.read(900), Ok([900u64 as u8; 64]), "a write that was refused moves no counter, {order:?}");
+        all_come_back(order, &after.image(), &after.verbs.registers());
+    }
+}
+
+#[test]
+fn a_renewal_that_recovery_cannot_end_is_not_forgotten() {
+    for order in ORDERS {
+        let before = before_an_overflow(order);
+        let good = before.verbs.media.borrow().read(Slot(4));
+        before.verbs.media.borrow_mut().write(Slot(4), &[7; 64]);
+        run_now(before.scheme.write(&before.verbs, LineAddr(5), &[200; 64]));
+        let registers = before.verbs.registers();
+        assert!(registers.renewal.is_some(), "the scene is not set");
+        // Power fails; recovery meets the line that is tampered with as well. Then the attacker takes it back.
+        let (after, fault) = Powered::again(order, &before.image(), &registers);
+        assert_eq!(fault, Some(Fault::Tag(LineAddr(4))), "{order:?}");
+        run_now(after.scheme.write(&after.verbs, LineAddr(900), &[1; 64]));
+        assert_eq!(after.verbs.take_fault(), Some(Fault::Halted(LineAddr(900))), "{order:?}");
+        after.verbs.media.borrow_mut().store(Slot(4), good);
+        all_come_back(order, &after.image(), &registers);
+    }
+}

@@ -125,8 +125,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (renewal, new) = self.renewer().renew_counters(slot, waiting.line, overflow).await?;
         let write = Write::under(access, self.scheme.version(&new, waiting.line), &waiting.plaintext);
         self.persist_lines(&[write], Some(&renewal)).await?;
-        let renewed = self.renew_durably(&renewal, Progress::None).await;
-        self.or_halt(renewed)
+        // If this fails, the line that was written is durable all the same.
+        self.renew_durably(&renewal, Progress::None).await
     }
 
     /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
@@ -224,7 +224,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// The written line has had its new version since the counters have theirs. If memory returns its old one, that is a
     /// replay: under the new version it would stand for a text that it is not, and the pad would hide a second one. So it is
     /// left to its next read, which refuses it.
+    ///
+    /// If it cannot be ended the chip halts: the next tuple would forget the renewal, and with it the lines that are left.
     pub async fn renew_durably(&self, renewal: &Renewal, progress: Progress) -> Result<(), Fault> {
+        let renewed = self.renew_group(renewal, progress).await;
+        self.or_halt(renewed)
+    }
+
+    async fn renew_group(&self, renewal: &Renewal, progress: Progress) -> Result<(), Fault> {
         let (scheme, renewer) = (self.scheme, self.renewer());
         let resumed = progress == Progress::Unknown;
         let new = scheme.metadata.get(self.verbs, renewal.counters, Role::Counter).await?;
