@@ -154,11 +154,11 @@ SHARING = """
 #include <unistd.h>
 int main(void) {
     volatile long *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    long sum = shared[0];  // seen before the child is there: what it writes is a change, whichever runs first
     if (fork() == 0) {
         for (int i = 0; i < 64; i++) shared[i] = i + 1;
         _exit(0);
     }
-    long sum = shared[0];
     wait(0);
     for (int i = 0; i < 64; i++) sum += shared[i];
     return sum == 0;

@@ -37,7 +37,14 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     hold(matches!(fault, Some(Fault::Tree(_))), || format!("the scene is not set: a write ended with {fault:?}"))?;
     memory.functional.media.replace(media);
     run_now(memory.scheme.read(&verbs, GIVEN_UP));
-    run_now(memory.scheme.write(&verbs, DURABLE, &texts[1]));
+    memory.functional.take_fault();
+    // A copy of the chip knows as well.
+    for scheme in [&memory.scheme, &memory.scheme.twin()] {
+        run_now(scheme.write(&verbs, DURABLE, &texts[1]));
+        let fault = memory.functional.take_fault();
+        let halted = fault == Some(Fault::Halted(DURABLE)) || planted != Planted::NONE;
+        hold(halted, || format!("a chip that has given a write up goes on writing: {fault:?}"))?;
+    }
     run_now(memory.scheme.flush(&verbs));
     hold(memory.image() == image, || "memory changes after a write was given up".into())?;
 
