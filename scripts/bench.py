@@ -53,8 +53,8 @@ DRAM_SEQUENTIAL_TARGET = 5e6
 # Nanoseconds that one line may take through AES-GCM, by instructions.
 GCM_TARGETS = {"casemate, VAES": 8, "casemate, AES-NI": 60, "casemate, AES-NI, line by line": 60}
 GCM_OTHERS = ("openssl", "aes-gcm", "ring")
-# The crates that have benchmarks of their own, and how long criterion looks at each.
-KERNELS = ("crypto", "sim", "workload", "machine")
+# The crate that measures parts alone, and how long criterion looks at each.
+KERNELS = ("--package", "casemate-bench", "--benches")
 CRITERION = ("--warm-up-time", "0.3", "--measurement-time", "1", "--sample-size", "20", "--noplot", "--quiet")
 
 
@@ -66,10 +66,6 @@ def cargo(*arguments: str, **options: Any) -> None:
     subprocess.run(["cargo", *arguments, "--locked", "--quiet"], check=True, **{"cwd": ROOT, **options})
 
 
-def packages() -> list[str]:
-    return [word for crate in KERNELS for word in ("--package", f"casemate-{crate}")]
-
-
 # As the Python package is built.
 AS_RELEASED = ("--config", ".cargo/release.toml")
 
@@ -79,14 +75,14 @@ def build(parts: tuple[str, ...]) -> Path:
     if {"runs", "counts", "crypto", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
-        cargo("bench", *AS_RELEASED, *packages(), "--benches", "--no-run", stderr=subprocess.DEVNULL)
+        cargo("bench", *AS_RELEASED, *KERNELS, "--no-run", stderr=subprocess.DEVNULL)
     return target_directory() / "release" / "examples" / "speed"
 
 
 def kernels() -> Iterator[Row]:
     """Every criterion benchmark, by its median."""
     begun = time.time()
-    command = ["cargo", "bench", *packages(), "--benches", "--locked", "--quiet", "--", *CRITERION]
+    command = ["cargo", "bench", *KERNELS, "--locked", "--quiet", "--", *CRITERION]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for estimates in sorted((target_directory() / "criterion").rglob("new/estimates.json")):
         # What an earlier version measured is still there.

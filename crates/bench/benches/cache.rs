@@ -1,7 +1,7 @@
 //! What a look-up in a tag array costs the host, where most repeat and where none does.
 
-use casemate_machine::cache::{Replacement, TagArray};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use machine::cache::{Replacement, TagArray};
 use units::random::Random;
 
 const SETS: usize = 1024;

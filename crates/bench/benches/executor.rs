@@ -1,8 +1,8 @@
 //! What an event costs the host: tasks that sleep, near by in the timing wheel and beyond its horizon, and a lock.
 
-use casemate_sim::Executor;
-use casemate_sim::lock::{LockTable, Mode};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use sim::Executor;
+use sim::lock::{LockTable, Mode};
 use std::rc::Rc;
 use units::Duration;
 

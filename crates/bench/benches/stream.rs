@@ -1,14 +1,14 @@
 //! What an instruction costs the host before it reaches a core: walked, stored in a trace, read back.
 
-use casemate_workload::kernels;
-use casemate_workload::stream::Chunk;
-use casemate_workload::trace::{TraceReader, TraceWriter};
-use casemate_workload::walker::Walker;
-use casemate_workload::{Finish, Origin, Source, WorkloadError};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
+use workload::kernels;
+use workload::stream::Chunk;
+use workload::trace::{TraceReader, TraceWriter};
+use workload::walker::Walker;
+use workload::{Finish, Origin, Source, WorkloadError};
 
 /// Chunks of one measurement.
 const CHUNKS: usize = 32;

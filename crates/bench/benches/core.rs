@@ -2,11 +2,11 @@
 //! cache, within the second and in neither, and under each branch predictor.
 
 use arrayvec::ArrayVec;
-use casemate_machine::node::{
-    DirectionPredictor, Feed, Node, NodeConfig, PageKey, Pause, PredictorConfig, RequestKind, Step, Touch,
-};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use isa::{Class, Flow, Instruction, Reg};
+use machine::node::{
+    DirectionPredictor, Feed, Node, NodeConfig, PageKey, Pause, PredictorConfig, RequestKind, Step, Touch,
+};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;

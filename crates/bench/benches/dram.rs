@@ -1,8 +1,8 @@
 //! What a request to one DRAM channel costs the host, on the streams of the reference at full load.
 
-use casemate_machine::dram::DramConfig;
-use casemate_machine::dram::stream::{Pattern, Stream, measure};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use machine::dram::DramConfig;
+use machine::dram::stream::{Pattern, Stream, measure};
 
 /// Requests of one measurement.
 const REQUESTS: usize = 20_000;

@@ -1,7 +1,7 @@
 //! What real cryptography costs the host: one line through each mode and each code.
 
-use casemate_crypto::*;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use crypto::*;
 use std::hint::black_box;
 use units::{LINE_BYTES, ZERO_LINE};
 
