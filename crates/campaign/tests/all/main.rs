@@ -7,10 +7,12 @@ mod crowded;
 mod every_bit;
 mod long;
 mod losses;
+mod losses_in_crowds;
 mod merged;
 mod one_text;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 mod reboots;
 mod strokes;
+mod tuples;
 mod twins;

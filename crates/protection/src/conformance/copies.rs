@@ -25,7 +25,8 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     for pauses in 0..PAUSES_MAX {
         a_copy_on_its_way(&Memory::new(parts, planted)?, pauses)?;
     }
-    a_read_that_has_begun(&Memory::new(parts, planted)?)
+    a_read_that_has_begun(&Memory::new(parts, planted)?)?;
+    a_read_that_is_refused(&Memory::new(parts, planted)?)
 }
 
 fn read_by(memory: &Memory, core: usize, line: LineAddr) -> Option<Line> {
@@ -100,6 +101,18 @@ fn a_read_that_has_begun(memory: &Memory) -> Checked {
     hold(!alarmed && released == Some([2; 64]), || {
         "the controller lets an L2 go on with counters that have changed".into()
     })
+}
+
+/// A read that an L2 has begun and that comes to nothing is over all the same: a chip between two accesses has none under way.
+fn a_read_that_is_refused(memory: &Memory) -> Checked {
+    memory.write(WRITTEN, &[1; 64])?;
+    memory.put(memory.scheme.layout().data_slot(WRITTEN).slot(), &[7; 64]);
+    for core in [0, 0, 1] {
+        hold(read_by(memory, core, WRITTEN).is_none(), || "a forged line is released".into())?;
+        let under_way = memory.scheme.metadata.on_copies(|copies| copies.are_in_use());
+        hold(under_way == Some(false), || "a read that was refused counts as under way".into())?;
+    }
+    Ok(())
 }
 
 #[test]

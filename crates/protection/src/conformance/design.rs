@@ -7,7 +7,7 @@ use crate::execution::{Functional, run_now};
 use crate::mac::TAG_BYTES;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
-use crate::verbs::{Slot, Untrusted};
+use crate::verbs::{Role, Slot, Untrusted};
 use units::random::Random;
 use units::{Bytes, Line, LineAddr};
 
@@ -86,6 +86,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
         written
     };
     write_all(0)?;
+    nothing_is_on_the_chip(&memory)?;
     let old = memory.image();
     write_all(1)?;
     for (line, [_, current]) in LINES.iter().zip(&texts) {
@@ -117,6 +118,17 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
     hold(next == layout.total_lines() && layout.data_slot(LineAddr(7)).slot() == Slot(7), || {
         "data is not at the bottom".into()
     })
+}
+
+/// After a flush every line of metadata has to be fetched, but for roots.
+fn nothing_is_on_the_chip(memory: &Memory) -> Checked {
+    let metadata = memory.scheme.layout().regions().iter().filter(|region| region.role != Role::Data);
+    for (role, slot) in metadata.flat_map(|region| (0..region.lines).map(move |line| (region.role, region.slot(line))))
+    {
+        let held = memory.scheme.on_chip(|chip| chip.caches.content(role, slot).is_some());
+        hold(!held, || format!("after a flush a line of {role} is still on the chip"))?;
+    }
+    Ok(())
 }
 
 /// A flipped bit of data or of a line's own tag is refused where there is a code; where there is none it comes out, though not

@@ -18,6 +18,7 @@ mod design;
 mod forests;
 mod halts;
 mod keys;
+mod masks;
 mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;

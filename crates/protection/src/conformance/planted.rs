@@ -162,7 +162,7 @@ fn after_losses() -> Vec<Case> {
         (Bug::RecoveryForgetsRoot, Recovery, "the chip's root is not the register's", Design),
         (Bug::RecoverySkipsRenewal, Recovery, "after recovery in the middle of a renewal", Design),
         (Bug::RenewalNotRegistered, Recovery, "after recovery in the middle of a renewal", Design),
-        (Bug::GivenUpGoesOn, Halts, "memory changes after a write was given up", Recovery),
+        (Bug::GivenUpGoesOn, Halts, "a chip that has given a write up goes on writing", Recovery),
         (Bug::CounterNotPersisted, Recovery, "recovery refuses what was left", Tree),
     ]
 }

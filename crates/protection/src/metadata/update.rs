@@ -43,8 +43,7 @@ impl Metadata {
     /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = Update { metadata: self, verbs };
-        let claim = |chip: &mut OnChip| if chip.halted { None } else { chip.caches.departures.claim() };
-        while let Some(slot) = self.on_chip(claim) {
+        while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
             if let Err(fault) = Box::pin(update.write_back(slot)).await {
                 verbs.fault(fault);
             }

@@ -83,10 +83,15 @@ impl Copies {
     /// # Panics
     /// If an L2 has begun a read that is not over, or if the L2s are a machine's.
     pub(super) fn twin(&self) -> Copies {
-        assert!(self.begun.is_empty(), "a chip is copied between two accesses");
+        assert!(!self.are_in_use(), "a chip is copied between two accesses");
         assert!(self.places.is_none(), "a machine's L2s are not copied");
         let Copies { geometry, ref held, ref off, seen, .. } = *self;
         Copies { geometry, held: held.clone(), places: None, off: off.clone(), begun: Vec::new(), seen }
+    }
+
+    /// Whether an L2 has begun a read that is not over.
+    pub(crate) fn are_in_use(&self) -> bool {
+        !self.begun.is_empty()
     }
 
     /// The copies lie in these L2s, from before the first on.

@@ -55,3 +55,17 @@ fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
     chip.caches.written_through(Role::Counter, Slot(1), &[1; 64]);
     assert!(chip.caches.departures.of(Slot(1)).is_none() && chip.caches.departures.of(Slot(2)).is_some());
 }
+
+#[test]
+fn a_boot_changes_a_line_of_tags_that_is_leaving() {
+    let one = Geometry { sets: 1, ways: 1 };
+    let mut chip = OnChip::new(Geometries::separate(one, one, one), None, 1, Forest::default(), Planted::NONE);
+    LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));
+    for (slot, content) in LINES {
+        chip.caches.amend_tags(slot, |line| line[5] = 77);
+        let mut amended = content;
+        amended[5] = 77;
+        assert_eq!(chip.caches.content(Role::Tag, slot), Some(amended), "{slot:?}");
+    }
+    chip.caches.amend_tags(Slot(9), |_| panic!("a line that is not on the chip is changed in memory only"));
+}

@@ -21,7 +21,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use units::random::{Random, mix};
-use units::{Duration, Line, LineAddr};
+use units::{Duration, Line, LineAddr, ZERO_LINE};
 
 /// Tasks at once.
 pub const TASKS: u64 = 32;
@@ -30,6 +30,8 @@ const ACCESSES: u64 = 60;
 /// Cores that read.
 const CORES: u64 = 4;
 const PAGES: [u64; 6] = [0, 1, 8, 64, 512, 1023];
+/// Lines of each page: neighbours, which may share a tag with each other or with a hot line, and others.
+const IN_A_PAGE: [u64; 5] = [0, 1, 6, 14, 28];
 /// Two lines of different groups that are written so often that their counters overflow.
 pub const HOT: [LineAddr; 2] = [LineAddr(7), LineAddr(64 * 8 + 14)];
 
@@ -39,7 +41,8 @@ pub const HOT: [LineAddr; 2] = [LineAddr(7), LineAddr(64 * 8 + 14)];
 pub struct Core {
     pub under_attack: bool,
     pub versions: RefCell<BTreeMap<LineAddr, Vec<Line>>>,
-    pub faults: Cell<u64>,
+    pub returned: RefCell<BTreeMap<LineAddr, usize>>,
+    pub faults: RefCell<Vec<Fault>>,
     pub current: RefCell<BTreeMap<LineAddr, Line>>,
     pub expected: RefCell<BTreeMap<LineAddr, VecDeque<Line>>>,
     pub wrong: RefCell<Vec<String>>,
@@ -52,9 +55,29 @@ impl Core {
         self.current.borrow().get(&line).copied().unwrap_or_else(|| self.start_up_content(line))
     }
 
-    pub fn writes(&self, line: LineAddr, content: &Line) {
-        self.versions.borrow_mut().entry(line).or_default().push(*content);
+    /// A write is asked for; its number among those of its line, from one on.
+    pub fn writes(&self, line: LineAddr, content: &Line) -> usize {
         self.current.borrow_mut().insert(line, *content);
+        let mut versions = self.versions.borrow_mut();
+        let versions = versions.entry(line).or_default();
+        versions.push(*content);
+        versions.len()
+    }
+
+    /// A write has returned.
+    pub fn returned(&self, line: LineAddr, number: usize) {
+        let mut returned = self.returned.borrow_mut();
+        let latest = returned.entry(line).or_default();
+        *latest = number.max(*latest);
+    }
+
+    /// Whether a line may read so if power fails now: as the last write that has returned left it, or a later one.
+    pub fn may_be(&self, line: LineAddr, content: &Line) -> bool {
+        let returned = self.returned.borrow().get(&line).copied().unwrap_or_default();
+        let blank = [ZERO_LINE, self.start_up_content(line)];
+        let versions = self.versions.borrow();
+        let later = versions.get(&line).map_or(&[][..], |versions| &versions[returned.saturating_sub(1)..]);
+        later.contains(content) || returned == 0 && blank.contains(content)
     }
 
     /// How long the next way takes: each another time, and some as long as an access of memory.
@@ -87,7 +110,7 @@ impl Receiver for Core {
     }
 
     fn fault(&self, fault: Fault) {
-        self.faults.set(self.faults.get() + 1);
+        self.faults.borrow_mut().push(fault);
         if !self.under_attack {
             self.wrong.borrow_mut().push(format!("a false alarm: {fault}"));
         }
@@ -124,14 +147,15 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
             let verbs = Timed::new(&memory);
             for _ in 0..ACCESSES {
                 let page = PAGES[random.below(PAGES.len() as u64) as usize];
-                let any = LineAddr(page * 64 + random.below(5) * 7);
+                let any = LineAddr(page * 64 + IN_A_PAGE[random.below(5) as usize]);
                 match random.below(100) {
                     0 => scheme.flush(&verbs).await,
                     1..45 => {
                         let line = if random.below(4) == 0 { any } else { HOT[task as usize % 2] };
                         let content = random.line();
-                        memory.receiver().writes(line, &content);
+                        let number = memory.receiver().writes(line, &content);
                         scheme.write(&verbs, line, &content).await;
+                        memory.receiver().returned(line, number);
                     }
                     45..55 => clock.sleep(Duration::from_ns(random.below(300))).await,
                     _ => {
@@ -227,7 +251,7 @@ fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) 
 }
 
 /// Power fails now, when all accesses have ended: recovery takes the memory, every line in use reads as it may, and its next
-/// write uses keystream that was never seen. Of a memory that was attacked lines may be refused.
+/// write uses keystream that was never seen. A line that is not in memory counts as zeros. Of a memory that was attacked lines may be refused.
 pub fn comes_back(
     machine: &Machine<Core>,
     scene: Scene,
@@ -245,12 +269,16 @@ pub fn comes_back(
     let explained = attacked && matches!(fault, Some(Fault::Tag(_)));
     hold(fault.is_none() || explained, || format!("recovery refuses the memory: {fault:?}"))?;
     for line in machine.memory.receiver().current.borrow().keys() {
-        run_now(scheme.read(&functional, *line));
-        let (fault, released) = (functional.take_fault(), functional.take_released());
-        let right = released.map_or(attacked && fault.is_some(), |(line, text)| may_read(line, text.bytes));
-        hold(right && (attacked || fault.is_none()), || {
-            format!("after a loss of power, line {line} is not what it was: {fault:?}")
-        })?;
+        if machine.memory.has(scheme.layout().data_slot(*line)) {
+            run_now(scheme.read(&functional, *line));
+            let (fault, released) = (functional.take_fault(), functional.take_released());
+            let right = released.map_or(attacked && fault.is_some(), |(line, text)| may_read(line, text.bytes));
+            hold(right && (attacked || fault.is_none()), || {
+                format!("after a loss of power, line {line} is not what it was: {fault:?}")
+            })?;
+        } else {
+            hold(may_read(*line, ZERO_LINE), || format!("after a loss of power, line {line} was never in memory"))?;
+        }
         run_now(scheme.write(&functional, *line, &[9; 64]));
         let fault = functional.take_fault();
         hold(fault.is_none() || explained, || format!("a false alarm at a write after a loss of power: {fault:?}"))?;

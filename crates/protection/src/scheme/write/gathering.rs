@@ -56,3 +56,21 @@ impl Gathering {
         self.0.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tuple_takes_more_lines_than_it_may_nor_any_behind_one_that_is_not_ready() {
+        let mut gathering = Gathering::default();
+        let ready: Vec<_> = (0..6).map(|line| gathering.enter(LineAddr(line), &[0; 64]).0).collect();
+        ready.iter().enumerate().for_each(|(number, ready)| ready.set(number != 4));
+        let mut taken = || gathering.take(3, Planted::NONE).iter().map(|waiting| waiting.line.0).collect::<Vec<_>>();
+        assert_eq!(taken(), [0, 1, 2]);
+        assert_eq!(taken(), [3], "the fifth has no line of its own yet, and the sixth came after it");
+        ready[4].set(true);
+        assert_eq!(taken(), [4, 5]);
+        assert!(gathering.is_empty());
+    }
+}

@@ -1,0 +1,56 @@
+//! Power fails in the middle of a crowd: right after a tuple, while others are under way. Writes that have returned are there, and
+//! of each line that is being written one of its texts.
+
+use crate::common::crowd::{Core, Scene, TASKS, comes_back, start_tasks};
+use crate::common::{Machine, cases, with_caches};
+use proptest::prelude::*;
+use protection::planted::Planted;
+use std::cell::Cell;
+use std::rc::Rc;
+use units::Duration;
+
+/// Recovery is tried after one of so many tuples; and after each while a group is renewed.
+const EACH: u64 = 29;
+
+/// Runs a crowd and recovers what each of many losses leaves; how many were tried, of them while a group was renewed.
+fn losses_in_a_crowd(design: &str, seed: u64, planted: Planted) -> Result<(usize, usize), String> {
+    let parts = with_caches(&systems::design(design).unwrap().parts, seed);
+    let mut machine = Machine::new(&parts, seed, Core::default());
+    machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, seed, planted)?);
+    let finished = Rc::new(Cell::new(0));
+    start_tasks(&machine, seed, &finished);
+    let (mut tried, mut renewing) = (0, 0);
+    loop {
+        let tuples = machine.memory.counters().tuples;
+        let memory = machine.memory.clone();
+        let goes_on =
+            machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS || memory.counters().tuples > tuples);
+        if !goes_on {
+            return Err("a deadlock".to_owned());
+        }
+        if finished.get() == TASKS {
+            return Ok((tried, renewing));
+        }
+        let renewed = machine.memory.registers().renewal.is_some();
+        if renewed || machine.memory.counters().tuples % EACH == 0 {
+            (tried, renewing) = (tried + 1, renewing + usize::from(renewed));
+            let core = machine.memory.receiver();
+            comes_back(&machine, Scene { seed, planted, ..Scene::default() }, &parts, |line, text| {
+                core.may_be(line, &text)
+            })?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(3))]
+    #[test]
+    fn a_loss_of_power_among_tuples_leaves_every_write_that_has_returned(seed in any::<u64>()) {
+        for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
+            let (tried, renewing) = losses_in_a_crowd(design, seed, Planted::NONE).map_err(|wrong| {
+                TestCaseError::fail(format!("{design}: {wrong}"))
+            })?;
+            prop_assert!(tried > 20 && renewing > 5, "{} losses, {} while a group was renewed", tried, renewing);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Writes that become durable in tuples, several at once, and one of them comes to nothing: what becomes of those behind it?
+
+use crate::common::crowd::{Core, Scene, comes_back};
+use crate::common::{DATA_LINES, Machine};
+use protection::design::Parts;
+use protection::execution::Timed;
+use protection::scheme::Release;
+use protection::verbs::Fault;
+use sim::Clock;
+use std::cell::Cell;
+use std::rc::Rc;
+use units::{Bytes, Duration, Line, LineAddr};
+
+/// Two lines under the same counters.
+const FIRST: LineAddr = LineAddr(5);
+const NEIGHBOUR: LineAddr = LineAddr(6);
+/// Lines with other counters, which lie below the same lowest node.
+const COUSINS: [LineAddr; 3] = [LineAddr(64), LineAddr(128), LineAddr(192)];
+/// A line below other nodes.
+const FAR: LineAddr = LineAddr(DATA_LINES - 1);
+const OLD: Line = [1; 64];
+const NEW: Line = [2; 64];
+/// A counter of 7 bits has so many writes in it.
+const WRITES: usize = 127;
+const LONG: Duration = Duration::from_ns(1_000_000);
+
+/// A machine whose chip holds counters and one node.
+struct Scenario {
+    machine: Machine<Core>,
+    parts: Parts,
+    ended: Rc<Cell<usize>>,
+}
+
+impl Scenario {
+    fn of(design: &str, change: impl Fn(&mut Parts)) -> Scenario {
+        let mut parts = systems::design(design).unwrap().parts;
+        (parts.caches.nodes, parts.caches.ways) = (Some(Bytes(64)), 1);
+        change(&mut parts);
+        Scenario { machine: Machine::new(&parts, 1, Core::default()), parts, ended: Rc::default() }
+    }
+
+    fn clock(&self) -> Clock {
+        self.machine.executor.clock().clone()
+    }
+
+    /// Begins a write now.
+    fn begin(&self, line: LineAddr, content: Line) {
+        let (memory, scheme, ended) = (self.machine.memory.clone(), self.machine.scheme.clone(), self.ended.clone());
+        self.clock().spawn(async move {
+            scheme.write(&Timed::new(&memory), line, &content).await;
+            ended.set(ended.get() + 1);
+        });
+    }
+
+    /// Runs until so many writes have ended.
+    fn until(&mut self, ended: usize) {
+        let all = self.ended.clone();
+        assert!(self.machine.run(LONG, || all.get() >= ended), "a write never ends");
+    }
+
+    /// Runs until the next tuple is complete, which leaves its stages to the one behind it.
+    fn until_next_tuple(&mut self) {
+        let memory = self.machine.memory.clone();
+        let before = memory.counters().tuples;
+        assert!(self.machine.run(LONG, || memory.counters().tuples > before), "no tuple is completed");
+    }
+
+    /// Writes what is durable before anything goes wrong, and leaves the node above on the chip.
+    fn make_durable(&mut self, lines: &[LineAddr]) {
+        for line in lines {
+            self.machine.memory.receiver().writes(*line, &OLD);
+            self.begin(*line, OLD);
+            self.until(self.ended.get() + 1);
+        }
+    }
+
+    /// Forges all nodes but the lowest, which is on the chip, until the chip has halted.
+    fn forge_nodes_until_halted(&self) {
+        let good = self.machine.memory.media().borrow().clone();
+        for level in &self.machine.scheme.layout().levels()[1..] {
+            level.slots().for_each(|slot| self.machine.memory.media().borrow_mut().write(slot, &[0xee; 64]));
+        }
+        let (memory, scheme, clock) = (self.machine.memory.clone(), self.machine.scheme.clone(), self.clock());
+        self.clock().spawn(async move {
+            while !scheme.on_chip(|chip| chip.halted) {
+                clock.sleep(Duration::from_ns(1)).await;
+            }
+            memory.media().replace(good);
+        });
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        self.machine.memory.receiver().faults.borrow().clone()
+    }
+
+    /// After a loss of power everything is as it was before anything went wrong.
+    fn comes_back_as_it_was(&self) {
+        let comes_back =
+            comes_back(&self.machine, Scene { seed: 1, ..Scene::default() }, &self.parts, |_, text| text == OLD);
+        assert_eq!(comes_back, Ok(()));
+    }
+}
+
+#[test]
+fn a_tuple_behind_one_that_was_given_up_does_not_become_durable() {
+    let mut scenario = Scenario::of("plp-pipelined", |_| ());
+    scenario.make_durable(&[COUSINS[0], FIRST]);
+    let before = scenario.ended.get();
+    scenario.forge_nodes_until_halted();
+    [FIRST, COUSINS[0]].iter().for_each(|line| scenario.begin(*line, NEW));
+    scenario.until(before + 2);
+    assert!(
+        matches!(*scenario.faults(), [Fault::Tree(_), Fault::Halted(line)] if line == COUSINS[0]),
+        "{:?}",
+        scenario.faults()
+    );
+    scenario.comes_back_as_it_was();
+}
+
+#[test]
+fn each_write_of_a_batch_that_was_given_up_reports_a_fault() {
+    let mut scenario = Scenario::of("plp-coalesced", |_| ());
+    scenario.make_durable(&COUSINS);
+    scenario.make_durable(&[FAR]);
+    let before = scenario.ended.get();
+    // The others wait for it, and go together.
+    scenario.begin(FAR, OLD);
+    COUSINS.iter().for_each(|line| scenario.begin(*line, NEW));
+    scenario.until_next_tuple();
+    scenario.forge_nodes_until_halted();
+    scenario.until(before + 4);
+    assert!(matches!(*scenario.faults(), [Fault::Tree(_), Fault::Tree(_), Fault::Tree(_)]), "{:?}", scenario.faults());
+    scenario.comes_back_as_it_was();
+}
+
+#[test]
+fn an_overflow_that_waited_for_its_group_while_the_chip_halted_renews_nothing() {
+    let mut scenario = Scenario::of("plp-pipelined", |_| ());
+    scenario.make_durable(&[NEIGHBOUR; WRITES]);
+    scenario.make_durable(&[FIRST]);
+    let before = scenario.ended.get();
+    scenario.forge_nodes_until_halted();
+    [FIRST, NEIGHBOUR].iter().for_each(|line| scenario.begin(*line, NEW));
+    scenario.until(before + 2);
+    assert!(matches!(*scenario.faults(), [Fault::Tree(_), Fault::Halted(NEIGHBOUR)]), "{:?}", scenario.faults());
+    assert_eq!(scenario.machine.scheme.counted().renewals.groups, 0);
+    scenario.comes_back_as_it_was();
+}
+
+/// Two writes, and a read of a forged line when so much time has passed. Whether the forgery was out and not refused yet at the
+/// instant at which the first write left its stages to the second; and what was reported.
+fn forged_during_a_tuple(delay: Duration) -> (bool, Vec<Fault>) {
+    let mut scenario = Scenario::of("plp-sp", |parts| parts.release = Release::Speculative);
+    scenario.make_durable(&[FIRST, FAR]);
+    let (memory, scheme, clock) = (scenario.machine.memory.clone(), scenario.machine.scheme.clone(), scenario.clock());
+    memory.media().borrow_mut().write(scheme.layout().data_slot(FAR).slot(), &NEW);
+    scenario.clock().spawn(async move {
+        clock.sleep(delay).await;
+        scheme.read(&Timed::new(&memory), FAR).await;
+    });
+    let before = scenario.ended.get();
+    [FIRST, COUSINS[0]].iter().for_each(|line| scenario.begin(*line, NEW));
+    scenario.until_next_tuple();
+    let open = scenario.machine.memory.receiver().reads.get() == 1 && scenario.faults().is_empty();
+    scenario.until(before + 2);
+    (open, scenario.faults())
+}
+
+#[test]
+fn a_tuple_waits_for_verdicts_of_lines_that_were_released_while_it_waited_for_its_stage() {
+    let runs: Vec<_> = (0..400).map(|step| forged_during_a_tuple(Duration::from_ns(step * 2))).collect();
+    let while_open: Vec<_> = runs.iter().filter(|(open, _)| *open).map(|(_, faults)| faults.as_slice()).collect();
+    assert!(while_open.len() > 3, "the scene is not set: {} of {}", while_open.len(), runs.len());
+    for faults in while_open {
+        assert_eq!(faults, [Fault::Tag(FAR), Fault::Tainted(COUSINS[0])]);
+    }
+}
+
+#[test]
+fn two_writes_that_meet_at_one_overflow_renew_their_group_once() {
+    for design in ["sc64-bmt", "sc64-bmt-mac4", "plp-sp", "plp-pipelined"] {
+        let mut scenario = Scenario::of(design, |_| ());
+        scenario.make_durable(&[FIRST; WRITES]);
+        scenario.make_durable(&[NEIGHBOUR; WRITES]);
+        [FIRST, NEIGHBOUR].iter().for_each(|line| scenario.begin(*line, NEW));
+        scenario.until(2 * WRITES + 2);
+        assert_eq!((scenario.faults(), scenario.machine.scheme.counted().renewals.groups), (vec![], 1), "{design}");
+    }
+}

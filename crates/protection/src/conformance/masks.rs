@@ -1,0 +1,41 @@
+//! What every tag over several lines must do: spend the masks of all of them, since their sum hides its hash; and what every code
+//! asks of memory: whole lines.
+
+use super::design::DATA_LINES;
+use super::{Checked, hold};
+use crate::design::Parts;
+use crate::execution::{Explained, Functional, Operation, run_now};
+use crate::planted::Planted;
+use crate::verbs::{Keystream, Wanted};
+use units::LineAddr;
+
+/// Holds a composition to what its tags must spend.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+    let Some(mac) = &scheme.codec.mac else { return Ok(()) };
+    hold(scheme.codec.wanted() == Wanted::Line, || "a line under a code is opened when a part of it has come".into())?;
+    let masked = mac.masks(&[]).is_some();
+    for there in 0..parts.mac.lines {
+        run_now(scheme.write(&verbs, LineAddr(there), &[there as u8; 64]));
+        let spent = |operation: &Operation| match operation {
+            Operation::Spend(_, Keystream::Masks(lines)) => Some(lines.len() as u64),
+            _ => None,
+        };
+        let spent: Vec<u64> = verbs.take_operations().iter().filter_map(spent).collect();
+        let expected = if masked { vec![there + 1] } else { vec![] };
+        hold(spent == expected, || format!("a tag over {} lines notes masks of {spent:?}", there + 1))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_tag_notes_the_masks_of_all_its_lines() {
+    let codes = super::pairs().into_iter().filter(|parts| !parts.persistence.exists());
+    let mut of_several = 0;
+    for parts in codes {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        of_several += u64::from(parts.mac.lines > 1);
+    }
+    assert!(of_several > 10, "{of_several}");
+}
