@@ -59,7 +59,7 @@ ARGUMENTS = {
     "recorder::syscall_entered": "QEMU's own signature",
 }
 PYTHON = {
-    "campaigns.long": "options of a command",
+    "campaigns.logged": "options of a command",
     "api.campaign": "options of a command; to become request objects",
     "record.command": "options of a command",
     "crash.command": "options of a command",

@@ -1,11 +1,11 @@
 //! A victim, and an attacker whose strokes are any bytes: what the fuzz targets about memory share.
 
+use catalogue::Design;
 use protection::design::Parts;
 use protection::execution::{Functional, Outcomes, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::verbs::{Slot, Untrusted};
-use systems::Design;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 const DATA_LINES: u64 = 1 << 13;

@@ -1,9 +1,9 @@
 //! Any text as a design file: it is refused with a reason, or it is a design that returns what was written.
 #![no_main]
 
+use catalogue::Design;
 use libfuzzer_sys::fuzz_target;
 use protection::execution::{Functional, run_now};
-use systems::Design;
 use units::LineAddr;
 
 fuzz_target!(|text: &str| {

@@ -1,8 +1,8 @@
 //! Any text as a machine file: it is refused with a reason, or it is a machine whose parts can be derived.
 #![no_main]
 
+use catalogue::Machine;
 use libfuzzer_sys::fuzz_target;
-use systems::Machine;
 
 fuzz_target!(|text: &str| {
     match Machine::parse("any.toml", text) {

@@ -3,9 +3,9 @@
 #![no_main]
 
 use casemate_fuzz::Victim;
+use catalogue::{Design, designs};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
-use systems::{Design, designs};
 
 static DESIGNS: LazyLock<Vec<Design>> = LazyLock::new(|| {
     let recovers = |design: &Design| design.parts.persistence.exists();

@@ -41,7 +41,7 @@ def replay(designs: Sequence[str], row: str | None, seed: int, steps: Steps) -> 
     return results.model_copy(update={"agrees": True, "replay": True})
 
 
-def long(
+def logged(
     designs: Sequence[str],
     row: str | None,
     trials: int | None,

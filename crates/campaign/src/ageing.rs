@@ -6,13 +6,13 @@
 use crate::bus::Structure;
 use crate::honest::{Finding, false_alarm};
 use crate::victim::{Victim, with_tiny_caches};
+use catalogue::Verdict;
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::planted::Planted;
 use protection::verbs::Fault;
 use serde::Serialize;
 use std::ops::Range;
-use systems::Verdict;
 use units::random::Random;
 use units::{Line, LineAddr};
 

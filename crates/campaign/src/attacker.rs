@@ -6,10 +6,10 @@
 
 use crate::bus::{Bus, Recording, Structure, cell};
 use crate::oracle::Wish;
+use catalogue::Attack;
 use protection::verbs::Slot;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use systems::Attack;
 use units::LineAddr;
 use units::random::Random;
 

@@ -18,8 +18,8 @@ use crate::report::{DesignReport, Example, Outcome};
 use crate::scenes::{self, Stage};
 use crate::tally::Tally;
 use crate::victim::Victim;
+use catalogue::{Attack, Design, End};
 use protection::planted::Planted;
-use systems::{Attack, Design, End};
 use units::LineAddr;
 use units::random::Random;
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_victim_behaves_as_the_victim() {
-        for design in DESIGNS.map(|name| systems::design(name).unwrap()) {
+        for design in DESIGNS.map(|name| catalogue::design(name).unwrap()) {
             // An odd seed has tiny caches, an even one those of the design.
             for seed in [11, 12] {
                 let trial = Trial { design: &design, seed, planted: Planted::NONE };

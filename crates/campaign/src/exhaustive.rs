@@ -13,12 +13,12 @@ use crate::bus::{CELL_BYTES, Recording, Structure};
 use crate::oracle::Wish;
 use crate::report::{ExhaustiveReport, ExhaustiveRow};
 use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
+use catalogue::{Attack, Design, End, Verdict};
 use protection::design::TreeKind;
 use protection::planted::Planted;
 use protection::verbs::Slot;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use systems::{Attack, Design, End, Verdict};
 use units::random::Random;
 use units::{LINE_BYTES, LINES_PER_PAGE, LineAddr};
 

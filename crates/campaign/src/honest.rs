@@ -6,13 +6,13 @@
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
+use catalogue::Verdict;
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::ledger::Reuse;
 use protection::planted::Planted;
 use protection::verbs::Fault;
 use serde::Serialize;
-use systems::Verdict;
 use units::random::Random;
 use units::{LINES_PER_PAGE, LineAddr};
 

@@ -27,7 +27,7 @@ pub mod campaign;
 pub mod crash;
 pub mod exhaustive;
 pub mod honest;
-pub mod long;
+pub mod logged;
 pub mod oracle;
 pub mod report;
 pub mod scenes;
@@ -40,5 +40,5 @@ pub use campaign::{Options, attack, attack_all, attack_design, attack_rows, tall
 pub use crash::{CrashOptions, CrashReport, CrashRow, crash};
 pub use exhaustive::{exhaustive, exhaustive_with};
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};
-pub use long::{LogError, LongProgress, LongReport, Plan, long};
+pub use logged::{LogError, LoggedProgress, LoggedReport, Plan, run_logged};
 pub use report::{Counts, DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram, Outcome};

@@ -2,8 +2,8 @@
 //! repeat their mistakes.
 
 use crate::bus::flip;
+use catalogue::Verdict;
 use std::collections::BTreeMap;
-use systems::Verdict;
 use units::{Line, LineAddr};
 
 /// What the attacker wanted to come out of its target.

@@ -1,8 +1,8 @@
 //! What campaigns report: plain data, for people, JSON and the Python binding.
 
+use catalogue::{Attack, Design, End, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use systems::{Attack, Design, End, Verdict};
 
 /// How often it ended how.
 pub type Histogram = BTreeMap<End, u64>;

@@ -4,8 +4,8 @@
 
 use crate::report::{Counts, Example, Histogram, Outcome};
 use crate::scenes;
+use catalogue::{Attack, Design, End, Verdict};
 use serde::{Deserialize, Serialize};
-use systems::{Attack, Design, End, Verdict};
 
 /// What came of some trials of an attack on a design.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ pub mod upward;
 
 use crate::distances::Distances;
 use crate::shadow::Shadow;
+use catalogue::{LlcConfig, Machine};
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
 use machine::llc::{Inclusion, Llc};
@@ -27,7 +28,6 @@ use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
-use systems::{LlcConfig, Machine};
 use units::{Duration, LineAddr};
 use upward::{Miss, Port, UnderWay};
 

@@ -1,7 +1,7 @@
 //! How long the ways on the chip are that are the same for every line, and the look-ups in an L2.
 
+use catalogue::Machine;
 use protection::verbs::Role;
-use systems::Machine;
 use units::Duration;
 
 /// The ways of one machine that do not depend on the line.

@@ -1,7 +1,7 @@
 //! How often memory serves a core, by samples of its L2's requests: an L2 that memory serves too seldom lets the controller do
 //! all cryptography (EMCC, MICRO 2022, section IV-F, "Non-memory-intensive Workloads").
 
-use systems::OffBelow;
+use catalogue::OffBelow;
 
 /// What the L2 of one core counts.
 pub struct Intensity {

@@ -1,12 +1,12 @@
 //! The protected memory of a machine under a design: its units stand where the design has them.
 
+use catalogue::Machine;
 use machine::memory::MemorySystem;
 use protection::design::{Parts, TreeKind};
 use protection::execution::{CounterTags, Receiver, TimedMemory};
 use protection::layout::Layout;
 use sim::Clock;
 use std::rc::Rc;
-use systems::Machine;
 
 /// A blank memory behind these channels. With `ledger`, every pad is written down.
 pub fn build<R: Receiver>(

@@ -8,6 +8,7 @@
 use crate::chip::Chip;
 use crate::chip::upward::Miss;
 use crate::intensity::Intensity;
+use catalogue::Machine;
 use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
 use machine::lookups::LookUps;
@@ -22,7 +23,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use systems::Machine;
 use units::{Clock as Frequency, Cycles, Duration, LineAddr, Time};
 
 /// The last-level cache's controller and what is behind it.

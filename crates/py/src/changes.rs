@@ -1,9 +1,9 @@
 //! What is other than in the files of machines and designs, as Python says it.
 
 use crate::refused;
+use catalogue::{Change, Design, Machine};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use systems::{Change, Design, Machine};
 
 /// A key with its value.
 #[derive(Clone, Deserialize)]
@@ -31,12 +31,12 @@ fn for_one(changes: &[Named], name: &str) -> Vec<Change> {
 impl Changes {
     /// A machine with what is changed of it.
     pub fn machine(&self, name_or_path: &str) -> PyResult<Machine> {
-        systems::machine_with(name_or_path, &self.of_machine(name_or_path)).map_err(refused)
+        catalogue::machine_with(name_or_path, &self.of_machine(name_or_path)).map_err(refused)
     }
 
     /// A design with what is changed of it.
     pub fn design(&self, name_or_path: &str) -> PyResult<Design> {
-        systems::design_with(name_or_path, &self.of_design(name_or_path)).map_err(refused)
+        catalogue::design_with(name_or_path, &self.of_design(name_or_path)).map_err(refused)
     }
 
     /// What is changed of a machine.

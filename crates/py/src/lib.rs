@@ -4,14 +4,15 @@
 //! language in the same form. Whatever takes long releases the interpreter, and asks it about ten times a second whether
 //! Ctrl-C was pressed. Every error is a `CasemateError` with the words of the Rust error.
 
-mod catalogue;
 mod changes;
+mod inventory;
 mod programs;
 mod running;
 mod watching;
 mod words;
 
 use campaign::{CrashOptions, Options};
+use catalogue::{Attack, Loss};
 use changes::Changes;
 use programs::Program;
 use pyo3::create_exception;
@@ -23,7 +24,6 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
-use systems::{Attack, Loss};
 use watching::{Watcher, interruptible};
 
 create_exception!(_core, CasemateError, PyException, "What was asked for cannot be done; the message says why.");
@@ -113,7 +113,7 @@ fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRe
 /// A campaign that may take long, with a log.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LongSpec {
+struct LoggedSpec {
     designs: Vec<String>,
     /// Only this attack, or all.
     row: Option<Attack>,
@@ -129,8 +129,8 @@ struct LongSpec {
 /// what was complete.
 #[pyfunction]
 fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
-    let spec: LongSpec = from_json(spec)?;
-    let designs: Result<Vec<_>, _> = spec.designs.iter().map(|name| systems::design(name)).collect();
+    let spec: LoggedSpec = from_json(spec)?;
+    let designs: Result<Vec<_>, _> = spec.designs.iter().map(|name| catalogue::design(name)).collect();
     let plan = campaign::Plan {
         designs: designs.map_err(refused)?,
         attacks: spec.row.map_or_else(|| Attack::ALL.to_vec(), |row| vec![row]),
@@ -139,7 +139,7 @@ fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResul
         budget: spec.budget_seconds.map(Duration::try_from_secs_f64).transpose().map_err(refused)?,
     };
     let report = interruptible(py, &callback, move |progress| {
-        campaign::long(&plan, &spec.log, &mut |told| {
+        campaign::run_logged(&plan, &spec.log, &mut |told| {
             progress.tell(serde_json::json!({ "done": told.done, "least": told.least }));
         })
     })?;
@@ -149,7 +149,7 @@ fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResul
 /// Flips every stored bit of a small memory. Ctrl-C gives up.
 #[pyfunction]
 fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
-    let design = systems::design(design).map_err(refused)?;
+    let design = catalogue::design(design).map_err(refused)?;
     let flip_all =
         move |progress: &watching::Ticker| campaign::exhaustive(&design, &mut |done, of| progress.tell_part(done, of));
     to_json(&interruptible(py, &callback, flip_all)?)
@@ -172,7 +172,7 @@ struct CrashSpec {
 #[pyfunction]
 fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: CrashSpec = from_json(spec)?;
-    let design = systems::design(design).map_err(refused)?;
+    let design = catalogue::design(design).map_err(refused)?;
     let workloads = campaign::crash::workload::all().len();
     if let Some(only) = spec.workload.filter(|only| *only >= workloads) {
         return Err(refused(format!("there is no workload {only}: expected 0 to {}", workloads - 1)));
@@ -208,7 +208,7 @@ fn window(
     seed: u64,
     callback: Py<PyAny>,
 ) -> PyResult<String> {
-    let machine = systems::machine(machine).map_err(refused)?;
+    let machine = catalogue::machine(machine).map_err(refused)?;
     let extent = runner::Extent { warmup: extent.0, instructions: extent.1 };
     let measured = interruptible(py, &callback, move |progress| {
         progress.tell(serde_json::json!({ "instructions": 0 }));
@@ -225,17 +225,17 @@ fn window(
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_function(wrap_pyfunction!(catalogue::designs, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::design, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::machines, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::settings, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::workloads, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::attacks, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::losses, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::verdicts, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::designs, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::design, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::machines, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::settings, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::attacks, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::losses, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::verdicts, module)?)?;
     module.add_function(wrap_pyfunction!(words::words, module)?)?;
     module.add_function(wrap_pyfunction!(words::verbs, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::layout, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;

@@ -2,6 +2,7 @@
 //! Python package are checked against them, and a timeline takes its colours by what a verb is about.
 
 use crate::to_json;
+use catalogue::Verdict;
 use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, Order, Over, TreeKind};
 use protection::mac::Place;
 use protection::ownership::Ownership;
@@ -14,7 +15,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sim::span::{Cause, Verb};
 use strum::VariantArray;
-use systems::Verdict;
 
 fn of<T: VariantArray + Serialize>() -> Value {
     json!(T::VARIANTS)

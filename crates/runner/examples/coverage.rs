@@ -39,8 +39,8 @@ fn main() -> Result<(), Error> {
         let options = RunOptions {
             detail,
             ..RunOptions::new(
-                systems::machine("modern")?,
-                systems::design(design)?,
+                catalogue::machine("modern")?,
+                catalogue::design(design)?,
                 millions.parse::<u64>()? * 1_000_000,
             )
         };

@@ -13,6 +13,7 @@ mod witness;
 pub use self::sample::{Lines, Spread};
 
 use self::witness::Witness;
+use catalogue::{AesBandwidth, Design, Machine};
 use chip::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
@@ -25,7 +26,6 @@ use sim::span::Span;
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
-use systems::{AesBandwidth, Design, Machine};
 use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
 
 /// Which metadata of the line is on the chip when the line is read.

@@ -1,6 +1,7 @@
 //! The result record: one for each run, complete enough to do the run again.
 
 use crate::sampling::{Detail, Sampling};
+use catalogue::{Design, Machine};
 use chip::LlcCounters;
 use chip::feed::FeedCounters;
 use chip::load_values::LoadValues;
@@ -14,7 +15,6 @@ use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::verbs::Fault;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use systems::{Design, Machine};
 use units::Duration;
 use workload::Origin;
 

@@ -228,7 +228,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn options(design: &str, budget: u64) -> RunOptions {
-        let (machine, design) = (systems::machine("modern").unwrap(), systems::design(design).unwrap());
+        let (machine, design) = (catalogue::machine("modern").unwrap(), catalogue::design(design).unwrap());
         RunOptions::new(machine, design, budget)
     }
 
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn programs_that_are_ended_early_end_at_one_place_for_all_designs() {
         let on_four_cores = |name: &str| {
-            let machine = systems::machine("emcc-4core").unwrap();
+            let machine = catalogue::machine("emcc-4core").unwrap();
             RunOptions { machine, ..options(name, u64::MAX) }
         };
         let designs = [on_four_cores("none"), on_four_cores("sc64-bmt")];

@@ -9,8 +9,8 @@ mod dram;
 
 use crate::sampling::{Estimate, ratio};
 use crate::window::WindowError;
+use catalogue::ConfigError;
 use serde::Serialize;
-use systems::ConfigError;
 use thiserror::Error;
 
 /// How much of the reference's work is repeated.

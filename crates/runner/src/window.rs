@@ -5,8 +5,8 @@
 
 use crate::record::Record;
 use crate::run::{Control, RunError, RunOptions, run};
+use catalogue::{ConfigError, Machine};
 use serde::Serialize;
-use systems::{ConfigError, Machine};
 use thiserror::Error;
 use workload::{Source, WorkloadError};
 
@@ -104,7 +104,7 @@ pub fn measure_window(
     }
     let mut passed = 0;
     let mut run_to = |end: u64| {
-        let design = systems::design("none")?;
+        let design = catalogue::design("none")?;
         let options = RunOptions { seed, ..RunOptions::new(machine.clone(), design, end) };
         let record = run(&options, open(end)?, |done| watch(passed + done))?;
         passed += record.instructions;

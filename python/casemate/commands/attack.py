@@ -113,7 +113,7 @@ def command(
             results = campaigns.replay(names, row, replay, steps)
         elif is_long:
             goal = trials if budget is not None else trials or DEFAULT_TRIALS
-            results = campaigns.long(names, row, goal, budget, seed, log or DEFAULT_LOG, steps)
+            results = campaigns.logged(names, row, goal, budget, seed, log or DEFAULT_LOG, steps)
         else:
             results = campaigns.attack(names, row, trials or DEFAULT_TRIALS, seed, steps)
     if as_json:

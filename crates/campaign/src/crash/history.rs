@@ -11,6 +11,7 @@ use super::states::{DeadMemory, Start};
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
 use crate::bus::Recording;
 use crate::victim::with_tiny_caches;
+use catalogue::Design;
 use machine::channel::Channel;
 use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
@@ -26,7 +27,6 @@ use sim::Executor;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use systems::Design;
 use units::random::Random;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
 
@@ -72,14 +72,17 @@ pub struct History {
     pub writes: Vec<Write>,
 }
 
-/// Nobody is on the other side: there are only writes.
-struct Nobody;
+/// What is on the other side, behind a pointer: so the text is compiled once for this and for all tests.
+type OtherSide = Rc<dyn Receiver>;
 
-impl Receiver for Nobody {
+/// Only writes: nothing is released, and nothing alarms.
+struct Unread;
+
+impl Receiver for Unread {
     fn released(&self, _: LineAddr, _: &Plaintext) {}
 
     fn fault(&self, fault: Fault) {
-        panic!("nobody tampered, and yet: {fault}");
+        panic!("without tampering: {fault}");
     }
 
     fn start_up_content(&self, _: LineAddr) -> Line {
@@ -91,8 +94,8 @@ impl Receiver for Nobody {
 struct Bench {
     executor: Executor,
     scheme: Rc<Scheme>,
-    memory: Rc<TimedMemory<Nobody>>,
-    verbs: Rc<Explained<Timed<Nobody>>>,
+    memory: Rc<TimedMemory<OtherSide>>,
+    verbs: Rc<Explained<Timed<OtherSide>>>,
 }
 
 impl History {
@@ -160,7 +163,8 @@ impl Bench {
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), PcmConfig::secpb());
         let slots = scheme.layout().total_lines();
-        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), false, Nobody));
+        let other: OtherSide = Rc::new(Unread);
+        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), false, other));
         let verbs = Rc::new(Explained::new(Timed::new(&memory)));
         Bench { executor, scheme: Rc::new(scheme), memory, verbs }
     }

@@ -26,13 +26,13 @@ pub mod strikes;
 pub mod workload;
 
 use crate::report::Histogram;
+use catalogue::{Design, End, Loss};
 use history::History;
 use protection::planted::Planted;
 use rows::{Aftermath, Case};
 use serde::Serialize;
 use states::Arrivals;
 use strikes::Strikes;
-use systems::{Design, End, Loss};
 use workload::Workload;
 
 /// How losses are tried.

@@ -7,13 +7,13 @@ use super::states::DeadMemory;
 use super::workload::DATA_LINES;
 use crate::bus::Recording;
 use crate::oracle::Answer;
+use catalogue::Verdict;
 use protection::domain::Registers;
 use protection::execution::{Explained, Functional, Outcomes, run_now};
 use protection::ledger::Ledger;
 use protection::scheme::Scheme;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use systems::Verdict;
 use units::random::Random;
 use units::{Line, LineAddr};
 

@@ -6,10 +6,10 @@ use super::states::{self, Arrivals, DeadMemory};
 use super::strikes::{self, Strikes};
 use super::{CrashOptions, Extent};
 use crate::bus::Recording;
+use catalogue::{Loss, Verdict};
 use protection::domain::Queue;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use systems::{Loss, Verdict};
 use units::random::Random;
 
 /// Losses of power during recovery, one inside the other.

@@ -8,9 +8,9 @@ use super::workload::{BYSTANDER, LINES};
 use crate::attacker::{self, Strike};
 use crate::bus::{Bus, Map, Recording, Structure};
 use crate::scenes::scene;
+use catalogue::Attack;
 use protection::media::Media;
 use std::collections::BTreeMap;
-use systems::Attack;
 use units::LineAddr;
 use units::random::Random;
 

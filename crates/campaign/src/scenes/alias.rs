@@ -9,8 +9,8 @@ use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
 use crate::oracle::Wish;
 use crate::tap::Alias;
+use catalogue::{Attack, Verdict};
 use protection::verbs::{Slot, Untrusted};
-use systems::{Attack, Verdict};
 use units::LineAddr;
 
 /// The attacks of this file.

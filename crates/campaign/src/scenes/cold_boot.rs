@@ -7,8 +7,8 @@
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
+use catalogue::{Attack, Verdict};
 use protection::design::Parts;
-use systems::{Attack, Verdict};
 use units::random::Random;
 use units::{LINE_BYTES, Line};
 

@@ -7,7 +7,7 @@ use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Alias;
-use systems::{Attack, Verdict};
+use catalogue::{Attack, Verdict};
 
 /// The attacks of this file.
 pub(super) const SCENES: Scenes = &[(Attack::StaleCopy, stale_copy), (Attack::CrossedReplies, crossed_replies)];

@@ -8,9 +8,9 @@ use super::{Ended, Scenes, Stage};
 use crate::attacker;
 use crate::bus::{Recording, Structure};
 use crate::victim::Victim;
+use catalogue::{Attack, Verdict};
 use protection::counter::{Age, WRITES_LEFT};
 use protection::verbs::Slot;
-use systems::{Attack, Verdict};
 use units::LineAddr;
 use units::random::Random;
 

@@ -10,10 +10,10 @@
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::victim::Victim;
+use catalogue::{Attack, Verdict};
 use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
 use std::collections::BTreeMap;
-use systems::{Attack, Verdict};
 use units::{Line, LineAddr};
 
 /// The attacks of this file.

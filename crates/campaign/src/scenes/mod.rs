@@ -18,9 +18,9 @@ mod writes;
 
 use crate::oracle::Wish;
 use crate::victim::Victim;
+use catalogue::{Attack, End, Verdict};
 use protection::design::Parts;
 use protection::planted::Planted;
-use systems::{Attack, End, Verdict};
 use units::LineAddr;
 use units::random::Random;
 

@@ -12,8 +12,8 @@
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::victim::Victim;
+use catalogue::Attack;
 use protection::design::{CounterChoice, MacChoice};
-use systems::Attack;
 use units::{LINE_BYTES, Line, LineAddr};
 
 /// The attacks of this file.

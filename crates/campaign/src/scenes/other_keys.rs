@@ -7,7 +7,7 @@ use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::Victim;
-use systems::Attack;
+use catalogue::Attack;
 use units::LineAddr;
 
 /// The attacks of this file.

@@ -9,9 +9,9 @@
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::{Answer, Wish};
+use catalogue::{Attack, End, Verdict};
 use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
-use systems::{Attack, End, Verdict};
 use units::{LINES_PER_PAGE, Line, LineAddr};
 
 /// The attacks of this file.

@@ -5,9 +5,9 @@ use crate::bus::Structure;
 use crate::honest::{Finding, honest};
 use crate::oracle::Wish;
 use crate::victim::{DATA_LINES, Victim};
+use catalogue::{Attack, Verdict};
 use protection::design::MacChoice;
 use protection::verbs::Slot;
-use systems::{Attack, Verdict};
 use units::{LINE_BYTES, LineAddr};
 
 /// The attacks of this file.

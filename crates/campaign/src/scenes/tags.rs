@@ -8,9 +8,9 @@
 
 use super::{Ended, Scenes, Stage};
 use crate::victim::{Victim, with_tiny_caches};
+use catalogue::{Attack, Verdict};
 use protection::design::{MacChoice, MacDesign, Parts};
 use std::collections::BTreeMap;
-use systems::{Attack, Verdict};
 use units::LineAddr;
 
 /// The attacks of this file.

@@ -9,8 +9,8 @@ use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Meddling;
+use catalogue::Attack;
 use protection::verbs::Slot;
-use systems::Attack;
 use units::LineAddr;
 
 /// The attacks of this file.

@@ -21,29 +21,31 @@ const LATEST_NS: u64 = 800;
 
 /// Three writes, a first read when so much time has passed, and a loss of power when all have ended.
 fn comes_back_after(design: &str, delay: Duration, planted: Planted) -> Result<(), String> {
-    let parts = systems::design(design).unwrap().parts;
+    let parts = catalogue::design(design).unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, 1, planted).unwrap());
     let ended = Rc::new(Cell::new(0));
     for (number, line) in WRITTEN.into_iter().enumerate() {
-        let (memory, scheme, ended) = (machine.memory.clone(), machine.scheme.clone(), ended.clone());
+        let (core, verbs) = (machine.core.clone(), Timed::new(&machine.memory));
+        let (scheme, ended) = (machine.scheme.clone(), ended.clone());
         machine.executor.clock().spawn(async move {
             let content: Line = [number as u8 + 1; 64];
-            memory.receiver().writes(line, &content);
-            scheme.write(&Timed::new(&memory), line, &content).await;
+            core.writes(line, &content);
+            scheme.write(&verbs, line, &content).await;
             ended.set(ended.get() + 1);
         });
     }
-    let (memory, scheme, read) = (machine.memory.clone(), machine.scheme.clone(), ended.clone());
+    let (core, verbs) = (machine.core.clone(), Timed::new(&machine.memory));
+    let (scheme, read) = (machine.scheme.clone(), ended.clone());
     let clock = machine.executor.clock().clone();
     machine.executor.clock().spawn(async move {
         clock.sleep(delay).await;
-        memory.receiver().reads(BOOTED);
-        scheme.read(&Timed::new(&memory), BOOTED).await;
+        core.reads(BOOTED);
+        scheme.read(&verbs, BOOTED).await;
         read.set(read.get() + 1);
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || ended.get() == WRITTEN.len() + 1), "an access never ends");
-    let current = machine.memory.receiver().current.borrow().clone();
+    let current = machine.core.current.borrow().clone();
     comes_back(&machine, Scene { seed: 1, planted, ..Scene::default() }, &parts, |line, text| {
         current.get(&line) == Some(&text)
     })

@@ -4,11 +4,11 @@ use crate::common::swept::swept;
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{CrashOptions, Options, ageing, attack_design, crash, honest, tamper_before_overflow};
+use catalogue::{Attack, Design, End, Loss, Verdict, designs};
 use protection::counter::Age;
 use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts};
 use protection::ownership::Ownership;
 use protection::planted::Planted;
-use systems::{Attack, Design, End, Loss, Verdict, designs};
 use units::LineAddr;
 use units::random::Random;
 
@@ -26,7 +26,7 @@ fn every_design_ends_every_attack_as_it_claims() {
 
 #[test]
 fn one_trial_run_alone_ends_as_it_did_among_others() {
-    let design = systems::design("ctr-only").unwrap();
+    let design = catalogue::design("ctr-only").unwrap();
     let many = casemate_campaign::attack(&design, Attack::SpoofCounter, &Options::default());
     for example in many.examples {
         let alone = Options { trials: 1, seed: example.seed, ..Options::default() };
@@ -70,7 +70,7 @@ fn tampering_before_re_encryption_is_treated_like_any_other() {
 #[test]
 fn with_any_cipher_and_any_code_the_strongest_design_withstands_as_much() {
     use {CipherChoice as C, MacChoice as M, Over as O};
-    let base = systems::design("sc64-bmt").unwrap();
+    let base = catalogue::design("sc64-bmt").unwrap();
     // OCB in chunks of Triple-DES is not here: its tags have 8 bits for each chunk, which some of these forgeries hit.
     for (cipher, code, over) in [
         (C::Aes192Counter, M::CbcMac, O::Ciphertext),
@@ -109,7 +109,7 @@ fn organisations() -> impl Iterator<Item = (CounterChoice, Parts)> {
     use CounterChoice::{Mono56, Morphable, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
     [Mono56, Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable]
         .into_iter()
-        .map(|counters| (counters, Parts { counters, ..systems::design("sc64-bmt").unwrap().parts }))
+        .map(|counters| (counters, Parts { counters, ..catalogue::design("sc64-bmt").unwrap().parts }))
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn an_honest_run_under_any_organisation_raises_no_alarm() {
 
 #[test]
 fn reports_are_json_that_names_the_command_to_see_it_again() {
-    let design = systems::design("none").unwrap();
+    let design = catalogue::design("none").unwrap();
     let report = attack_design(&design, &Options { trials: 1, ..Options::default() }, &mut |_, _| ());
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["rows"][0]["attack"], "spoof-data");
@@ -150,8 +150,8 @@ fn reports_are_json_that_names_the_command_to_see_it_again() {
 
 #[test]
 fn a_broken_claim_and_a_stale_one_are_both_complained_about() {
-    let mut design = systems::design("ctr-only").unwrap();
-    design.claims = systems::design("sc64-bmt").unwrap().claims;
+    let mut design = catalogue::design("ctr-only").unwrap();
+    design.claims = catalogue::design("sc64-bmt").unwrap().claims;
     let options = Options { trials: 10, ..Options::default() };
     let broken = casemate_campaign::attack(&design, Attack::FlipData, &options);
     let complaint = broken.complaint("ctr-only").unwrap();
@@ -159,8 +159,8 @@ fn a_broken_claim_and_a_stale_one_are_both_complained_about() {
         complaint.contains("claims detected, ended forged: casemate attack ctr-only --row flip-data"),
         "{complaint}"
     );
-    design = systems::design("sc64-bmt").unwrap();
-    design.claims = systems::design("none").unwrap().claims;
+    design = catalogue::design("sc64-bmt").unwrap();
+    design.claims = catalogue::design("none").unwrap().claims;
     let stale = casemate_campaign::attack(&design, Attack::FlipData, &options);
     assert!(stale.complaint("sc64-bmt").unwrap().contains("(better than claimed)"));
 }
@@ -182,7 +182,7 @@ fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
 
 #[test]
 fn owners_are_spoofed_on_the_bus_over_a_tree_as_well_and_that_is_named_as_weak() {
-    let mut design = systems::design("sc64-bmt").unwrap();
+    let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.ownership = Ownership::Pages;
     assert_eq!(ends(&design, Attack::RemapPage), Verdict::Refused);
     assert_eq!(ends(&design, Attack::SpoofOwner), Verdict::Forged);
@@ -192,7 +192,7 @@ fn owners_are_spoofed_on_the_bus_over_a_tree_as_well_and_that_is_named_as_weak()
 
 #[test]
 fn firmware_that_looks_for_aliases_finds_the_one_at_power_on_and_not_the_one_that_comes_later() {
-    let mut design = systems::design("scalable-sgx-like").unwrap();
+    let mut design = catalogue::design("scalable-sgx-like").unwrap();
     for (alias_check, badram) in [(true, Verdict::Detected), (false, Verdict::Stale)] {
         design.alias_check = alias_check;
         assert_eq!(ends(&design, Attack::Badram), badram);
@@ -202,7 +202,7 @@ fn firmware_that_looks_for_aliases_finds_the_one_at_power_on_and_not_the_one_tha
 
 #[test]
 fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
-    let design = Design { file: Some("my designs/bold.toml".to_owned()), ..systems::design("none").unwrap() };
+    let design = Design { file: Some("my designs/bold.toml".to_owned()), ..catalogue::design("none").unwrap() };
     let outcome = casemate_campaign::attack(&design, Attack::FlipData, &Options { trials: 1, ..Options::default() });
     assert_eq!(outcome.examples[0].replay, "casemate attack 'my designs/bold.toml' --row flip-data --replay 1");
     let options = CrashOptions { rows: vec![Loss::PowerLoss], workload: Some(0), ..CrashOptions::default() };
@@ -214,7 +214,7 @@ fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
 /// the same counter, and what the line reads as in the end is no more than the other half of the harm.
 #[test]
 fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_are_told() {
-    let design = systems::design("ctr-mac-version").unwrap();
+    let design = catalogue::design("ctr-mac-version").unwrap();
     let outcome = casemate_campaign::attack(&design, Attack::DelayWrite, &Options::default());
     let both = End::from(Verdict::Stale).leaking(true);
     assert_eq!((outcome.worst, outcome.claim, outcome.agrees), (both, Some(both), true), "{:?}", outcome.histogram);
@@ -226,7 +226,7 @@ fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_a
         let complaint = outcome.complaint("ctr-mac-version").unwrap();
         assert!(complaint.contains(&format!("claims {claim}, ended stale + leaked: casemate")), "{complaint}");
     }
-    let with_a_tree = systems::design("sc64-bmt").unwrap();
+    let with_a_tree = catalogue::design("sc64-bmt").unwrap();
     let outcome = casemate_campaign::attack(&with_a_tree, Attack::DelayWrite, &Options::default());
     assert!(outcome.histogram.keys().all(|end| !end.leaks()), "{:?}", outcome.histogram);
 }
@@ -237,7 +237,7 @@ fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_a
 #[test]
 fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
     let (hot, bait, page) = (LineAddr(5), LineAddr(0), 0..64);
-    let design = systems::design("sc64-bmt").unwrap();
+    let design = catalogue::design("sc64-bmt").unwrap();
     let mut victim = Victim::blank(&design.parts, 1, Planted::NONE).unwrap();
     let mut random = Random::new(1);
     for line in page {

@@ -70,7 +70,7 @@ proptest! {
     fn two_groups_that_are_renewed_at_once_keep_every_line_under_any_organisation(seed in any::<u64>()) {
         use CounterChoice::{Morphable, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
         for counters in [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable] {
-            let parts = Parts { counters, ..systems::design("sc64-bmt").unwrap().parts };
+            let parts = Parts { counters, ..catalogue::design("sc64-bmt").unwrap().parts };
             calm_crowd(&with_caches(&parts, seed), Scene { seed, age: Some(Age::BeforeRenewal), ..Scene::default() })?;
         }
     }
@@ -83,7 +83,7 @@ proptest! {
         use CounterChoice::{Morphable, Sc64};
         let limits = Some(OverflowLimits { outstanding: 1, slots: 4 });
         for (design, counters) in [("sc64-bmt", Sc64), ("emcc", Morphable), ("sc64-bmt-mac4", Sc64)] {
-            let parts = Parts { counters, ..systems::design(design).unwrap().parts };
+            let parts = Parts { counters, ..catalogue::design(design).unwrap().parts };
             let scene = Scene { seed, age: Some(Age::BeforeRenewal), limits, ..Scene::default() };
             calm_crowd(&with_caches(&parts, seed), scene)?;
         }
@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn a_forest_whose_roots_come_and_go_keeps_every_line_in_a_crowd(seed in any::<u64>(), entries in 1u64..5) {
-        let mut parts = systems::design("dbmf").unwrap().parts;
+        let mut parts = catalogue::design("dbmf").unwrap().parts;
         parts.tree.forest = Some(ForestDesign::Dynamic { entries, period: 3, threshold: 0 });
         calm_crowd(&with_caches(&parts, seed), Scene { seed, ..Scene::default() })?;
     }
@@ -107,7 +107,7 @@ proptest! {
     #[test]
     fn one_cache_of_all_metadata_and_counters_in_the_last_level_cache_serve_a_crowd_as_well(seed in any::<u64>()) {
         for design in ["sc64-bmt", "sc64-bmt-eager", "sgx-mee", "morphable", "merkle-full"] {
-            let mut parts = systems::design(design).unwrap().parts;
+            let mut parts = catalogue::design(design).unwrap().parts;
             parts.caches.unified = Some(Bytes(64 << 10));
             parts.caches.counters_in_llc = parts.counters != CounterChoice::None && seed % 2 == 0;
             parts.caches.nodes_in_llc = parts.caches.counters_in_llc && seed % 4 == 0;
@@ -137,7 +137,7 @@ proptest! {
     fn tuples_with_reads_begun_elsewhere_or_released_early_serve_a_crowd_and_come_back_after_a_loss(seed in any::<u64>()) {
         for design in DURABLE {
             for along in ALONG {
-                let mut parts = systems::design(design).unwrap().parts;
+                let mut parts = catalogue::design(design).unwrap().parts;
                 along(&mut parts);
                 calm_crowd(&with_caches(&parts, seed), Scene { seed, ..Scene::default() })?;
             }
@@ -148,23 +148,23 @@ proptest! {
 /// A crowd with an attacker among it; how much tampering was reported.
 fn crowd_under_attack(design: &str, seed: u64) -> u64 {
     // Small caches, so that memory is asked often enough to be caught lying.
-    let parts = with_caches(&systems::design(design).unwrap().parts, 1 + seed % 2);
+    let parts = with_caches(&catalogue::design(design).unwrap().parts, 1 + seed % 2);
     let mut machine = Machine::new(&parts, seed, Core { under_attack: true, ..Core::default() });
     let finished = Rc::new(Cell::new(0));
     start_tasks(&machine, seed, &finished);
     let flipped = start_attacker(&machine, seed);
     let all = machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS);
-    assert_eq!(&*machine.memory.receiver().wrong.borrow(), &Vec::<String>::new());
+    assert_eq!(&*machine.core.wrong.borrow(), &Vec::<String>::new());
     assert!(all, "seed {seed}: only {} of {TASKS} tasks finished: a deadlock", finished.get());
     if parts.persistence.exists() {
         assert!(machine.run(Duration::from_ns(1_000), || !flipped.get()), "the attacker does not let go");
         let comes_back = comes_back(&machine, Scene { seed, ..Scene::default() }, &parts, |line, text| {
-            let core = machine.memory.receiver();
+            let core = &machine.core;
             text == core.start_up_content(line) || text == ZERO_LINE || core.was_ever(line, &text)
         });
         assert_eq!(comes_back, Ok(()), "seed {seed}");
     }
-    machine.memory.receiver().faults.borrow().len() as u64
+    machine.core.faults.borrow().len() as u64
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_crowd_whose_tuples_were_given_up_under_attack_comes_back_to_what_was_durabl
 
 #[test]
 fn a_crowd_with_the_same_seed_gives_the_same_events() {
-    let parts = with_caches(&systems::design("sc64-bmt").unwrap().parts, 1);
+    let parts = with_caches(&catalogue::design("sc64-bmt").unwrap().parts, 1);
     let events = |seed| crowd(&parts, Scene { seed, ..Scene::default() }).unwrap();
     assert_eq!(events(5), events(5));
     assert_ne!(events(5), events(6));

@@ -2,8 +2,8 @@
 
 use crate::common::swept::swept;
 use casemate_campaign::{ExhaustiveRow, exhaustive};
+use catalogue::{Verdict, design};
 use protection::design::{CounterChoice, MacPlace, TreeKind};
-use systems::{Verdict, design};
 
 /// Bits of the memory that serve nothing in use, where nothing above them covers them: the last line of tags holds the tag of
 /// one line and room for seven more, the last line of counters the minors of 63 lines that were never written.
@@ -67,7 +67,7 @@ fn spare_bits_are_told_from_bits_that_somebody_uses() {
 #[test]
 fn a_design_that_claims_otherwise_is_said_to_differ() {
     let mut design = design("ctr-mac").unwrap();
-    design.claims = systems::design("sc64-bmt").unwrap().claims;
+    design.claims = catalogue::design("sc64-bmt").unwrap().claims;
     let report = exhaustive(&design, &mut |_, _| ());
     let differing: Vec<_> = report.rows.iter().filter(|row| !row.agrees).map(|row| row.structure.as_str()).collect();
     assert_eq!((report.agrees, differing), (false, vec!["counter"]));

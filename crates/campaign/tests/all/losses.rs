@@ -3,7 +3,7 @@
 use crate::common::swept::swept;
 use casemate_campaign::crash::{crash, workload};
 use casemate_campaign::{CrashOptions, CrashReport};
-use systems::{Loss, Verdict, design};
+use catalogue::{Loss, Verdict, design};
 
 fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
     let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };

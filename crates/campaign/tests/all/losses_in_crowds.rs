@@ -14,7 +14,7 @@ const EACH: u64 = 29;
 
 /// Runs a crowd and recovers what each of many losses leaves; how many were tried, of them while a group was renewed.
 fn losses_in_a_crowd(design: &str, seed: u64, planted: Planted) -> Result<(usize, usize), String> {
-    let parts = with_caches(&systems::design(design).unwrap().parts, seed);
+    let parts = with_caches(&catalogue::design(design).unwrap().parts, seed);
     let mut machine = Machine::new(&parts, seed, Core::default());
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, seed, planted)?);
     let finished = Rc::new(Cell::new(0));
@@ -34,7 +34,7 @@ fn losses_in_a_crowd(design: &str, seed: u64, planted: Planted) -> Result<(usize
         let renewed = machine.memory.registers().renewal.is_some();
         if renewed || machine.memory.counters().tuples % EACH == 0 {
             (tried, renewing) = (tried + 1, renewing + usize::from(renewed));
-            let core = machine.memory.receiver();
+            let core = &machine.core;
             comes_back(&machine, Scene { seed, planted, ..Scene::default() }, &parts, |line, text| {
                 core.may_be(line, &text)
             })?;

@@ -5,7 +5,7 @@ mod campaigns;
 mod common;
 mod crowded;
 mod every_bit;
-mod long;
+mod logged;
 mod losses;
 mod losses_in_crowds;
 mod merged;

@@ -31,7 +31,7 @@ const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
 
 /// Reads of these lines at once under a design, round by round; hits, merges and misses of counters, tags and nodes.
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
-    let machine = read_with(&systems::design(design).unwrap().parts, rounds);
+    let machine = read_with(&catalogue::design(design).unwrap().parts, rounds);
     KINDS.map(|kind| {
         let CacheCounters { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
         (hits, merged, misses)
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn every_miss_is_a_line_fetched_and_nothing_else_is(rounds in some_rounds(), which in 0..3u64) {
         for design in ["ctr-mac", "sc64-bmt", "sc64-bmt-speculative", "morphable", "mono-tree", "merkle-full"] {
-            let parts = with_caches(&systems::design(design).unwrap().parts, which);
+            let parts = with_caches(&catalogue::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);
             let fetched = machine.memory.counters().fetched;
             let misses = KINDS.map(|kind| machine.scheme.on_chip(|chip| chip.caches.seen)[kind].misses);

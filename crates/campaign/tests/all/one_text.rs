@@ -173,7 +173,7 @@ fn timed(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> (Ru
                 assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "{request:?} does not end");
             }
         }
-        run.events.push(machine.memory.receiver().0.take());
+        run.events.push(machine.core.0.take());
         run.operations.push(sorted(wrapped.take_operations()));
     }
     run.pad_reuse = machine.memory.keystream_reuse().is_some();
@@ -215,7 +215,7 @@ proptest! {
 /// The strongest design with other ciphers and codes.
 fn with_others() -> Vec<Parts> {
     use {CipherChoice as C, MacChoice as M, Over as O};
-    let base = systems::design("sc64-bmt").unwrap().parts;
+    let base = catalogue::design("sc64-bmt").unwrap().parts;
     [
         (C::Aes128Gcm, M::Gmac, O::Ciphertext),
         (C::Aes128Ocb, M::Ocb, O::Plaintext),
@@ -243,7 +243,7 @@ proptest! {
 
 #[test]
 fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_beside_it() {
-    let base = systems::design("sc64-bmt").unwrap().parts;
+    let base = catalogue::design("sc64-bmt").unwrap().parts;
     for (over, beside) in [(Over::Ciphertext, true), (Over::Plaintext, false)] {
         let mac = MacDesign { code: MacChoice::Gmac, over, ..base.mac.clone() };
         let parts = Parts { cipher: CipherChoice::Aes128Ocb, mac, ..base.clone() };
@@ -265,7 +265,7 @@ fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_besi
 
 #[test]
 fn the_requests_of_this_test_do_overflow_and_do_get_caught_tampering() {
-    let parts = with_caches(&systems::design("sc64-bmt").unwrap().parts, 1);
+    let parts = with_caches(&catalogue::design("sc64-bmt").unwrap().parts, 1);
     let scheme = parts.build(DATA_LINES, 1).unwrap();
     let honest = functional(&parts, 1, &requests(1, false), true);
     let stores_of_neighbour = |operations: &Vec<Operation>| {

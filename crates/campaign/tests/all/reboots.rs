@@ -2,8 +2,8 @@
 //! off would tell their own refusal as the design's.
 
 use casemate_campaign::victim::Victim;
+use catalogue::{Verdict, designs};
 use protection::planted::Planted;
-use systems::{Verdict, designs};
 
 #[test]
 fn a_reboot_without_an_attacker_keeps_every_line_of_a_design_that_outlives_power() {

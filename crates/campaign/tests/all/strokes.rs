@@ -3,9 +3,9 @@
 #[path = "../../../../fuzz/src/lib.rs"]
 mod fuzz;
 
+use catalogue::designs;
 use fuzz::Victim;
 use proptest::prelude::*;
-use systems::designs;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]

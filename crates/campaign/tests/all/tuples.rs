@@ -33,7 +33,7 @@ struct Scenario {
 
 impl Scenario {
     fn of(design: &str, change: impl Fn(&mut Parts)) -> Scenario {
-        let mut parts = systems::design(design).unwrap().parts;
+        let mut parts = catalogue::design(design).unwrap().parts;
         (parts.caches.nodes, parts.caches.ways) = (Some(Bytes(64)), 1);
         change(&mut parts);
         Scenario { machine: Machine::new(&parts, 1, Core::default()), parts, ended: Rc::default() }
@@ -68,7 +68,7 @@ impl Scenario {
     /// Writes what is durable before anything goes wrong, and leaves the node above on the chip.
     fn make_durable(&mut self, lines: &[LineAddr]) {
         for line in lines {
-            self.machine.memory.receiver().writes(*line, &OLD);
+            self.machine.core.writes(*line, &OLD);
             self.begin(*line, OLD);
             self.until(self.ended.get() + 1);
         }
@@ -90,7 +90,7 @@ impl Scenario {
     }
 
     fn faults(&self) -> Vec<Fault> {
-        self.machine.memory.receiver().faults.borrow().clone()
+        self.machine.core.faults.borrow().clone()
     }
 
     /// After a loss of power everything is as it was before anything went wrong.
@@ -161,7 +161,7 @@ fn forged_during_a_tuple(delay: Duration) -> (bool, Vec<Fault>) {
     let before = scenario.ended.get();
     [FIRST, COUSINS[0]].iter().for_each(|line| scenario.begin(*line, NEW));
     scenario.until_next_tuple();
-    let open = scenario.machine.memory.receiver().reads.get() == 1 && scenario.faults().is_empty();
+    let open = scenario.machine.core.reads.get() == 1 && scenario.faults().is_empty();
     scenario.until(before + 2);
     (open, scenario.faults())
 }

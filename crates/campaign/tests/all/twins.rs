@@ -3,10 +3,10 @@
 use casemate_campaign::bus::Recording;
 use casemate_campaign::oracle::Answer;
 use casemate_campaign::victim::Victim;
+use catalogue::designs;
 use proptest::prelude::*;
 use protection::planted::Planted;
 use protection::verbs::Fault;
-use systems::designs;
 use units::random::Random;
 use units::{LINE_BYTES, Line, LineAddr};
 

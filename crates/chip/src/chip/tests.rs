@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_line_that_no_l2_has_decrypted_any_more_is_asked_of_memory_and_counted() {
     const LINE: LineAddr = LineAddr(3);
-    let mut machine = systems::machine("emcc-4core").unwrap();
+    let mut machine = catalogue::machine("emcc-4core").unwrap();
     machine.llc.inclusion = Inclusion::Inclusive;
     let executor = sim::Executor::new();
     let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / units::LINE_BYTES as u64)));

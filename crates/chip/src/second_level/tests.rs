@@ -30,7 +30,7 @@ impl Bench {
 
     /// In front of such a last-level cache.
     fn over(inclusion: Inclusion) -> Bench {
-        let mut machine = systems::machine("emcc-4core").unwrap();
+        let mut machine = catalogue::machine("emcc-4core").unwrap();
         machine.llc.inclusion = inclusion;
         let size = |lines: usize| Bytes((lines * LINE_BYTES) as u64);
         (machine.node.l1d.size, machine.node.l1d.ways) = (size(1), 1);

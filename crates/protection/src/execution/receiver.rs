@@ -39,7 +39,7 @@ pub trait Receiver {
     fn start_up_content(&self, line: LineAddr) -> Line;
 }
 
-impl<R: Receiver> Receiver for Rc<R> {
+impl<R: Receiver + ?Sized> Receiver for Rc<R> {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
         (**self).released(line, plaintext);
     }

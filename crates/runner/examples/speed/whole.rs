@@ -49,7 +49,7 @@ pub fn measure(
         Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
         None => kernels::open(workload, &settings, 1),
     };
-    let options = RunOptions::new(systems::machine_with(machine, &changes)?, systems::design(design)?, budget);
+    let options = RunOptions::new(catalogue::machine_with(machine, &changes)?, catalogue::design(design)?, budget);
     let parts = options.design.parts.clone();
     let mut taps = Vec::new();
     let mut own_bytes = None;

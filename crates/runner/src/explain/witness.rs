@@ -1,12 +1,12 @@
 //! What takes the place of the chip when a read is explained: the ways between its stations, each as long as in the mean.
 
+use catalogue::Machine;
 use chip::Distances;
 use protection::execution::{Explained, Receiver, Timed};
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use sim::span::Verb;
 use std::cell::Cell;
-use systems::Machine;
 use units::{Duration, LINE_BYTES, Line, LineAddr, Time};
 
 /// Hands out one content for all lines and notes when a line is released, and where.

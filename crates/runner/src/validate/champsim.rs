@@ -75,7 +75,7 @@ pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(),
 }
 
 fn compare_window(theirs: &Figures, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
-    let machine = systems::machine(&theirs.machine)?;
+    let machine = catalogue::machine(&theirs.machine)?;
     let window = window::Extent { warmup: theirs.warmup_instructions, instructions: theirs.instructions };
     let ours = under_placements(theirs.placements(), |seed| {
         let open = |instructions| synthetic(&theirs.trace, theirs.trace_instructions, TRACE_SEED, instructions);

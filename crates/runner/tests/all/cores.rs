@@ -3,16 +3,16 @@
 use crate::common::kernel;
 use crate::threads::Threads;
 use casemate_runner::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
+use catalogue::Machine;
 use machine::llc::Inclusion;
-use systems::Machine;
 use units::Bytes;
 
 fn machine() -> Machine {
-    systems::machine("emcc-4core").unwrap()
+    catalogue::machine("emcc-4core").unwrap()
 }
 
 fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
-    RunOptions { seed: 7, ..RunOptions::new(machine, systems::design(design).unwrap(), budget) }
+    RunOptions { seed: 7, ..RunOptions::new(machine, catalogue::design(design).unwrap(), budget) }
 }
 
 const PROGRAMS: [(&str, &[(&str, &str)]); 3] = [

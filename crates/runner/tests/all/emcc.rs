@@ -4,8 +4,8 @@
 //! the decoding of counters out, which its Table I has.
 
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, Start, explain};
+use catalogue::Machine;
 use machine::llc::Inclusion;
-use systems::Machine;
 use units::Duration;
 
 /// One clock of DDR4-3200.
@@ -20,19 +20,19 @@ const AT_CONTROLLER: Scenario =
 const FROM_L2: Scenario = Scenario { on_chip: OnChip::LastLevel, start: Start::L2, ..AT_CONTROLLER };
 
 fn machine() -> Machine {
-    systems::machine("emcc-4core").unwrap()
+    catalogue::machine("emcc-4core").unwrap()
 }
 
 /// One read of a machine under a design, in nanoseconds.
 type Read = fn(&Machine, &str, Scenario) -> f64;
 
 fn read(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
-    explain(machine, &systems::design(design).unwrap(), scenario, LINE).unwrap().latency_fs as f64 / 1e6
+    explain(machine, &catalogue::design(design).unwrap(), scenario, LINE).unwrap().latency_fs as f64 / 1e6
 }
 
 fn median(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
     let lines = Lines::Sample { lines: 199, seed: 1 };
-    explain(machine, &systems::design(design).unwrap(), scenario, lines).unwrap().latency_fs as f64 / 1e6
+    explain(machine, &catalogue::design(design).unwrap(), scenario, lines).unwrap().latency_fs as f64 / 1e6
 }
 
 /// What the paper's figures are made of, as the machine file says it.
@@ -193,7 +193,7 @@ fn an_l2_waits_for_its_aes_units_as_long_as_the_timelines_say_that_it_saves() {
         |machine| machine.llc.controller_latency_ns = Some(29.0),
         |machine| machine.dram.as_mut().unwrap().timing.cl += 8,
     ];
-    let parts = systems::design("emcc").unwrap().parts;
+    let parts = catalogue::design("emcc").unwrap().parts;
     let mut patiences = Vec::new();
     for change in changes {
         let mut machine = machine();
@@ -211,7 +211,7 @@ fn an_l2_waits_for_its_aes_units_as_long_as_the_timelines_say_that_it_saves() {
     let mut stated = machine();
     stated.at_l2.as_mut().unwrap().patience_ns = Some(5.0);
     assert_eq!(stated.patience(&parts).unwrap().predicted, Duration::from_ns(5));
-    assert_eq!(machine().patience(&systems::design("morphable-llc").unwrap().parts), None);
+    assert_eq!(machine().patience(&catalogue::design("morphable-llc").unwrap().parts), None);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn aes_bandwidth_is_split_between_controller_and_l2s_and_stays_the_same_in_total
     // EMCC, section V: 4e8 accesses a second, half of them reads of five blocks and half writes of eight.
     let peak = 3.2e9 * 8.0 / 64.0 / 2.0 * (5.0 + 8.0);
     let near = |found: Option<f64>, expected: f64| (found.unwrap() / expected - 1.0).abs() < 1e-6;
-    let under = |design: &str| machine().aes_bandwidth(&systems::design(design).unwrap().parts);
+    let under = |design: &str| machine().aes_bandwidth(&catalogue::design(design).unwrap().parts);
     let (baseline, emcc) = (under("morphable-llc"), under("emcc"));
     assert!(near(baseline.controller, peak) && near(baseline.total, 2.6e9) && baseline.each_l2.is_none());
     assert!(near(emcc.each_l2, 3.25e8) && near(emcc.controller, peak / 2.0) && emcc.total == baseline.total);
@@ -228,9 +228,9 @@ fn aes_bandwidth_is_split_between_controller_and_l2s_and_stays_the_same_in_total
 #[test]
 fn what_the_machine_lacks_for_a_design_is_said() {
     let refused = |machine: &Machine, design: &str, scenario| {
-        explain(machine, &systems::design(design).unwrap(), scenario, LINE).unwrap_err()
+        explain(machine, &catalogue::design(design).unwrap(), scenario, LINE).unwrap_err()
     };
-    assert!(refused(&systems::machine("modern").unwrap(), "emcc", FROM_L2).contains("a table [at_l2]"));
+    assert!(refused(&catalogue::machine("modern").unwrap(), "emcc", FROM_L2).contains("a table [at_l2]"));
     let mut neither = machine();
     neither.llc.inclusion = Inclusion::Neither;
     assert!(refused(&neither, "emcc", FROM_L2).contains("llc.inclusion = \"victim\" or \"inclusive\""));

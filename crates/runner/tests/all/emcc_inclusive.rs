@@ -4,14 +4,14 @@
 use crate::common::kernel;
 use crate::threads::Threads;
 use casemate_runner::{Control, Record, RunOptions, run, run_together};
+use catalogue::Machine;
 use machine::llc::Inclusion;
-use systems::Machine;
 use units::{Bytes, LINE_BYTES};
 
 /// EMCC's machine, or as much of it as so many cores need, over an inclusive last-level cache. L2s are so small that little
 /// work fills them.
 fn machine(cores: usize, llc: Bytes) -> Machine {
-    let mut machine = systems::machine("emcc-4core").unwrap();
+    let mut machine = catalogue::machine("emcc-4core").unwrap();
     machine.llc.inclusion = Inclusion::Inclusive;
     (machine.llc.size, machine.node.l2.size) = (llc, Bytes(128 << 10));
     machine.cores = cores;
@@ -25,7 +25,7 @@ const SMALL: Bytes = Bytes(512 << 10);
 const LARGE: Bytes = Bytes(8 << 20);
 
 fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
-    let design = systems::design(design).unwrap();
+    let design = catalogue::design(design).unwrap();
     RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, budget) }
 }
 

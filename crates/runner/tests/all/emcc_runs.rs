@@ -2,14 +2,14 @@
 
 use crate::common::kernel;
 use casemate_runner::{Control, Record, RunOptions, StartingAge, run_together};
+use catalogue::{Machine, OffBelow};
 use machine::miss_prediction::MissPrediction;
 use protection::slot::Kind;
-use systems::{Machine, OffBelow};
 use units::Bytes;
 
 /// EMCC's machine with caches so small that little work fills them.
 fn machine() -> Machine {
-    let mut machine = systems::machine("emcc-4core").unwrap();
+    let mut machine = catalogue::machine("emcc-4core").unwrap();
     (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
     machine
 }
@@ -24,7 +24,7 @@ fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Reco
 }
 
 fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
-    let design = systems::design(design).unwrap();
+    let design = catalogue::design(design).unwrap();
     let options = RunOptions { seed: 7, age, ledger: true, ..RunOptions::new(machine, design, budget) };
     let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
     run_together(&options, copies, |_| Control::GoOn).unwrap()

@@ -2,22 +2,22 @@
 //! metadata in the bank of another access or not, is luck that a sample tells apart.
 
 use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, explain};
+use catalogue::Machine;
 use protection::layout::Layout;
 use protection::slot::Kind;
 use protection::verbs::Slot;
-use systems::Machine;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, LineAddr};
 
 /// The default machine with so much memory.
 fn machine(name: &str, gigabytes: u64) -> Machine {
-    let mut machine = systems::machine(name).unwrap();
+    let mut machine = catalogue::machine(name).unwrap();
     machine.memory.size = Bytes(gigabytes << 30);
     machine
 }
 
 fn read(gigabytes: u64, scenario: Scenario, lines: Lines) -> Explanation {
-    explain(&machine("modern", gigabytes), &systems::design("sc64-bmt").unwrap(), scenario, lines).unwrap()
+    explain(&machine("modern", gigabytes), &catalogue::design("sc64-bmt").unwrap(), scenario, lines).unwrap()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_accesses_of_a_read_meet_in_a_bank_no_more_often_than_chance_has_it() {
         let banks = (organisation.banks() * memory.channels as u64) as f64;
         let data_lines = machine.memory.size.0 / LINE_BYTES as u64;
         for design in ["sc64-bmt", "sc128-tree"] {
-            let scheme = systems::design(design).unwrap().parts.build(data_lines, 1).unwrap();
+            let scheme = catalogue::design(design).unwrap().parts.build(data_lines, 1).unwrap();
             let layout = scheme.layout();
             let mut random = Random::new(7);
             let count = slots(layout, 0).len();

@@ -10,9 +10,9 @@ use workload::{Source, champsim, kernels};
 
 /// `modern` with so little memory.
 fn options(megabytes: u64) -> RunOptions {
-    let mut machine = systems::machine("modern").unwrap();
+    let mut machine = catalogue::machine("modern").unwrap();
     machine.memory.size = Bytes(megabytes << 20);
-    RunOptions::new(machine, systems::design("none").unwrap(), 2_000_000)
+    RunOptions::new(machine, catalogue::design("none").unwrap(), 2_000_000)
 }
 
 fn kernel(settings: &[(&str, &str)]) -> Box<dyn Source> {

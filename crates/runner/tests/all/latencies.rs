@@ -3,10 +3,10 @@
 
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
+use catalogue::Machine;
 use protection::execution::{CounterTags, Engine, Engines};
 use sim::span::Verb;
 use std::collections::BTreeMap;
-use systems::Machine;
 
 /// A line whose metadata is in other banks than itself and each other.
 const ONE_LINE: Lines = Lines::At(0x1234_5640);
@@ -18,7 +18,7 @@ fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
 
 /// The same in femtoseconds, with anything changed.
 fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
-    let mut machine = systems::machine("modern").unwrap();
+    let mut machine = catalogue::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
     machine.engines = Engines {
         aes: engine,
@@ -30,7 +30,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
     };
     change(&mut machine);
     let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
-    explain(&machine, &systems::design(design).unwrap(), scenario, ONE_LINE).unwrap().latency_fs
+    explain(&machine, &catalogue::design(design).unwrap(), scenario, ONE_LINE).unwrap().latency_fs
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
 
 #[test]
 fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
-    let machine = systems::machine("modern").unwrap();
+    let machine = catalogue::machine("modern").unwrap();
     let pad = |on_chip| {
         let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
-        let explanation = explain(&machine, &systems::design("sc64-bmt").unwrap(), scenario, ONE_LINE).unwrap();
+        let explanation = explain(&machine, &catalogue::design("sc64-bmt").unwrap(), scenario, ONE_LINE).unwrap();
         let pad = explanation.spans.iter().find(|span| span.verb == Verb::Pad).unwrap();
         (pad.end.since(pad.start), explanation.latency_fs)
     };
@@ -107,14 +107,14 @@ fn stores(change: impl Fn(&mut Machine)) -> Record {
 }
 
 fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: impl Fn(&mut Machine)) -> Record {
-    let mut machine = systems::machine("modern").unwrap();
+    let mut machine = catalogue::machine("modern").unwrap();
     // What is fetched ahead of its use does not pay all of its latency.
     (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
     change(&mut machine);
     let parameters: BTreeMap<String, String> =
         parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
-    let design = systems::design("none").unwrap();
+    let design = catalogue::design("none").unwrap();
     let options = RunOptions::new(machine, design, instructions);
     run(&options, source, |_| Control::GoOn).unwrap()
 }

@@ -3,19 +3,19 @@
 
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
+use catalogue::Machine;
 use std::collections::BTreeMap;
-use systems::Machine;
 
 fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
-    let (machine, design) = (machine.clone(), systems::design(design).unwrap());
+    let (machine, design) = (machine.clone(), catalogue::design(design).unwrap());
     run(&RunOptions { ledger: true, ..RunOptions::new(machine, design, 200_000) }, source, |_| Control::GoOn).unwrap()
 }
 
 #[test]
 fn every_machine_runs_gups_and_protection_costs_time() {
-    for machine in systems::machines() {
+    for machine in catalogue::machines() {
         let [plain, protected] = ["none", "sc64-bmt"].map(|design| kernel("gups", &machine, design));
         for record in [&plain, &protected] {
             assert!(record.checks.passed, "{}: {:?}", machine.name, record.checks);
@@ -34,7 +34,7 @@ fn prefetchers_make_a_stream_faster_and_their_lines_are_right_too() {
     for (machine, design) in
         [("emcc-4core", "none"), ("emcc-4core", "sc64-bmt"), ("modern", "none"), ("modern", "sc64-bmt")]
     {
-        let with = systems::machine(machine).unwrap();
+        let with = catalogue::machine(machine).unwrap();
         let mut without = with.clone();
         (without.node.l1d.prefetcher, without.node.l2.prefetcher) = (None, None);
         let [slow, fast] = [&without, &with].map(|machine| kernel("stream", machine, design));
@@ -51,8 +51,8 @@ fn prefetchers_make_a_stream_faster_and_their_lines_are_right_too() {
 /// The latency of an explained unprotected read, in picoseconds.
 fn explained(machine: &str, row: Row) -> u64 {
     let scenario = Scenario { on_chip: OnChip::Nothing, row, ..Scenario::default() };
-    let machine = systems::machine(machine).unwrap();
-    explain(&machine, &systems::design("none").unwrap(), scenario, Lines::default()).unwrap().latency_fs / 1000
+    let machine = catalogue::machine(machine).unwrap();
+    explain(&machine, &catalogue::design("none").unwrap(), scenario, Lines::default()).unwrap().latency_fs / 1000
 }
 
 #[test]

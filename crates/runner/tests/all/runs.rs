@@ -8,11 +8,11 @@ use protection::slot::Kind;
 use sim::span::Verb;
 
 fn options(design: &str, budget: u64) -> RunOptions {
-    let design = systems::design(design).unwrap();
+    let design = catalogue::design(design).unwrap();
     // A design may need what only some machines have.
-    let admits = |machine: &systems::Machine| machine.admits(&design.parts).is_ok();
-    let modern = Some(systems::machine("modern").unwrap()).filter(admits);
-    let machine = modern.or_else(|| systems::machines().into_iter().find(admits)).unwrap();
+    let admits = |machine: &catalogue::Machine| machine.admits(&design.parts).is_ok();
+    let modern = Some(catalogue::machine("modern").unwrap()).filter(admits);
+    let machine = modern.or_else(|| catalogue::machines().into_iter().find(admits)).unwrap();
     RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, budget) }
 }
 
@@ -74,11 +74,11 @@ fn a_program_larger_than_memory_is_refused_in_words() {
 
 /// A machine on which only DRAM and AES take time.
 fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
-    let mut machine = systems::machine("modern").unwrap();
+    let mut machine = catalogue::machine("modern").unwrap();
     for engine in [&mut machine.engines.mac, &mut machine.engines.hash, &mut machine.engines.metadata_cache] {
         engine.latency_ns = 0.0;
     }
-    let design = systems::design(design).unwrap();
+    let design = catalogue::design(design).unwrap();
     let scenario = Scenario { on_chip, row, ..Scenario::default() };
     explain(&machine, &design, scenario, Lines::default()).unwrap().latency_fs / 1_000
 }
@@ -106,7 +106,7 @@ fn a_longer_walk_takes_longer() {
 
 #[test]
 fn the_pad_is_made_while_its_counter_is_still_being_verified() {
-    let (machine, design) = (systems::machine("modern").unwrap(), systems::design("sc64-bmt").unwrap());
+    let (machine, design) = (catalogue::machine("modern").unwrap(), catalogue::design("sc64-bmt").unwrap());
     let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed, ..Scenario::default() };
     let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
     let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();

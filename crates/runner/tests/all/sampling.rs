@@ -3,9 +3,9 @@
 use crate::common::swept::swept;
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use catalogue::Machine;
 use machine::llc::Inclusion;
 use std::collections::BTreeMap;
-use systems::Machine;
 use units::Bytes;
 use workload::kernels;
 
@@ -13,13 +13,13 @@ const SAMPLING: SamplingOptions =
     SamplingOptions { unit: 1_000, lead_in: 2_000, period: 10_000, aim: Aim::Ipc, error: 0.03, start: None };
 
 fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOptions {
-    RunOptions { seed: 3, ledger: true, detail, ..RunOptions::new(machine, systems::design(design).unwrap(), budget) }
+    RunOptions { seed: 3, ledger: true, detail, ..RunOptions::new(machine, catalogue::design(design).unwrap(), budget) }
 }
 
 fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {
     let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let source = kernels::open(kernel, &settings, 1).unwrap();
-    run(&options(systems::machine("modern").unwrap(), design, 600_000, detail), source, |_| Control::GoOn).unwrap()
+    run(&options(catalogue::machine("modern").unwrap(), design, 600_000, detail), source, |_| Control::GoOn).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
 #[test]
 fn what_is_warmed_is_checked_like_everything_else() {
     // What needs several cores is not sampled.
-    let modern = systems::machine("modern").unwrap();
+    let modern = catalogue::machine("modern").unwrap();
     for design in swept().into_iter().filter(|design| modern.admits(&design.parts).is_ok()) {
         let record = record("gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
@@ -78,7 +78,7 @@ fn two_designs_measure_the_same_units_and_their_ratio_is_narrow() {
 
 #[test]
 fn every_machine_of_one_core_can_be_sampled() {
-    for machine in systems::machines().into_iter().filter(|machine| machine.cores == 1) {
+    for machine in catalogue::machines().into_iter().filter(|machine| machine.cores == 1) {
         let name = machine.name.clone();
         let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
         let options = options(machine, "sc64-bmt", 100_000, Detail::Sampled(SAMPLING));
@@ -90,7 +90,7 @@ fn every_machine_of_one_core_can_be_sampled() {
 
 #[test]
 fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
-    let mut machine = systems::machine("emcc-4core").unwrap();
+    let mut machine = catalogue::machine("emcc-4core").unwrap();
     machine.cores = 1;
     machine.noc.as_mut().unwrap().core_tiles.truncate(1);
     (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
@@ -111,11 +111,11 @@ fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
 #[test]
 fn a_machine_whose_private_caches_others_change_is_not_sampled_and_says_why() {
     let inclusive = {
-        let mut machine = systems::machine("modern").unwrap();
+        let mut machine = catalogue::machine("modern").unwrap();
         machine.llc.inclusion = Inclusion::Inclusive;
         machine
     };
-    for (machine, why) in [(systems::machine("emcc-4core").unwrap(), "has 4 cores"), (inclusive, "an inclusive")] {
+    for (machine, why) in [(catalogue::machine("emcc-4core").unwrap(), "has 4 cores"), (inclusive, "an inclusive")] {
         let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
         let options = options(machine, "none", 100_000, Detail::Sampled(SAMPLING));
         let refused = run(&options, source, |_| Control::GoOn).unwrap_err().to_string();
@@ -126,7 +126,7 @@ fn a_machine_whose_private_caches_others_change_is_not_sampled_and_says_why() {
 #[test]
 fn a_program_too_short_for_two_units_is_refused_in_words() {
     let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
-    let options = options(systems::machine("modern").unwrap(), "none", 9_000, Detail::Sampled(SAMPLING));
+    let options = options(catalogue::machine("modern").unwrap(), "none", 9_000, Detail::Sampled(SAMPLING));
     let error = run(&options, source, |_| Control::GoOn).unwrap_err();
     assert!(matches!(error, RunError::TooShort { .. }), "{error}");
     assert!(error.to_string().contains("executed 9000 instructions"), "{error}");

@@ -8,7 +8,7 @@ use workload::{Source, kernels};
 const BUDGET: u64 = 400_000;
 
 fn options(machine: &str, design: &str, warm_up: u64, budget: u64) -> RunOptions {
-    let (machine, design) = (systems::machine(machine).unwrap(), systems::design(design).unwrap());
+    let (machine, design) = (catalogue::machine(machine).unwrap(), catalogue::design(design).unwrap());
     RunOptions { seed: 7, warm_up, ..RunOptions::new(machine, design, budget) }
 }
 

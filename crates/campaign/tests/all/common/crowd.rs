@@ -9,10 +9,10 @@
 //! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks the controller
 //! for. So a read must give what was written by the last write of its line that was asked for before it.
 
-use crate::common::{DATA_LINES, Machine};
+use crate::common::{DATA_LINES, Machine, Verbs};
 use protection::counter::Age;
 use protection::design::Parts;
-use protection::execution::{Functional, OverflowLimits, Receiver, Timed, TimedMemory, run_now};
+use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
@@ -140,11 +140,11 @@ impl Receiver for Core {
 /// Starts all tasks; `finished` is how many are through.
 pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>) {
     for task in 0..TASKS {
-        let (memory, scheme, finished) = (machine.memory.clone(), machine.scheme.clone(), finished.clone());
+        let (core, verbs) = (machine.core.clone(), Timed::new(&machine.memory));
+        let (scheme, finished) = (machine.scheme.clone(), finished.clone());
         let clock = machine.executor.clock().clone();
         let mut random = Random::new(seed ^ task << 32);
         machine.executor.clock().spawn(async move {
-            let verbs = Timed::new(&memory);
             for _ in 0..ACCESSES {
                 let page = PAGES[random.below(PAGES.len() as u64) as usize];
                 let any = LineAddr(page * 64 + IN_A_PAGE[random.below(5) as usize]);
@@ -153,14 +153,14 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
                     1..45 => {
                         let line = if random.below(4) == 0 { any } else { HOT[task as usize % 2] };
                         let content = random.line();
-                        let number = memory.receiver().writes(line, &content);
+                        let number = core.writes(line, &content);
                         scheme.write(&verbs, line, &content).await;
-                        memory.receiver().returned(line, number);
+                        core.returned(line, number);
                     }
                     45..55 => clock.sleep(Duration::from_ns(random.below(300))).await,
                     _ => {
                         let line = if random.below(4) == 0 { HOT[task as usize % 2] } else { any };
-                        read(&memory, &scheme, &clock, line, &mut random).await;
+                        read((&core, &verbs), &scheme, &clock, line, &mut random).await;
                     }
                 }
             }
@@ -170,19 +170,19 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
 }
 
 /// One read by one of the cores. One in eight finds its line on the chip; one in four is predicted.
-async fn read(memory: &Rc<TimedMemory<Core>>, scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
+async fn read((cores, verbs): (&Core, &Verbs), scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
     let core = random.below(CORES) as usize;
     let from_memory = random.below(8) > 0;
-    let wait = memory.receiver().some_time();
+    let wait = cores.some_time();
     let request = async {
         clock.sleep(wait).await;
         if from_memory {
-            memory.receiver().reads(line);
+            cores.reads(line);
         }
         from_memory
     };
-    let prediction = (random.below(4) == 0).then(|| clock.sleep(memory.receiver().some_time()));
-    scheme.read_from(&Timed::new(memory), line, core, request, prediction).await;
+    let prediction = (random.below(4) == 0).then(|| clock.sleep(cores.some_time()));
+    scheme.read_from(verbs, line, core, request, prediction).await;
 }
 
 /// What a crowd meets.
@@ -213,13 +213,13 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     let finished = Rc::new(Cell::new(0));
     start_tasks(&machine, seed, &finished);
     let all = machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS);
-    let core = machine.memory.receiver();
+    let core = &machine.core;
     hold(core.wrong.borrow().is_empty(), || core.wrong.borrow().join("; "))?;
     hold(all, || format!("only {} of {TASKS} tasks finished: a deadlock", finished.get()))?;
     let all_served = core.reads.get() > TASKS && core.expected.borrow().values().all(VecDeque::is_empty);
     hold(all_served, || "a read was never served".to_owned())?;
     hold(machine.memory.keystream_reuse().is_none(), || "a pad hid two texts".to_owned())?;
-    let current = machine.memory.receiver().current.borrow().clone();
+    let current = machine.core.current.borrow().clone();
     if parts.persistence.exists() {
         comes_back(&machine, scene, parts, |line, text| current.get(&line) == Some(&text))?;
     }
@@ -258,7 +258,7 @@ pub fn comes_back(
     parts: &Parts,
     may_read: impl Fn(LineAddr, Line) -> bool,
 ) -> Result<(), String> {
-    let attacked = machine.memory.receiver().under_attack;
+    let attacked = machine.core.under_attack;
     let scheme = parts.build_with(DATA_LINES, scene.seed, scene.planted)?;
     let functional = Functional::new(scheme.layout().total_lines());
     functional.media.replace(machine.memory.media().borrow().clone());
@@ -268,7 +268,7 @@ pub fn comes_back(
     // Tags are not under the tree: a line of them that a tuple took along while it was tampered with stays so.
     let explained = attacked && matches!(fault, Some(Fault::Tag(_)));
     hold(fault.is_none() || explained, || format!("recovery refuses the memory: {fault:?}"))?;
-    for line in machine.memory.receiver().current.borrow().keys() {
+    for line in machine.core.current.borrow().keys() {
         if machine.memory.has(scheme.layout().data_slot(*line)) {
             run_now(scheme.read(&functional, *line));
             let (fault, released) = (functional.take_fault(), functional.take_released());
@@ -290,7 +290,7 @@ pub fn comes_back(
 fn read_again(machine: &Machine<Core>) -> Result<(), String> {
     without_time(machine, |functional| {
         run_now(machine.scheme.flush(functional));
-        for (line, content) in machine.memory.receiver().current.borrow().iter() {
+        for (line, content) in machine.core.current.borrow().iter() {
             run_now(machine.scheme.read(functional, *line));
             let (fault, released) = (functional.take_fault(), functional.take_released());
             let right = fault.is_none() && released.map(|(line, text)| (line, text.bytes)) == Some((*line, *content));

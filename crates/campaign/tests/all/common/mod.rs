@@ -8,7 +8,7 @@ use machine::channel::Channel;
 use machine::dram::DramConfig;
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
-use protection::execution::{CounterTags, Engine, Engines, OverflowLimits, Receiver, TimedMemory};
+use protection::execution::{CounterTags, Engine, Engines, OverflowLimits, Receiver, Timed, TimedMemory};
 use protection::scheme::Scheme;
 use sim::Executor;
 use std::rc::Rc;
@@ -33,17 +33,24 @@ pub fn with_caches(parts: &Parts, which: u64) -> Parts {
     }
 }
 
+/// The timed memory of all tests: whatever is on the other side of it, the text is compiled once.
+pub type Memory = TimedMemory<Rc<dyn Receiver>>;
+/// The verbs over it.
+pub type Verbs = Timed<Rc<dyn Receiver>>;
+
 /// A timed memory under a scheme.
 pub struct Machine<R> {
     /// Its tasks.
     pub executor: Executor,
     /// Its memory.
-    pub memory: Rc<TimedMemory<R>>,
+    pub memory: Rc<Memory>,
+    /// What is on the other side.
+    pub core: Rc<R>,
     /// Its protection.
     pub scheme: Rc<Scheme>,
 }
 
-impl<R: Receiver> Machine<R> {
+impl<R: Receiver + 'static> Machine<R> {
     /// Builds one, with the ledger of pads on.
     pub fn new(parts: &Parts, seed: u64, receiver: R) -> Machine<R> {
         Machine::limited(parts, seed, receiver, None)
@@ -55,13 +62,14 @@ impl<R: Receiver> Machine<R> {
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let shape = scheme.layout().shape();
-        let memory = TimedMemory::new(executor.clock(), channel, shape, &engines(), true, receiver);
+        let core = Rc::new(receiver);
+        let memory = Memory::new(executor.clock(), channel, shape, &engines(), true, core.clone());
         let memory = memory.with_one_port(parts.caches.unified.is_some());
         let memory = match limits {
             Some(limits) => memory.with_overflows(limits),
             None => memory,
         };
-        Machine { executor, memory: Rc::new(memory), scheme }
+        Machine { executor, memory: Rc::new(memory), core, scheme }
     }
 
     /// Runs until `done`, for at most `limit` of simulated time; whether `done` was reached. DRAM refreshes for ever, so

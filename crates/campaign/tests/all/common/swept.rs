@@ -1,8 +1,8 @@
 //! The designs that a sweep goes over: all, or one of each class where a change is tried out (`make check`). The tests of `runner`
 //! have this file as well.
 
+use catalogue::{Design, designs};
 use std::collections::BTreeSet;
-use systems::{Design, designs};
 
 /// The variable that says which, and the value that asks for one of each class.
 const SWEEPS: &str = "CASEMATE_SWEEPS";

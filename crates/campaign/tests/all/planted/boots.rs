@@ -4,8 +4,8 @@ use casemate_campaign::bus::Structure;
 use casemate_campaign::oracle::Wish;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
+use catalogue::{Attack, Verdict};
 use protection::planted::{Bug, Planted};
-use systems::{Attack, Verdict};
 use units::LineAddr;
 
 /// The bugs that are caught here.
@@ -15,7 +15,7 @@ pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::
 /// Whether the first read left anything in memory, and whether keystream served twice.
 fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
     let (target, ahead) = (LineAddr(5), LineAddr(64 + 5));
-    let parts = systems::design("sc64-bmt").unwrap().parts;
+    let parts = catalogue::design("sc64-bmt").unwrap().parts;
     let mut victim = Victim::booting(&parts, &[target, ahead], 1, planted).unwrap();
     // The neighbour has counters in the same line, so there is one to put back.
     [LineAddr(6), ahead].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
@@ -43,7 +43,7 @@ fn counters_forged_while_a_line_is_first_read_leave_nothing_under_their_pad() {
 #[test]
 fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_attacker() {
     let planted = Planted::new(Bug::BootTrustsMemory);
-    let design = systems::design("sc64-bmt").unwrap();
+    let design = catalogue::design("sc64-bmt").unwrap();
     let forged = |planted| attack(&design, Attack::ForgedBoot, &Options { trials: 60, seed: 1, planted }).worst;
     assert_eq!(forged(Planted::NONE), Verdict::Detected);
     assert!(forged(planted).leaks(), "{}", forged(planted));
@@ -53,13 +53,13 @@ fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_
 #[test]
 fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come() {
     for lines in [2, 4] {
-        let mut parts = systems::design("sc64-bmt-mac4").unwrap().parts;
+        let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
         parts.mac.lines = lines;
         let found = |planted| honest(&parts, 2_000, 1, planted).unwrap().finding;
         assert_eq!(found(Planted::NONE), None, "{lines}");
         assert_eq!(found(Planted::new(Bug::TagOverBlankLines)), Some(Finding::MaskReuse), "{lines}");
     }
-    let alone = systems::design("sc64-bmt").unwrap().parts;
+    let alone = catalogue::design("sc64-bmt").unwrap().parts;
     assert_eq!(honest(&alone, 2_000, 1, Planted::new(Bug::TagOverBlankLines)).unwrap().finding, None);
 }
 
@@ -67,7 +67,7 @@ fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come
 /// first read as?
 fn tampered_beside_a_boot(lines: u64, planted: Planted) -> Verdict {
     const BIT: usize = 99;
-    let mut parts = systems::design("sc64-bmt-mac4").unwrap().parts;
+    let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
     parts.mac.lines = lines;
     let (target, neighbour) = (LineAddr(4), LineAddr(5));
     let mut victim = Victim::booting(&parts, &[target, neighbour], 1, planted).unwrap();
@@ -86,6 +86,6 @@ fn a_forgery_gets_a_valid_tag_if_a_line_that_boots_beside_it_takes_it_as_it_is()
         assert_eq!(tampered_beside_a_boot(lines, Planted::NONE), Verdict::Detected, "{lines}");
         assert_eq!(tampered_beside_a_boot(lines, planted), Verdict::Forged, "{lines}");
     }
-    let design = systems::design("sc64-bmt-mac4").unwrap();
+    let design = catalogue::design("sc64-bmt-mac4").unwrap();
     assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None, "nor does it show without an attacker");
 }

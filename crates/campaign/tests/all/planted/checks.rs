@@ -3,10 +3,10 @@
 use casemate_campaign::bus::{Bus, Structure};
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, honest, overflow, tamper_before_overflow};
+use catalogue::{Attack, Design, End, Verdict};
 use protection::counter::Age;
 use protection::mac;
 use protection::planted::Planted;
-use systems::{Attack, Design, End, Verdict};
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// A named check of a design.

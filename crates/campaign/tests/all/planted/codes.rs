@@ -3,8 +3,8 @@
 use super::Case;
 use super::checks::Check::{EveryBit, Honest, Overflow, Row, SpliceFrom, ZeroLine, ZeroTag};
 use super::checks::Found::{Ended, Unnoticed};
+use catalogue::{Attack, Verdict};
 use protection::planted::Bug;
-use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);

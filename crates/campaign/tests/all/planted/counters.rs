@@ -5,8 +5,8 @@ use super::checks::Check::{Ageing, Honest, Overflow, Row, TamperBeforeOverflow};
 use super::checks::Found::{Dishonest, Ended, Overflowed};
 use super::checks::OVERFLOW_WRITES;
 use casemate_campaign::Finding;
+use catalogue::{Attack, Verdict};
 use protection::planted::Bug;
-use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);

@@ -22,7 +22,7 @@ pub const BUGS: [Bug; 7] = [
 const SEEDS: u64 = 12;
 
 fn parts(bug: Bug) -> Parts {
-    let named = |name| systems::design(name).unwrap().parts;
+    let named = |name| catalogue::design(name).unwrap().parts;
     match bug {
         Bug::BootUnderNextCounter | Bug::RenewalLetsOthersIn | Bug::EarlyFetchUnchecked => named("sc64-bmt"),
         Bug::UnreadyGathered => named("plp-coalesced"),

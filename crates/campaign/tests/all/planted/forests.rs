@@ -1,16 +1,16 @@
 //! The bug that only forests can have, and how the bugs of all trees show there.
 
 use casemate_campaign::{Finding, Options, attack, honest};
+use catalogue::{Attack, Design, End, Verdict};
 use protection::planted::{Bug, Planted};
 use protection::tree::ForestDesign;
-use systems::{Attack, Design, End, Verdict};
 
 /// The bug that is caught here.
 pub const BUGS: [Bug; 1] = [Bug::RootDropped];
 
 /// A forest with room for so few roots that they come and go all the time.
 fn design() -> Design {
-    let mut design = systems::design("dbmf").unwrap();
+    let mut design = catalogue::design("dbmf").unwrap();
     design.parts.tree.forest = Some(ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 });
     design
 }

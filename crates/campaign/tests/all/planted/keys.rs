@@ -1,9 +1,9 @@
 //! Keys that lie in memory: the row of stolen modules finds them, whatever their size, and whether they are expanded or not.
 
 use casemate_campaign::{Options, attack};
+use catalogue::{Attack, Verdict};
 use protection::design::CipherChoice;
 use protection::planted::{Bug, Planted};
-use systems::{Attack, Verdict};
 
 /// Those that only a stolen module brings to light.
 pub const BUGS: [Bug; 2] = [Bug::ScheduleSpilled, Bug::KeySpilled];
@@ -12,7 +12,7 @@ const TRIALS: u64 = 12;
 
 /// How the row ends with this cipher in a design with a tree, and how many of these it found.
 fn stolen(cipher: CipherChoice, planted: Planted, counted: &str) -> (Verdict, u64) {
-    let mut design = systems::design("sc64-bmt").unwrap();
+    let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.cipher = cipher;
     let outcome = attack(&design, Attack::ColdBoot, &Options { trials: TRIALS, seed: 1, planted });
     (outcome.worst.verdict(), outcome.counts[counted])
@@ -40,7 +40,7 @@ fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
 #[test]
 fn a_key_in_memory_gets_past_the_rows_that_tamper() {
     for bug in BUGS {
-        let design = systems::design("sc64-bmt").unwrap();
+        let design = catalogue::design("sc64-bmt").unwrap();
         let options = Options { trials: TRIALS, seed: 1, planted: Planted::new(bug) };
         assert!(attack(&design, Attack::ReplayDataTag, &options).agrees, "{bug:?}");
     }
@@ -49,7 +49,7 @@ fn a_key_in_memory_gets_past_the_rows_that_tamper() {
 /// The ledger goes over the reset where the keys do: in the new boot alone each pad serves once.
 #[test]
 fn keys_that_survive_a_reset_bring_pads_back_that_the_boot_before_has_shown() {
-    let design = systems::design("ctr-only").unwrap();
+    let design = catalogue::design("ctr-only").unwrap();
     let leaks = |planted| {
         attack(&design, Attack::RollbackThenReboot, &Options { trials: TRIALS, seed: 1, planted }).worst.leaks()
     };

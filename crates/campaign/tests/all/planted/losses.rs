@@ -1,8 +1,8 @@
 //! Bugs that only a loss of power brings to light. Each is found by the row that is meant for it, and passes another.
 
 use casemate_campaign::{CrashOptions, Histogram, crash};
+use catalogue::{End, Loss, Verdict};
 use protection::planted::{Bug, Planted};
-use systems::{End, Loss, Verdict};
 
 /// A few workloads of each kind: one write, several lines, before an overflow, one after the other and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
@@ -19,7 +19,7 @@ fn ends_with(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> End 
 
 /// All ends of a row over these workloads.
 fn histogram(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> Histogram {
-    let design = systems::design(design).unwrap();
+    let design = catalogue::design(design).unwrap();
     let planted = bug.map_or(Planted::NONE, Planted::new);
     let mut all = Histogram::new();
     for workload in WORKLOADS {

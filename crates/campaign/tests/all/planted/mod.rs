@@ -25,10 +25,10 @@ mod trees;
 mod version_trees;
 
 use casemate_campaign::{Options, attack};
+use catalogue::Design;
 use checks::{Check, Found, run};
 use protection::planted::{Bug, Planted};
 use std::collections::BTreeSet;
-use systems::Design;
 
 /// A bug, the check that catches it, what that finds, and a check that the bug gets past.
 struct Case {
@@ -52,7 +52,7 @@ impl Case {
     }
 
     fn design(&self) -> Design {
-        systems::design(self.design).unwrap()
+        catalogue::design(self.design).unwrap()
     }
 }
 

@@ -59,7 +59,7 @@ fn run(machine: &mut Machine<Core>, written: Option<Line>, line: LineAddr) {
 /// The first line is read, as the machine started with it. The first block of its pad serves as the hash key of the tags:
 /// another line is changed, and its tag by what that key makes of the change. Does the change come out?
 fn forged_with_the_first_pad(planted: Planted) -> bool {
-    let parts = with_tiny_caches(&systems::design("sc64-bmt").unwrap().parts);
+    let parts = with_tiny_caches(&catalogue::design("sc64-bmt").unwrap().parts);
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, 1, planted).unwrap());
     let (content, change) = (Random::new(1).line(), Random::new(2).line());
@@ -78,9 +78,9 @@ fn forged_with_the_first_pad(planted: Planted) -> bool {
         line[start..start + 8].iter_mut().zip(difference).for_each(|(byte, difference)| *byte ^= difference);
         media.write(tags, &line);
     }
-    machine.memory.receiver().released.set(None);
+    machine.core.released.set(None);
     run(&mut machine, None, TARGET);
-    let core = machine.memory.receiver();
+    let core = &machine.core;
     let wanted: Line = std::array::from_fn(|byte| content[byte] ^ change[byte]);
     let forged = core.released.get() == Some(wanted);
     assert_eq!(core.alarmed.get(), !forged, "who does not pass is found out");

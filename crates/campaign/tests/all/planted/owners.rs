@@ -1,14 +1,14 @@
 //! The bug that only a table of owners can have.
 
 use casemate_campaign::{Options, attack};
+use catalogue::{Attack, End, Verdict};
 use protection::planted::{Bug, Planted};
-use systems::{Attack, End, Verdict};
 
 /// The bug that is caught here.
 pub const BUGS: [Bug; 1] = [Bug::GuestPageUnchecked];
 
 fn ends(row: Attack, planted: Planted) -> End {
-    attack(&systems::design("sev-like").unwrap(), row, &Options { trials: 60, seed: 1, planted }).worst
+    attack(&catalogue::design("sev-like").unwrap(), row, &Options { trials: 60, seed: 1, planted }).worst
 }
 
 #[test]

@@ -4,13 +4,13 @@ use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
+use catalogue::{Attack, Verdict};
 use protection::execution::{Explained, Receiver, Timed};
 use protection::planted::{Bug, Planted};
 use protection::verbs::{Fault, Plaintext};
 use sim::span::Verb;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use systems::{Attack, Verdict};
 use units::{Duration, Line, LineAddr, Time};
 
 /// The bugs that are caught here.
@@ -20,7 +20,7 @@ pub const BUGS: [Bug; 4] =
 /// A line is flipped, then another under the same tag is written, which gives both a new one. What does the first read as?
 fn tampered_beside_a_write(planted: Planted) -> Verdict {
     const BIT: usize = 99;
-    let design = systems::design("sc64-bmt-mac4").unwrap();
+    let design = catalogue::design("sc64-bmt-mac4").unwrap();
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     let (target, neighbour) = (LineAddr(4), LineAddr(6));
     victim.write(target, &[1; 64]);
@@ -37,7 +37,7 @@ fn a_forgery_gets_a_valid_tag_if_a_write_beside_it_takes_it_as_it_is() {
     let planted = Planted::new(Bug::OthersUnchecked);
     assert_eq!(tampered_beside_a_write(Planted::NONE), Verdict::Detected);
     assert_eq!(tampered_beside_a_write(planted), Verdict::Forged);
-    let design = systems::design("sc64-bmt-mac4").unwrap();
+    let design = catalogue::design("sc64-bmt-mac4").unwrap();
     let flips = attack(&design, Attack::FlipData, &Options { trials: 60, seed: 1, planted });
     assert_eq!(flips.worst, Verdict::Detected, "but without a write it is found out");
     assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None);
@@ -46,30 +46,30 @@ fn a_forgery_gets_a_valid_tag_if_a_write_beside_it_takes_it_as_it_is() {
 #[test]
 fn counters_that_the_last_level_cache_forgets_come_back_old_and_use_their_pads_again() {
     let planted = Planted::new(Bug::DisplacedCountersDropped);
-    let parts = systems::design("sc64-bmt-llc").unwrap().parts;
+    let parts = catalogue::design("sc64-bmt-llc").unwrap().parts;
     assert_eq!(honest(&parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
     assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, Some(Finding::PadReuse));
-    let elsewhere = systems::design("sc64-bmt").unwrap().parts;
+    let elsewhere = catalogue::design("sc64-bmt").unwrap().parts;
     assert_eq!(honest(&elsewhere, 2_000, 1, planted).unwrap().finding, None, "others have nothing to forget");
 }
 
 #[test]
 fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
     let planted = Planted::new(Bug::CopiesOutliveWrites);
-    let emcc = systems::design("emcc").unwrap();
+    let emcc = catalogue::design("emcc").unwrap();
     let replayed = |planted| attack(&emcc, Attack::StaleCopy, &Options { trials: 60, seed: 1, planted }).worst;
     assert_eq!((replayed(Planted::NONE), replayed(planted)), (Verdict::Detected.into(), Verdict::Stale.into()));
     assert_eq!(honest(&emcc.parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
     let alarm = honest(&emcc.parts, 2_000, 1, planted).unwrap().finding;
     assert_eq!(alarm, Some(Finding::FalseAlarmOfTag), "without an attacker, what is new does not fit the copy");
-    let elsewhere = systems::design("morphable-llc").unwrap();
+    let elsewhere = catalogue::design("morphable-llc").unwrap();
     assert_eq!(honest(&elsewhere.parts, 2_000, 1, planted).unwrap().finding, None, "others have no copies");
 }
 
 #[test]
 fn an_l2_whose_masks_name_no_line_takes_the_answer_to_another() {
     let planted = Planted::new(Bug::TagWithoutAddress);
-    let emcc = systems::design("emcc").unwrap();
+    let emcc = catalogue::design("emcc").unwrap();
     let crossed = |planted| attack(&emcc, Attack::CrossedReplies, &Options { trials: 200, seed: 1, planted }).worst;
     assert_eq!(crossed(Planted::NONE), Verdict::Detected);
     assert!(!crossed(planted).is_stopped(), "{}", crossed(planted));
@@ -109,7 +109,7 @@ struct ReadAndWrite {
 /// A line is read of which no metadata is on the chip, and which was tampered with if `forged`. As soon as the core has it, it
 /// writes another, of which all is.
 fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
-    let parts = systems::design("sc64-bmt-speculative").unwrap().parts;
+    let parts = catalogue::design("sc64-bmt-speculative").unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(DATA_LINES, 1, planted).unwrap());
     let (read, written) = (LineAddr(DATA_LINES - 1), LineAddr(5));
@@ -126,9 +126,9 @@ fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
         finished.set(finished.get() + 1);
     });
     let (scheme, verbs, finished) = (machine.scheme.clone(), writer.clone(), done.clone());
-    let (memory, clock) = (machine.memory.clone(), machine.executor.clock().clone());
+    let (core, clock) = (machine.core.clone(), machine.executor.clock().clone());
     machine.executor.clock().spawn(async move {
-        while !memory.receiver().has_it.get() {
+        while !core.has_it.get() {
             clock.sleep(Duration::from_ns(1)).await;
         }
         scheme.write(&*verbs, written, &[2; 64]).await;
@@ -136,7 +136,7 @@ fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get() == 2));
     let when = |verbs: &Explained<_>, verb| Some(verbs.take_spans().iter().find(|span| span.verb == verb)?.start);
-    let faults = machine.memory.receiver().faults.take();
+    let faults = machine.core.faults.take();
     ReadAndWrite { verdict: when(&reader, Verb::Settle).unwrap(), write: when(&writer, Verb::Pad), faults }
 }
 
@@ -158,6 +158,6 @@ fn what_was_computed_from_an_unverified_line_leaves_if_writes_do_not_wait() {
     let planted = Planted::new(Bug::VerdictsNotAwaited);
     let ReadAndWrite { verdict, write, faults } = verdict_and_write(planted, false);
     assert!(write < Some(verdict) && faults.is_empty());
-    let parts = systems::design("sc64-bmt-speculative").unwrap().parts;
+    let parts = catalogue::design("sc64-bmt-speculative").unwrap().parts;
     assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, None, "without time nothing shows");
 }

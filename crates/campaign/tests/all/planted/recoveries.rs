@@ -1,15 +1,15 @@
 //! Bugs in what a machine does when power is back. Each is found by the row that is meant for it, and passes another.
 
 use casemate_campaign::{CrashOptions, Options, attack, crash};
+use catalogue::{Attack, End, Loss, Verdict};
 use protection::planted::{Bug, Planted};
-use systems::{Attack, End, Loss, Verdict};
 
 /// A few workloads: one write below either half of the root, and writes before an overflow.
 const WORKLOADS: [usize; 4] = [0, 3, 37, 50];
 
 /// The worst end of a row over these workloads.
 fn ends(loss: Loss, bug: Bug) -> End {
-    let design = systems::design("plp-sp").unwrap();
+    let design = catalogue::design("plp-sp").unwrap();
     let worst = |workload| {
         let planted = Planted::new(bug);
         let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
@@ -19,7 +19,7 @@ fn ends(loss: Loss, bug: Bug) -> End {
 }
 
 fn rolled_back(planted: Planted) -> End {
-    let design = systems::design("plp-sp").unwrap();
+    let design = catalogue::design("plp-sp").unwrap();
     attack(&design, Attack::PowerOffRollback, &Options { trials: 60, seed: 1, planted }).worst
 }
 

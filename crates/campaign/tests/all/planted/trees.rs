@@ -4,8 +4,8 @@ use super::Case;
 use super::checks::Check::{EqualNodes, Honest, Row, ZeroCounters, ZeroLine};
 use super::checks::Found::{Alike, Dishonest, Ended, Overflowed};
 use casemate_campaign::Finding;
+use catalogue::{Attack, Verdict};
 use protection::planted::Bug;
-use systems::{Attack, Verdict};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);

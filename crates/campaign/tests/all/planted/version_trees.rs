@@ -3,9 +3,9 @@
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
+use catalogue::{Attack, Design, End, Verdict};
 use protection::design::{CounterChoice, Parts, TreeDesign, TreeKind};
 use protection::planted::{Bug, Planted};
-use systems::{Attack, Design, End, Verdict};
 use units::LineAddr;
 
 /// The bugs that are caught here.
@@ -14,7 +14,7 @@ pub const BUGS: [Bug; 4] =
 
 /// SGX's counters below nodes whose 3-bit versions overflow all the time.
 fn design() -> Design {
-    let mut design = systems::design("sc64-bmt").unwrap();
+    let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.counters = CounterChoice::Mono56;
     design.parts.tree =
         TreeDesign { levels: vec![CounterChoice::Mono56, CounterChoice::Sc128], ..TreeKind::Counters.into() };

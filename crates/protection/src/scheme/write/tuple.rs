@@ -93,7 +93,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             match access.advance(slot).await {
                 Ok(Ok(counter)) => begun.push((waiting, Write::under(access, counter, &waiting.plaintext))),
                 Ok(Err(overflow)) => {
-                    // Those before it go first; and it needs the stages for itself until its group is renewed.
+                    // Those before it go first; and it keeps its stages until its group is renewed, as in strict order: the
+                    // paper says nothing of overflows.
                     self.stages.hand_over = false;
                     self.persist_begun(std::mem::take(&mut begun)).await;
                     groups.clear();

@@ -1,10 +1,10 @@
 //! Does a long campaign that was stopped go on where it was, and end as if it had not been?
 
-use casemate_campaign::{LogError, LongReport, Options, Plan, attack_rows, long};
+use casemate_campaign::{LogError, LoggedReport, Options, Plan, attack_rows, run_logged};
+use catalogue::Attack;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use systems::Attack;
 
 const ROWS: [Attack; 3] = [Attack::FlipData, Attack::ShortTags, Attack::Denial];
 const TRIALS: u64 = 350;
@@ -17,12 +17,12 @@ fn log(name: &str) -> PathBuf {
 }
 
 fn plan(trials: u64) -> Plan {
-    let designs = ["xts", "ctr-mac"].map(|name| systems::design(name).unwrap()).into();
+    let designs = ["xts", "ctr-mac"].map(|name| catalogue::design(name).unwrap()).into();
     Plan { designs, attacks: ROWS.into(), seed: 5, trials, budget: None }
 }
 
-fn run(trials: u64, log: &Path) -> LongReport {
-    long(&plan(trials), log, &mut |_| ()).unwrap()
+fn run(trials: u64, log: &Path) -> LoggedReport {
+    run_logged(&plan(trials), log, &mut |_| ()).unwrap()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_line_that_was_cut_off_is_done_again_and_a_foreign_one_is_named() {
     assert!(0 < again.added && again.added < 6 * TRIALS);
     assert_eq!(again.reports, whole.reports);
     fs::write(&log, "nothing of the kind\n").unwrap();
-    let error = long(&plan(TRIALS), &log, &mut |_| ()).unwrap_err();
+    let error = run_logged(&plan(TRIALS), &log, &mut |_| ()).unwrap_err();
     assert!(matches!(error, LogError::Line(_, 1, _)) && error.to_string().contains("cut-"), "{error}");
 }
 
@@ -61,19 +61,19 @@ fn what_is_logged_of_other_parts_or_another_seed_does_not_count() {
     let mut other = plan(100);
     other.designs[1].parts.mac.tag_bits = 48;
     other.seed = 6;
-    assert_eq!(long(&other, &log, &mut |_| ()).unwrap().resumed, 0);
+    assert_eq!(run_logged(&other, &log, &mut |_| ()).unwrap().resumed, 0);
     other.seed = 5;
-    assert_eq!(long(&other, &log, &mut |_| ()).unwrap().resumed, 300, "xts is as it was");
+    assert_eq!(run_logged(&other, &log, &mut |_| ()).unwrap().resumed, 300, "xts is as it was");
 }
 
 #[test]
 fn a_budget_ends_the_run_and_none_of_it_only_reads_the_log() {
     let log = log("budget");
     let endless = Plan { budget: Some(Duration::from_millis(50)), ..plan(u64::MAX) };
-    let report = long(&endless, &log, &mut |_| ()).unwrap();
+    let report = run_logged(&endless, &log, &mut |_| ()).unwrap();
     assert!(report.added > 0 && !report.complete);
     let nothing = Plan { budget: Some(Duration::ZERO), ..plan(u64::MAX) };
-    let read = long(&nothing, &log, &mut |_| ()).unwrap();
+    let read = run_logged(&nothing, &log, &mut |_| ()).unwrap();
     assert_eq!((read.resumed, read.added, read.reports), (report.added, 0, report.reports));
 }
 
@@ -82,7 +82,7 @@ fn a_run_that_unwinds_keeps_the_pieces_that_were_complete() {
     let log = log("unwound");
     let mut pieces = 0;
     let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        long(&plan(TRIALS), &log, &mut |_| {
+        run_logged(&plan(TRIALS), &log, &mut |_| {
             pieces += 1;
             if pieces == 3 {
                 std::panic::resume_unwind(Box::new("Ctrl-C"));
@@ -97,7 +97,7 @@ fn a_run_that_unwinds_keeps_the_pieces_that_were_complete() {
 fn one_row_alone_goes_on_until_it_has_all_its_trials() {
     let log = log("alone");
     let alone =
-        Plan { attacks: vec![Attack::FlipData], designs: vec![systems::design("none").unwrap()], ..plan(1_000) };
-    let report = long(&alone, &log, &mut |_| ()).unwrap();
+        Plan { attacks: vec![Attack::FlipData], designs: vec![catalogue::design("none").unwrap()], ..plan(1_000) };
+    let report = run_logged(&alone, &log, &mut |_| ()).unwrap();
     assert_eq!((report.added, report.complete), (1_000, true));
 }

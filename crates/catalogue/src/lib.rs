@@ -252,7 +252,7 @@ mod tests {
 
     /// A folder of its own for one test.
     fn tempfile() -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("casemate-systems-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("casemate-catalogue-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }

@@ -1,7 +1,7 @@
 //! Every rule of a machine file: one value of `modern` is made impossible, and the refusal must name the file, the key and
 //! the rule.
 
-use casemate_systems::{Machine, machine};
+use casemate_catalogue::{Machine, machine};
 use machine::node::NodeConfig;
 use toml::{Table, Value};
 use units::Bytes;

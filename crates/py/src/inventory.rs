@@ -2,11 +2,11 @@
 
 use crate::changes::Changes;
 use crate::{from_json, refused, to_json};
+use catalogue::{Attack, Design, Loss, Verdict};
 use protection::layout::LayoutReport;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
-use systems::{Attack, Design, Loss, Verdict};
 use units::{Bytes, LINE_BYTES};
 use workload::kernels::{self, Parameter};
 
@@ -37,19 +37,19 @@ fn describe(design: Design) -> Described {
 /// All built-in designs.
 #[pyfunction]
 pub fn designs() -> PyResult<String> {
-    to_json(&systems::designs().into_iter().map(describe).collect::<Vec<_>>())
+    to_json(&catalogue::designs().into_iter().map(describe).collect::<Vec<_>>())
 }
 
 /// One design, built in or in a file.
 #[pyfunction]
 pub fn design(name_or_path: &str) -> PyResult<String> {
-    to_json(&describe(systems::design(name_or_path).map_err(refused)?))
+    to_json(&describe(catalogue::design(name_or_path).map_err(refused)?))
 }
 
 /// All built-in machines, with every value.
 #[pyfunction]
 pub fn machines() -> PyResult<String> {
-    to_json(&systems::machines())
+    to_json(&catalogue::machines())
 }
 
 /// All values of a machine or a design, built in or in a file, and where each comes from.
@@ -57,8 +57,8 @@ pub fn machines() -> PyResult<String> {
 pub fn settings(kind: &str, name_or_path: &str, changes: &str) -> PyResult<String> {
     let changes: Changes = from_json(changes)?;
     let settings = match kind {
-        "machine" => systems::machine_settings(name_or_path, &changes.of_machine(name_or_path)),
-        _ => systems::design_settings(name_or_path, &changes.of_design(name_or_path)),
+        "machine" => catalogue::machine_settings(name_or_path, &changes.of_machine(name_or_path)),
+        _ => catalogue::design_settings(name_or_path, &changes.of_design(name_or_path)),
     };
     to_json(&settings.map_err(refused)?)
 }
@@ -107,8 +107,8 @@ pub fn verdicts() -> PyResult<String> {
 #[pyfunction]
 #[pyo3(signature = (machine, design, memory=None))]
 pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<String> {
-    let machine = systems::machine(machine).map_err(refused)?;
-    let design = systems::design(design).map_err(refused)?;
+    let machine = catalogue::machine(machine).map_err(refused)?;
+    let design = catalogue::design(design).map_err(refused)?;
     let size = memory.map_or(Ok(machine.memory.size), str::parse).map_err(refused)?;
     if size.0 == 0 || !size.0.is_multiple_of(LINE_BYTES as u64) || size > MEMORY_MAX {
         let most = MEMORY_MAX;

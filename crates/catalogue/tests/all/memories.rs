@@ -6,7 +6,7 @@ use machine::pcm::{Pcm, PcmConfig};
 use units::{LineAddr, Time};
 
 fn memory(name: &str) -> MemoryConfig {
-    casemate_systems::machine(name).unwrap().memory_config()
+    casemate_catalogue::machine(name).unwrap().memory_config()
 }
 
 fn dram(name: &str) -> DramConfig {

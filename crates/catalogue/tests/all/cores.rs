@@ -4,7 +4,7 @@ use units::LineAddr;
 
 #[test]
 fn emccs_llc_hits_take_23_ns_in_the_mean_and_differ_by_more_than_10() {
-    let machine = casemate_systems::machine("emcc-4core").unwrap();
+    let machine = casemate_catalogue::machine("emcc-4core").unwrap();
     let clock = machine.node.clock_mhz as f64 / 1000.0;
     let above = (machine.node.l1d.latency_cycles + machine.node.l2.latency_cycles) as f64 / clock;
     let network = machine.network();
@@ -24,7 +24,7 @@ fn a_number_of_cores_that_cannot_be_is_refused() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/emcc-4core.toml")).unwrap();
     for (cores, rule) in [("0", "cores is 0: expected 1 to 8"), ("9", "cores is 9"), ("2", "names 4 tiles")] {
         let changed = text.replace("cores = 4 # EMCC", &format!("cores = {cores}"));
-        let error = casemate_systems::Machine::parse("mine.toml", &changed).unwrap_err().to_string();
+        let error = casemate_catalogue::Machine::parse("mine.toml", &changed).unwrap_err().to_string();
         assert!(error.contains(rule) && error.contains("mine.toml"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Long campaigns: many trials of every row, on all processors, with a log that a later run goes on from.
+//! Logged campaigns: many trials of every row, on all processors, with a log that a later run goes on from.
 //!
 //! The log is a text file of one JSON object a line. A line is a tally of consecutive trials of one row, written when they
 //! are done; nothing is ever changed in it. Since trial `i` of a row depends on its seed alone, the lines of several runs
@@ -13,6 +13,7 @@
 use crate::campaign::{Options, tallies};
 use crate::report::DesignReport;
 use crate::tally::Tally;
+use catalogue::{Attack, Design};
 use protection::planted::Planted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,7 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use systems::{Attack, Design};
 use units::random::mix;
 
 /// Trials in the first piece of rows, and the most in any: pieces double the rows, so that logs stay short.
@@ -47,7 +47,7 @@ pub struct Plan {
 
 /// What is known after a long campaign, or a part of one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct LongReport {
+pub struct LoggedReport {
     /// What came of all trials so far. Rows may differ in their number; each report states the least.
     pub reports: Vec<DesignReport>,
     /// Trials that the log held before.
@@ -60,7 +60,7 @@ pub struct LongReport {
 
 /// How far a long campaign is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LongProgress {
+pub struct LoggedProgress {
     /// Trials done, those in the log included.
     pub done: u64,
     /// Trials of the row that is furthest behind.
@@ -127,7 +127,7 @@ struct Row<'a> {
 ///
 /// # Panics
 /// If a design's parts make no sense together, which [`Design::parse`] rules out.
-pub fn long(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LongProgress)) -> Result<LongReport, LogError> {
+pub fn run_logged(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LoggedProgress)) -> Result<LoggedReport, LogError> {
     let failed = |error| LogError::File(log.to_owned(), error);
     let mut rows = rows_of(plan);
     let text = match fs::read_to_string(log) {
@@ -153,7 +153,7 @@ pub fn long(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LongProgress)) -> 
     }
     let done: u64 = rows.iter().map(|row| row.done).sum();
     let complete = rows.iter().all(|row| row.done >= plan.trials);
-    Ok(LongReport { reports: reports(plan, rows), resumed, added: done - resumed, complete })
+    Ok(LoggedReport { reports: reports(plan, rows), resumed, added: done - resumed, complete })
 }
 
 fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
@@ -192,7 +192,7 @@ fn open(log: &Path, complete_bytes: u64) -> io::Result<File> {
 }
 
 /// What is done with each piece.
-type Sink<'a> = dyn FnMut(&Entry, LongProgress) -> io::Result<()> + 'a;
+type Sink<'a> = dyn FnMut(&Entry, LoggedProgress) -> io::Result<()> + 'a;
 
 /// What the workers share.
 struct Shared<'a> {
@@ -262,7 +262,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Does one piece after another until there is none left.
-    fn work(&self, logged: &Sender<(Entry, LongProgress)>) {
+    fn work(&self, logged: &Sender<(Entry, LoggedProgress)>) {
         let _stop = StopIfUnwinding(self);
         while let Some((piece, design, attacks)) = self.take() {
             let seed = self.plan.seed.wrapping_add(piece.before);
@@ -323,7 +323,7 @@ impl Work<'_> {
 }
 
 /// Adds a piece to its row, and says so for the log.
-fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tally) -> (Entry, LongProgress) {
+fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tally) -> (Entry, LoggedProgress) {
     let row = &mut rows[index];
     let entry = Entry {
         design: row.design.name.clone(),
@@ -337,7 +337,7 @@ fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tal
     row.tally.add(tally);
     row.done += trials;
     let done = rows.iter().map(|row| row.done).sum();
-    (entry, LongProgress { done, least: rows.iter().map(|row| row.done).min().unwrap_or(0) })
+    (entry, LoggedProgress { done, least: rows.iter().map(|row| row.done).min().unwrap_or(0) })
 }
 
 fn reports(plan: &Plan, rows: Vec<Row<'_>>) -> Vec<DesignReport> {
