@@ -17,13 +17,10 @@ mod seed;
 mod tests;
 
 pub use aes::{Aes128, Aes192, Aes256};
-pub use cipher::{Cbc, CounterMode, Ecb, Gcm, LineCipher, Ocb3, OcbChunks, Xts};
+pub use cipher::*;
 pub use des::TdesEde3;
 pub use key::Key;
-pub use mac::{
-    CbcMac, Cmac, Gmac, Halves, HmacSha1, HmacSha256, HmacSha512, LineMac, MessageMac, Multilinear, Pairs, Sha3Prefix,
-    Sha256Prefix,
-};
+pub use mac::*;
 pub use nonce::{COUNTER_BITS, Domain, Nonce, PLACE_BITS};
 pub use seed::{PageSeed, Seed};
 
