@@ -2,7 +2,7 @@
 //!
 //! Tags only. The bytes are the scheme's business, the timing is the owner's, so one part serves private caches, the
 //! last-level cache, metadata caches, TLBs and branch target buffers. Each place has a stable [`Slot`] number, so that an
-//! owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own beside it.
+//! owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own.
 //!
 //! Replacement is exact least-recently-used, by stamps, or static re-reference interval prediction (SRRIP; Jaleel et al.,
 //! ISCA 2010), which a scan does not flush: a line enters as one that is not expected back soon, and only a second use
@@ -39,19 +39,19 @@ pub struct Evicted {
 }
 
 /// What may be done with an entry: MESI (Papamarcos and Patel, ISCA 1984), where an empty way is the invalid state. An
-/// owner who shares with nobody has entries that are exclusive or modified only.
+/// owner that shares with no other cache has entries that are exclusive or modified only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
     /// Others may have it too: it must not be written to.
     Shared,
-    /// Nobody else has it.
+    /// No other cache has it.
     Exclusive,
-    /// Nobody else has it, and it was written to: it is dirty.
+    /// No other cache has it, and it was written to: it is dirty.
     Modified,
 }
 
 impl State {
-    /// The state of an entry that nobody else has.
+    /// The state of an entry that no other cache has.
     pub const fn owned(dirty: bool) -> State {
         if dirty { State::Modified } else { State::Exclusive }
     }
@@ -85,7 +85,7 @@ pub struct TagArray {
     stamps: Box<[u64]>,
     states: Box<[State]>,
     last_used: Box<[u16]>,
-    /// The runs of entries in which one was entered: whoever goes through all entries passes over the others.
+    /// The runs of entries in which one was entered: a walk of all entries passes over the others.
     marked: BitSet,
     uses: u64,
     replacement: Replacement,
@@ -190,12 +190,12 @@ impl TagArray {
         *held = state.max(*held);
     }
 
-    /// Shares the entry from now on; tells whether it was dirty.
+    /// Shares the entry from now on; returns whether it was dirty.
     pub fn share(&mut self, slot: Slot) -> bool {
         std::mem::replace(&mut self.states[slot.index()], State::Shared) == State::Modified
     }
 
-    /// Drops `key`; tells whether it was dirty, or nothing if it was not held.
+    /// Drops `key`; returns whether it was dirty, or nothing if it was not held.
     pub fn invalidate(&mut self, key: u64) -> Option<bool> {
         let index = self.probe(key)?.index();
         self.tags[index] = EMPTY;

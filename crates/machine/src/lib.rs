@@ -1,6 +1,6 @@
 //! The unprotected machine: a core with its private caches, and memory.
 //!
-//! Nothing here knows that memory can be protected. What leaves the private caches is a request for a line; whoever
+//! Nothing here knows that memory can be protected. What leaves the private caches is a request for a line; what
 //! assembles the machine decides what stands between it and the memory channel.
 
 mod bits;

@@ -1,5 +1,5 @@
-//! Whether a core expects its next request in memory: what it tells the memory controller beside asking the last-level cache
-//! (Intel's XPT prefetch; EMCC, MICRO 2022, section IV-D).
+//! Whether a core expects its next request in memory: its notice to the memory controller as it asks the last-level
+//! cache (Intel's XPT prefetch; EMCC, MICRO 2022, section IV-D).
 //!
 //! Neither Intel nor the paper says how it is predicted. Here each core has one saturating counter of two bits over the
 //! outcomes of its requests, as the simplest branch predictors do (Smith, ISCA 1981): it predicts what the last few were.

@@ -25,7 +25,7 @@ pub struct NocConfig {
     pub columns: usize,
     /// Tiles one above the other.
     pub rows: usize,
-    /// From a tile to the one beside it, in nanoseconds.
+    /// From a tile to the next one in its row, in nanoseconds.
     pub column_hop_ns: f64,
     /// From a tile to the one above or below, in nanoseconds.
     pub row_hop_ns: f64,
@@ -114,8 +114,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// One slice, as far from every core. A core by itself has nobody to be in step with, so its look-up is counted as
-    /// the last thing; with several, half of the latency is before the look-up and half after it.
+    /// One slice, as far from every core. A core by itself has no other to be in step with, so its look-up is counted
+    /// as the last thing; with several, half of the latency is before the look-up and half after it.
     pub fn uniform(latency_ns: f64, cores: usize) -> Network {
         let latency = Duration::from_ns_f64(latency_ns);
         let way = if cores == 1 { Duration::ZERO } else { Duration::from_ns_f64(latency_ns / 2.0) };

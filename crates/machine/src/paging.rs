@@ -53,7 +53,7 @@ pub struct PageTable {
     within_block: Permutation,
     used: u64,
     table: FxHashMap<u64, u64>,
-    /// Levels of page tables and how they lie, if anybody walks them.
+    /// Levels of page tables and how they lie, if a walker reads them.
     walked: Option<(usize, TableLayout)>,
     /// Physical page numbers of page tables, by level and by the part of a page's number that chooses the table.
     tables: FxHashMap<(usize, u64), u64>,
@@ -104,7 +104,7 @@ impl PageTable {
         self
     }
 
-    /// The tables of all pages, in the order in which the pages got their frames; none if nobody walks them.
+    /// The tables of all pages, in the order in which the pages got their frames; none if no walker reads them.
     pub fn tables(&self) -> &[PageTables] {
         &self.told
     }

@@ -84,7 +84,7 @@ fn a_probe_does_not_count_as_a_use() {
     assert_eq!(array.insert(3, false).1, Some(Evicted { key: 1, dirty: false }));
 }
 
-/// SRRIP as its paper tells it: a list of ways with predictions from 0 (at once) to 3 (in the distant future).
+/// SRRIP as its paper defines it: a list of ways with predictions from 0 (at once) to 3 (in the distant future).
 fn naive_srrip(ways: usize, keys: &[u64]) -> Vec<bool> {
     let mut set: Vec<Option<(u64, u8)>> = vec![None; ways];
     let mut access = |key: u64| {

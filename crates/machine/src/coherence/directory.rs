@@ -19,7 +19,7 @@ impl CoreSet {
         CoreSet(1 << core)
     }
 
-    /// Whether nobody is in it.
+    /// Whether no core is in it.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -62,7 +62,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// A directory of this many lines, of which nobody has any.
+    /// A directory of this many lines, none of which any core has.
     pub fn new(lines: u64) -> Directory {
         Directory { lines: Sparse::new(lines) }
     }

@@ -1,10 +1,10 @@
 //! Coherence: several cores' private caches, kept so that a line is written by one or read by many.
 //!
 //! MESI by invalidation, with a [`Directory`] at the last-level cache. A request is *claimed* when the last-level cache
-//! handles it: in that one moment everybody else loses the line or keeps it to be read only, and the requester is told
-//! what it may do with it. It is *answered* when the line arrives. In between the line is under way, and whoever owns
+//! handles it: in that one moment every other core loses the line or keeps it to be read only, and the requester learns
+//! what it may do with it. It is *answered* when the line arrives. In between the line is under way, and the owner of
 //! the last-level cache lets other requests for it wait. So at every moment at most one core may write a line, and then
-//! nobody else has it.
+//! no other core has it.
 //!
 //! What the messages cost in time is not decided here: a [`Claim`] says who was asked.
 
@@ -23,7 +23,7 @@ use units::{LineAddr, Time};
 pub enum Supplier {
     /// It has it, and asked only to write it.
     Itself,
-    /// Another core, whose copy was exclusive, and perhaps dirty. A dirty copy is clean from now on: whoever claims has
+    /// Another core, whose copy was exclusive, and perhaps dirty. A dirty copy is clean from now on: the claimant has
     /// to keep what was written.
     Core {
         /// Which.

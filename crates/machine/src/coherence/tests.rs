@@ -89,7 +89,7 @@ enum Action {
     Handle(usize),
     /// One of the lines that are on their way up arrives; if it comes from memory, it is verified there or in an L2.
     Answer { which: usize, in_l2: bool },
-    /// The last-level cache makes room, and takes the line from everybody.
+    /// The last-level cache makes room, and takes the line from every core.
     Recall(u64),
 }
 
@@ -184,7 +184,7 @@ impl Harness {
         self.perform(core)
     }
 
-    /// What is evicted arrives at once, as nobody may overtake it.
+    /// What is evicted arrives at once, as no request may overtake it.
     fn send(&mut self, core: usize, out: Vec<Request>) -> Verdict {
         for request in out {
             match request.kind {

@@ -71,7 +71,7 @@ pub enum Turns {
     Cancel,
 }
 
-/// When an open row is closed although nobody asks for another row of its bank.
+/// When an open row is closed although no request is for another row of its bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PagePolicy {

@@ -34,7 +34,7 @@ enum Action {
     PrechargeAll(usize),
     /// Refreshes a rank.
     Refresh(usize),
-    /// Closes a row that nobody has used for long.
+    /// Closes a row that was not used for long.
     CloseIdle(usize),
 }
 

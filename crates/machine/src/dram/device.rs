@@ -34,7 +34,7 @@ pub(super) struct Bank {
     pub last_used: u64,
 }
 
-/// What a command must pass beside its own bank: the constraints that the commands of other banks put on its group.
+/// What a command must pass besides its own bank: the constraints that the commands of other banks put on its group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gate {
     /// For reads: tCCD, tWTR and the data bus.

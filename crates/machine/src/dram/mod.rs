@@ -54,7 +54,7 @@ use units::{Clock, Cycles, Duration, LineAddr, Time};
 pub enum Kind {
     /// A line from memory.
     Read,
-    /// A line to memory, posted: nobody waits for it.
+    /// A line to memory, posted: no core waits for it.
     Write,
 }
 

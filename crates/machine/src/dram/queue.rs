@@ -45,7 +45,7 @@ impl Queue {
         self.len
     }
 
-    /// Whether one more fits, beside some that are no longer in it but keep their places.
+    /// Whether one more fits, with `others` that are no longer in it but keep their entries.
     pub fn has_room_beside(&self, others: usize) -> bool {
         self.len + others < self.capacity
     }

@@ -1,4 +1,4 @@
-//! Banks by how long nobody has used their rows, where a controller closes rows that rest for long.
+//! Banks by how long their rows have gone unused, where a controller closes rows that rest for long.
 //!
 //! Each row rests as long as any other before it is closed. So of the banks in the order of their last use the first with an
 //! open row is mostly the only one that a controller has to look at.

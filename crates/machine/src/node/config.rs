@@ -152,9 +152,9 @@ pub struct WalkerConfig {
     /// there is no limit.
     #[serde(default)]
     pub waiting_accesses: Option<usize>,
-    /// Cycles of a walk beside its accesses.
+    /// Cycles of a walk besides its accesses.
     pub latency_cycles: u64,
-    /// Cycles of each access beside the data cache's own.
+    /// Cycles of each access besides the data cache's own.
     pub step_cycles: u64,
     /// Cycles that the first walk to a page, and the first to each of its tables, takes longer.
     pub first_touch_cycles: u64,
@@ -190,7 +190,7 @@ pub struct NodeConfig {
     /// Places for accesses of all kinds that the first-level data cache looks up, and for how long each is taken; nothing
     /// if only the ports limit them.
     pub l1d_lookups: Option<FunctionalUnit>,
-    /// Look-ups of the data TLB beside it, as the same; an access whose translation comes late is looked up in L1D again.
+    /// Look-ups of the data TLB with it, as the same; an access whose translation comes late is looked up in L1D again.
     pub dtlb_lookups: Option<FunctionalUnit>,
     /// Look-ups of L2, by misses of the first-level caches and by what L1D writes back; nothing if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

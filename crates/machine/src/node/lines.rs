@@ -2,8 +2,8 @@
 //!
 //! Memory, its protection and everything beyond L2 know lines of 64 bytes only. A cache near the core may have shorter
 //! ones, as those of 2005 had. So inside a node an access names a *half* of a line, and each cache takes from that number
-//! as much as it tells apart: its tags are keyed by `half >> shift`, where the shift is 1 for whole lines. A miss asks the
-//! next level for whatever contains the half and fills only what the cache above has room for.
+//! as much as it distinguishes: its tags are keyed by `half >> shift`, where the shift is 1 for whole lines. A miss
+//! asks the next level for whatever contains the half and fills only what the cache above has room for.
 
 use crate::node::interface::{Step, Touch};
 use units::{Bytes, LINE_BYTES, LineAddr};
@@ -59,7 +59,7 @@ impl Halves {
         Halves(self.0 & !other.0)
     }
 
-    /// Takes `other` away; tells whether any of it was there.
+    /// Takes `other` away; returns whether any of it was there.
     pub(super) fn remove(&mut self, other: Halves) -> bool {
         let overlap = self.overlap(other);
         *self = self.without(other);

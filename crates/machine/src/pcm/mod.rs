@@ -216,7 +216,8 @@ impl Pcm {
         Some((at.max(self.floor), action))
     }
 
-    /// The bus goes to whoever has waited for it longest, reads first: then neither kind can shut the other out.
+    /// The bus goes to the request that has waited for it longest, reads first: then neither kind can shut the other
+    /// out.
     fn next_of_bus(&self) -> Option<(Time, Action)> {
         let read = self.fetched.iter().enumerate().map(|(position, read)| (read.at, Action::Answer(position)));
         let has_room = self.waiting[Kind::Write as usize] < self.config.write_queue;

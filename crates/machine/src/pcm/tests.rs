@@ -1,4 +1,4 @@
-//! The times of phase-change memory, and that nobody is forgotten.
+//! The times of phase-change memory, and that no request is forgotten.
 
 use super::*;
 use crate::dram::WaitCause;

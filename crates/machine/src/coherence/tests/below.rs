@@ -1,6 +1,6 @@
 //! What the cores of the tests are on: memory alone, or an inclusive last-level cache before a memory that is encrypted.
 //!
-//! Beside what the cache has marked stands what it really has, so that it is found out when it answers with ciphertext. L2s
+//! The model keeps what the cache has marked and what it really has, so that an answer with ciphertext is found. L2s
 //! verify some lines and the controller others, as the program of a test says.
 
 use super::*;

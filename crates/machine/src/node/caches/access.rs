@@ -5,7 +5,7 @@
 pub(in crate::node) enum Waiter {
     /// A load of the instruction of that number.
     Load(u64),
-    /// The same, sharing the look-up of a load of the same line that waited beside it: it is not counted.
+    /// The same, sharing the look-up of a load of the same line that waited with it: it is not counted.
     SharedLoad(u64),
     /// The store of that number.
     Store(u64),
@@ -32,14 +32,14 @@ impl Waiter {
 pub(in crate::node) enum Answer {
     /// Its data is there at this cycle.
     At(u64),
-    /// The line was asked for; the waiter is told when it arrives.
+    /// The line was asked for; the waiter is woken when it arrives.
     Asked,
     /// There is no register for the miss.
     Stalled,
 }
 
 impl Answer {
-    /// The data's cycle, or nothing if the waiter will be told.
+    /// The data's cycle, or nothing if the waiter will be woken.
     #[inline]
     pub(in crate::node) fn known(self) -> Option<u64> {
         match self {

@@ -81,7 +81,7 @@ impl Caches {
         }
     }
 
-    /// Fetches into L1D what is not there or on its way, if there is room; tells whether that was so.
+    /// Fetches into L1D what is not there or on its way, if there is room; returns whether that was so.
     fn prefetch_l1d(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> bool {
         let (data, second) = (self.l1d_lines.covered(half), self.l2_lines.covered(half));
         let register = self.under_way(half);
@@ -118,7 +118,7 @@ impl Caches {
         self.l2_counters.prefetches.issued += 1;
     }
 
-    /// Asks for the line of `half` from beyond L2, if a register can be spared; tells which it took.
+    /// Asks for the line of `half` from beyond L2, if a register can be spared; returns which it took.
     fn ask_ahead(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
         let vacancy = self.l2_mshrs.spare(cycle)?;
         let register = self.l2_mshrs.take_for(vacancy, half.line().0);

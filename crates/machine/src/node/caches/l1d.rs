@@ -1,4 +1,4 @@
-//! The way into L1D: how many look-ups its tags and the data TLB beside them take.
+//! The way into L1D: how many look-ups its tags and the data TLB take.
 //!
 //! Both are looked up at once. A translation that comes late, because the TLB was busy or had to ask the second level,
 //! finds the cache's look-up over: the access is *replayed*, that is, it goes through the cache once more and takes another

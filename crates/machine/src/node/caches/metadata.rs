@@ -2,8 +2,8 @@
 //!
 //! What protects memory may keep copies of its own lines in an L2 (EMCC, MICRO 2022, section IV-C). Each is a clean line like
 //! any other under the L2's replacement, whose number lies above all data. So no access of the core finds it, no other core is
-//! asked for it, and it is no victim for the last-level cache: when data needs its place it is dropped, and whoever put it
-//! there is told when he next asks.
+//! asked for it, and it is no victim for the last-level cache: when data needs its entry it is dropped, and the
+//! protection that put it there learns so when it next asks.
 
 use crate::cache::State;
 use crate::node::Node;
@@ -26,7 +26,7 @@ impl Node {
         self.core.caches.enter_metadata(line, out);
     }
 
-    /// Somebody reads a line of metadata in L2; whether it is there.
+    /// Reads a line of metadata in L2; whether it is there.
     pub fn use_metadata(&mut self, line: LineAddr) -> bool {
         let caches = &mut self.core.caches;
         caches.l2.lookup(caches.l2_lines.key(Half::of(line, 0))).is_some()

@@ -1,7 +1,7 @@
 //! The private caches: L1I, L1D and the L2 behind both.
 //!
 //! Hits in either level are answered at once with the cycle of their data. Only what misses L2 leaves, and stores to lines
-//! that other cores may have: it is appended to the requests, and whoever waits is remembered until the line is
+//! that other cores may have: it is appended to the requests, and the waiter is remembered until the line is
 //! [filled](Caches::filled). All copies of a line in one core may be written, or none. Lines are written back and
 //! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
 //! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
@@ -85,7 +85,7 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) owed: FxHashSet<LineAddr>,
     /// Lines from here on are metadata, which L2 may hold and L1 does not.
     pub(in crate::node) data_lines: LineAddr,
-    /// Those that had to leave L2, until somebody asks.
+    /// Those that had to leave L2, until the protection asks.
     pub(in crate::node) displaced_metadata: Vec<LineAddr>,
     /// Whether any line ever came to be read only.
     pub(in crate::node) has_shared: bool,
@@ -154,7 +154,7 @@ impl Caches {
         self.l1d_lines.key(half)
     }
 
-    /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be told.
+    /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be woken.
     #[inline]
     pub(in crate::node) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         let cycle = if matches!(waiter, Waiter::Walk(_)) { self.lookups.enter(cycle) } else { cycle };
@@ -166,7 +166,7 @@ impl Caches {
         answer
     }
 
-    /// Whether another access may enter L1D beside those that wait in it for miss registers.
+    /// Whether another access may enter L1D with those that wait in it for miss registers.
     #[inline]
     pub(in crate::node) fn has_room(&self) -> bool {
         let inside = || self.stalled.iter().filter(|stalled| stalled.waiter.is_inside_l1d()).count();
@@ -349,7 +349,7 @@ impl Caches {
         Some(self.l2.state(slot))
     }
 
-    /// Asks for the line of `half` from beyond L2, if there is a register for it; tells which it took.
+    /// Asks for the line of `half` from beyond L2, if there is a register for it; returns which it took.
     fn ask(
         &mut self,
         half: Half,
@@ -376,7 +376,7 @@ impl Caches {
         Some(register)
     }
 
-    /// Sends a request out, and tells at which cycle.
+    /// Sends a request out; returns at which cycle.
     pub(in crate::node) fn send(
         &mut self,
         line: LineAddr,

@@ -116,7 +116,7 @@ impl Mshrs {
         }
     }
 
-    /// Takes a register until the line of that key arrives; tells its number.
+    /// Takes a register until the line of that key arrives; returns its number.
     pub(in crate::node) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
         let Some(register) = self.find_any(NO_LINE) else { unreachable!("there was a vacancy") };
         self.lines[register] = (key, vacancy.start);
@@ -132,7 +132,7 @@ impl Mshrs {
         self.find_any(key)
     }
 
-    /// Frees the register of the line of that key, which arrived at `cycle`; tells its number.
+    /// Frees the register of the line of that key, which arrived at `cycle`; returns its number.
     pub(in crate::node) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
         let register = self.find(key)?;
         let (_, start) = std::mem::replace(&mut self.lines[register], (NO_LINE, 0));

@@ -1,7 +1,7 @@
 //! What other cores do to the lines in private caches: take them away, or look at what was written.
 //!
-//! A line is in one of three states in all the private caches of a core: shared, exclusive or modified. Who may have
-//! what is decided elsewhere (`crate::coherence`), at the moment of one event; the node is told through
+//! A line is in one of three states in all the private caches of a core: shared, exclusive or modified. Which core may
+//! have what is decided elsewhere (`crate::coherence`), at the moment of one event; the node is notified through
 //! [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`], and asks before it writes to a shared line.
 
 use crate::cache::{State, TagArray};
@@ -21,8 +21,8 @@ impl Node {
     }
 
     /// L2 is about to get a line that is encrypted and unverified below it. If L2 evicts it clean it sends it all the same,
-    /// unless somebody has asked for the line before (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": a bit for
-    /// each line of L2).
+    /// unless another request for the line came before (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": a
+    /// bit for each line of L2).
     pub fn owe(&mut self, line: LineAddr) {
         self.core.caches.owed.insert(line);
     }

@@ -1,6 +1,6 @@
 //! Tags whose entries may still be on their way.
 //!
-//! What is a hit for the tags may be data that arrives a few cycles from now. Keeping the arrival beside the tag merges
+//! What is a hit for the tags may be data that arrives a few cycles from now. Keeping the arrival with the tag merges
 //! such accesses without a look at any miss register.
 
 use crate::cache::{Evicted, Replacement, Slot, State, TagArray};
@@ -18,7 +18,7 @@ impl TimedTags {
         TimedTags { tags, arrivals }
     }
 
-    /// Enters `key`, which arrives at `arrival`; tells where, and what had to leave.
+    /// Enters `key`, which arrives at `arrival`; returns where, and what had to leave.
     pub(in crate::node) fn fill(&mut self, key: u64, arrival: u64, state: State) -> (Slot, Option<Evicted>) {
         let (slot, evicted) = self.tags.insert_as(key, state);
         self.arrivals[slot.index()] = arrival;

@@ -10,7 +10,7 @@ use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::Half;
 
-/// An arrival that lies in everybody's past.
+/// An arrival that lies in the past of every access.
 const LONG_AGO: u64 = 0;
 
 impl Caches {

@@ -33,7 +33,7 @@ enum Direction {
 pub(in crate::node) struct Predictor {
     direction: Direction,
     targets: TargetTable,
-    /// Targets by place and path, of indirect branches; only beside TAGE.
+    /// Targets by address and path, of indirect branches; only with TAGE.
     targets_by_path: Option<TargetTable>,
     path: u64,
     returns: ReturnStack,

@@ -12,7 +12,7 @@ use crate::node::pipeline::walk::Translated;
 use crate::node::pipeline::{Core, Role};
 
 impl Core {
-    /// Sends a load to L1D at `cycle`; when its data can be used, or nothing if it will be told.
+    /// Sends a load to L1D at `cycle`; when its data can be used, or nothing if it will be woken.
     #[inline]
     pub(in crate::node) fn send_load(
         &mut self,
@@ -145,7 +145,7 @@ impl Core {
         }
     }
 
-    /// Takes a load's data from where it is: when, or nothing if the load will be told.
+    /// Takes a load's data from where it is: when, or nothing if the load will be woken.
     #[inline]
     pub(in crate::node) fn load(
         &mut self,
@@ -165,7 +165,7 @@ impl Core {
         }
     }
 
-    /// Takes a load's data from a store: when, or nothing if the store has no known data and the load will be told.
+    /// Takes a load's data from a store: when, or nothing if the store has no known data and the load will be woken.
     fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
         self.counters.forwarded += 1;
         let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };

@@ -109,7 +109,7 @@ pub(in crate::node) struct Core {
     pub(in crate::node) entries: Box<[Entry]>,
     pub(in crate::node) pending: Box<[Pending]>,
     pub(in crate::node) dependents: Lists<Dependent>,
-    /// Completed in this cascade, with dependents still to be told.
+    /// Completed in this cascade, with dependents still to be woken.
     pub(in crate::node) resolved: Vec<u64>,
     pub(in crate::node) loads: Queue,
     /// The queue in front of L1D, if loads are merged there.
@@ -173,8 +173,8 @@ impl Core {
         }
     }
 
-    /// Lets an instruction into the window and schedules it; tells whether that was possible. If not, it must be tried
-    /// again after a line has arrived.
+    /// Lets an instruction into the window and schedules it; returns whether that was possible. If not, it must be
+    /// tried again after a line has arrived.
     pub(in crate::node) fn enter(&mut self, step: &Step<'_>, out: &mut Vec<Request>) -> bool {
         let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
         let loads = step.touches.len() as u32 - stores;
@@ -221,7 +221,7 @@ impl Core {
         plan
     }
 
-    /// When the register is ready, or nothing if `number` will be told.
+    /// When the register is ready, or nothing if `number` will be woken.
     #[inline(always)]
     fn source(&mut self, register: Reg, number: u64, role: Role) -> Option<u64> {
         let known = self.registers[usize::from(register.0)];

@@ -128,7 +128,7 @@ impl Core {
         }
     }
 
-    /// Enters a translation into the TLBs; tells who waited for it.
+    /// Enters a translation into the TLBs; returns what waited for it.
     fn end_walk(&mut self, place: usize, cycle: u64) -> Vec<(Side, Translated)> {
         let Some(walker) = &mut self.walker else { return Vec::new() };
         let walk = walker.end(place);
@@ -191,7 +191,7 @@ impl Core {
         self.units.completion(done.max(plan.stores))
     }
 
-    /// A line arrived: tells all that waited for it, and all that waited for those.
+    /// A line arrived: wakes all that waited for it, and all that waited for those.
     pub(in crate::node) fn filled(
         &mut self,
         line: LineAddr,
@@ -233,7 +233,7 @@ impl Core {
         }
     }
 
-    /// Tells the dependents of everything that was resolved, and of what that resolves.
+    /// Wakes the dependents of everything that was resolved, and of what that resolves.
     fn cascade(&mut self, out: &mut Vec<Request>) {
         let mut next = 0;
         while let Some(&number) = self.resolved.get(next) {

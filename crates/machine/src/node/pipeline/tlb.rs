@@ -1,7 +1,7 @@
 //! Translations: two small first-level buffers before one large second-level one, then a walk.
 //!
-//! Pages of both sizes share entries, told apart by their keys. A walk has a fixed length, or is made by the walker
-//! (`walk.rs`), which cannot tell when it will be done.
+//! Pages of both sizes share entries, distinguished by their keys. A walk has a fixed length, or is made by the walker
+//! (`walk.rs`), which cannot say when it will be done.
 
 use crate::cache::{Replacement, State};
 use crate::node::caches::timed::TimedTags;

@@ -2,7 +2,7 @@
 //!
 //! A walk reads one entry a level, each through the first-level data cache like any load, and the next only when the one
 //! before has arrived. Page-structure caches remember the tables that recent walks came through, so that most walks read
-//! only the last level. Where the tables of a page lie is told by the feed when the page is first touched.
+//! only the last level. The feed says where the tables of a page lie when the page is first touched.
 //!
 //! In ChampSim each entry of a table has a page of its own ([`TableLayout::PagePerEntry`]); what a structure cache holds is
 //! then the page of whichever entry was read last, and a walk that starts there reads that level once more.

@@ -5,7 +5,7 @@ use super::*;
 
 type Change = fn(&mut NodeConfig, u64);
 
-/// A program that one latency decides, and what it costs beside that latency.
+/// A program that one latency decides, and what it costs besides that latency.
 struct Case {
     name: &'static str,
     set: Change,

@@ -47,7 +47,7 @@ fn a_stride_is_expected_until_it_was_wrong_twice_and_again_once_it_was_right() {
     assert!(stride(3, &[64, 64, 64])[2].is_empty());
 }
 
-/// The table as its paper tells it, without a limit to its entries.
+/// The table as its paper defines it, without a limit to its entries.
 fn naive(accesses: &[(u64, u64)], degree: u32) -> Vec<Vec<u64>> {
     // By state: initial, transient, steady, no prediction.
     const RIGHT: [usize; 4] = [2, 2, 2, 1];

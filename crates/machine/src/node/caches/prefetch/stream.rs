@@ -2,8 +2,8 @@
 //!
 //! What Intel documents of its cores' *streamer* (Intel 64 and IA-32 Architectures Optimization Reference Manual, on data
 //! prefetching in the Sandy Bridge microarchitecture, which later ones keep): it looks at what the first level asks L2 for,
-//! whoever asks; follows up to 32 pages, each with one stream, forward or backward; may send two prefetches on every
-//! look-up; and runs up to 20 lines ahead. Nothing is fetched beyond the page.
+//! whichever instruction asks; follows up to 32 pages, each with one stream, forward or backward; may send two
+//! prefetches on every look-up; and runs up to 20 lines ahead. Nothing is fetched beyond the page.
 //!
 //! How many accesses make a stream is not documented. Here it takes three in one order: two steps in one direction, whatever
 //! their lengths. A step the other way begins anew, so accesses to and fro in a page fetch little.
