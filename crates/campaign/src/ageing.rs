@@ -1,7 +1,7 @@
 //! Counters at their ends: two groups that a long life has brought just before an overflow, written in turn.
 //!
-//! Nobody attacks. What must hold is that no pad is used twice, that every line still reads as written, and that a write
-//! whose counter is at its full width changes nothing.
+//! There is no attacker. What must hold is that no pad is used twice, that every line still reads as written, and that
+//! a write whose counter is at its full width changes nothing.
 
 use crate::bus::Structure;
 use crate::honest::{Finding, false_alarm};

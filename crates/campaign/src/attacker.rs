@@ -1,5 +1,5 @@
-//! The strikes, each a short text over [`Bus`]: what somebody with a probe on the memory bus, a malicious module or a
-//! hypervisor's mapping can do to bytes at rest. Attacks in which the victim acts too are in [`crate::scenes`].
+//! The strikes, each a short text over [`Bus`]: what an attacker with a probe on the memory bus, a malicious module or
+//! a hypervisor's mapping can do to bytes at rest. Attacks in which the victim acts too are in [`crate::scenes`].
 //!
 //! Where a design lacks what an attack also moves (a tag, say), the attacker moves the rest. Where a design lacks what an
 //! attack is about, the attack does not apply.

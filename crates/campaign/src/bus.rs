@@ -12,7 +12,7 @@ use std::fmt;
 use std::ops::Range;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
 
-/// A line and what lies beside it, as bytes.
+/// A line and its spare bits, as bytes.
 pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u64>();
 
 /// Everything that was in memory at one moment, in the order of slots.
@@ -71,7 +71,7 @@ impl fmt::Display for Structure {
     }
 }
 
-/// Where things lie, which everybody may know.
+/// Where things lie, which is public.
 ///
 /// All memories here have a power of two of lines, so that every slot of a region serves the same number of data lines;
 /// the map follows from the sizes of the regions and shares no arithmetic with the schemes.
@@ -89,8 +89,8 @@ impl<'a> Map<'a> {
         self.0.levels().len()
     }
 
-    /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can tell them apart:
-    /// the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
+    /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can distinguish
+    /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
             return Some((self.0.data_slot(line).slot(), LINE_BYTES..CELL_BYTES));
@@ -220,7 +220,7 @@ impl<'a> Bus<'a> {
         self.media.read(slot).examine()
     }
 
-    /// All that a slot holds, with what lies beside the line.
+    /// All that a slot holds: the line and its spare bits.
     pub fn read_cell(&self, slot: Slot) -> [u8; CELL_BYTES] {
         cell(self.media.read(slot))
     }
@@ -235,7 +235,7 @@ impl<'a> Bus<'a> {
         Recording::of(self.media)
     }
 
-    /// Replaces the line in a slot; what lies beside it stays.
+    /// Replaces the line in a slot; its spare bits stay.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         self.media.write(slot, content);
         self.changed.insert(slot);
@@ -257,7 +257,7 @@ impl<'a> Bus<'a> {
         self.put(slot, Untrusted::with(line, u64::from_le_bytes(beside)));
     }
 
-    /// Flips one bit of a slot; those beyond the line lie beside it.
+    /// Flips one bit of a slot; those beyond the line are its spare bits.
     pub fn flip(&mut self, slot: Slot, bit: usize) {
         let byte = bit / 8;
         let flipped = self.read_cell(slot)[byte] ^ 1 << (bit % 8);
@@ -279,7 +279,7 @@ impl<'a> Bus<'a> {
     }
 }
 
-/// A line and what lies beside it.
+/// A line and its spare bits.
 pub fn cell(content: Untrusted) -> [u8; CELL_BYTES] {
     let mut cell = [0; CELL_BYTES];
     cell[..LINE_BYTES].copy_from_slice(&content.examine());

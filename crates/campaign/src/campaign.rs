@@ -10,8 +10,8 @@
 //!
 //! # One past for all rows
 //! A victim's past depends on the design and the seed, not on the attack, and takes longer than most attacks. So trials go
-//! seed by seed over all rows: the past is made once, and each row, and each level of a row, gets a copy of the victim. A
-//! copy cannot be told from a fresh victim, which a test holds to.
+//! seed by seed over all rows: the past is made once, and each row, and each level of a row, gets a copy of the victim.
+//! A copy cannot be distinguished from a fresh victim, which a test holds to.
 
 use crate::attacker::{self, Strike};
 use crate::report::{DesignReport, Example, Outcome};
@@ -51,8 +51,8 @@ pub fn attack(design: &Design, attack: Attack, options: &Options) -> Outcome {
     tallies(design, &[attack], options, &mut |_| true).swap_remove(0).outcome(design, attack)
 }
 
-/// Runs some trials of some rows, which may be part of more, and counts each row by itself. `go_on` is told after each trial
-/// how many are done of every row; they end early when it says no.
+/// Runs some trials of some rows, which may be part of more, and counts each row by itself. `go_on` gets, after each
+/// trial, how many are done of every row; they end early when it says no.
 ///
 /// # Panics
 /// As [`attack`].
@@ -77,7 +77,7 @@ pub fn tallies(
     tallies
 }
 
-/// Runs every row of a design. `progress` is told how many trials of all rows are done, and of how many.
+/// Runs every row of a design. `progress` gets how many trials of all rows are done, and of how many.
 ///
 /// # Panics
 /// As [`attack`].
@@ -85,7 +85,7 @@ pub fn attack_design(design: &Design, options: &Options, progress: &mut dyn FnMu
     attack_rows(design, Attack::ALL, options, progress)
 }
 
-/// Runs some rows of a design. `progress` is told how many trials of all of them are done, and of how many.
+/// Runs some rows of a design. `progress` gets how many trials of all of them are done, and of how many.
 ///
 /// # Panics
 /// As [`attack`].
@@ -103,7 +103,8 @@ pub fn attack_rows(
     DesignReport::of(design, options.seed, options.trials, rows)
 }
 
-/// Runs every row of every design. `progress` is told how many trials of all rows of all designs are done, and of how many.
+/// Runs every row of every design. `progress` gets how many trials of all rows of all designs are done, and of how
+/// many.
 ///
 /// # Panics
 /// As [`attack`].

@@ -27,7 +27,7 @@ const BITS_PER_LINE: usize = LINE_BYTES * 8;
 /// Levels of a tree that lie in memory, at least.
 const STORED_LEVELS: usize = 3;
 
-/// Flips every stored bit of a small memory under a design. `progress` is told how many slots are done, and of how many.
+/// Flips every stored bit of a small memory under a design. `progress` gets how many slots are done, and of how many.
 ///
 /// # Panics
 /// If the design's parts make no sense together, which [`Design::parse`] rules out; or if the memory does not work again

@@ -1,7 +1,7 @@
 //! Without an attacker: does a design return what was written, raise no alarm, and never use a pad twice?
 //!
-//! Much of what goes wrong in memory protection goes wrong here: a parent that was not told, a tag that was not written
-//! back, a counter that came back.
+//! Much of what goes wrong in memory protection goes wrong here: a parent that was not notified, a tag that was not
+//! written back, a counter that came back.
 
 use crate::bus::Structure;
 use crate::oracle::Wish;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use units::random::Random;
 use units::{LINES_PER_PAGE, LineAddr};
 
-/// What went wrong although nobody attacked.
+/// What went wrong although there was no attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -116,7 +116,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
     fault.map(|fault| false_alarm(victim, fault)).or(reuse)
 }
 
-/// The finding that a fault is when nobody attacked.
+/// The finding that a fault is when there was no attack.
 pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
     match fault {
         Fault::Tag(_) => Finding::FalseAlarmOfTag,

@@ -115,12 +115,12 @@ struct Row<'a> {
     tally: Tally,
     /// Trials in the log.
     done: u64,
-    /// The same with those that somebody is at.
+    /// The same with those that a thread is at.
     begun: u64,
 }
 
-/// Runs a campaign, or goes on with one. `progress` is told after each line of the log; if it unwinds, the log keeps all lines
-/// that it had.
+/// Runs a campaign, or goes on with one. `progress` is called after each line of the log; if it unwinds, the log keeps
+/// all lines that it had.
 ///
 /// # Errors
 /// A log that cannot be read or written, or that is none.
@@ -162,7 +162,8 @@ fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
     plan.designs.iter().flat_map(|design| plan.attacks.iter().map(move |attack| row(design, *attack))).collect()
 }
 
-/// A digest of what the end of a trial depends on beside its seed: what a design is composed of, and what its firmware does.
+/// A digest of what the end of a trial depends on besides its seed: what a design is composed of, and what its firmware
+/// does.
 fn digest(design: &Design) -> String {
     let parts = serde_json::to_string(&(&design.parts, design.alias_check)).unwrap_or_default();
     format!("{:016x}", parts.bytes().fold(0, |digest, byte| mix(digest ^ u64::from(byte))))
@@ -226,7 +227,7 @@ fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::
     let work = Mutex::new(Work { rows: std::mem::take(rows), early: Vec::new() });
     let shared = Shared { plan, began: Instant::now(), work, stop: AtomicBool::new(false) };
     let outcome = std::thread::scope(|scope| {
-        // Whoever unwinds, the sink or one of them: the others must end then.
+        // If the sink or one of the threads unwinds, the others must end.
         let _stop = StopIfUnwinding(&shared);
         let (logged, entries) = channel();
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
@@ -242,7 +243,7 @@ fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::
     outcome
 }
 
-/// Ends everybody's work when its owner unwinds.
+/// Ends the work of all threads when its owner unwinds.
 struct StopIfUnwinding<'s, 'a>(&'s Shared<'a>);
 
 impl Drop for StopIfUnwinding<'_, '_> {
@@ -309,7 +310,7 @@ impl<'a> Shared<'a> {
 }
 
 impl Work<'_> {
-    /// Whether somebody has begun trials that come after a piece: they count only if it is whole.
+    /// Whether a thread has begun trials that come after a piece: they count only if it is whole.
     fn goes_on_after(&self, piece: &Piece) -> bool {
         piece.rows.iter().any(|index| self.rows[*index].begun > piece.before + piece.trials)
     }

@@ -80,7 +80,7 @@ impl Oracle {
     }
 
     /// Judges what a read of `line` gave. What came out decides; a report comes too late for bytes already released.
-    /// Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever and nobody knows why.
+    /// Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever without a reason given.
     pub fn judge(&self, line: LineAddr, answer: &Answer, wished: Option<Line>) -> Verdict {
         match answer.released {
             None if answer.reported => Verdict::Detected,

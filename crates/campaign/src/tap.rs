@@ -151,7 +151,7 @@ impl Tapped {
         }
     }
 
-    /// A write by somebody who uses no protection.
+    /// A write by software that uses no protection.
     pub fn put(&self, slot: Slot, content: Untrusted) {
         self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
     }

@@ -7,8 +7,9 @@
 //! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written, and get into memory
 //! when they are first read, some before the attack and some after it. One of its groups may be just before an overflow.
 //!
-//! Before each recording and before the attack the metadata caches are emptied. That is fair: whoever shares the machine
-//! can fill them with something else. It is also the attacker's best moment, since what is on the chip it cannot reach.
+//! Before each recording and before the attack the metadata caches are emptied. That is fair: other software on the
+//! machine can fill them with something else. It is also the attacker's best moment, since what is on the chip it
+//! cannot reach.
 //!
 //! A past takes longer than most attacks, so a victim can be copied with all that is on its chip ([`Victim::twin`]).
 
@@ -209,7 +210,7 @@ impl Victim {
     }
 
     /// Writes a line; says what was reported, if anything was. A write that was refused did not happen; of one that met
-    /// tampering nobody knows.
+    /// tampering it is not known.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
         run_now(self.scheme.write(&self.memory, line, content));
         let fault = self.memory.memory().take_fault();
@@ -237,14 +238,14 @@ impl Victim {
         run_now(self.scheme.assign(&self.memory, line, to));
     }
 
-    /// Writes a line as somebody, through the controller; says what was reported, if anything was. The victim knows nothing
-    /// of it.
+    /// Writes a line as `asker`, through the controller; says what was reported, if anything was. The victim knows
+    /// nothing of it.
     pub fn write_as(&self, line: LineAddr, content: &Line, asker: Asker) -> Option<Fault> {
         run_now(self.scheme.write_as(&self.memory, line, content, asker));
         self.memory.memory().take_fault()
     }
 
-    /// Reads a line as somebody, through the controller; says what came out and what was reported.
+    /// Reads a line as `asker`, through the controller; says what came out and what was reported.
     pub fn read_as(&self, line: LineAddr, asker: Asker) -> (Answer, Option<Fault>) {
         run_now(self.scheme.read_as(&self.memory, line, asker));
         self.answer(line)
@@ -305,12 +306,12 @@ impl Victim {
         self.memory.let_go();
     }
 
-    /// A read by somebody whom the design does not protect, such as a hypervisor with a mapping of its own.
+    /// A read by software that the design does not protect, such as a hypervisor with a mapping of its own.
     pub fn unprotected_read(&self, slot: Slot) -> Untrusted {
         self.memory.read(slot)
     }
 
-    /// A write by somebody whom the design does not protect.
+    /// A write by software that the design does not protect.
     pub fn unprotected_write(&self, slot: Slot, content: Untrusted) {
         self.memory.put(slot, content);
     }
@@ -340,7 +341,7 @@ impl Victim {
         self.memory.memory().ledger().reuse()
     }
 
-    /// Lets an attacker at the memory while nobody looks.
+    /// Lets an attacker at the memory while no access is under way.
     pub fn attacked<R>(&self, attack: impl FnOnce(&mut Bus<'_>) -> R) -> R {
         let lines = self.oracle.lines();
         let media: &mut Media = &mut self.memory.media().borrow_mut();

@@ -163,7 +163,7 @@ impl CrashReport {
     }
 }
 
-/// Tries losses of power under a design. `progress` is told how many workloads are done, and of how many.
+/// Tries losses of power under a design. `progress` gets how many workloads are done, and of how many.
 ///
 /// # Panics
 /// If the design's parts make no sense together, which [`Design::parse`] rules out.

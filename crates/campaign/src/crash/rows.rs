@@ -78,7 +78,7 @@ impl<'a> Aftermath<'a> {
         &self.left
     }
 
-    /// How many memories somebody tampered with, if a row needed any.
+    /// How many memories the attacker tampered with, if a row needed any.
     pub fn tampered_with(&self) -> usize {
         self.tampered.get().map_or(0, Vec::len)
     }
@@ -180,7 +180,7 @@ fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     let refused = if revival.alarmed() { ", recovery refused the memory" } else { "" };
     let mut random = Random::new(history.seed ^ SALT);
     let (later, leaked) = revival.goes_on(history, &mut random);
-    // Nobody tampered, so an alarm is a loss.
+    // No attacker tampered, so an alarm is a loss.
     let later = if later == Verdict::Detected { Verdict::Unrecoverable } else { later };
     Trial { point: dead.point, story: format!("power failed{refused}"), content: content.max(later), leaked }
 }
@@ -192,8 +192,8 @@ fn allowed(history: &History, point: usize) -> Vec<Contents> {
     (returned..=begun).map(|writes| history.content_after(writes)).collect()
 }
 
-/// What memory may hold although somebody tampers: what it holds if nobody does. Also a write that has not returned is not
-/// the attacker's to undo. Where that cannot be read, anything that a loss alone may leave.
+/// What memory may hold although the attacker tampers: what it holds if none does. Also a write that has not returned
+/// is not the attacker's to undo. Where that cannot be read, anything that a loss alone may leave.
 fn allowed_to_attackers(history: &History, dead: &DeadMemory) -> Vec<Contents> {
     match Revival::of(history, dead).contents(history) {
         Some(contents) => vec![contents],

@@ -1,9 +1,9 @@
 //! What was asked of memory, and what memory has shown of it: the keystream that an attacker has seen in use.
 //!
 //! A pad is used up when its ciphertext leaves the chip, not before, and a mask with the tag of that line: the lines of an open
-//! tuple are in the queue, and if it is thrown away nobody has seen them. So the ledger goes over a loss of power with what
-//! had left the chip by then:
-//! complete tuples, and all that belonged to none. Whether a line on its way did arrive does not matter, for it was on the bus.
+//! tuple are in the queue, and if it is thrown away no attacker has seen them. So the ledger goes over a loss of power with
+//! what had left the chip by then: complete tuples, and all that belonged to none. Whether a line on its way did arrive does
+//! not matter, for it was on the bus.
 
 use protection::domain::Queue;
 use protection::execution::Operation;

@@ -147,8 +147,8 @@ fn replay(
     (Recording::of(&media), registers)
 }
 
-/// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. What lies beside the line is
-/// its last word.
+/// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. The spare bits are its
+/// last word.
 fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     let is_new: fn(usize) -> bool = match fate {
         0 => return None,

@@ -1,4 +1,4 @@
-//! L2s that go by what they have: copies of counters, which nobody verifies again, and what they asked for.
+//! L2s that go by what they have: copies of counters, which are not verified again, and what they asked for.
 //!
 //! The attacker cannot reach a copy. It waits until one is old and makes memory fit it. Nor can it reach a request on the
 //! chip; but it can give memory's answers to two of them in the wrong order.
@@ -35,7 +35,7 @@ fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Lets two cores read a line each, with copies of the counters in their L2s if those keep any, and gives each the other's
-/// answer: the data, with what lies beside it.
+/// answer: the data, with its spare bits.
 fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let others: Vec<_> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();

@@ -1,4 +1,4 @@
-//! What ciphertext tells whoever only reads it.
+//! What ciphertext shows an attacker that only reads it.
 //!
 //! A deterministic mode gives equal ciphertext for equal plaintext in the same place. That is enough to follow a secret that
 //! changes, and to look up one of few values. How much was learned is counted in bits.

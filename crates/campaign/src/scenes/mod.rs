@@ -1,8 +1,8 @@
 //! Scenes: the attacks in which the victim acts too, while it is attacked or between two strokes.
 //!
 //! Each is a short text over a [`Stage`]. What the attacker does goes through [`crate::bus`] (bytes at rest) and
-//! [`crate::tap`] (writes and addresses on their way), as somebody with the same access could do it; what the victim does is
-//! an ordinary read or write.
+//! [`crate::tap`] (writes and addresses on their way), as an attacker with the same access could do it; what the victim
+//! does is an ordinary read or write.
 
 mod alias;
 mod cold_boot;
@@ -118,7 +118,7 @@ impl Stage<'_> {
         self.victim.keystream_reuse().is_some()
     }
 
-    /// How it ended if the victim was told and stopped: what has leaked until then has leaked.
+    /// How it ended if the victim got a report and stopped: what has leaked until then has leaked.
     fn reported(&self) -> End {
         End::from(Verdict::Detected).leaking(self.reuses_keystream())
     }

@@ -1,8 +1,8 @@
 //! Software that goes through the controller: another tenant, or the hypervisor.
 //!
-//! A design without a table of owners models one tenant with its machine to itself: who else runs there, and what keeps it
-//! off, is access control that the design does not describe. So these rows do not apply to it. Where there is a table, other
-//! software is whoever does not have the tenant's keys: it reads ciphertext, if it is let.
+//! A design without a table of owners models one tenant with its machine to itself: what else runs there, and what keeps it
+//! off, is access control that the design does not describe. So these rows do not apply to it. Where there is a table,
+//! other software is all that does not have the tenant's keys: it reads ciphertext, if it is let.
 //!
 //! Nothing here touches the bus but the last, which writes itself into the table there.
 
@@ -22,7 +22,7 @@ pub(super) const SCENES: Scenes = &[
     (Attack::SpoofOwner, spoof_owner),
 ];
 
-/// Reads as somebody else; now and then after the hypervisor has given the page away.
+/// Reads as other software; now and then after the hypervisor has given the page away.
 fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     if stage.random.below(2) == 1 {
@@ -31,7 +31,7 @@ fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(read_by(&stage, target, asker).0, target))
 }
 
-/// Writes as somebody else; then the victim reads.
+/// Writes as other software; then the victim reads.
 fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     let forgery = stage.random.line();
@@ -121,7 +121,7 @@ fn split(line: LineAddr) -> (u64, u64) {
     (line.0 / LINES_PER_PAGE as u64, line.0 % LINES_PER_PAGE as u64)
 }
 
-/// What somebody learns who may not read a line, and the bytes that came out, if any did.
+/// What software learns that may not read a line, and the bytes that came out, if any did.
 fn read_by(stage: &Stage<'_>, target: LineAddr, asker: Asker) -> (Verdict, Option<Line>) {
     let (Answer { released, .. }, fault) = stage.victim.read_as(target, asker);
     let verdict = match (released, fault) {

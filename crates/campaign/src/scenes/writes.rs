@@ -2,8 +2,8 @@
 //!
 //! The victim writes one line twice, and its metadata leaves the chip after each write. The interposer meddles with what
 //! the first write sends (for a drop, with the second alone), either with all of it or with one slot. Then the victim reads
-//! on. A report while it writes ends the scene: whoever is told stops. A counter that comes late is the worst of it: the second
-//! write finds the old one, and what nothing makes fresh goes out under a pad that was used.
+//! on. A report while it writes ends the scene: the victim stops then. A counter that comes late is the worst of it:
+//! the second write finds the old one, and what nothing makes fresh goes out under a pad that was used.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;

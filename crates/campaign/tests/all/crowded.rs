@@ -1,5 +1,5 @@
-//! Many accesses in flight at once: does every line still hold what was last written to it, and does everybody finish? Who is
-//! in the crowd, and what it is held to, is in `common/crowd.rs`.
+//! Many accesses in flight at once: does every line still hold what was last written to it, and does every task finish?
+//! What is in the crowd, and what it is held to, is in `common/crowd.rs`.
 
 use crate::common::crowd::{Core, Scene, TASKS, comes_back, crowd, start_tasks};
 use crate::common::swept::swept;

@@ -38,7 +38,7 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
                 // A tag that lies with its line leaves no room unused.
                 "tag" if tree != TreeKind::Merkle && design.parts.mac.place == MacPlace::Region => UNUSED_IN_TAGS,
                 "counter" if tree == TreeKind::None => UNUSED_IN_SC64,
-                // Nobody asks memory for a node that is a root on the chip: all of it is old there.
+                // No access asks memory for a node that is a root on the chip: all of it is old there.
                 node if node.starts_with("tree") && design.parts.tree.forest.is_some() => harmless(row) / 512 * 512,
                 _ => 0,
             };

@@ -59,7 +59,7 @@ fn read_with(parts: &Parts, rounds: &[impl AsRef<[u64]>]) -> Machine<Core> {
 #[test]
 fn two_reads_under_one_line_of_counters_miss_it_once() {
     let [counters, tags, nodes] = read("sc64-bmt", &[&[0, 1]]);
-    // Whoever is merged has no need of the nodes above.
+    // A merged look-up has no need of the nodes above.
     assert_eq!((counters, tags), ((0, 1, 1), (0, 1, 1)));
     assert_eq!((nodes.0, nodes.1), (0, 0));
     // Later the line is there.

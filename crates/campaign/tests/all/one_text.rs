@@ -26,7 +26,7 @@ enum Request {
     Read(LineAddr),
     Write(LineAddr, Line),
     Flush,
-    /// Somebody flips this bit of the n-th slot that is not blank, between two requests.
+    /// The attacker flips this bit of the n-th slot that is not blank, between two requests.
     Tamper(u64, usize),
 }
 
@@ -42,7 +42,7 @@ enum Event {
 struct Run {
     /// Of each request; a functional memory keeps the last of each kind.
     events: Vec<Vec<Event>>,
-    /// Of each request, sorted; empty lists where nobody explained.
+    /// Of each request, sorted; empty lists where the run was not explained.
     operations: Vec<Vec<Operation>>,
     /// At the end.
     image: Vec<(Slot, Untrusted)>,
@@ -185,7 +185,7 @@ fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestC
     let requests = requests(seed, tampering);
     let reference = functional(parts, seed, &requests, true);
     let (timed_run, _) = timed(parts, seed, &requests, true);
-    // Reports and releases are operations too, so this compares them all, beside those that are kept as events.
+    // Reports and releases are operations too, so this compares them all, with those that are kept as events.
     for (index, request) in requests.iter().enumerate() {
         let (here, there) = (&reference.operations[index], &timed_run.operations[index]);
         prop_assert_eq!(here, there, "request {}: {:?}", index, request);
@@ -196,7 +196,7 @@ fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestC
         prop_assert_eq!(&reference.image, &other.image, "{}", name);
         prop_assert_eq!(reference.pad_reuse, other.pad_reuse, "{}", name);
     }
-    // Who can put back counters can make a design without a tree reuse its pads; with one, nobody can.
+    // An attacker that puts counters back can make a design without a tree reuse its pads; with a tree, none can.
     let may_reuse = tampering && parts.tree.kind == TreeKind::None;
     prop_assert!(may_reuse || !reference.pad_reuse, "a pad was reused");
     Ok(())

@@ -1,5 +1,5 @@
-//! Does a machine that outlives a loss of power come back when nobody has touched its memory? Otherwise the rows that switch it
-//! off would tell their own refusal as the design's.
+//! Does a machine that outlives a loss of power come back when its memory is untouched? Otherwise the rows that switch
+//! it off would count their own refusal as the design's.
 
 use casemate_campaign::victim::Victim;
 use catalogue::{Verdict, designs};

@@ -4,7 +4,7 @@
 //! overflow and on tags; caches of one line, so that every look brings something in and throws something out; pages that
 //! were never written, which get their start-up content in the middle of it all; and a task that flushes now and then. Four
 //! cores read, each through its L2. How long a request, an answer or a copy is under way is drawn anew each time, some
-//! requests are predicted, and some find their line on the chip, so that what an L2 has begun serves nobody.
+//! requests are predicted, and some find their line on the chip, so that what an L2 has begun serves no read.
 //!
 //! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks the controller
 //! for. So a read must give what was written by the last write of its line that was asked for before it.

@@ -26,7 +26,7 @@ pub enum Check {
     EqualNodes,
     /// Equal blocks of a line must look different in memory.
     EqualBlocks,
-    /// Every flip of the bits of a structure: how many of them nobody notices.
+    /// Every flip of the bits of a structure: how many of them go unnoticed.
     EveryBit(&'static str),
     /// Data and tag of a line that was written as often, so many lines away.
     SpliceFrom(u64),
@@ -52,7 +52,7 @@ pub enum Found {
     Overflowed(Vec<u64>, Option<u64>),
     /// The attacker can see that two nodes, or two blocks, are alike.
     Alike,
-    /// So many bits of a structure can be flipped and nobody notices; and the worst that a flip did.
+    /// So many bits of a structure can be flipped unnoticed; and the worst that a flip did.
     Unnoticed(u64, Verdict),
 }
 
@@ -125,7 +125,7 @@ fn written_once(design: &Design, planted: Planted) -> Victim {
     victim
 }
 
-/// What the first line reads as after somebody was at it.
+/// What the first line reads as after the attacker was at it.
 fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, LineAddr)) -> Found {
     let victim = written_once(design, planted);
     victim.attacked(|bus| tamper(bus, WRITTEN[0]));
@@ -157,7 +157,7 @@ fn zero_counters(design: &Design, planted: Planted) -> Found {
 }
 
 /// Under one key for data and tweaks a line of zeros opens to its place, which is known, and its mask (Rogaway, ASIACRYPT 2004,
-/// section 6). Whoever has the mask knows what other lines open to.
+/// section 6). An attacker with the mask knows what other lines open to.
 fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
     let (target, victim) = (WRITTEN[0], written_once(design, planted));
     let read_as = |content: Line| {
@@ -180,7 +180,7 @@ fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
     }
 }
 
-/// How many bits of a structure matter to nobody, beyond those that serve nothing in use.
+/// How many bits of a structure matter to no access, beyond those that serve nothing in use.
 fn every_bit(design: &Design, structure: &str, planted: Planted) -> Found {
     let harmless = |planted| {
         let report = exhaustive_with(design, planted, &mut |_, _| ());

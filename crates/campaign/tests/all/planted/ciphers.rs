@@ -1,4 +1,4 @@
-//! Bugs in what a cipher is told, and with which keys.
+//! Bugs in what a cipher gets, and with which keys.
 
 use super::Case;
 use super::checks::Check::{ChosenCiphertext, EqualBlocks, Honest, Overflow, Row, SpliceFrom};

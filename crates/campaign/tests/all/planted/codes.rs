@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::TagWithoutAddress, row(Attack::SpliceDataTag), garbled(), row(Attack::ReplayDataTag)),
         // They fit at the same place of another page,
         Case::new(Bug::TagAddressTruncated, SpliceFrom(64), garbled(), SpliceFrom(1)),
-        // or beside their own.
+        // or with their own.
         Case::new(Bug::TagNamesLineOfTags, SpliceFrom(1), garbled(), SpliceFrom(8)),
         // A line's old data and old tag fit each other under any counter.
         Case::new(Bug::TagWithoutCounter, row(Attack::ReplayDataTag), garbled(), row(Attack::SpliceDataTag)),
@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::GroupTagWithoutLast, row(Attack::FlipData), ended(Verdict::Forged), Honest).of("sc64-bmt-mac4"),
         // One forgery in 256 passes: many tries, and only many.
         Case::new(Bug::ShortComparison, Row(Attack::SpoofData, 2_000), garbled(), Honest),
-        // No way to use this is known, but 8 bits of each tag in use can be anything: somebody else's message, say.
+        // No way to use this is known, but 8 bits of each tag in use can be anything: another tenant's message, say.
         Case::new(
             Bug::SpareTagBitsIgnored,
             EveryBit("tag"),

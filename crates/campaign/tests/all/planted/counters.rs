@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
         (Bug::MorphableToUniformKeepsMajor, reuse()),
         // All of a half goes back, the written line too.
         (Bug::MorphableRebaseLosesBase, reuse()),
-        // The other half goes back, and nobody re-encrypts it.
+        // The other half goes back, and is not re-encrypted.
         (Bug::SetOverflowForgetsOtherHalf, false_alarm()),
         // The written line gets the pad that it has.
         (Bug::MorphableLargestBeforeWrite, reuse()),
@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
     let all = vec![
         // The second write of a line has the pad of the first: here, of the write that filled the page.
         Case::new(Bug::CounterStandsStill, Overflow, Overflowed(vec![], Some(1)), row(Attack::SpoofNode)),
-        // The 128th write after the first begins again with its pad; nobody is re-encrypted.
+        // The 128th write after the first begins again with its pad; no line is re-encrypted.
         Case::new(Bug::MinorWraps, Overflow, Overflowed(vec![], Some(128)), row(Attack::ReplayBelowLevel)),
         // Re-encryption comes in time, but starts the numbers again.
         Case::new(Bug::MajorStandsStill, Overflow, Overflowed(vec![127], Some(128)), row(Attack::ReplayBelowLevel)),

@@ -1,6 +1,6 @@
 //! The test of the tests: is every planted bug caught, and caught for its own reason?
 //!
-//! Each bug stands beside the check that catches it and the finding expected of it, and beside a check that it gets past:
+//! Each bug stands with the check that catches it and the finding expected of it, and with a check that it gets past:
 //! one that catches a bug of another kind. So no check earns its place by catching everything, and no bug is caught by
 //! some accident of another. The control is the design without a bug, which passes every check named here.
 //!

@@ -36,7 +36,7 @@ impl Receiver for Core {
     }
 }
 
-/// What everybody knows that memory starts with.
+/// What memory is publicly known to start with.
 const KNOWN: Line = [0x5a; 64];
 const TARGET: LineAddr = LineAddr(64 * 3 + 9);
 

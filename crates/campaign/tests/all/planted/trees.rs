@@ -46,7 +46,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::CalledBackClean, Honest, Dishonest(Finding::FalseAlarmOfNode(1)), ZeroLine),
         // Nothing but memory's older counters is left.
         Case::new(Bug::RecalledClean, Honest, Dishonest(Finding::PadReuse), ZeroLine).of("sc64-bmt-llc"),
-        // Neither memory nor anybody above knows: the old counter is used again.
+        // Neither memory nor any node above knows: the old counter is used again.
         Case::new(Bug::EvictionForgetsDirty, Honest, Dishonest(Finding::PadReuse), ZeroLine),
     ]
 }
