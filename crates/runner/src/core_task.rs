@@ -75,7 +75,7 @@ pub struct CoreTask<S> {
     pub team: Rc<Team<S>>,
     /// Who decides what of it is in detail, if not all is.
     pub sampler: Option<Rc<RefCell<Sampler>>>,
-    /// Is told how it ended.
+    /// Gets how it ended.
     pub ends: Rc<Ends>,
 }
 

@@ -1,10 +1,10 @@
-//! A source that can be told to end here.
+//! A source that can be ended here.
 //!
-//! Whoever watches a run may want to end it before its program has ended. Everything the program did so far then counts,
-//! as if the program had been asked for no more: whoever consumes the source sees an ordinary end.
+//! The user who watches a run may want to end it before its program has ended. Everything the program did so far then
+//! counts, as if the program had been asked for no more: the consumer of the source sees an ordinary end.
 //!
-//! Several designs that run executions of their own have come to different places by then. The one that has come furthest
-//! says where the program ends; the others go on to there, so that all have done the same.
+//! Several designs that run executions of their own have come to different points by then. The one that has come
+//! furthest says where the program ends; the others go on to there, so that all have done the same.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Bytes;
@@ -19,7 +19,7 @@ struct Shared {
     furthest: u64,
 }
 
-/// Tells sources to end; all clones tell the same ones, which are executions of one program.
+/// Ends sources; all clones end the same ones, which are executions of one program.
 #[derive(Clone, Debug, Default)]
 pub struct EndSwitch(Arc<Mutex<Shared>>);
 
@@ -33,7 +33,7 @@ impl EndSwitch {
         self.shared().is_on = true;
     }
 
-    /// Whether the sources were told to end.
+    /// Whether the sources have to end.
     pub fn is_on(&self) -> bool {
         self.shared().is_on
     }

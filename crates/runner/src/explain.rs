@@ -81,8 +81,8 @@ pub struct Scenario {
     /// Where the timeline begins.
     #[serde(default)]
     pub start: Start,
-    /// Whether the L2, beside its own look-up, tells the controller that it expects the line in memory (as Intel's XPT does).
-    /// The controller then fetches the line at once, and does all else when the request comes.
+    /// Whether the L2, with its own look-up, notifies the controller that it expects the line in memory (as Intel's XPT
+    /// does). The controller then fetches the line at once, and does all else when the request comes.
     #[serde(default)]
     pub predicted: bool,
     /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.

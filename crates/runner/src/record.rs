@@ -42,7 +42,7 @@ pub struct Configuration {
     pub detail: Detail,
     /// The program.
     pub workload: Origin,
-    /// The programs that ran beside it.
+    /// The programs that ran with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Origin>,
 }
@@ -108,7 +108,7 @@ pub struct Checks {
     pub lines_lost: u64,
     /// Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy.
     pub lines_stranded: u64,
-    /// Tampering that was reported, though nobody tampered.
+    /// Tampering that was reported, though there was no attacker.
     pub false_alarm: Option<Fault>,
     /// Whether any pad hid two texts; absent if the ledger was off.
     pub pad_reused: Option<bool>,

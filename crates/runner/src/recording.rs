@@ -14,8 +14,8 @@ use workload::{Finish, Source, WorkloadError};
 /// Between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Stores all of a source in a file. `watch` is told the number of instructions so far, about ten times a second. A program
-/// that is ended early leaves a trace of what it did so far.
+/// Stores all of a source in a file. `watch` gets the number of instructions so far, about ten times a second. A
+/// program that is ended early leaves a trace of what it did so far.
 ///
 /// # Errors
 /// The source's, and the file's; then there is no trace. [`Command::GiveUp`] leaves none either, and no totals.

@@ -75,7 +75,7 @@ pub enum Control {
     Stop,
 }
 
-/// Runs a program on a machine under a design. `watch` is told the number of instructions so far, now and then.
+/// Runs a program on a machine under a design. `watch` gets the number of instructions so far, now and then.
 ///
 /// # Errors
 /// See [`RunError`]. Tampering and wrong lines are results, in [`Record::checks`].

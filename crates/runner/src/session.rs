@@ -169,7 +169,7 @@ fn run_one<S: Source + 'static>(
         pace.finished(index);
     }
     let outcome = match ended {
-        // The program was ended under it: what it has is about some part that nobody asked for.
+        // The program was ended under it: what it has is about some part that was not asked for.
         Ok(_) if shared.give_up.load(Ordering::Relaxed) => Err(RunError::Stopped.into()),
         Ok(result) => result.map_err(SessionError::from),
         Err(panic) => Err(SessionError::Panicked(words_of(panic.as_ref()))),

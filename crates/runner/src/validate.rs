@@ -1,4 +1,4 @@
-//! Is the machine believable? Its figures beside those of public simulators of the same configuration.
+//! Is the machine believable? Its figures next to those of public simulators of the same configuration.
 //!
 //! DRAM is compared with two DRAM simulators on the same streams of requests, the whole machine with ChampSim on the same
 //! traces. The reference figures are in `reference/`, with where they come from. What differs, and why, is explained in
@@ -70,7 +70,7 @@ impl Row {
         let mut row = Row::new(reference, subject, quantity, [mean, theirs], Some(tolerance));
         if let Some(Estimate { value, low, high }) = ratio(ours, &vec![1.0; ours.len()]) {
             row.interval = Some([low, high]);
-            // The interval is that of a mean; a single one beside it has a variance that is larger by the count plus one.
+            // The interval is that of a mean; a single one has a variance that is larger by the count plus one.
             let single = (high - value) * (ours.len() as f64 + 1.0).sqrt();
             // Of nothing there is no share: then it is a share of ours, as the difference is.
             let whole = if theirs == 0.0 { mean.max(f64::MIN_POSITIVE) } else { theirs };
@@ -80,7 +80,7 @@ impl Row {
         row
     }
 
-    /// A row of two figures in percent: what is told and held is the difference of them, not its share.
+    /// A row of two figures in percent: what is reported and held is the difference of them, not its share.
     fn in_points(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: f64) -> Row {
         Row::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)))
     }
@@ -146,7 +146,7 @@ pub struct Progress<'a> {
     pub of: u64,
 }
 
-/// Measures everything. `progress` is told each subject when it has been simulated.
+/// Measures everything. `progress` gets each subject when it has been simulated.
 ///
 /// # Errors
 /// See [`ValidationError`]; a figure out of its tolerance is a result.

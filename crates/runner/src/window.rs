@@ -88,7 +88,7 @@ pub enum WindowError {
 }
 
 /// Measures a window of an unprotected machine. `open` gives the trace from its beginning, for so many instructions;
-/// `watch` is told how many instructions have been run, of both runs, now and then.
+/// `watch` gets how many instructions have been run, of both runs, now and then.
 ///
 /// # Errors
 /// See [`WindowError`].

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Seconds that `work` takes of a processor, where the system tells that of a thread, else by the clock; and its result.
+/// Seconds that `work` takes of a processor, where the system has that of a thread, else by the clock; and its result.
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let (started, before) = (std::time::Instant::now(), thread_seconds());
     let result = work();

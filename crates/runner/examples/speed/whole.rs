@@ -32,7 +32,7 @@ const TRACE_INSTRUCTIONS: u64 = 4_000_000;
 /// What a parameter begins with that changes a key of the machine; others are the workload's.
 const OF_MACHINE: &str = "machine.";
 
-/// Runs `millions` of instructions and tells how fast that was.
+/// Runs `millions` of instructions and returns how fast that was.
 pub fn measure(
     machine: &str,
     workload: &str,
@@ -130,7 +130,7 @@ fn seconds_of<T>(wanted: u64, work: impl Fn(u64) -> T) -> f64 {
     taken * wanted as f64 / calls as f64
 }
 
-/// The most memory this process has had, where the system tells.
+/// The most memory this process has had, where the system says.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use units::{Duration, Time};
 use workload::Supplier;
 
-/// Warmed at once, so that whoever watches is not kept waiting.
+/// Warmed at once, so that a user who watches is not kept waiting.
 const WARMED_AT_ONCE: u64 = 2_000_000;
 /// Fewer units than this are not thinned out: figures other than the one that is aimed at need some.
 const UNITS_MIN: usize = 1_000;

@@ -29,7 +29,7 @@ fn threads(machine: Machine, design: &str) -> Record {
 fn of_inclusion(inclusion: Inclusion) -> Machine {
     let mut machine = machine();
     machine.llc.inclusion = inclusion;
-    // Small enough to be full, and small beside the private caches.
+    // Small enough to be full, and small next to the private caches.
     (machine.llc.size, machine.node.l2.size) = (units::Bytes(512 << 10), units::Bytes(128 << 10));
     machine
 }

@@ -128,7 +128,7 @@ fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cac
     let asked = eager.counters_found.unwrap().looked_up_in_last_level;
     assert!(asked >= copies.misses && asked < eager.node.l2.misses, "{asked}, {copies:?}");
     assert!(copies.useless > 0 && copies.useless < copies.misses, "{copies:?}");
-    // Whoever asks one after the other asks for what the controller does not have.
+    // A controller that asks one after the other asks for what it does not have itself.
     let ([_, _, in_last_level, in_memory], serial) = found("morphable-llc");
     assert_eq!(serial.counters_found.unwrap().looked_up_in_last_level, in_last_level + in_memory);
 }

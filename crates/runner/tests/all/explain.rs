@@ -1,5 +1,5 @@
 //! An explained read is of the design and the machine, not of the line that happens to be read: what one line has, its
-//! metadata in the bank of another access or not, is luck that a sample tells apart.
+//! metadata in the bank of another access or not, is luck that a sample separates.
 
 use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, explain};
 use catalogue::Machine;

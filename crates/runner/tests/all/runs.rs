@@ -43,7 +43,7 @@ fn a_program_is_held_once_and_not_twice() {
     for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
         let options = RunOptions { ledger: false, ..options(design, 400_000) };
         let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| Control::GoOn).unwrap();
-        // Beside the content: an eighth of fingerprints and places, and the lines on the chip.
+        // Besides the content: an eighth of fingerprints and places, and the lines on the chip.
         let limit = record.footprint.program_bytes as f64 * (metadata + 0.125) + (32 << 20) as f64;
         let taken = record.host.simulated_memory_bytes as f64;
         assert!(record.footprint.program_bytes > 50 << 20 && taken < limit, "{design}: {taken} of {limit}");
@@ -137,7 +137,7 @@ fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes()
             && fetched(&four)[Kind::Tags] < fetched(&plain)[Kind::Tags]
     );
     assert!(four.cycles > plain.cycles);
-    // Of 32 MB of data, all 8192 lines of counters have room in the last-level cache, beside data.
+    // Of 32 MB of data, all 8192 lines of counters have room in the last-level cache, next to data.
     let found = llc.counters_in_llc.unwrap();
     assert_eq!(plain.counters_in_llc, None);
     assert!(found.hits > 0 && fetched(&llc)[Kind::Counters] < fetched(&plain)[Kind::Counters], "{found:?}");
