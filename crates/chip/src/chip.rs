@@ -46,10 +46,10 @@ pub struct LlcCounters {
     pub from_cores_unverified: u64,
     /// Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified.
     pub clean_writebacks: u64,
-    /// Lines that it had encrypted and unverified, and no core supplied: memory was asked. Told with a run's checks.
+    /// Lines that it had encrypted and unverified, and no core supplied: memory was asked. Among a run's checks.
     #[serde(skip)]
     pub stranded: u64,
-    /// Lines that an L2 expected in memory, and told the controller of.
+    /// Lines that an L2 expected in memory, and notified the controller of.
     pub predicted: u64,
     /// Of these, lines that were on the chip: memory was asked in vain.
     pub predicted_wrongly: u64,
@@ -90,7 +90,7 @@ pub struct Chip {
     predictors: Option<RefCell<Vec<MissPredictor>>>,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
-    /// What the controller runs, to be told of its lines that data displaces.
+    /// What the controller runs, to be notified of its lines that data displaces.
     scheme: RefCell<Weak<Scheme>>,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
@@ -133,7 +133,7 @@ impl Chip {
         line.0 >= self.data_lines
     }
 
-    /// Names who is told when data displaces a line of metadata.
+    /// Names the scheme to notify when data displaces a line of metadata.
     pub fn serve(&self, scheme: &Rc<Scheme>) {
         self.scheme.replace(Rc::downgrade(scheme));
     }

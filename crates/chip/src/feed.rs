@@ -24,7 +24,7 @@ use workload::stream::{Access, AccessKind, Strand};
 use workload::walker::{Event, Walker};
 use workload::{Supplier, WorkloadError};
 
-/// Translations remembered beside the page table.
+/// Translations remembered besides the page table.
 const RECENT: usize = 512;
 
 /// Why there is no next step.
@@ -57,7 +57,7 @@ struct Translation {
     page_bytes: u64,
     spaces: Spaces,
     recent: Box<[(u64, u64)]>,
-    /// How many pages' tables this core was told, and whether there are more.
+    /// How many pages' tables this core has got, and whether there are more.
     told: usize,
     news: bool,
 }
@@ -104,7 +104,7 @@ pub struct Program<S> {
     /// Whether its source had nothing more, or nothing for the moment.
     dry: bool,
     translation: Translation,
-    /// Tables that the core is told now.
+    /// Tables that the core gets now.
     tables: Vec<PageTables>,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
@@ -156,7 +156,7 @@ impl<S: Supplier> Program<S> {
         self.left.get() == 0
     }
 
-    /// Hands nothing out beyond this many instructions, counted from the beginning, until told otherwise.
+    /// Hands nothing out beyond this many instructions, counted from the beginning, until called again.
     pub fn pause_at(&mut self, instructions: u64) {
         self.pause_at = instructions;
     }
@@ -230,7 +230,7 @@ impl<S: Supplier> Feed for Program<S> {
     }
 }
 
-/// Memory's content is told; a line that was otherwise before is noted.
+/// Takes memory's content in; a line that was otherwise before is noted.
 fn tell(shadow: &mut Shadow, line: LineAddr, content: &Line, foreign: &mut Vec<LineAddr>, counters: &mut FeedCounters) {
     if shadow.tell(line, content) {
         foreign.push(line);

@@ -1,4 +1,4 @@
-//! Metadata in the chip's last-level cache: it shares places with data, and whoever has to leave is seen to.
+//! Metadata in the chip's last-level cache: it shares entries with data, and what has to leave is seen to.
 //!
 //! A line of metadata has the number of its slot, which lies above all data, so the two never meet. What is inclusive about a
 //! last-level cache concerns data only: cores never have metadata.
@@ -10,7 +10,7 @@ use protection::scheme::Scheme;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
-/// The places of metadata on a chip.
+/// The entries of metadata on a chip.
 struct Places(Weak<Chip>);
 
 impl LastLevel for Places {

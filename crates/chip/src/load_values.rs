@@ -10,7 +10,7 @@ use crate::feed::counters::FeedCounters;
 use serde::Serialize;
 use units::VirtAddr;
 
-/// Differences that are told one by one.
+/// Differences that are reported one by one.
 pub const TOLD: usize = 4;
 
 /// A load whose recorded value was another than the simulated memory had.

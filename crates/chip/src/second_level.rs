@@ -1,7 +1,7 @@
-//! Copies of counters in the L2s of a chip: they share its places with data, and whoever has to leave is seen to.
+//! Copies of counters in the L2s of a chip: they share its entries with data, and what has to leave is seen to.
 //!
 //! A copy has the number of the slot whose content it is, which lies above all data, so the two never meet. The directory knows
-//! nothing of copies: whoever changes counters tells all L2s.
+//! nothing of copies: the controller that changes counters notifies all L2s.
 
 use crate::chip::Chip;
 use machine::node::{Node, Request, RequestKind};
@@ -9,7 +9,7 @@ use protection::on_chip::SecondLevel;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
-/// The places of copies on a chip.
+/// The entries of copies on a chip.
 struct Places(Weak<Chip>);
 
 impl Places {

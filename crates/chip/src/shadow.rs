@@ -1,8 +1,8 @@
-//! What the program's memory holds in program order, as far as memory itself cannot tell.
+//! What the program's memory holds in program order, as far as memory itself cannot say.
 //!
-//! Caches in this simulator keep tags only, so somebody must know the plaintext of what is on the chip: the *shadow*. The
-//! feed tells it lines and stores in program order, ahead of the simulated clock; a dirty line that leaves the chip takes
-//! its content from here; a line that memory returns is checked and remembered again.
+//! Caches in this simulator keep tags only, so one component must know the plaintext of what is on the chip: the
+//! *shadow*. The feed gives it lines and stores in program order, earlier than the simulated clock; a dirty line that
+//! leaves the chip takes its content from here; a line that memory returns is checked and remembered again.
 //!
 //! A line that is not on the chip and holds nothing that memory lacks is forgotten, as on a real chip: what remains is the
 //! ciphertext, in memory, and a fingerprint, at the observer. A simulated program thus costs its footprint once, not
@@ -42,9 +42,9 @@ pub struct Shadow {
     entries: Vec<Entry>,
     free: Vec<u32>,
     observer: Observer,
-    /// Lines that were put into memory before anybody told their content.
+    /// Lines that were put into memory before their content was known.
     guessed: FxHashSet<LineAddr>,
-    /// Of these, lines of which memory still has the guess, though their content was told.
+    /// Of these, lines of which memory still has the guess, though their content is known.
     corrected: FxHashSet<LineAddr>,
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
@@ -107,8 +107,8 @@ impl Shadow {
         self.place(line).is_some_and(|place| self.entries[place].bytes[range] == *bytes)
     }
 
-    /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that nobody ever
-    /// told are zero.
+    /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that the feed never
+    /// gave are zero.
     pub fn put(&mut self, line: LineAddr) -> Line {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);

@@ -184,8 +184,8 @@ impl Uncore {
         }
     }
 
-    /// The last-level cache takes a miss up. Who answers; nobody if the line is on its way to somebody else, and the miss
-    /// waits for that.
+    /// The last-level cache takes a miss up. What answers; nothing if the line is on its way to another core, and the
+    /// miss waits for that.
     async fn request(&self, miss: Miss) -> Option<Asked> {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;
@@ -237,8 +237,8 @@ impl Uncore {
         }
     }
 
-    /// A fill may evict a dirty line, so it waits while all write-back buffers are in use. It may as well evict none: then
-    /// nobody else would say that a buffer is still free, so each that goes on lets the next one look.
+    /// A fill may evict a dirty line, so it waits while all write-back buffers are in use. It may as well evict none:
+    /// then no other fill would say that a buffer is still free, so each that goes on lets the next one look.
     async fn writeback_buffer(&self) {
         poll_fn(|_| {
             if self.chip.backlog() < self.writeback_buffers {

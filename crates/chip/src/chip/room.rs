@@ -1,7 +1,7 @@
-//! Who enters the last-level cache, and how whoever had to leave for it is seen to.
+//! What enters the last-level cache, and how the line that had to leave for it is seen to.
 //!
-//! Data that leaves dirty goes to the writers. Metadata is the protection's, which is told, unless it is just being looked at:
-//! then it gets it as what its own call returns.
+//! Data that leaves dirty goes to the writers. Metadata is the protection's, which is notified, unless it is just being
+//! looked at: then its own call returns it.
 
 use super::Chip;
 use machine::llc::{Displaced, Inclusion};
@@ -9,13 +9,13 @@ use protection::verbs::Slot;
 use units::LineAddr;
 
 impl Chip {
-    /// Sees to a line that had to leave the last-level cache, and tells the protection of its own.
+    /// Sees to a line that had to leave the last-level cache, and notifies the protection of its own.
     pub(super) fn make_room(&self, displaced: Option<Displaced>) {
         let metadata = self.see_out(displaced);
         self.tell_of(metadata);
     }
 
-    /// Tells the protection of a line of metadata that had to leave the last-level cache, if one had to.
+    /// Notifies the protection of a line of metadata that had to leave the last-level cache, if one had to.
     pub(super) fn tell_of(&self, metadata: Option<Slot>) {
         if let Some((slot, scheme)) = metadata.zip(self.scheme.borrow().upgrade()) {
             scheme.on_chip(|chip| chip.caches.displaced(slot));
@@ -40,7 +40,7 @@ impl Chip {
     }
 
     /// A line comes down to the last-level cache. The line of metadata that has to leave, if one has to: of that the
-    /// protection cannot be told while it is looked at.
+    /// protection cannot be notified while it is looked at.
     pub fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
         if !dirty && self.llc.borrow().is_unverified(line) {
             self.count(|counters| counters.clean_writebacks += 1);

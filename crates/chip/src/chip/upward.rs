@@ -81,7 +81,7 @@ impl Chip {
     }
 
     /// The last-level cache's controller takes a miss up: who supplies the line, and which cores had to be asked. Nothing if
-    /// the line is on its way to somebody else; then the miss waits until it has arrived.
+    /// the line is on its way to another core; then the miss waits until it has arrived.
     pub fn claim(&self, miss: Miss) -> Option<Claim> {
         let Miss { core, line, kind, .. } = miss;
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
@@ -109,7 +109,7 @@ impl Chip {
         Some(claim)
     }
 
-    /// What cores have evicted counts before what another asks for, though nobody has taken it up yet.
+    /// What cores have evicted counts before what another asks for, though it has not been taken up yet.
     pub fn take_back_everything(&self) {
         if self.ports.len() == 1 {
             return;

@@ -81,7 +81,7 @@ struct Repeat {
     repeated: bool,
 }
 
-/// The node, borrowed for as long as nobody else wants it.
+/// The node, borrowed for as long as no other component wants it.
 struct Borrowed<'a> {
     from: &'a RefCell<Node>,
     node: Option<RefMut<'a, Node>>,
