@@ -88,7 +88,7 @@ impl<S: Source> Dealer<S> {
         }
     }
 
-    /// Puts a chunk into the hand of its strand's core. Blocks are told to all cores: their strands may be of the same
+    /// Puts a chunk into the hand of its strand's core. All cores get blocks: their strands may be of the same
     /// process.
     fn keep(&mut self, chunk: Arc<Chunk>) {
         let owner = self.core_of(chunk.strand);

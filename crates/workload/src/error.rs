@@ -1,4 +1,4 @@
-//! What can go wrong between a program and the machine, in words for whoever started it.
+//! What can go wrong between a program and the machine, in words for the user who started it.
 
 use std::io;
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::ring::Ring;
 
-/// How long to sleep when the program has nothing to tell yet.
+/// How long to sleep when the program has sent nothing yet.
 const NAP: Duration = Duration::from_micros(100);
 /// How much of QEMU's complaints is shown.
 const SAID_BYTES: usize = 2000;

@@ -1,4 +1,4 @@
-//! A copy of a program's memory, kept from what the recorder tells, and the check that proves the recording exact.
+//! A copy of a program's memory, kept from what the recorder sends, and the check that proves the recording exact.
 //!
 //! Lines and stores go in; every load whose value was recorded must then find that value. This is independent of any
 //! machine: it is how the recorder is tested, and how a trace can be checked.
@@ -12,11 +12,11 @@ use units::{LINE_BYTES, Line, PAGE_BYTES, VirtAddr};
 
 struct Page {
     bytes: [u8; PAGE_BYTES],
-    /// One bit per line: whether its content was ever told.
+    /// One bit per line: whether its content was ever sent.
     known: u64,
 }
 
-/// One process's memory, by virtual address. Only pages that were told exist.
+/// One process's memory, by virtual address. Only pages that were sent exist.
 #[derive(Default)]
 pub struct Shadow {
     by_number: FxHashMap<u64, usize>,
@@ -26,7 +26,7 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A line was told.
+    /// A line was sent.
     pub fn tell(&mut self, addr: VirtAddr, content: &Line) {
         let place = self.place(addr.page()).unwrap_or_else(|| self.add(addr.page()));
         let page = &mut self.pages[place];
@@ -35,7 +35,7 @@ impl Shadow {
         page.known |= line_bit(addr);
     }
 
-    /// The first `bytes` bytes of `value` are stored. What falls on a line that was never told is not kept.
+    /// The first `bytes` bytes of `value` are stored. What falls on a line that was never sent is not kept.
     pub fn store(&mut self, addr: VirtAddr, bytes: u8, value: u64) {
         for (at, byte) in value.to_le_bytes().into_iter().take(bytes.into()).enumerate() {
             let addr = VirtAddr(addr.0 + at as u64);
@@ -60,7 +60,7 @@ impl Shadow {
         Some(u64::from_le_bytes(value))
     }
 
-    /// A line's content, if it was ever told.
+    /// A line's content, if it was ever sent.
     pub fn line(&mut self, addr: VirtAddr) -> Option<Line> {
         let place = self.place(addr.page())?;
         let page = &self.pages[place];
@@ -102,7 +102,7 @@ pub struct Report {
     pub loads: u64,
     /// Those of them that the shadow had otherwise or not at all.
     pub wrong: u64,
-    /// Lines told.
+    /// Lines sent.
     pub lines: u64,
     /// Process images.
     pub processes: u64,

@@ -42,7 +42,7 @@ pub struct Totals {
     pub loads: u64,
     /// Stores of at most eight bytes.
     pub stores: u64,
-    /// Lines told.
+    /// Lines sent.
     pub lines: u64,
     /// Pages of 4 KB touched, by every process for itself; zero in traces that were written before they were counted.
     #[serde(default)]
@@ -81,7 +81,7 @@ impl Counter {
                 Word::Access { store: true, .. } => self.totals.stores += 1,
                 Word::Access { store: false, .. } => self.totals.loads += 1,
                 Word::Block { instructions, .. } => self.totals.instructions += u64::from(instructions),
-                // Every line is told when it is touched first.
+                // Every line is sent when it is touched first.
                 Word::Control { which: Some(Control::Line), operand, .. } => {
                     self.totals.lines += 1;
                     self.pages.insert((process, VirtAddr(operand).page()));

@@ -138,8 +138,8 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// The next executed instruction, or nothing at the end or [for the moment](Walker::is_waiting); what happens before
-    /// it is told to `other`.
+    /// The next executed instruction, or nothing at the end or [for the moment](Walker::is_waiting); `other` gets what
+    /// happens before it.
     #[inline]
     pub fn next_step(&mut self, mut other: impl FnMut(Event<'_>)) -> Result<Option<Step<'_>>, WorkloadError> {
         if std::mem::take(&mut self.handed_out) {
@@ -365,7 +365,7 @@ fn repeats(instructions: &[Instruction], position: &mut Position, entered: &Bloc
     false
 }
 
-/// Up to which instruction of the current block everything ran before this was told.
+/// Up to which instruction of the current block everything ran before this was sent.
 fn must_run_before(which: Control, operand: u64, ran: usize) -> usize {
     match which {
         Control::Marker => ran.min(operand as usize),

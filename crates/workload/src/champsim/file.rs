@@ -1,7 +1,7 @@
 //! Trace files: records one after another, plain or packed.
 //!
 //! Traces are handed around packed by `xz` or `gzip`. They are unpacked by those programs, as ChampSim itself does, so
-//! that nobody waits for a whole file. What a file is, its first bytes tell; its name does not matter.
+//! that no run waits for a whole file. What a file is, its first bytes say; its name does not matter.
 
 use super::record::{RECORD_BYTES, Record};
 use crate::error::WorkloadError;

@@ -71,7 +71,7 @@ impl Record {
         bytes
     }
 
-    /// What kind of branch this is, told from its registers as ChampSim does: the format has no other sign.
+    /// What kind of branch this is, by its registers as in ChampSim: the format has no other sign.
     pub fn flow(&self) -> Flow {
         let writes = |register| self.destinations.contains(&register);
         let reads = |register| self.sources.contains(&register);

@@ -29,13 +29,13 @@ const CHUNK_WORDS: usize = 8 << 10;
 const ACCESS_BYTES: u64 = 8;
 /// The longest instruction of the architecture.
 const LENGTH_MAX: u64 = 15;
-/// The length of instructions of which the trace does not tell it.
+/// The length of instructions for which the trace does not give it.
 const LENGTH: u64 = 4;
 
-/// Lines told of together: as many as a word has bits.
+/// Lines marked together: as many as a word has bits.
 const LINES_PER_GROUP: u64 = 64;
 
-/// What tells two blocks at one address apart.
+/// What distinguishes two blocks at one address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shape {
     length: u8,
@@ -115,7 +115,7 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R>
         id.0
     }
 
-    /// Tells what the line of `address` holds if it is touched for the first time; gives the address of the access.
+    /// Sends what the line of `address` holds if it is touched for the first time; returns the address of the access.
     fn touch(&mut self, address: u64, chunk: &mut Chunk) -> u64 {
         let address = address % word::ADDRESS_END / ACCESS_BYTES * ACCESS_BYTES;
         let line = address / LINE_BYTES as u64;

@@ -17,7 +17,7 @@ use code::Code;
 use std::f64::consts::{LN_2, LOG2_E};
 use units::random::Random;
 
-/// The words of an element: where its pins begin and end, its location, and one that nobody needs.
+/// The words of an element: where its pins begin and end, its location, and one that is not used.
 const ELEMENT_WORDS: u64 = 4;
 const PINS_END: u64 = 8;
 const LOCATION: u64 = 16;

@@ -82,7 +82,7 @@ impl Bfs {
         Ok(tail)
     }
 
-    /// The sum of the distances from the root of all vertices reached, as the parents tell them.
+    /// The sum of the distances from the root of all vertices reached, as the parents give them.
     fn distances(&self, emit: &Emitter, found: Found, reached: u64) -> u64 {
         let mut distance = vec![0u64; self.shape.vertices as usize];
         for vertex in (1..reached).map(|place| emit.peek(found.queue.at(place))) {

@@ -68,7 +68,7 @@ impl Components {
         Ok(())
     }
 
-    /// Hooks the roots of labels that an edge finds different; tells whether there were any.
+    /// Hooks the roots of labels that an edge finds different; returns whether there were any.
     fn hook(&self, emit: &mut Emitter, code: &Code, graph: Graph, labels: Array<u32>) -> Result<bool, Stopped> {
         let (mut begin, mut changed) = (0, false);
         emit.block(code.round)?;

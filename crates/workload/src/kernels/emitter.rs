@@ -4,7 +4,7 @@
 //! The emitter knows from the listing which instruction makes the next access and how wide it is, so a kernel cannot
 //! attribute an access to the wrong instruction without being caught: debug builds check each one.
 //!
-//! As a recorder does, the emitter tells the content of a line just before the first access to it; from there on the
+//! As a recorder does, the emitter sends the content of a line just before the first access to it; from there on the
 //! stores keep every consumer's copy right.
 
 use super::arena::{Arena, Array, Place, Scalar};
@@ -22,7 +22,7 @@ pub const CHUNK_WORDS: usize = 8 << 10;
 /// Words beyond [`CHUNK_WORDS`] that the last block of a chunk may need.
 const BLOCK_SLACK_WORDS: usize = 256;
 
-/// Nobody listens any more: the kernel is to return at once.
+/// The consumer listens no more: the kernel is to return at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("the kernel's consumer is gone")]
 pub struct Stopped;
@@ -126,7 +126,7 @@ impl Emitter {
     /// Enters a block. Its accesses must follow, in order, before the next block is entered.
     ///
     /// # Errors
-    /// [`Stopped`] if nobody listens any more.
+    /// [`Stopped`] if the consumer listens no more.
     #[inline]
     pub fn block(&mut self, block: BlockId) -> Result<(), Stopped> {
         debug_assert_eq!(self.cursor, self.cursor_end, "an access is missing before {block:?}");
@@ -213,10 +213,10 @@ impl Emitter {
         if recorded { work(self) } else { self.silently(work) }
     }
 
-    /// Tells that the program has ended, and sends what is left.
+    /// Sends what is left, and that the program has ended.
     ///
     /// # Errors
-    /// [`Stopped`] if nobody listens any more.
+    /// [`Stopped`] if the consumer listens no more.
     pub fn finish(mut self) -> Result<(), Stopped> {
         debug_assert_eq!(self.cursor, self.cursor_end, "an access of the last block is missing");
         self.words.push(word::control(Control::Ended, 0, 0));

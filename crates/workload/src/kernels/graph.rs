@@ -98,7 +98,7 @@ impl Shape {
     /// Takes memory for a graph, draws its edges and builds it, recorded or not.
     ///
     /// # Errors
-    /// [`Stopped`] if nobody listens any more.
+    /// [`Stopped`] if the consumer listens no more.
     pub fn build(&self, emit: &mut Emitter, code: &BuildCode, random: &mut Random) -> Result<Graph, Stopped> {
         let graph = self.allocate(emit, random);
         emit.recorded_if(self.record_build, |emit| self.fill(emit, code, graph))?;
@@ -181,7 +181,7 @@ pub fn uniform_edges(vertices: u64, edges: u64, random: &mut Random) -> impl Ite
     (0..edges).map(move |_| [0; 2].map(|_: u32| random.below(vertices) as u32))
 }
 
-/// One number that tells apart what vertices were given: it depends on each value and on their order.
+/// One number that distinguishes what vertices were given: it depends on each value and on their order.
 pub fn digest(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0, |sum, value| mix(sum ^ value))
 }

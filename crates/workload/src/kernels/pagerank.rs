@@ -2,7 +2,7 @@
 //!
 //! Source: the loop over a matrix of the GAP benchmark suite (Beamer, Asanovic and Patterson, 2015), after Brin and
 //! Page, 1998. Ranks are doubles. The number of iterations is given instead of an error to stop at. The rank of vertices
-//! without neighbours is passed on to nobody, as it is there.
+//! without neighbours is passed on to no vertex, as it is there.
 
 use super::KernelInfo;
 use super::arena::Array;
@@ -80,7 +80,7 @@ impl PageRank {
         for vertex in 0..self.shape.vertices {
             emit.block(code.contribute)?;
             let end = graph.end(emit, vertex);
-            // Without neighbours this is infinite, and nobody gathers it.
+            // Without neighbours this is infinite, and no vertex gathers it.
             let share = emit.load(all.ranks.at(vertex)) / (end - begin) as f64;
             emit.store(all.contributions.at(vertex), share);
             begin = end;

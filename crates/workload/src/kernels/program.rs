@@ -56,7 +56,7 @@ pub struct KernelSource {
 }
 
 enum State {
-    /// Nothing has run and nothing takes memory: whoever finds the kernel too large can let it go.
+    /// Nothing has run and nothing takes memory: a caller that finds the kernel too large can let it go.
     Prepared {
         program: Box<dyn Program>,
         seed: u64,
@@ -88,7 +88,7 @@ impl KernelSource {
     fn start(program: Box<dyn Program>, seed: u64, extent: Extent) -> State {
         let (sender, chunks) = bounded(CHUNKS_AHEAD);
         let thread = thread::spawn(move || {
-            // Being stopped is one of the two ways to end, and by then nobody is there to be told.
+            // Being stopped is one of the two ways to end, and by then no consumer is left to learn of it.
             let _ = execute(&*program, seed, extent, sender);
         });
         State::Running { chunks, thread }
@@ -137,7 +137,7 @@ impl Source for KernelSource {
 
 impl Drop for KernelSource {
     fn drop(&mut self) {
-        // A panic of a kernel whose result nobody wants is of no interest.
+        // A panic of a kernel whose result is not wanted is of no interest.
         let _ = self.end();
     }
 }

@@ -19,7 +19,7 @@ pub struct Checked {
     pub loads: u64,
     /// Accesses that write.
     pub stores: u64,
-    /// Lines told.
+    /// Lines sent.
     pub lines: u64,
     /// Executed instructions.
     pub instructions: u64,

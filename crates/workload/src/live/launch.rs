@@ -59,7 +59,7 @@ pub struct LiveOptions {
     pub marked_region: bool,
     /// The recorder, `libcasemate_recorder.so`.
     pub recorder: PathBuf,
-    /// The keeper, if not the one beside the recorder.
+    /// The keeper, if not the one next to the recorder.
     pub keeper: Option<PathBuf>,
     /// QEMU, if not the `qemu-x86_64` of the search path.
     pub qemu: Option<PathBuf>,

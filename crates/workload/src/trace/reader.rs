@@ -129,7 +129,7 @@ impl Source for TraceReader {
 }
 
 /// What the end record says, found by its distance: records are skipped unread, and the file is left where it was.
-/// Nothing if there is none; whoever reads up to there will be told what is wrong.
+/// Nothing if there is none; a read up to there says what is wrong.
 fn end_ahead(file: &mut BufReader<File>) -> io::Result<Option<End>> {
     let start = file.stream_position()?;
     let mut head = [0; RECORD_HEADER_BYTES];

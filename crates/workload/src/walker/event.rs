@@ -8,7 +8,7 @@ use units::{Line, VirtAddr};
 pub enum Event<'a> {
     /// An instruction was executed.
     Instruction(Step<'a>),
-    /// What a line holds, told before the step that touches it. The bytes of a store that touches it are in it already.
+    /// What a line holds, sent before the step that touches it. The bytes of a store that touches it are in it already.
     Line {
         /// Who touches it.
         strand: Strand,
@@ -16,7 +16,7 @@ pub enum Event<'a> {
         addr: VirtAddr,
         /// Its content.
         content: &'a Line,
-        /// Why it is told.
+        /// Why it is sent.
         cause: LineCause,
     },
     /// The region marker is about to be executed.

@@ -1,8 +1,8 @@
 //! Skimming: going through a program block by block, without handing out its instructions.
 //!
-//! Whoever only wants to know which lines a program touches and which way its branches go (caches and predictors that are
-//! kept warm between two detailed windows) is told just that, several times as fast as it could take the instructions one
-//! by one. Skimming and stepping may alternate: both stand at the same place and count the same instructions.
+//! What only needs to know which lines a program touches and which way its branches go (caches and predictors that are
+//! kept warm between two detailed windows) gets just that, several times as fast as it could take the instructions one
+//! by one. Skimming and stepping may alternate: both stand at the same point and count the same instructions.
 
 use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
 use crate::error::WorkloadError;
@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use units::VirtAddr;
 use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};
 
-/// Who is told what is skimmed.
+/// What gets what is skimmed.
 pub trait Skimmer {
     /// A block is entered, of which these instructions run.
     fn block(&mut self, strand: Strand, instructions: &[Instruction]);
@@ -34,7 +34,7 @@ enum Stop {
     ChunkEnd,
     /// Enough instructions were skimmed.
     Enough,
-    /// Something else than execution was told.
+    /// Something else than execution was sent.
     Told(Control, u8, u64),
 }
 
@@ -71,7 +71,7 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// Accesses that were kept for instructions not handed out yet are told.
+    /// Accesses that were kept for instructions not handed out yet are handed over.
     fn hand_over(&mut self, to: &mut impl Skimmer) {
         if !std::mem::take(&mut self.handed_out) {
             return;
@@ -136,7 +136,7 @@ impl<S: Supplier> Walker<S> {
         Ok(Stop::ChunkEnd)
     }
 
-    /// Before a strand's end is told, its last block is done; how many instructions that are.
+    /// Before a strand's end is handed on, its last block is done; how many instructions that are.
     fn finish_before(&mut self, which: Control) -> u64 {
         let position = &mut self.positions[self.current];
         if which != Control::Ended {

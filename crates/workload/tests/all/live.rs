@@ -104,7 +104,7 @@ fn a_daemon_belongs_to_the_program_that_started_it_and_ends_with_it() {
     });
     let started = Instant::now();
     while live.next_chunk().unwrap().is_some() {}
-    // It did not end with its leader, and did end when told.
+    // It did not end with its leader, and did end when asked to.
     assert!((2..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
     assert_eq!(live.origin().finish, Finish::Running);
     assert_eq!(alive("daemon-of-ours"), 0);

@@ -14,7 +14,7 @@ const LOAD: &[u8] = &[0x48, 0x8b, 0x03];
 const RETURN: &[u8] = &[0xc3];
 const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
 
-/// What both must tell alike: accesses in order, and branches with where they led.
+/// What both must hand over alike: accesses in order, and branches with where they led.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Told {
     accesses: Vec<Access>,
@@ -86,7 +86,7 @@ fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
         .collect()
 }
 
-/// Goes through all of it, by turns stepping and skimming so many instructions; what was told and how many there were.
+/// Goes through all of it, by turns stepping and skimming so many instructions; what was handed over and how many there were.
 fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (Told, u64) {
     let mut walker = Walker::new(Listed::new(chunks));
     let (mut told, mut count) = (Told::default(), 0);

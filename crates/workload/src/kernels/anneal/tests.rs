@@ -1,4 +1,4 @@
-//! The annealer beside a plain one, which keeps coordinates, knows no pointers and takes the library's exponential.
+//! The annealer against a plain one, which keeps coordinates, knows no pointers and takes the library's exponential.
 
 use super::super::testing::run;
 use super::*;
