@@ -49,7 +49,7 @@ impl Block {
         self.entry.load(Relaxed)
     }
 
-    /// The code record that tells the simulator what this block is.
+    /// The code record, from which the simulator knows what this block is.
     pub fn record(&self) -> &[u64] {
         &self.record
     }

@@ -1,8 +1,8 @@
 //! Which lines the simulator knows the content of.
 //!
-//! One bit per line of the whole address space, in a mapping of which only the pages in use exist. A line is told once;
+//! One bit per line of the whole address space, in a mapping of which only the pages in use exist. A line is sent once;
 //! from then on its stores keep the simulator's copy right, until the kernel writes behind the program's back and the
-//! bit is cleared. A second map of the same kind never forgets, and so tells a first touch from a later one.
+//! bit is cleared. A second map of the same kind never forgets, and so distinguishes a first touch from a later one.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -101,7 +101,7 @@ impl KnownLines {
         self.known.holds(line)
     }
 
-    /// The line is being told. Returns whether this is its first touch.
+    /// The line is being sent. Returns whether this is its first touch.
     pub fn tell(&self, line: u64) -> bool {
         self.known.set(line);
         !self.touched.set(line)

@@ -1,15 +1,15 @@
-//! The recorder: a QEMU plug-in that tells a simulator what an unmodified program does.
+//! The recorder: a QEMU plug-in that sends a simulator what an unmodified program does.
 //!
 //! It runs inside QEMU, in every thread of every process of the program, and writes [words](wire::word) into a
 //! [ring](wire::ring) in shared memory. It decodes nothing and simulates nothing. What it promises is exactness: a copy
-//! of the program's memory made from the lines and stores that it tells has, at every load, the bytes that the program
+//! of the program's memory made from the lines and stores that it sends has, at every load, the bytes that the program
 //! loaded.
 //!
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
-//! Known limits: memory shared between processes is not followed from one into the other; threads that race for a line
-//! are told in the order of their chunks; instructions that fault in the middle of a block, together with those since
-//! the block's last access to memory, are not told; what a thread has not yet published, at most one chunk, is lost when a
+//! Known limits: memory shared between processes is not followed from one into the other; threads that race for a line are
+//! sent in the order of their chunks; instructions that fault in the middle of a block, together with those since the
+//! block's last access to memory, are not sent; what a thread has not yet published, at most one chunk, is lost when a
 //! fault or another process's signal ends its process; code of the kernel and of the wrong path does not exist.
 
 mod blocks;

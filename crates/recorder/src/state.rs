@@ -56,7 +56,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Tells the simulator that an image begins, before anything else of it is told.
+    /// Sends the simulator that an image begins, before anything else of it is sent.
     fn announce(&self, birth: Birth, parent: u32) {
         let word = word::control(Control::Process, birth as u8, parent.into());
         // A stopped ring is noticed again by the first thread.
@@ -96,7 +96,7 @@ impl Recorder {
     pub fn enter_block(&self, thread: &mut Thread, block: &Block) {
         let ran_before = thread.last_access;
         if thread.must_draw() && thread.draw(&self.ring) {
-            // Stores that were not recorded have changed memory since its lines were told.
+            // Stores that were not recorded have changed memory since its lines were sent.
             self.known.forget_all();
         }
         thread.advance(block);
@@ -189,7 +189,7 @@ impl Recorder {
         match number {
             libc::SYS_execve => self.follow_exec(thread, &arguments),
             libc::SYS_execveat => self.lose(thread),
-            // The kernel is about to write the thread's number somewhere, to tell others that it is gone.
+            // The kernel is about to write the thread's number somewhere, so that others learn that it is gone.
             libc::SYS_exit => {
                 self.known.forget_all();
                 thread.end(&self.ring);
@@ -236,7 +236,7 @@ impl Recorder {
         }
     }
 
-    /// This is a copy of the process that made the call: what it inherited is its parent's to tell.
+    /// This is a copy of the process that made the call: what it inherited is its parent's to send.
     fn become_child(&self, vcpu: u32) {
         let parent = self.image.load(Relaxed);
         let pid = std::process::id();

@@ -1,6 +1,6 @@
 //! What the kernel writes into a program's memory, call by call.
 //!
-//! After a call, the lines that it may have written are no longer known and will be told again at their next touch. A
+//! After a call, the lines that it may have written are no longer known and will be sent again at their next touch. A
 //! call that is missing here costs time, never truth: everything is forgotten after it.
 
 use crate::known::KnownLines;

@@ -7,7 +7,7 @@ use libc::c_void;
 use wire::ring::{CHUNK_WORDS, Phase, Ring};
 use wire::word::{self, Control};
 
-/// The exit status of a process that nobody wants any more.
+/// The exit status of a process that is not wanted any more.
 const UNWANTED: libc::c_int = 125;
 
 /// An instruction: which of which block. Small enough to be handed through QEMU in place of a pointer.
@@ -117,14 +117,14 @@ impl Thread {
         self.quota = 0;
     }
 
-    /// Whether the simulator was told of this block by this thread.
+    /// Whether this thread has sent the simulator this block.
     #[inline]
     pub fn has_told(&self, block: &Block) -> bool {
         let word = self.told_blocks.get(block.id as usize / 64);
         word.is_some_and(|word| word >> (block.id % 64) & 1 != 0)
     }
 
-    /// Tells the simulator of a block. Every thread does this for itself: another's chunk may be published later.
+    /// Sends the simulator a block. Every thread does this for itself: another's chunk may be published later.
     pub fn tell(&mut self, ring: &Ring, block: &Block) {
         let word = block.id as usize / 64;
         if self.told_blocks.len() <= word {

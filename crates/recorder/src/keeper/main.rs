@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 use wire::process;
 
-/// Between two looks at whether the caller lives. It is told of everything else at once.
+/// Between two looks at whether the caller lives. It learns of everything else at once.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Between two rounds of ending processes, whose children come to light when they are gone.
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
