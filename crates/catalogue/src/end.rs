@@ -1,8 +1,8 @@
 //! How an attack ended, in full: what came out, and whether something of the plaintext was learned as well.
 //!
 //! A dropped write can bring back an old version and make two texts share a pad. These are two evils, and neither excuses
-//! the other, so an end has two axes: the worst that came out of memory, and whether anything leaked. What was stopped is
-//! not named beside a leak: "detected, but leaked" is leaked.
+//! the other, so an end has two axes: the worst that came out of memory, and whether anything leaked. What was stopped
+//! is not named with a leak: "detected, but leaked" is leaked.
 //!
 //! In a design file an end is one verdict, or a list of two: `replay-data = "stale"`, `drop-write = ["stale", "leaked"]`.
 //! Everywhere else it is one text: `stale + leaked`.
@@ -66,7 +66,7 @@ impl End {
 
     /// Whether it is worse than another on either axis.
     pub fn is_worse_than(self, other: End) -> bool {
-        // Beside a leak, what was stopped is not worse than what was stopped otherwise.
+        // With a leak, what was stopped is not worse than what was stopped otherwise.
         let more_came_out = self.came_out() > other.came_out() && !(self.is_stopped() && other.leaked);
         more_came_out || (self.leaked && !other.leaked)
     }
@@ -111,7 +111,7 @@ impl From<Verdict> for End {
     }
 }
 
-/// An end is a verdict if nothing leaked beside it.
+/// An end is a verdict if nothing leaked besides.
 impl PartialEq<Verdict> for End {
     fn eq(&self, verdict: &Verdict) -> bool {
         *self == End::from(*verdict)

@@ -1,4 +1,4 @@
-//! What is wrong with a design or a machine, in words for whoever wrote it.
+//! What is wrong with a design or a machine, in words for the user who wrote it.
 
 use std::io;
 use thiserror::Error;

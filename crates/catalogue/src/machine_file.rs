@@ -51,8 +51,8 @@ pub struct LlcConfig {
     pub mshrs: usize,
     /// Lines that may be on their way out of it at once.
     pub writeback_buffers: usize,
-    /// How L2s predict that it has not got a line, of which they then tell the memory controller at once; if nothing is said,
-    /// they do not.
+    /// How L2s predict that it has not got a line, of which they then notify the memory controller at once; if nothing
+    /// is said, they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub miss_prediction: Option<MissPrediction>,
 }
