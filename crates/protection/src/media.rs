@@ -1,6 +1,6 @@
 //! The memory chips: bytes in slots, within an attacker's reach. A slot that nothing was ever written to is blank.
 //!
-//! Each slot holds a line and may hold 64 bits beside it. Where these are is the memory's [`Shape`]: in the spare bits of
+//! Each slot holds a line and may hold 64 *spare bits* with it. Where these are is the memory's [`Shape`]: in those of
 //! ECC modules, which are wider and send them with the line; or behind the line in ordinary memory, where they push the
 //! next line up, so that lines no longer begin where the channel's do.
 //!
@@ -72,7 +72,7 @@ impl Media {
         self.lines.get(slot.0).map_or(Untrusted::BLANK, |cells| Untrusted::with(cells.0, beside))
     }
 
-    /// Puts bytes into a slot; what lies beside them stays.
+    /// Puts bytes into a slot; its spare bits stay.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         self.lines.entry(slot.0).0 = *content;
     }

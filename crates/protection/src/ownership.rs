@@ -13,8 +13,8 @@
 //! tenant in the place of another. It need not stop it from reading: other software has other keys, so what it reads of a
 //! page is its ciphertext, and what it writes of a page that it was given is taken as ciphertext. That is SEV-SNP (AMD,
 //! "SEV-SNP: strengthening VM isolation", 2020; Programmer's Manual, volume 2, 15.36.10); parts with *ciphertext hiding*
-//! refuse such reads. Whoever reaches the bus reads and writes below the table, and the table itself lies in memory, where
-//! nothing checks it.
+//! refuse such reads. An attacker on the bus reads and writes below the table, and the table itself lies in memory,
+//! where nothing checks it.
 //!
 //! # Contract
 //! [`Entry::admits`] is all that is asked before an access; what comes out is not verified by it.
@@ -34,7 +34,7 @@ pub(crate) const LINES_PER_TABLE_LINE: u64 = (ENTRIES_PER_LINE * LINES_PER_PAGE)
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ownership {
-    /// No: whoever reaches the controller may ask for anything.
+    /// No: any software that reaches the controller may ask for anything.
     #[default]
     None,
     /// Each page has one, who alone writes it; others read its ciphertext.
@@ -43,7 +43,7 @@ pub enum Ownership {
     PagesHidden,
 }
 
-/// Somebody to whom a page can belong.
+/// Software to which a page can belong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner(pub u32);
 
@@ -52,7 +52,7 @@ impl Owner {
     pub const TENANT: Owner = Owner(0);
     /// Who manages the machine.
     pub const HYPERVISOR: Owner = Owner(1);
-    /// Somebody else on the same machine.
+    /// Another tenant of the same machine.
     pub const NEIGHBOUR: Owner = Owner(2);
 }
 
@@ -71,7 +71,7 @@ impl Asker {
         Asker::of(Owner::TENANT, line)
     }
 
-    /// Somebody who has the page of a line where it is.
+    /// An owner that has the page of a line where it is.
     pub fn of(owner: Owner, line: LineAddr) -> Asker {
         Asker { owner, guest_page: page_of(line) }
     }

@@ -38,7 +38,7 @@ bugs! {
     ScheduleSpilled,
     /// The key of the encryption lies in memory.
     KeySpilled,
-    /// The cipher is told of a line's place what addresses of 32 bits say of it.
+    /// The cipher gets of a line's place what addresses of 32 bits say of it.
     PlaceWithoutHighBits,
     /// The key that encrypts data also encrypts the places that XTS tweaks with.
     OneKeyForDataAndTweak,
@@ -76,7 +76,7 @@ bugs! {
     BlankLinePasses,
     /// Data leaves the chip's checker before the verdict.
     ReleaseBeforeVerdict,
-    /// What does not fit is kept from the core, but nobody is told.
+    /// What does not fit is kept from the core, but no fault is reported.
     FaultSwallowed,
 
     // In counters.
@@ -84,7 +84,7 @@ bugs! {
     CounterStandsStill,
     /// A monolithic counter at its full width begins again.
     ExhaustedWraps,
-    /// A minor counter wraps to zero without telling anybody.
+    /// A minor counter wraps to zero without a renewal.
     MinorWraps,
     /// Overflow clears the minor counters but keeps the major one.
     MajorStandsStill,
@@ -155,17 +155,17 @@ bugs! {
     ChildrenShareEntries,
     /// All nodes below the root go by its first line.
     RootLinesShared,
-    /// A dirty line of metadata is written back without telling its parent.
+    /// A dirty line of metadata is written back without notifying its parent.
     ParentNotUpdated,
-    /// The root register ignores what the last level tells it.
+    /// The root register ignores what the last level notifies it of.
     RootNotUpdated,
     /// A dirty line of tags is dropped instead of written back.
     TagsDropped,
     /// A line of counters that must leave the last-level cache is forgotten, though memory lacks what it holds.
     DisplacedCountersDropped,
-    /// A dirty line of counters is dropped after its parent was told.
+    /// A dirty line of counters is dropped after its parent was notified.
     CountersDropped,
-    /// A dirty node of the tree is dropped after its parent was told.
+    /// A dirty node of the tree is dropped after its parent was notified.
     NodesDropped,
     /// A write does not wait for the verdicts of lines that the core has already.
     VerdictsNotAwaited,
@@ -187,7 +187,7 @@ bugs! {
     BlankChildStaysZeros,
     /// The MAC in a line of a counter tree names the line by the lowest twelve bits of its place.
     MacPlaceTruncated,
-    /// With eager updates the nearest parent is told of a change, and nobody above.
+    /// With eager updates the nearest parent is notified of a change, and no node above.
     RaiseStopsEarly,
     /// A line that is called back while it leaves the chip counts as one that memory has.
     CalledBackClean,
@@ -197,9 +197,9 @@ bugs! {
     EarlyFetchUnchecked,
     /// A root of a forest makes room like any clean line, as if its parent and memory knew what it holds.
     RootDropped,
-    /// A root that is folded becomes what its parent was told, even if it has heard more meanwhile.
+    /// A root that is folded becomes what its parent knows of it, even if it has heard more meanwhile.
     FoldLosesNews,
-    /// A root that is folded becomes an ordinary node, even if its parent was told less than it has heard meanwhile.
+    /// A root that is folded becomes an ordinary node, even if its parent knows less than it has heard meanwhile.
     FoldKeepsNews,
     /// A copy of counters enters an L2 although they have changed while it was on its way.
     OutdatedCopyEnters,
@@ -293,13 +293,13 @@ impl Bug {
         Bug::SealedUnderOldVersion,
         Bug::MajorCutShort,
         Bug::RaiseStopsEarly,
-        // Whatever is written next below the node tells everybody above.
+        // Whatever is written next below the node notifies all nodes above.
         Bug::FoldKeepsNews,
         // No line of data lies where a line of the tree does, so the two never have a message in common.
         Bug::OneKeyForTagsAndTree,
         // Campaigns begin with new counters, which are zeros.
         Bug::BlankChildStaysZeros,
-        // Nodes of lines that were never written; who writes them later is alarmed.
+        // Nodes of lines that were never written; a later write of them raises an alarm.
         Bug::RecoveryKeepsUnknownNodes,
     ];
 }

@@ -101,7 +101,7 @@ impl fmt::Display for Role {
 
 /// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
 ///
-/// Beside each line there are 64 bits more, where a design that wants to keeps the line's tag. They move with the line.
+/// Each line has 64 spare bits, where a design that wants to keeps the line's tag. They move with the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Untrusted {
     line: Option<Line>,

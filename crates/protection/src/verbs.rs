@@ -154,7 +154,7 @@ pub enum AesUnits {
 pub enum Exit {
     /// From the memory controller, with its verdict.
     Controller,
-    /// From the memory controller, before its verdict, which [`ExitVerbs::settle`] tells.
+    /// From the memory controller, before its verdict, which [`ExitVerbs::settle`] gives.
     AheadOfVerdict,
     /// In the L2 that asked for the line.
     L2,

@@ -1,4 +1,4 @@
-//! Encryption of data lines: a mode of [`crypto`], and what it is told of a line's place and version.
+//! Encryption of data lines: a mode of [`crypto`], and what it gets of a line's place and version.
 //!
 //! # Contract
 //! `open(seal(x)) == x` for the same place and counter. A mode either needs only the counter to start working
@@ -16,7 +16,7 @@ use units::Line;
 /// Lines that addresses of 32 bits reach.
 const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
 
-/// What a mode is told of a line.
+/// What a mode gets of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
     /// Its place.
@@ -43,7 +43,7 @@ impl Cipher {
         Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default(), memo: Rc::default() }
     }
 
-    /// A mode, and what it is told of a line.
+    /// A mode, and what it gets of a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
         Cipher {
             mode: Some(planted.weakened(mode).into()),

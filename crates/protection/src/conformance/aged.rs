@@ -60,7 +60,7 @@ fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
     slots.into_iter().flatten().map(read).collect()
 }
 
-/// Counters under each kind of tree, over which it is told at once or when lines leave.
+/// Counters under each kind of tree, whose nodes are notified at once or when lines leave.
 fn trees() -> Vec<Parts> {
     let with = |counters, tree: &TreeDesign| composition(CipherChoice::Aes128Counter, counters, &gmac(), tree);
     let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };

@@ -1,4 +1,4 @@
-//! What every cipher must do: give back what it was given, and nothing to anybody who has the wrong bits, place or version.
+//! What every cipher must do: give back what it was given, and nothing for the wrong bits, place or version.
 
 use super::{Checked, LINE_BITS, flipped, hold, neighbours, placed};
 use crate::cipher::{Cipher, Told};
@@ -32,7 +32,7 @@ pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
     blocks(choice, &cipher)
 }
 
-/// The ciphertext must be another at any other place and, as far as the mode is told, under any other version.
+/// The ciphertext must be another at any other place and, as far as the mode gets it, under any other version.
 fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (DataSlot, Counter), text: &Line) -> Checked {
     let (line, counter) = at;
     let sealed = cipher.seal(line, counter, text);
@@ -73,7 +73,7 @@ fn blocks(choice: CipherChoice, cipher: &Cipher) -> Checked {
     hold((different.len() == 8) == places_matter(choice), || "equal blocks of a line look equal".into())
 }
 
-/// Whether the mode is told where a line and its blocks are: all but a codebook.
+/// Whether the mode gets where a line and its blocks are: all but a codebook.
 fn places_matter(choice: CipherChoice) -> bool {
     choice != CipherChoice::None && !choice.weaknesses(true).any(|word| word == "equal blocks look equal")
 }

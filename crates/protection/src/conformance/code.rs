@@ -19,7 +19,7 @@ struct Tagged {
     tag: u64,
 }
 
-/// Holds an authentication beside a cipher to the contract of all.
+/// Holds an authentication with a cipher to the contract of all.
 pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
     let part = |boot| design.build(cipher, Keys::new(boot, planted), planted).ok_or("there is no code");
     let (mac, other_boot) = (part(1)?, part(2)?);
@@ -90,7 +90,7 @@ fn linear(mac: &Mac, right: &Tagged) -> Checked {
     hold(tag != mac.tag(right.line, at(0), &sum), || "three tags add up to the tag of a sum: their mask repeats".into())
 }
 
-/// The first cipher beside which each authentication makes sense.
+/// The first cipher with which each authentication makes sense.
 fn choices() -> Vec<(MacDesign, CipherChoice)> {
     let beside = |mac: &MacDesign| {
         let fits = |cipher: &&CipherChoice| {

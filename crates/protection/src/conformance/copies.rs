@@ -47,7 +47,7 @@ fn a_write(memory: &Memory) -> Checked {
     Ok(())
 }
 
-/// A line has what the machine started with, an L2 has the counters, and a write beside it makes them overflow.
+/// A line has what the machine started with, an L2 has the counters, and a write next to it makes them overflow.
 fn an_overflow(memory: &Memory) -> Checked {
     run_now(memory.scheme.age(&memory.functional, WRITTEN, Age::BeforeRenewal));
     let verbs = Booted { memory: &memory.functional, pauses: false };

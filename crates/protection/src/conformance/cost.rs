@@ -32,7 +32,7 @@ pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
     let mut random = Random::new(1);
     work_done::take();
     // With eager update a child is hashed while its parent is brought. In the smallest caches that can push the child out:
-    // then it tells its parent by leaving, and this hash was for nothing.
+    // then it notifies its parent by leaving, and this hash was for nothing.
     let may_pay_in_vain = parts.tree.update == Update::Eager && caches == tiny_caches();
     let settle = |what: &str| {
         let (mut paid, done) = (charged(&verbs.take_operations()), work_done::take());

@@ -1,4 +1,4 @@
-//! What every organisation of counters must do: never give a version twice, and change nobody's unasked.
+//! What every organisation of counters must do: never give a version twice, and change no line's unasked.
 
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::counter::{Age, Counter, Counters, Overflow};
@@ -41,8 +41,8 @@ fn positions(counters: &Counters) -> Checked {
     Ok(())
 }
 
-/// Every bit that an honest life has set, beside the MAC, makes a difference to some counter. Otherwise counters come back,
-/// however long that takes.
+/// Every bit that an honest life has set, besides the MAC, makes a difference to some counter. Otherwise counters come
+/// back, however long that takes.
 fn bits_count(counters: &Counters, line: &Line) -> Checked {
     let all =
         |line: &Line| (0..counters.lines_per_group() as usize).map(|at| counters.read(line, at)).collect::<Vec<_>>();

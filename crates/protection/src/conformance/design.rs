@@ -54,7 +54,7 @@ impl Memory {
         run_now(self.scheme.flush(&self.functional));
     }
 
-    /// All that is in memory, with what lies beside lines.
+    /// All that is in memory, with spare bits.
     pub fn image(&self) -> Vec<(Slot, Untrusted)> {
         let media = self.functional.media.borrow();
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
@@ -68,7 +68,7 @@ impl Memory {
         self.functional.media.borrow().read(slot)
     }
 
-    /// Puts a line into a slot; what lies beside it stays.
+    /// Puts a line into a slot; its spare bits stay.
     pub fn put(&self, slot: Slot, content: &Line) {
         self.functional.media.borrow_mut().write(slot, content);
     }

@@ -1,5 +1,5 @@
-//! What every forest must do when a root is folded while writes go on below it: everybody above knows all that the root has
-//! heard, and nothing of it is lost.
+//! What every forest must do when a root is folded while writes go on below it: every node above knows all that the
+//! root has heard, and nothing of it is lost.
 
 use super::design::{DATA_LINES, Memory};
 use super::paused::{Booted, UnderWay};
@@ -38,7 +38,7 @@ fn folded_meanwhile(memory: &Memory, plain: &Memory, pauses: usize) -> Result<bo
     let mut folding = UnderWay::new(memory.scheme.fold_forest(&verbs));
     let over = (0..pauses).any(|_| folding.ends());
     write(1).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
-    // The counters leave, so that nobody but the roots knows what was written.
+    // The counters leave, so that only the roots know what was written.
     run_now(memory.scheme.flush(&memory.functional));
     while !over && !folding.ends() {}
     drop(folding);

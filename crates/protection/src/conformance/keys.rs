@@ -28,8 +28,8 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
 }
 
-/// XTS under one key for data and tweaks: a line of zeros opens to its place and its mask, and whoever has the mask knows what
-/// other lines open to (Rogaway, "Efficient instantiations of tweakable blockciphers", ASIACRYPT 2004, section 6).
+/// XTS under one key for data and tweaks: a line of zeros opens to its place and its mask, and an attacker with the mask knows
+/// what other lines open to (Rogaway, "Efficient instantiations of tweakable blockciphers", ASIACRYPT 2004, section 6).
 fn data_and_tweak(cipher: &Cipher) -> Checked {
     let (at, counter) = (placed(0x1_2345), Counter::default());
     let place = block(&Nonce::new(at.bound(), counter.0).block(Domain::Pad, 0));

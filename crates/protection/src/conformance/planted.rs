@@ -1,6 +1,6 @@
 //! Does the kit find the bugs that are planted in parts, each for its own reason?
 //!
-//! Beside each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
+//! With each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
 
 use super::{Checked, composition, durable, eager, forest};
 use super::{aged, boot, cipher, code, copies, counters, design, forests, halts, keys, recovery, tree};

@@ -82,7 +82,7 @@ fn one_child(tree: &Tree, layout: &Layout, region: &Region) -> Checked {
     renewal(tree, parent, (slot, role), node, &second)
 }
 
-/// A child fits in no other place: not beside its own, not above or below, not far away.
+/// A child fits in no other slot: not next to its own, not above or below, not far away.
 fn elsewhere(tree: &Tree, layout: &Layout, region: &Region, parent: Parent, node: &Line, child: &Line) -> Checked {
     let own = region.slot(region.lines / 2);
     let voucher = tree.voucher(parent, node);

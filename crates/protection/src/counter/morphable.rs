@@ -18,11 +18,11 @@
 //! write in ZCC: minor + 1
 //!   at most 64 in use, and all fit the size for so many:  written so          (16 8 7 6 5 4 bits for 16 32 36 42 51 64)
 //!   at most 64 in use, one does not fit:                  overflow: major + largest, all minors 0, all 128 renewed
-//!   65 in use, all below 8:                               MCR: both bases major mod 128, minors kept, nobody renewed
+//!   65 in use, all below 8:                               MCR: both bases major mod 128, minors kept, none renewed
 //!   65 in use, one is not:                                overflow, then MCR
 //! write in MCR: minor + 1
 //!   below 8:                                              written so
-//!   8, none in its half 0:                                rebase: base + smallest, minors - smallest, nobody renewed
+//!   8, none in its half 0:                                rebase: base + smallest, minors - smallest, none renewed
 //!   8, one is 0:                                          set overflow: base + 8, minors of the half 0, its 64 renewed
 //!   8, and the base would pass 127:                       ZCC: major (top + 2) * 128, all minors 0, all 128 renewed
 //! ```

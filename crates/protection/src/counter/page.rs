@@ -29,7 +29,7 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
     u128::from(bits::get(line, 0, NUMBER_BITS)) << 1 | u128::from(mark)
 }
 
-/// What one more write makes of a record, if `drawn` is the next number. Where lines lie is nobody's counter.
+/// What one more write makes of a record, if `drawn` is the next number. Where lines lie is no line's counter.
 pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -> Next {
     let mut next = *line;
     if bits::get(line, MARKS_START + position, 1) == 0 {

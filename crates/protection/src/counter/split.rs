@@ -41,7 +41,7 @@ impl Split {
     /// VAULT with 16 counters to a line.
     pub const VAULT16: Split = Split::new(16, 24, 64);
 
-    /// So many minors of so many bits, beside a 64-bit major and a MAC.
+    /// So many minors of so many bits, with a 64-bit major and a MAC.
     ///
     /// # Panics
     /// If they do not fill a line exactly, or are too wide for a nonce or a word.

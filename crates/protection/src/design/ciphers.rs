@@ -49,7 +49,7 @@ pub enum CipherChoice {
 }
 
 impl CipherChoice {
-    /// What the mode is told of a line.
+    /// What the mode gets of a line.
     pub(crate) fn told(self) -> Told {
         use CipherChoice as C;
         match self {

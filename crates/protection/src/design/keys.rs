@@ -12,7 +12,7 @@ pub(super) enum Purpose {
     Tweak = 2,
     Authentication = 3,
     Tree = 4,
-    /// The words of a multilinear hash, beside the key that masks it.
+    /// The words of a multilinear hash, besides the key that masks it.
     Hash = 5,
     /// Random numbers in counters: no key, but as unrelated to the others as one.
     Draws = 6,

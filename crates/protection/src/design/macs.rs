@@ -11,7 +11,7 @@ use crypto::{
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// Of the 64 bits beside a line in ECC modules, those that single errors take to be corrected and double ones to be found.
+/// Of the 64 spare bits of a line in ECC modules, those that single errors take to be corrected and double ones to be found.
 const SEC_DED_BITS: u32 = 8;
 
 /// The shortest tag, or share of one, that is not called short.
@@ -27,7 +27,7 @@ pub enum MacChoice {
     Gmac,
     /// Carter-Wegman with SGX's multilinear hash: over the line, address and counter.
     SgxCw,
-    /// AES-CMAC over what `covers` lists beside the line.
+    /// AES-CMAC over the line and what `covers` lists.
     Cmac,
     /// CBC-MAC with AES, as CryptoPage's.
     CbcMac,
@@ -45,7 +45,7 @@ pub enum MacChoice {
     OcbChunks,
 }
 
-/// What a tag can vouch for beside the line.
+/// What a tag can vouch for besides the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covered {
@@ -78,7 +78,7 @@ pub struct MacDesign {
     /// What of the line it is computed over.
     #[serde(default)]
     pub over: Over,
-    /// What a code without a nonce covers beside the line.
+    /// What a code without a nonce covers besides the line.
     #[serde(default)]
     pub covers: Vec<Covered>,
     /// Where tags lie.
@@ -124,7 +124,7 @@ impl MacDesign {
         self.code != MacChoice::None && self.over == Over::Ciphertext && !covered
     }
 
-    /// The rule that the authentication breaks by itself or beside this cipher, if any.
+    /// The rule that the authentication breaks by itself or with this cipher, if any.
     pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<&'static str> {
         use MacChoice as M;
         let is_ocb = matches!(self.code, M::Ocb | M::OcbChunks);

@@ -53,7 +53,7 @@ pub struct TreeDesign {
     /// When nodes learn of changes.
     #[serde(default)]
     pub update: Update,
-    /// Which nodes are roots beside the tree's own.
+    /// Which nodes are roots besides the tree's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forest: Option<ForestDesign>,
 }
@@ -129,7 +129,7 @@ impl TreeDesign {
         broken.map_or(Ok(()), |rule| Err(rule.to_owned()))
     }
 
-    /// The roots that the chip keeps beside the tree's own, over blank memory.
+    /// The roots that the chip keeps besides the tree's own, over blank memory.
     pub(super) fn forest(&self, layout: &Layout) -> Forest {
         self.forest.map_or_else(Forest::default, |design| Forest::new(design, layout, self.arity, self.root_lines))
     }

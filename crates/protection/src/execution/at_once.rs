@@ -25,7 +25,7 @@ impl<R: Receiver> AtOnce<R> {
         AtOnce { memory: memory.clone(), released: Cell::new(None) }
     }
 
-    /// What the last read released, if it did; asking forgets it. The receiver is not told.
+    /// What the last read released, if it did; asking forgets it. The receiver is not notified.
     pub fn take_released(&self) -> Option<Plaintext> {
         self.released.take()
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sim::resource::Pipe;
 use units::Duration;
 
-/// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be told from none.
+/// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be distinguished from none.
 const INTERVAL_NS_MIN: f64 = 0.001;
 
 /// Identical pipelined units of one kind.
@@ -26,7 +26,7 @@ pub enum CounterTags {
     /// The engine for hashes.
     #[default]
     Hash,
-    /// The units for AES, one block each: the tag's mask, beside which a product takes no time (EMCC, section II).
+    /// The units for AES, one block each: the tag's mask, next to which a product takes no time (EMCC, section II).
     Aes,
 }
 

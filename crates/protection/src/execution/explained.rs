@@ -15,25 +15,25 @@ use std::cell::RefCell;
 use std::future::Future;
 use units::{Line, LineAddr, Time};
 
-/// What can be told of a verb that has returned.
+/// What can be said of a verb that has returned.
 #[derive(Clone, Copy, Default)]
 pub struct Account {
     /// What it had to wait for.
     pub waited_for: Option<Cause>,
     /// A word on how it went.
     pub outcome: Option<&'static str>,
-    /// When its work was done, if whoever began it may have come for it later.
+    /// When its work was done, if the access that began it may have come for it later.
     pub done: Option<Time>,
 }
 
-/// What a way to run can tell about itself; without a clock, nothing.
+/// What a mode of execution can say about itself; without a clock, nothing.
 pub trait Watch {
     /// The present instant.
     fn now(&self) -> Time {
         Time::ZERO
     }
 
-    /// What can be told of the verb that has just returned; it is told once.
+    /// What can be said of the verb that has just returned; it is said once.
     fn account(&self) -> Account {
         Account::default()
     }

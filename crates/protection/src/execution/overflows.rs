@@ -1,14 +1,14 @@
 //! How much re-encryption a memory controller lets go on at once (EMCC, MICRO 2022, section V, "Baselines").
 //!
-//! # Why nobody waits in a circle
-//! What an access may wait for has an order: the door, its line, its group, a renewal's permit, places in the queue, lines of
-//! metadata from the leaf up, the channel. It asks for nothing that comes before what it holds.
-//! * At the door nothing is held, so whoever is shut out keeps nobody from going on.
-//! * Who waits for a permit holds a line and its group, alone. Renewals under way ask for neither any more, so they end, and
-//!   the oldest of those who wait is next.
-//! * Places are held by renewals that have their permit. They need metadata and the channel, whose holders want no places. A
-//!   place is free when its write has left the queue; that happens at the latest when no read is left that goes before it,
-//!   and if permits are short no new one comes in.
+//! # Why no access waits in a circle
+//! What an access may wait for has an order: the door, its line, its group, a renewal's permit, entries in the queue,
+//! lines of metadata from the leaf up, the channel. It asks for nothing that comes before what it holds.
+//! * At the door nothing is held, so an access that is shut out keeps no other from going on.
+//! * An access that waits for a permit holds a line and its group, alone. Renewals under way ask for neither any more,
+//!   so they end, and the oldest of those that wait is next.
+//! * Entries are held by renewals that have their permit. They need metadata and the channel, whose holders want no
+//!   entries. An entry is free when its write has left the queue; that happens at the latest when no read is left that
+//!   goes before it, and if permits are short no new one comes in.
 
 use crate::media::Shape;
 use crate::verbs::Slot;

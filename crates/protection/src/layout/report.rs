@@ -52,7 +52,7 @@ pub struct LayoutReport {
 }
 
 impl Layout {
-    /// The layout as people read it, beside caches of these names and sizes with so many ways.
+    /// The layout as people read it, with caches of these names and sizes with so many ways.
     pub fn report(&self, caches: &[(&str, Bytes)], ways: usize) -> LayoutReport {
         let cache = |(what, size): &(&str, Bytes)| OnChipReport {
             what: format!("cache of {what}"),

@@ -1,7 +1,7 @@
 //! Authentication of data lines: which code, over what.
 //!
 //! # Contract
-//! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] was told to cover. It is over one
+//! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] has to cover. It is over one
 //! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
 //! each with its line.
 

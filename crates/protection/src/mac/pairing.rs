@@ -43,7 +43,7 @@ impl Pairing {
 }
 
 impl Mac {
-    /// Tells that the tag of a line will be needed, in most cases.
+    /// Announces that the tag of a line will be needed, in most cases.
     pub fn schedule(&self, at: DataSlot, counter: Counter, text: &Line) {
         if self.code.pairs().is_none() {
             return;

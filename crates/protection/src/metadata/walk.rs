@@ -73,8 +73,8 @@ impl Metadata {
         self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await.map(|_| ())
     }
 
-    /// As [`Metadata::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come from
-    /// memory, and tells where it was.
+    /// As [`Metadata::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come
+    /// from memory, and returns where it was.
     pub(super) async fn bring_sought<V: Verbs>(
         &self,
         verbs: &V,

@@ -1,13 +1,13 @@
 //! Copies of lines of counters in the L2s of cores, which begin reads with them (EMCC, MICRO 2022, section IV-C).
 //!
 //! # What holds of a copy
-//! * It is of a line that was verified, and is dropped when the line changes: the controller tells all L2s, as it would of
-//!   a line that a core writes. Copies are clean, so dropping one loses nothing.
+//! * It is of a line that was verified, and is dropped when the line changes: the controller notifies all L2s, as it
+//!   would of a line that a core writes. Copies are clean, so dropping one loses nothing.
 //! * An L2 that memory serves too seldom may be set to begin no reads: it then has no copies and gets none.
 //! * An L2 keeps so many and no more, least recently used first, so that counters do not crowd out data.
-//! * In a machine's L2 it is a line like any other and is replaced by the same rule: it takes the place of data, and data may
-//!   take its place, of which we hear when we next look. Who is there is decided by a [`SecondLevel`]; the content is here.
-//!   Where there is no machine, nothing takes the place of a copy but another copy.
+//! * In a machine's L2 it is a line like any other and is replaced by the same rule: it takes the entry of data, and
+//!   data may take its entry, which the next look-up finds. What is there is decided by a [`SecondLevel`]; the content
+//!   is here. Where there is no machine, nothing takes the entry of a copy but another copy.
 //! * A read that was begun with a line of counters before it changed, and that the controller has not taken up, is void too.
 //!   Once the controller has taken it up, the line's own counter cannot change before the read ends.
 

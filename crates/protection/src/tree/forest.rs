@@ -9,8 +9,8 @@
 //!   their parents, the last ones first, which makes the parents roots; a level that is folded as a whole hands on to the
 //!   next. So every way up from a leaf meets exactly one root.
 //! * *Dynamic*: the tree's own root is the first. Every so many updates all counts are halved; if the root that hears most
-//!   still counts more than half the threshold, its child that tells it most becomes a root as well. Where there is no
-//!   room, the root that hears least is folded first.
+//!   still counts more than half the threshold, its child that notifies it most becomes a root as well. Where there is
+//!   no room, the root that hears least is folded first.
 
 use super::{Node, Parent};
 use crate::layout::Layout;
@@ -31,19 +31,19 @@ pub enum ForestDesign {
     Static {
         /// The level; 0 stands directly above the counters.
         level: usize,
-        /// Nodes for which the chip has room beside the tree's own root.
+        /// Nodes for which the chip has room besides the tree's own root.
         #[serde(default = "four_kilobytes")]
         entries: u64,
     },
     /// Those that hear most.
     Dynamic {
-        /// Nodes for which the chip has room beside the tree's own root.
+        /// Nodes for which the chip has room besides the tree's own root.
         #[serde(default = "thirty_two_kilobytes")]
         entries: u64,
         /// Updates from one look at the counts to the next.
         #[serde(default = "thirty_two")]
         period: u32,
-        /// Twice the updates that a root must still count after halving to get another beside it.
+        /// Twice the updates that a root must still count after halving for a child to become a root as well.
         #[serde(default = "sixteen")]
         threshold: u32,
     },

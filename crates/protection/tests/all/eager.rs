@@ -1,4 +1,4 @@
-//! Reads that L2s begin: what is done where, and that nobody goes on with counters that have changed.
+//! Reads that L2s begin: what is done where, and that no L2 goes on with counters that have changed.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,

@@ -152,7 +152,7 @@ proptest! {
             if memory.scheme.on_chip(|chip| chip.forest.roots()).contains(&slot) {
                 prop_assert!(believed, "memory's copy of a root serves nobody");
             } else if believed {
-                // All ways up from lines in use end below it. Whoever folds those roots needs it.
+                // All ways up from lines in use end below it. Folding those roots needs it.
                 memory.flush();
                 run_now(memory.scheme.fold_forest(&memory.verbs));
                 prop_assert!(memory.verbs.take_fault().is_some(), "{slot} was believed");

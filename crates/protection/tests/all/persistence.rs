@@ -148,7 +148,7 @@ fn aged_counters_that_were_written_and_that_were_not_come_back_as_they_were() {
         let mut before = fresh();
         before.verbs = Functional::booting(before.scheme.layout().total_lines(), 9);
         let content = before.verbs.start_up_content(STARTED_WITH).unwrap();
-        // In memory from now on, under counters that nobody writes.
+        // In memory from now on, under counters that no write changes.
         assert_eq!(before.read(STARTED_WITH.0), Ok(content), "{order:?}");
         let lines = [3, 4, 63, 64, 900];
         lines.iter().for_each(|line| before.write(*line, *line as u8));

@@ -79,7 +79,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         fate.get().unwrap_or(Err(Fault::Halted(line)))
     }
 
-    /// Makes lines durable; each is told its fate.
+    /// Makes lines durable; each gets its fate.
     async fn persist_batch(mut self, batch: &[Waiting]) {
         let (mut begun, mut groups) = (Vec::new(), Vec::new());
         let Some(first) = batch.first() else { return };
