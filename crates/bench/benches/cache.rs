@@ -9,7 +9,7 @@ const WAYS: usize = 16;
 /// Look-ups of one measurement.
 const LOOK_UPS: u64 = 4096;
 
-/// Look-ups of keys below `limit`; whoever is not there enters.
+/// Look-ups of keys below `limit`; a key that is not there enters.
 fn look_up(tags: &mut TagArray, random: &mut Random, limit: u64) -> u64 {
     let mut hits = 0;
     for _ in 0..LOOK_UPS {

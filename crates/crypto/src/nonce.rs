@@ -6,7 +6,7 @@
 //!        | 40 bit | 72 bit                       | 8 bit  | 8 bit |
 //! ```
 //! The packing is injective: each field has bytes of its own. Forty bits of place reach 64 TB of lines. Seventy-two bits of
-//! counter hold a 64-bit major beside a minor of up to eight bits.
+//! counter hold a 64-bit major with a minor of up to eight bits.
 
 use crate::BLOCK_BYTES;
 

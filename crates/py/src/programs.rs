@@ -111,7 +111,7 @@ pub struct TraceInfo {
     totals: Totals,
 }
 
-/// Reads a whole trace, and so checks it. `progress` is told the number of chunks so far.
+/// Reads a whole trace, and so checks it. `progress` gets the number of chunks so far.
 pub fn read_trace(path: &Path, mut progress: impl FnMut(u64)) -> Result<TraceInfo, WorkloadError> {
     let mut reader = TraceReader::open(path)?;
     while reader.next_chunk()?.is_some() {

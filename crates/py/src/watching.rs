@@ -27,13 +27,13 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Tells progress to `callback`.
+    /// Reports progress to `callback`.
     pub fn new(callback: Py<PyAny>) -> Watcher {
         Watcher { callback, interrupted: false, error: None }
     }
 
-    /// Tells progress, and finds out what is wanted. A program that has to end is ended with all that it started, which
-    /// also wakes whoever waits for it.
+    /// Reports progress, and finds out what is wanted. A program that has to end is ended with all that it started,
+    /// which also wakes the thread that waits for it.
     pub fn look(&mut self, progress: &Value, program: Option<&Ender>) -> Command {
         let Err(error) = Python::attach(|py| tell(py, &self.callback, progress)) else { return Command::GoOn };
         program.into_iter().for_each(Ender::end);
@@ -64,11 +64,11 @@ pub struct Ticker {
     given_up: Arc<AtomicBool>,
 }
 
-/// Unwinds a thread whose work nobody wants any more; no error, and nobody is told.
+/// Unwinds a thread whose work is not wanted any more; no error, and no report.
 struct GivenUp;
 
 impl Ticker {
-    /// Tells progress. Does not return if the work was given up.
+    /// Reports progress. Does not return if the work was given up.
     pub fn tell(&self, progress: Value) {
         if self.given_up.load(Ordering::Relaxed) {
             resume_unwind(Box::new(GivenUp));
@@ -76,7 +76,7 @@ impl Ticker {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Tells progress as so many of so many. Does not return if the work was given up.
+    /// Reports progress as so many of so many. Does not return if the work was given up.
     pub fn tell_part(&self, done: usize, of: usize) {
         self.tell(serde_json::json!({ "done": done, "of": of }));
     }

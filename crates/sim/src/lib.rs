@@ -13,7 +13,7 @@
 //!
 //! # Waking
 //!
-//! A task is a number. Whoever keeps a task waiting remembers the number and calls [`Clock::wake_at`]; the wakers of
+//! A task is a number. What keeps a task waiting remembers the number and calls [`Clock::wake_at`]; the wakers of
 //! `std` are not used. A woken task looks again at what it waits for, so waking once too often is harmless.
 
 mod executor;

@@ -1,7 +1,7 @@
 //! Named locks: what keeps two accesses from meddling with one line at the same time.
 //!
 //! A name is locked either by one holder exclusively or by any number together. Waiters are served in the order in
-//! which they came, so nobody starves.
+//! which they came, so no task starves.
 
 use crate::{Clock, TaskId};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ use std::task::Poll;
 /// Alone, or together with others who share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Nobody else.
+    /// No other holder.
     Exclusive,
     /// Others may share.
     Shared,

@@ -1,6 +1,7 @@
-//! Permits: so many are out at once, and whoever wants more than are left waits for them in order.
+//! Permits: so many are out at once, and a task that wants more than are left waits for them in order.
 //!
-//! Who wants none can wait too, until nobody waits for any: [`Permits::pass`] is a door that is shut while permits are short.
+//! A task that wants none can wait too, until no task waits for any: [`Permits::pass`] is a door that is shut while
+//! permits are short.
 
 use crate::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
@@ -9,7 +10,7 @@ use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Who waits, and whether that is over.
+/// A task that waits, and whether that is over.
 #[derive(Clone)]
 struct Ticket {
     task: TaskId,
@@ -74,7 +75,8 @@ impl Permits {
         }
     }
 
-    /// Waits until nobody waits for permits, in order: who comes when the door has just opened goes behind those who waited.
+    /// Waits until no task waits for permits, in order: one that comes when the door has just opened goes behind those
+    /// that waited.
     pub fn pass(&self) -> impl Future<Output = ()> + '_ {
         let mut drawn: Option<Ticket> = None;
         poll_fn(move |_| {

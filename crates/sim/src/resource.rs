@@ -81,7 +81,7 @@ impl Pipe {
 /// An idle task is given its item at once and woken when it is to begin, so that handing it over costs no event.
 pub struct WorkQueue<T> {
     clock: Clock,
-    /// What nobody was free for.
+    /// What no task was free for.
     items: RefCell<VecDeque<(Time, T)>>,
     idle: RefCell<VecDeque<(TaskId, usize)>>,
     /// One place for each task that is idle or has not begun yet.
@@ -95,7 +95,7 @@ enum Desk<T> {
 }
 
 impl<T> WorkQueue<T> {
-    /// No work, and nobody idle.
+    /// No work, and no idle task.
     pub fn new(clock: &Clock) -> WorkQueue<T> {
         WorkQueue {
             clock: clock.clone(),
@@ -105,7 +105,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Appends an item that is to be begun at `at`, or as soon as somebody is free.
+    /// Appends an item that is to be begun at `at`, or as soon as a task is free.
     pub fn push(&self, at: Time, item: T) {
         match self.idle.borrow_mut().pop_front() {
             Some((task, desk)) => {
@@ -116,7 +116,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Takes the first item that nobody else has, waiting for one and for its time.
+    /// Takes the first item that no other task has, waiting for one and for its time.
     pub fn next(&self) -> impl Future<Output = T> + '_ {
         let mut seat = None;
         poll_fn(move |_| {

@@ -18,7 +18,7 @@ pub enum Cause {
     WriteDrain,
     /// All units of this kind were busy.
     Unit,
-    /// Somebody held the lock.
+    /// Another access held the lock.
     Lock,
     /// Lines that were used already had no verdict yet.
     Verdict,

@@ -8,7 +8,7 @@ use std::path::Path;
 pub const CPU: &str = "max";
 /// The seed of the random bytes that the kernel would hand to a new program.
 pub const SEED: &str = "1";
-/// The file name of the program that looks after a recorded one. It lies beside the recorder, and is called with the
+/// The file name of the program that looks after a recorded one. It lies next to the recorder, and is called with the
 /// process that calls it, a program, and that program's arguments.
 pub const KEEPER: &str = "casemate-keeper";
 /// The recorder's option that names the ring.

@@ -22,7 +22,7 @@ pub struct Segment {
     file: Option<OwnedFd>,
 }
 
-// SAFETY: the mapping is plain shared memory; whoever uses it does so through atomics or under the ring's tickets.
+// SAFETY: the mapping is plain shared memory; all uses are through atomics or under the ring's tickets.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}

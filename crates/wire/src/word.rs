@@ -1,4 +1,4 @@
-//! The words: 64 bits each, told apart by the two bits at the top.
+//! The words: 64 bits each, distinguished by the two bits at the top.
 //!
 //! | bits 62-63 | word | the other bits | followed by |
 //! |---|---|---|---|
@@ -20,15 +20,15 @@ const OPERAND: u64 = (1 << 48) - 1;
 const INDEX: u64 = BLOCK_INSTRUCTIONS as u64 - 1;
 const HAS_VALUE: u64 = 1 << 58;
 
-/// What a control word tells.
+/// What a control word says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Control {
     /// What a line holds. Operand: its address; detail: a [`LineCause`]; followed by its 64 bytes.
     Line = 0,
-    /// A block's code, told before a thread first enters it. Operand: 32-47 instructions, 0-31 block number; followed by
-    /// its address, the number of its code bytes, and then, padded to whole words, one byte for the length of each
-    /// instruction and the code bytes. Only on the way from the recorder: whoever receives it turns it into a block.
+    /// A block's code, sent before a thread first enters it. Operand: 32-47 instructions, 0-31 block number; followed
+    /// by its address, the number of its code bytes, and then, padded to whole words, one byte for the length of each
+    /// instruction and the code bytes. Only on the way from the recorder: the receiver turns it into a block.
     Code = 1,
     /// A process image begins. Operand: the process number it came from; detail: a [`Birth`].
     Process = 2,
@@ -46,12 +46,12 @@ pub enum Control {
     Lost = 8,
 }
 
-/// Why a line's content is told.
+/// Why a line's content is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LineCause {
-    /// The program touches this line for the first time: whoever loaded the program or mapped the file put it there.
+    /// The program touches this line for the first time: what loaded the program or mapped the file put it there.
     FirstTouch,
-    /// The kernel may have written to it since it was last told (a system call's buffer, a signal frame).
+    /// The kernel may have written to it since it was last sent (a system call's buffer, a signal frame).
     Kernel,
 }
 
@@ -98,7 +98,7 @@ pub enum Word {
     },
     /// Anything else; `which` is `None` for a code that this version does not know.
     Control {
-        /// What it tells.
+        /// What it says.
         which: Option<Control>,
         /// Eight bits that qualify it.
         detail: u8,

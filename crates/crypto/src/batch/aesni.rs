@@ -34,12 +34,12 @@ impl AesNi {
     }
 
     pub fn seal(&self, nonces: &[GcmNonce], lines: &mut [Line], tags: &mut [GcmTag]) {
-        // SAFETY: whoever has an `AesNi` has the instructions.
+        // SAFETY: an `AesNi` exists only where the instructions do.
         unsafe { self.seal_all(nonces, lines, tags) }
     }
 
     pub fn open(&self, nonces: &[GcmNonce], lines: &mut [Line], tags: &[GcmTag], fits: &mut [bool]) {
-        // SAFETY: whoever has an `AesNi` has the instructions.
+        // SAFETY: an `AesNi` exists only where the instructions do.
         unsafe { self.open_all(nonces, lines, tags, fits) }
     }
 

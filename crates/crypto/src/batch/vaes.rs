@@ -60,7 +60,7 @@ impl Vaes {
         let (nonces, nonces_left) = nonces.as_chunks();
         let (lines, lines_left) = lines.as_chunks_mut();
         let (tags, tags_left) = tags.as_chunks_mut();
-        // SAFETY: whoever has a `Vaes` has the instructions.
+        // SAFETY: a `Vaes` exists only where the instructions do.
         unsafe { self.seal_groups(nonces, lines, tags) }
         self.narrow.seal(nonces_left, lines_left, tags_left);
     }
@@ -70,14 +70,14 @@ impl Vaes {
         let (lines, lines_left) = lines.as_chunks_mut();
         let (tags, tags_left) = tags.as_chunks();
         let (fits, fits_left) = fits.as_chunks_mut();
-        // SAFETY: whoever has a `Vaes` has the instructions.
+        // SAFETY: a `Vaes` exists only where the instructions do.
         unsafe { self.open_groups(nonces, lines, tags, fits) }
         self.narrow.open(nonces_left, lines_left, tags_left, fits_left);
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
     fn seal_groups(&self, nonces: &[[GcmNonce; GROUP]], lines: &mut [[Line; GROUP]], tags: &mut [[GcmTag; GROUP]]) {
-        // The hash of a group runs beside the encryption of the next: in its own turn it would wait for its ciphertext.
+        // The hash of a group runs with the encryption of the next: in its own turn it would wait for its ciphertext.
         let mut behind: Option<(&mut [GcmTag; GROUP], __m512i, [__m512i; GROUP])> = None;
         for ((nonces, lines), tags) in nonces.iter().zip(lines).zip(tags) {
             let [masks, pads @ ..] = self.keystream(nonces);

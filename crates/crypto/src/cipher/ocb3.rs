@@ -14,7 +14,7 @@ use units::Line;
 
 /// As many doublings of L as a line's blocks need.
 const L_TABLE_SIZE: usize = 4;
-/// Uses of the cipher beside those of the line's blocks: for the nonce and for the tag.
+/// Uses of the cipher besides those of the line's blocks: for the nonce and for the tag.
 const BLOCKS_BESIDE: u32 = 2;
 
 /// A block cipher in OCB3 over lines: the encryption and the code.
@@ -53,8 +53,8 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
         self.seal_with_tag(nonce, plaintext).0
     }
 
-    /// The verdict of the crate is about a tag that nobody gave it: who opens a line compares the tag of the result. The
-    /// crate leaves the plaintext in the buffer whatever the verdict.
+    /// The verdict of the crate is about a tag that it did not get: the caller that opens a line compares the tag of
+    /// the result. The crate leaves the plaintext in the buffer whatever the verdict.
     fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
         let mut line = *ciphertext;
         let _ = self.mode.decrypt_inout_detached(&short(nonce), &[], (&mut line[..]).into(), &Array::default());

@@ -1,7 +1,7 @@
 //! Codes that take any message: the nonce's block, which says where the line belongs, and then the line.
 //!
 //! The nonce has a fixed length and comes first, so that no line can be read as part of it. Several lines follow each other,
-//! each with its nonce in front; whoever uses a key has messages of one number of lines under it, as CBC-MAC demands.
+//! each with its nonce in front; a user of a key has messages of one number of lines under it, as CBC-MAC demands.
 
 use super::first_bits;
 use crate::{Domain, LineMac, Nonce};

@@ -1,4 +1,4 @@
-//! SHA3-256 with the key in front, cut short: the kind of code that Intel TDX keeps beside each line (28 bits).
+//! SHA3-256 with the key in front, cut short: the kind of code that Intel TDX keeps with each line (28 bits).
 //!
 //! `SHA3-256(key || nonce || line)`. A sponge does not go on from its output, so a key in front is enough, which it is not
 //! with SHA-2. It is not KMAC (NIST SP 800-185), which pads the key to a block and separates domains; Intel names SHA-3, the
@@ -56,7 +56,7 @@ fn has_vectors() -> bool {
 
 impl LineMac for Sha3Prefix {
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
-        // Alone, a line is hashed beside itself: even so the vectors are faster.
+        // Alone, a line is hashed twice, side by side: even so the vectors are faster.
         match self.pairs() {
             Some(pairs) => pairs.tags([(nonce, text); 2], bits)[0],
             None => first_bits(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits),

@@ -83,7 +83,7 @@ fn aes_gcm_meets_all_316_cases() {
     for group in aead::TestSet::load(aead::TestName::AesGcm).unwrap().test_groups {
         assert_eq!(group.tag_size, 128);
         for test in group.tests {
-            // A nonce of no bits is not allowed, and GCM cannot tell.
+            // A nonce of no bits is not allowed, and GCM cannot know.
             let made = by_key_length!(test.key, gcm(&test.key, &test.nonce, &test.aad, &test.pt));
             let accepted = !test.nonce.is_empty()
                 && made.is_some_and(|(ct, tag)| ct == test.ct.as_ref() && tag[..] == test.tag[..]);

@@ -19,7 +19,7 @@ impl Ring {
             if !self.is_abandoned() {
                 return None;
             }
-            // The holder of this ticket died with it in hand, so nobody else will ever touch the slot in this round.
+            // The holder of this ticket died with it in hand, so no other producer will ever touch the slot in this round.
             self.release();
         }
         self.waiting_since = None;
@@ -78,7 +78,7 @@ impl Ring {
         self.header().limit_reached.load(Acquire) != 0
     }
 
-    /// Tells the producers that nothing more is wanted.
+    /// Shows the producers that nothing more is wanted.
     pub fn stop(&self) {
         self.header().stop.store(1, Release);
     }
