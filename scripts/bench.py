@@ -155,7 +155,7 @@ def cryptography(speed: Path) -> Iterator[Row]:
 
 
 def gcm() -> Iterator[Row]:
-    """AES-GCM over lines, beside other libraries in the same run. Its package stands apart: it needs OpenSSL."""
+    """AES-GCM over lines, next to other libraries in the same run. Its package stands apart: it needs OpenSSL."""
     package = ROOT / "comparisons" / "gcm"
     cargo("build", "--release", "--target-dir", str(target_directory() / "comparisons"), cwd=package)
     program = target_directory() / "comparisons" / "release" / "casemate-gcm-comparisons"

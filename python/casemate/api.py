@@ -39,13 +39,13 @@ DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
 
 PROTECTION_TRIALS = 20
-"""Trials of each attack beside a run: enough for what always happens. `attack` tries more."""
+"""Trials of each attack with a run: enough for what always happens. `attack` tries more."""
 
 ATTACK_TRIALS = 100
 """Trials of each attack if nothing is said."""
 
 Told = Callable[[dict[str, Any]], object]
-"""Is told the progress, about ten times a second."""
+"""Gets the progress, about ten times a second."""
 
 _campaigns: dict[str, Protection] = {}
 """What each design stops: a campaign's result depends on nothing else, so one a process is enough."""

@@ -67,8 +67,8 @@ class _Lines:
 
 
 class Instructions:
-    """Instructions done, for one or several simulations at once; `tell` takes what the laboratory tells, and says
-    `title` when it is told for the first time: until then nothing runs.
+    """Instructions done, for one or several simulations at once; `tell` takes what the laboratory reports, and says
+    `title` when it is first called: until then nothing runs.
     """
 
     def __init__(self, console: Console, names: Sequence[str], limit: int | None, title: str = "") -> None:
@@ -154,7 +154,7 @@ class Steps(_Shown):
         self._bars.update(self._task, completed=piece, piece=name)
 
     def tell(self, progress: dict[str, Any] | None) -> None:
-        """Shows how far the piece is, and what it is about if that is told."""
+        """Shows how far the piece is, and what it is about if that is given."""
         if not progress:
             return
         self._name = progress.get("about", self._name)

@@ -62,7 +62,7 @@ class Program:
 
 
 class Repeatable(ABC):
-    """What is the same each time, and can run beside others."""
+    """What is the same each time, and can run with others."""
 
     @abstractmethod
     def asked(self, load_values: bool) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class Read:
     start: Start = "controller"
     """Where the timeline begins and ends."""
     predicted: bool = False
-    """Whether the L2 tells the controller beside its own look-up that it expects the line in memory."""
+    """Whether the L2, with its own look-up, notifies the controller that it expects the line in memory."""
     decoded: bool = False
     """Whether counters need no decoding."""
     address: int | None = None

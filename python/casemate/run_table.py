@@ -16,10 +16,10 @@ from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
 
 DESIGNS_PER_TABLE = 4
-"""Columns that fit beside the questions; more designs make more tables, all of about the same width."""
+"""Columns that fit next to the questions; more designs make more tables, all of about the same width."""
 
 VALUES_SHOWN = 3
-"""Of the loads whose values differ, those whose place is told."""
+"""Of the loads whose values differ, those whose place is shown."""
 
 AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 
@@ -238,7 +238,7 @@ def _in_l2(results: RunResults) -> list[Question]:
 
 
 def _overflows(results: RunResults) -> list[Question]:
-    """How often counters of data overflowed, if any did. A sample would tell that of its units alone."""
+    """How often counters of data overflowed, if any did. A sample would count that of its units alone."""
     if all(record.sampling or not record.renewals.groups for record in results.records):
         return []
 

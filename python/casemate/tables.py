@@ -103,7 +103,7 @@ def window_table(window: Window) -> RenderableType:
 
 
 def validation_table(report: Validation) -> RenderableType:
-    """Our figures beside the references', and what is out of its tolerance."""
+    """Our figures next to the references', and what is out of its tolerance."""
     table = plain_table(
         "reference", "subject", "measured", "ours", "theirs", "off", "allowed", "",
         right=("ours", "theirs", "off", "allowed"),

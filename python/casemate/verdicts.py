@@ -24,7 +24,7 @@ VERDICT_STYLES: dict[Verdict, str] = {
     "forged": "red",
 }
 DESIGNS_PER_TABLE = 6
-"""Columns of verdicts that fit beside the names of the attacks."""
+"""Columns of verdicts that fit next to the names of the attacks."""
 
 
 def _stopped(report: AttackReport) -> Text:
@@ -104,7 +104,7 @@ def _where(example: Example) -> str:
 
 
 def _counted(reports: Sequence[AttackReport]) -> Iterable[Text]:
-    """What was counted beside the verdicts, where only one attack is shown."""
+    """What was counted besides the verdicts, where only one attack is shown."""
     if all(len(report.rows) == 1 for report in reports):
         for report in reports:
             for what, number in report.rows[0].counts.items():

@@ -36,7 +36,7 @@ def store_of(study: Study, folder: Path) -> Store:
 
 
 def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
-    """All runs of a study's first figure; which jobs were told of."""
+    """All runs of a study's first figure; which jobs were reported."""
     told: list[Job] = []
     needed = study.needed(["1"])
     jobs = [

@@ -1,4 +1,4 @@
-"""`casemate validate`: the machine beside public simulators."""
+"""`casemate validate`: the machine next to public simulators."""
 
 import io
 

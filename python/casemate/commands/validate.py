@@ -1,4 +1,4 @@
-"""`casemate validate`: the simulated machine beside public simulators."""
+"""`casemate validate`: the simulated machine next to public simulators."""
 
 import click
 

@@ -1,5 +1,5 @@
 """A published evaluation, run again: the paper's workloads, machines and designs as near as we have them, each of its
-figures beside ours, and its trends as statements that hold or do not.
+figures next to ours, and its trends as statements that hold or do not.
 
 `runs` carries simulations out, many side by side, and keeps each; `study` says what a figure and a trend are; a paper
 is a file of data in their terms (`emcc`).

@@ -1,4 +1,4 @@
-"""How a study is carried out before somebody's eyes, and what it prints."""
+"""How a study is carried out before the user's eyes, and what it prints."""
 
 from collections.abc import Sequence
 

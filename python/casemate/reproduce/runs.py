@@ -2,8 +2,8 @@
 
 A run is one case (a workload, on all cores) under one setting (a design, and what is changed of machine and designs)
 with one seed, which places pages and draws the keys and the data of built-in workloads. The name of its file has a
-digest of all that decides it, so a changed machine file is another run. Of the code it has the version alone: whoever
-changes that takes another folder.
+digest of all that decides it, so a changed machine file is another run. Of the code it has the version alone: a user
+who changes that takes another folder.
 
 Runs of one case and seed on one machine share one execution of the workload: to build a large graph may take longer
 than to simulate a window of its use.
