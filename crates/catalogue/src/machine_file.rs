@@ -33,7 +33,7 @@ pub struct LlcConfig {
     pub size: Bytes,
     /// Its associativity.
     pub ways: usize,
-    /// Who has to leave.
+    /// Which line has to leave.
     #[serde(default)]
     pub replacement: Replacement,
     /// How it stands to the private caches. Designs with counters in L2s need `victim` or `inclusive`.

@@ -169,7 +169,7 @@ impl Chip {
         predicted
     }
 
-    /// An L2 learns who served what it asked for.
+    /// An L2 learns what served its request.
     pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
         self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
         if let Some(predictors) = &self.predictors {
@@ -243,7 +243,7 @@ impl Chip {
         }
     }
 
-    /// The line that has waited longest for a writer, who now carries it.
+    /// The line that has waited longest for a writer, which now carries it.
     pub fn next_victim(&self) -> Option<LineAddr> {
         let line = self.victims.borrow_mut().pop_front()?;
         self.carried.borrow_mut().push(line);

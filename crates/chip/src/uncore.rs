@@ -44,11 +44,11 @@ pub struct Uncore {
     held_up: RefCell<VecDeque<sim::TaskId>>,
     /// Lines asked for and not yet done with.
     reads: Cell<usize>,
-    /// Who wait until everything has come to rest.
+    /// Tasks that wait until everything has come to rest.
     wait_for_rest: RefCell<Vec<sim::TaskId>>,
 }
 
-/// Who answers a miss.
+/// What answers a miss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     /// A cache has delivered it.

@@ -57,7 +57,7 @@ impl State {
     }
 }
 
-/// Who has to leave.
+/// Which entry has to leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{LineAddr, Time};
 
-/// A read under way: who waits, and the answer once it is known.
+/// A read under way: the task that waits, and the answer once it is known.
 struct Pending {
     task: TaskId,
     wanted: Wanted,

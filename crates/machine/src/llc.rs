@@ -1,6 +1,6 @@
 //! The last-level cache's tags: what is in it, and what has to leave.
 //!
-//! How it stands to the private caches above it is its [`Inclusion`]. Who owns it carries lines about; here it is only
+//! How it stands to the private caches above it is its [`Inclusion`]. Its owner carries lines about; here it is only
 //! decided which lines enter, and which are displaced by them.
 //!
 //! A line that an L2 is to decrypt and verify comes by encrypted. A cache that lets it enter marks it (EMCC, MICRO 2022,

@@ -109,7 +109,7 @@ impl LineCodec {
         verbs.pad(AesUnits::Controller, self.blocks(), self.decode(verbs))
     }
 
-    /// Begins the pad of a line, if the mode works ahead of the ciphertext.
+    /// Begins the pad of a line, if the mode starts before the ciphertext is there.
     pub fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
         self.cipher.works_ahead().then(|| self.pad(verbs))
     }
@@ -140,8 +140,8 @@ impl LineCodec {
         self.cipher.open(at, counter, &stored.examine())
     }
 
-    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that works ahead
-    /// has its pad under way.
+    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
+    /// its pad under way.
     pub async fn open<V: Verbs>(
         &self,
         verbs: &V,

@@ -48,7 +48,7 @@ pub struct Parts {
     pub mac: MacDesign,
     /// Freshness.
     pub tree: TreeDesign,
-    /// Who may ask.
+    /// Which software may ask.
     #[serde(default)]
     pub ownership: Ownership,
     /// Caches on the chip.

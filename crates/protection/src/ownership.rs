@@ -1,5 +1,5 @@
-//! Ownership: who may ask for a page at all. A table in memory, as AMD SEV-SNP's reverse map table, names for each page its
-//! owner, where its owner has it, and whether the owner has accepted it there.
+//! Ownership: which software may ask for a page at all. A table in memory, as AMD SEV-SNP's reverse map table, names
+//! for each page its owner, where its owner has it, and whether the owner has accepted it there.
 //!
 //! ```text
 //! byte   0        4                5        8             16
@@ -37,7 +37,7 @@ pub enum Ownership {
     /// No: any software that reaches the controller may ask for anything.
     #[default]
     None,
-    /// Each page has one, who alone writes it; others read its ciphertext.
+    /// Each page has one, which alone writes it; others read its ciphertext.
     Pages,
     /// Each page has one; others read nothing of it either.
     PagesHidden,
@@ -50,16 +50,16 @@ pub struct Owner(pub u32);
 impl Owner {
     /// The one whose machine this is: all pages are its own when the machine starts.
     pub const TENANT: Owner = Owner(0);
-    /// Who manages the machine.
+    /// The software that manages the machine.
     pub const HYPERVISOR: Owner = Owner(1);
     /// Another tenant of the same machine.
     pub const NEIGHBOUR: Owner = Owner(2);
 }
 
-/// Who asks for a page, and as which of its pages.
+/// What asks for a page, and as which of its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asker {
-    /// Who.
+    /// The owner.
     pub owner: Owner,
     /// Which page the owner believes this is.
     pub guest_page: u64,

@@ -40,7 +40,7 @@ pub enum Fault {
     Halted(LineAddr),
     /// What a write to this line may have been computed from was refused while the write waited for its verdict.
     Tainted(LineAddr),
-    /// Who asked is not the owner of the page, or not at that place.
+    /// The software that asked is not the owner of the page, or not at that place.
     Refused(LineAddr),
 }
 
@@ -175,8 +175,8 @@ impl<V: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs> Verbs 
 
 /// What memory does.
 pub trait MemoryVerbs {
-    /// Reads a slot of memory: the whole line, or for who uses it word by word until the word that was asked for is there, if
-    /// the machine sends that one first.
+    /// Reads a slot of memory: the whole line, or for a caller that uses it word by word until the word that was asked
+    /// for is there, if the machine sends that one first.
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted>;
     /// What a slot holds that was fetched a while ago, unless it was written since.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
@@ -243,10 +243,10 @@ pub trait LockVerbs {
 pub trait ExitVerbs {
     /// Lets plaintext out to the core.
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit);
-    /// The verdict of a line that was released ahead of it.
+    /// The verdict of a line that was released before it.
     fn settle(&self, line: LineAddr, good: bool);
-    /// Waits until every line that was released ahead of its verdict until now is settled; without time none is under way.
-    /// Whether none was refused meanwhile.
+    /// Waits until every line that was released before its verdict until now is settled; without time none is under
+    /// way. Whether none was refused meanwhile.
     fn await_verdicts(&self) -> impl Future<Output = bool>;
     /// Reports a fault; nothing is released.
     fn fault(&self, fault: Fault);

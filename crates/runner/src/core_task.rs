@@ -1,10 +1,10 @@
 //! The tasks that run the cores: each lets its core go ahead in its own time, as far as memory's answers allow.
 //!
 //! A core may be ahead of the simulated clock, and what it asks for meanwhile carries the time at which it asks. How far
-//! depends on who could disturb it. A core by itself may be [`AHEAD`]. Where there are several, what the last-level cache
-//! does now (such as taking a line away because another core writes it) reaches a core after the shortest way of the
-//! network; a core that is ahead by no more than that never used a line that it no longer had. A core that waits for memory is
-//! woken by the next line that arrives, one that has nothing to execute by another core of its program.
+//! depends on what could disturb it. A core by itself may be [`AHEAD`]. Where there are several, what the last-level cache
+//! does now (such as taking a line away because another core writes it) reaches a core after the shortest way of the network;
+//! a core that is ahead by no more than that never used a line that it no longer had. A core that waits for memory is woken by
+//! the next line that arrives, one that has nothing to execute by another core of its program.
 
 use crate::sampling::{Sampler, Turn};
 use chip::Chip;
@@ -67,13 +67,13 @@ pub struct CoreTask<S> {
     pub core: usize,
     /// What the core is on.
     pub chip: Rc<Chip>,
-    /// Who takes its requests.
+    /// What takes its requests.
     pub uncore: Rc<Uncore>,
     /// What it executes.
     pub program: Rc<RefCell<Program<Hand<S>>>>,
-    /// With whom.
+    /// With which other cores.
     pub team: Rc<Team<S>>,
-    /// Who decides what of it is in detail, if not all is.
+    /// What decides which part of it is in detail, if not all is.
     pub sampler: Option<Rc<RefCell<Sampler>>>,
     /// Gets how it ended.
     pub ends: Rc<Ends>,

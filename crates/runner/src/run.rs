@@ -358,7 +358,7 @@ impl<S: Source + 'static> Bench<S> {
     }
 }
 
-/// Who decides what is in detail, if not all is.
+/// What decides which part is in detail, if not all is.
 fn sampler(
     options: &RunOptions,
     meters: &Meters,

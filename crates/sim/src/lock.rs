@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Alone, or together with others who share.
+/// Alone, or together with others that share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// No other holder.
@@ -73,7 +73,7 @@ impl<K: Hash + Eq + Copy> LockTable<K> {
         LockTable { clock: clock.clone(), held: RefCell::new(FxHashMap::default()) }
     }
 
-    /// Locks `name`, waiting for those who came before.
+    /// Locks `name`, waiting for those that came before.
     pub fn lock(&self, name: K, mode: Mode) -> impl Future<Output = Guard<'_, K>> {
         let mut ticket: Option<Rc<Cell<bool>>> = None;
         poll_fn(move |_| {

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// A value that is set once. Who waits for it is part of the same [`join!`](crate::join), after the part that sets it: then
-/// it goes on in the very poll in which the value came, and nothing needs to be woken.
+/// A value that is set once. What waits for it is part of the same [`join!`](crate::join), after the part that sets it:
+/// then it goes on in the very poll in which the value came, and nothing needs to be woken.
 #[derive(Debug)]
 pub struct Once<T>(OnceCell<T>);
 

@@ -23,11 +23,11 @@ pub struct Permits {
     total: usize,
     free: Cell<usize>,
     most: Cell<usize>,
-    /// Who wants how many, first come first served.
+    /// Which task wants how many, first come first served.
     waiting: RefCell<VecDeque<(usize, Ticket)>>,
     at_door: RefCell<Vec<Ticket>>,
-    /// Those for whom the door has opened and who are not through it yet. They go one after the other, though a task may be
-    /// woken out of turn by something else that it waits for; and who comes at that instant goes behind them.
+    /// Those for which the door has opened and that are not through it yet. They go one after the other, though a task
+    /// may be woken out of turn by something else that it waits for; and one that comes at that instant goes behind them.
     entering: RefCell<VecDeque<Ticket>>,
 }
 
@@ -45,7 +45,7 @@ impl Permits {
         }
     }
 
-    /// Takes so many at once, or all there are, waiting for those who came before.
+    /// Takes so many at once, or all there are, waiting for those that came before.
     pub fn take(&self, wanted: usize) -> impl Future<Output = ()> + '_ {
         let wanted = wanted.min(self.total);
         granted(move || {
@@ -124,7 +124,7 @@ impl Permits {
         }
     }
 
-    /// The first who was let in is through; the next may go.
+    /// The first that was let in is through; the next may go.
     fn go_through(&self) {
         let mut entering = self.entering.borrow_mut();
         entering.pop_front();
@@ -156,8 +156,8 @@ mod tests {
 
     const NS: Duration = Duration::from_ns(1);
 
-    /// When each of some tasks, which come in this order, is let in; and the most permits that were out. Who wants none goes
-    /// through the door.
+    /// When each of some tasks, which come in this order, is let in; and the most permits that were out. A task that
+    /// wants none goes through the door.
     fn times(total: usize, wanted: &[usize]) -> (Vec<(usize, u64)>, usize) {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), total));

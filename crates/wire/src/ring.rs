@@ -117,7 +117,7 @@ impl Ring {
     pub fn create(settings: Settings) -> io::Result<Ring> {
         let segment = Segment::create(LABEL, RING_BYTES)?;
         let header = segment.base().cast::<Header>().as_ptr();
-        // SAFETY: the segment is new, large enough, page-aligned and not yet known to anyone; zero is a valid state of
+        // SAFETY: the segment is new, large enough, page-aligned and not yet known elsewhere; zero is a valid state of
         // all fields, and the magic number goes last.
         unsafe {
             (*header).version = VERSION;

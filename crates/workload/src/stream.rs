@@ -73,7 +73,7 @@ pub struct Access {
 /// One executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step<'a> {
-    /// Who executed it.
+    /// What executed it.
     pub strand: Strand,
     /// What.
     pub instruction: &'a Instruction,

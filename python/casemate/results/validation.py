@@ -1,4 +1,4 @@
-"""What `casemate validate` gives: our figures beside those of public simulators."""
+"""What `casemate validate` gives: our figures next to those of public simulators."""
 
 from casemate.results.base import Result
 

@@ -19,7 +19,7 @@ const CORES: [usize; 2] = [0, 1];
 fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
     stage.parts.caches.counters_in_l2?;
     let target = stage.any_line();
-    // Who misses gets its copy afterwards.
+    // An L2 that misses gets its copy afterwards.
     for core in CORES {
         stage.victim.read_from(core, target);
     }

@@ -3,9 +3,9 @@
 //! A deterministic mode gives equal ciphertext for equal plaintext in the same place. That is enough to follow a secret that
 //! changes, and to look up one of few values. How much was learned is counted in bits.
 //!
-//! Who looks makes a difference. On the bus everything is seen, the line's tag as well. Software sees what the controller
-//! gives it: under SEV-SNP the hypervisor reads ciphertext (CipherLeaks), where ciphertext is hidden it is refused, and a
-//! design without owners knows no other software.
+//! It makes a difference where the attacker looks. On the bus everything is seen, the line's tag as well. Software sees
+//! what the controller gives it: under SEV-SNP the hypervisor reads ciphertext (CipherLeaks), where ciphertext is hidden
+//! it is refused, and a design without owners knows no other software.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;

@@ -102,8 +102,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(cases(6))]
-    /// Who leaves one cache of everything depends on who came first, so functional runs of it need not agree with timed ones
-    /// on each operation. What they return must be right all the same.
+    /// Which line leaves one cache of everything depends on which came first, so functional runs of it need not agree
+    /// with timed ones on each operation. What they return must be right all the same.
     #[test]
     fn one_cache_of_all_metadata_and_counters_in_the_last_level_cache_serve_a_crowd_as_well(seed in any::<u64>()) {
         for design in ["sc64-bmt", "sc64-bmt-eager", "sgx-mee", "morphable", "merkle-full"] {

@@ -27,7 +27,7 @@ pub struct Port {
 /// What a core asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Miss {
-    /// Who.
+    /// Which core.
     pub core: usize,
     /// Which line.
     pub line: LineAddr,
@@ -46,7 +46,7 @@ pub struct Journey {
     pub asked: Option<Time>,
     /// Whether the kernel changed it meanwhile.
     pub changed: bool,
-    /// Who else wants it, first come first served.
+    /// What other misses want it, first come first served.
     waiting: Vec<Miss>,
 }
 
@@ -80,8 +80,8 @@ impl Chip {
         &self.ports[core].outbox
     }
 
-    /// The last-level cache's controller takes a miss up: who supplies the line, and which cores had to be asked. Nothing if
-    /// the line is on its way to another core; then the miss waits until it has arrived.
+    /// The last-level cache's controller takes a miss up: what supplies the line, and which cores had to be asked.
+    /// Nothing if the line is on its way to another core; then the miss waits until it has arrived.
     pub fn claim(&self, miss: Miss) -> Option<Claim> {
         let Miss { core, line, kind, .. } = miss;
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
@@ -141,7 +141,7 @@ impl Chip {
         });
     }
 
-    /// A line goes up to its core, which has it in `rest`. Others who want it are heard in `delay`.
+    /// A line goes up to its core, which has it in `rest`. Other misses that want it are heard in `delay`.
     fn arrive(&self, line: LineAddr, rest: Duration, delay: Duration) {
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
             // It may have been displaced while it waited for another core or for a link.

@@ -5,7 +5,7 @@
 //! L = E(0)   R = E(nonce ^ L)   Z_i = Z_(i-1) ^ 2^ntz(i) L, Z_0 = R      i = 1 ..= m, blocks of the line
 //! C_i = E(P_i ^ Z_i) ^ Z_i      T_i = E(P_i ^ Z_(m+i))
 //! ```
-//! Every chunk can be encrypted ahead for a guessed plaintext and compared when its ciphertext arrives, and so can its tag:
+//! Every chunk can be encrypted early for a guessed plaintext and compared when its ciphertext arrives, and so can its tag:
 //! this is what ciphertext speculation needs. The paper keeps one code for each chunk but does not say which. Here it is
 //! the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004), cut to its share
 //! of the tag's bits.

@@ -47,7 +47,7 @@ impl CoreSet {
     }
 }
 
-/// Who may have one line.
+/// Which cores may have one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Holders {
     /// The cores.
@@ -56,7 +56,7 @@ pub struct Holders {
     pub exclusive: bool,
 }
 
-/// Who may have which line.
+/// Which cores may have which line.
 pub struct Directory {
     lines: Sparse<Holders>,
 }
@@ -67,12 +67,12 @@ impl Directory {
         Directory { lines: Sparse::new(lines) }
     }
 
-    /// Who may have a line.
+    /// Which cores may have a line.
     pub fn holders(&self, line: LineAddr) -> Holders {
         self.lines.get(line.0).copied().unwrap_or_default()
     }
 
-    /// Notes who may have a line from now on.
+    /// Notes which cores may have a line from now on.
     pub fn set(&mut self, line: LineAddr, holders: Holders) {
         *self.lines.entry(line.0) = holders;
     }

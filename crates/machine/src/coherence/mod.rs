@@ -6,7 +6,7 @@
 //! the last-level cache lets other requests for it wait. So at every moment at most one core may write a line, and then
 //! no other core has it.
 //!
-//! What the messages cost in time is not decided here: a [`Claim`] says who was asked.
+//! What the messages cost in time is not decided here: a [`Claim`] says which cores were asked.
 
 pub mod directory;
 
@@ -108,8 +108,8 @@ impl Domain {
         }
     }
 
-    /// Asks cores to change what they have; who supplies the line. A line that several have is clean everywhere, and
-    /// comes from below.
+    /// Asks cores to change what they have; returns which supplies the line. A line that several have is clean
+    /// everywhere, and comes from below.
     fn probe(
         &self,
         line: LineAddr,

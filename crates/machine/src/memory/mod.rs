@@ -22,7 +22,7 @@ pub struct MemoryConfig {
     pub channels: usize,
     /// How lines are spread over them.
     pub interleave: Interleave,
-    /// Whether a reader who can use single words goes on with the first, which is the one that was asked for.
+    /// Whether a reader that can use single words goes on with the first, which is the one that was asked for.
     pub critical_word_first: bool,
     /// What is on each.
     pub device: DeviceConfig,

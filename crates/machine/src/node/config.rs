@@ -83,10 +83,10 @@ pub struct CacheConfig {
     /// Bytes of its lines: 32 or 64, and in L1 no more than in L2. Beyond L2 all lines have 64.
     #[serde(default = "memory_line")]
     pub line: Bytes,
-    /// Who has to leave.
+    /// Which line has to leave.
     #[serde(default)]
     pub replacement: Replacement,
-    /// What it fetches ahead of its use; nothing if it only fetches what it is asked for. L1I cannot have one.
+    /// What it fetches in advance of its use; nothing if it only fetches what it is asked for. L1I cannot have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetcher: Option<PrefetcherConfig>,
 }

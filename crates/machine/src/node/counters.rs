@@ -19,7 +19,7 @@ pub struct CacheCounters {
     pub hits: u64,
     /// Not found, and the first to send for the line.
     pub misses: u64,
-    /// Not found, and joined to an earlier miss of the same line, or to its fetching ahead of use.
+    /// Not found, and joined to an earlier miss of the same line, or to its prefetch.
     pub merged: u64,
     /// Dirty lines that left for the next level.
     pub writebacks: u64,
@@ -30,7 +30,7 @@ pub struct CacheCounters {
 /// What came of a cache's prefetches. Those neither useful nor useless are under way or still waiting for a use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct PrefetchCounters {
-    /// Lines fetched ahead.
+    /// Lines prefetched.
     pub issued: u64,
     /// Of these, used.
     pub useful: u64,
@@ -41,7 +41,7 @@ pub struct PrefetchCounters {
 }
 
 impl PrefetchCounters {
-    /// The first use of a line that was fetched ahead.
+    /// The first use of a line that was prefetched.
     pub(super) fn count_use(&mut self, late: bool) {
         self.useful += 1;
         self.late += u64::from(late);

@@ -120,8 +120,8 @@ fn compositions() -> Vec<Parts> {
     compositions
 }
 
-/// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with nodes there
-/// as well, ahead of verdicts.
+/// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with
+/// nodes there as well, with speculative release.
 const HANDLINGS: [fn(&mut Parts); 5] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
@@ -131,7 +131,7 @@ const HANDLINGS: [fn(&mut Parts); 5] = [
 ];
 
 /// Ways to handle what becomes durable in tuples: with tags that lie with their lines, with counters and nodes in the
-/// last-level cache, ahead of verdicts.
+/// last-level cache, with speculative release.
 const DURABLE_HANDLINGS: [fn(&mut Parts); 4] = [
     |parts| parts.mac.place = Place::Ecc,
     |parts| parts.mac.place = Place::Beside,

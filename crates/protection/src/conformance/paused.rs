@@ -1,7 +1,7 @@
 //! A way to run in which something else may happen meanwhile: a text stops at every hash and at every leg of the way on the
 //! chip, until it is asked to go on. And a machine that has booted: what was never written holds what it started with.
 //!
-//! There are no locks here. Who lets two texts meet must choose such as no lock keeps apart.
+//! There are no locks here. A check that lets two texts meet must choose such as no lock keeps apart.
 
 use crate::execution::{Functional, Untimed};
 use crate::placement::DataSlot;

@@ -46,7 +46,7 @@ impl Keys {
         Keys { boot: if planted.has(Bug::KeysSurviveReset) { 0 } else { boot }, planted }
     }
 
-    /// The key for a purpose, as long as who asks needs it.
+    /// The key for a purpose, as long as the caller needs it.
     pub(super) fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
         Key::for_purpose(self.boot, self.drawn_for(purpose) as u64)
     }

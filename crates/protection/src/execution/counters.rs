@@ -65,6 +65,6 @@ pub struct TimedCounters {
     pub released_unverified: u64,
     /// Tuples that became durable.
     pub tuples: u64,
-    /// Lines released ahead of their verdicts.
+    /// Lines released before their verdicts.
     pub ahead: WindowCounters,
 }

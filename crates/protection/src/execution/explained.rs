@@ -68,7 +68,7 @@ pub enum Operation {
     Travel(Leg),
     /// Let a line out.
     Release(LineAddr, Plaintext, Exit),
-    /// Had the verdict of a line that was let out ahead of it.
+    /// Had the verdict of a line that was let out before it.
     Settle(LineAddr, bool),
     /// Waited for all verdicts under way.
     AwaitVerdicts,

@@ -83,7 +83,7 @@ impl Functional {
         self.released.take()
     }
 
-    /// What was released ahead of a verdict that then was bad, and so is on the chip and nowhere else; asking forgets it.
+    /// What was released before a verdict that then was bad, and so is on the chip and nowhere else; asking forgets it.
     pub fn take_refused(&self) -> Option<(LineAddr, Plaintext)> {
         self.refused.take()
     }

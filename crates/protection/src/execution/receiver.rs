@@ -4,7 +4,7 @@ use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
 
-/// Who is on the other side of a timed memory.
+/// What is on the other side of a timed memory.
 pub trait Receiver {
     /// A line has left the checker.
     fn released(&self, line: LineAddr, plaintext: &Plaintext);

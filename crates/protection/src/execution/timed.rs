@@ -106,7 +106,7 @@ impl<R: Receiver> TimedMemory<R> {
         &self.media
     }
 
-    /// Who is on the other side.
+    /// What is on the other side.
     pub fn receiver(&self) -> &R {
         &self.receiver
     }

@@ -38,7 +38,7 @@ pub trait Outcomes {
     fn keep(&self, registers: Registers);
     /// Plaintext comes out, however.
     fn take(&self, line: LineAddr, plaintext: Plaintext);
-    /// The verdict of what came out ahead of it.
+    /// The verdict of what came out before it.
     fn judge(&self, line: LineAddr, good: bool);
     /// A fault is reported.
     fn report(&self, fault: Fault);

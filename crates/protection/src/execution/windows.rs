@@ -1,4 +1,4 @@
-//! Lines that are with the core and have no verdict yet: from when to when, and who waits for them.
+//! Lines that are with the core and have no verdict yet: from when to when, and what waits for them.
 
 use derive_more::{AddAssign, Sub};
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use units::{Duration, LineAddr, Time};
 /// What was used before it was verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct WindowCounters {
-    /// Lines released ahead of their verdicts, and since settled.
+    /// Lines released before their verdicts, and since settled.
     pub windows: u64,
     /// The sum of the times from release to verdict, in femtoseconds.
     pub open_fs: u64,

@@ -1,4 +1,4 @@
-//! The layout as people read it: who lives where, what it costs, and what is on the chip.
+//! The layout as people read it: what lies where, what it costs, and what is on the chip.
 
 use super::{Layout, Region};
 use crate::mac::Place;

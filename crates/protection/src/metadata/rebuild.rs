@@ -6,8 +6,8 @@
 //! ```
 //! Nodes in memory may be of any age, so none is believed; the register decides. If the memory is not the one that it
 //! vouches for, nothing is stored, and the chip has no root from then on: it brings no metadata any more, so no line is
-//! released and none is written. (A blank root would vouch for a blank memory: an attacker who wiped the counters would see
-//! every pad once more.)
+//! released and none is written. (A blank root would vouch for a blank memory: an attacker that wiped the counters
+//! would see every pad once more.)
 
 use super::Metadata;
 use super::climb::Lines;

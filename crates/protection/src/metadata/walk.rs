@@ -159,7 +159,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
     ) -> (Vec<Missing<V::Guard<'a>>>, Voucher) {
         let mut path: Vec<Missing<V::Guard<'a>>> = Vec::new();
         let (mut slot, mut role) = (slot, role);
-        // Whether the line was there when it was looked for. Who has the lock may be bringing it.
+        // Whether the line was there when it was looked for. The access that has the lock may be bringing it.
         let mut was_there = false;
         loop {
             let guard = fetches.meanwhile(self.verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;

@@ -1,4 +1,4 @@
-//! One cache of metadata with its content: what it is asked, and who has to leave it.
+//! One cache of metadata with its content: what it is asked, and what has to leave it.
 
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;

@@ -24,7 +24,7 @@ pub struct CacheCounters {
 }
 
 impl CacheCounters {
-    /// Counts a look-up that did not find its line, once it is known who brings it.
+    /// Counts a look-up that did not find its line, once it is known which look-up brings it.
     fn not_found(&mut self, merged: bool) {
         self.merged += u64::from(merged);
         self.misses += u64::from(!merged);

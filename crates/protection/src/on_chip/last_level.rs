@@ -10,7 +10,7 @@
 //!   it counts as present.
 //! * Whatever is there is on the chip, hence trusted: it was verified when it came in.
 //!
-//! Who is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
+//! What is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
 
 use super::CacheCounters;
 use crate::slot::{Kind, Role, Slot};
@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use units::Line;
 
-/// What goes on to a last-level cache when it loses its place in the controller's.
+/// What goes on to a last-level cache when it loses its entry in the controller's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GoesOn {
     /// Lines of counters.
@@ -40,7 +40,7 @@ impl GoesOn {
     }
 }
 
-/// Who decides which lines of metadata a last-level cache keeps.
+/// What decides which lines of metadata a last-level cache keeps.
 pub trait LastLevel {
     /// Takes a line out; whether it was there.
     fn take(&self, slot: Slot) -> bool;

@@ -1,4 +1,4 @@
-//! What is counted, who makes room for whom, and what memory has already.
+//! What is counted, what makes room for what, and what memory has already.
 
 use super::*;
 

@@ -1,5 +1,5 @@
 //! What a run's cryptography costs the computer that simulates it: how much of it was computed, and each kind by itself,
-//! outside of any memory, for who wants to measure how long it takes.
+//! outside of any memory, for a caller that measures how long it takes.
 
 use super::Scheme;
 use crate::counter::Counter;

@@ -8,8 +8,8 @@
 //! ```
 //! A read in stages is in [`read`], with its policies and with what L2s and predictions begin; a write in steps in [`write`],
 //! in place or in tuples that outlive a loss of power; what follows an overflow in [`renew`], how memory comes back in
-//! [`recover`]. An access is what they share ([`access`]); who may ask at all is in [`owner`], what is counted in [`counted`].
-//! The bytes are the [`codec`](crate::codec)'s, verified counters and tags the [`metadata`](crate::metadata)'s.
+//! [`recover`]. An access is what they share ([`access`]); which software may ask at all is in [`owner`], what is counted in
+//! [`counted`]. The bytes are the [`codec`](crate::codec)'s, verified counters and tags the [`metadata`](crate::metadata)'s.
 //!
 //! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
 //! designs are this one text with other parts.
@@ -57,7 +57,7 @@ pub struct Scheme {
     pub(crate) metadata: Metadata,
     /// Where everything lies.
     pub(crate) layout: Rc<Layout>,
-    /// Who may ask.
+    /// Which software may ask.
     pub(crate) ownership: Ownership,
     /// What becomes durable, and in which order.
     pub(crate) persistence: Persistence,

@@ -1,4 +1,4 @@
-//! Who asks: the owner table is asked before memory is.
+//! Which software asks: the owner table is asked before memory is.
 //!
 //! A processor asks it when it walks the page tables, so it is asked first here too, and not while the line is on its way.
 //! Its lines share the cache of counters, which are per page as well.

@@ -101,8 +101,8 @@ fn every_line_comes_back_after_a_counter_has_overflowed() {
     }
 }
 
-/// What goes with tuples: tags with their lines, metadata in the last-level cache, reads begun in L2s, release ahead of
-/// verdicts, and all of it.
+/// What goes with tuples: tags with their lines, metadata in the last-level cache, reads begun in L2s, speculative
+/// release, and all of it.
 const ALONG: [Change; 6] = [
     |parts| parts.mac.place = MacPlace::Ecc,
     |parts| parts.mac.place = MacPlace::Beside,

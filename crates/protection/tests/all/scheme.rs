@@ -70,7 +70,7 @@ fn unified(mut parts: Parts, bytes: u64) -> Parts {
     parts
 }
 
-/// With lines released ahead of their verdicts.
+/// With lines released before their verdicts.
 fn ahead(parts: Parts) -> Parts {
     Parts { release: Release::Speculative, ..parts }
 }

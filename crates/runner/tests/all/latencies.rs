@@ -108,7 +108,7 @@ fn stores(change: impl Fn(&mut Machine)) -> Record {
 
 fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     let mut machine = catalogue::machine("modern").unwrap();
-    // What is fetched ahead of its use does not pay all of its latency.
+    // What is prefetched does not pay all of its latency.
     (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
     change(&mut machine);
     let parameters: BTreeMap<String, String> =

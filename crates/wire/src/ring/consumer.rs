@@ -43,7 +43,7 @@ impl Ring {
         self.waiting_since = None;
     }
 
-    /// Whether the next ticket was drawn by someone who has died since.
+    /// Whether the next ticket was drawn by a producer that has died since.
     fn is_abandoned(&mut self) -> bool {
         if self.header().tail.0.load(Acquire) <= self.head {
             self.waiting_since = None;

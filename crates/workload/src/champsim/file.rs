@@ -15,7 +15,7 @@ const PACKED: [(&[u8], &str); 2] = [(&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"), 
 /// Read at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// The bytes of a trace, and who unpacks them.
+/// The bytes of a trace, and what unpacks them.
 struct Bytes {
     reader: BufReader<Box<dyn Read + Send>>,
     unpacker: Option<(Child, &'static str)>,

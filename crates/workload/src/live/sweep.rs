@@ -64,7 +64,7 @@ mod tests {
         let ring = ring::Ring::create(ring::Settings::default()).unwrap();
         assert!(!writes_to_nowhere(&arguments(&ring.path().unwrap())));
         assert!(writes_to_nowhere(&arguments(&PathBuf::from("/proc/0/fd/3"))));
-        // The number of a process that is gone may be another's, who has something else open.
+        // The number of a process that is gone may be another's, which has something else open.
         let other = fs::File::open("/dev/null").unwrap();
         use std::os::fd::AsRawFd;
         let path = format!("/proc/{}/fd/{}", std::process::id(), other.as_raw_fd());

@@ -10,7 +10,7 @@ pub enum Event<'a> {
     Instruction(Step<'a>),
     /// What a line holds, sent before the step that touches it. The bytes of a store that touches it are in it already.
     Line {
-        /// Who touches it.
+        /// What touches it.
         strand: Strand,
         /// Its first byte.
         addr: VirtAddr,
@@ -21,12 +21,12 @@ pub enum Event<'a> {
     },
     /// The region marker is about to be executed.
     Marker {
-        /// By whom.
+        /// By which strand.
         strand: Strand,
     },
     /// A system call is made by the instruction handed out next.
     Syscall {
-        /// By whom.
+        /// By which strand.
         strand: Strand,
         /// Which, as Linux numbers them.
         number: u32,
@@ -52,7 +52,7 @@ pub enum Event<'a> {
     },
     /// A program that this one executed runs unrecorded.
     Lost {
-        /// Who executed it.
+        /// What executed it.
         strand: Strand,
     },
 }

@@ -14,7 +14,7 @@ def _clock_mhz(record: Record, part: str) -> float:
 
 
 def _speed(record: Record) -> float:
-    """Instructions per cycle of each core in its own time, summed: who ends last does not count for all."""
+    """Instructions per cycle of each core in its own time, summed: the core that ends last does not count for all."""
     return sum(core.instructions / max(core.cycles, 1) for core in record.cores)
 
 
@@ -45,7 +45,7 @@ def _copies(record: Record) -> CounterCopies:
 
 
 def _asked_of_llc(record: Record) -> int:
-    """Lines that L2s ask the LLC for, be it for an instruction or ahead of it: the paper's data accesses to the LLC."""
+    """Lines that L2s ask the LLC for, for an instruction or by prefetch: the paper's data accesses to the LLC."""
     llc = record.llc
     return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
 

@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
         // Safe, and ruinous: each write after the first overflow is an overflow. Nothing but counting shows it.
         Case::new(Bug::MinorsNotReset, Overflow, Overflowed((127..=OVERFLOW_WRITES).collect(), None), Honest),
         Case::new(Bug::ReencryptionTrustsMemory, TamperBeforeOverflow, ended(Verdict::Forged), row(Attack::FlipData)),
-        // Only who reads the whole group finds it.
+        // Only a read of the whole group finds it.
         Case::new(Bug::RenewalSkipsFirst, Ageing, false_alarm(), Honest),
         Case::new(Bug::RenewalSkipsLast, Ageing, false_alarm(), Honest),
         // A page that is renewed twice has the pads of the first time.

@@ -1,4 +1,4 @@
-//! One key for two uses, where that shows to who has nothing but the memory.
+//! One key for two uses, where that shows to an attacker that has nothing but the memory.
 
 use crate::common::Machine;
 use casemate_campaign::scenes::change_of_tag;

@@ -96,7 +96,7 @@ impl Receiver for Core {
     }
 }
 
-/// What came of a read that was released ahead of its verdict, and of a write that came before that.
+/// What came of a read that was released before its verdict, and of a write that came before that.
 struct ReadAndWrite {
     /// When the line's verdict was in.
     verdict: Time,

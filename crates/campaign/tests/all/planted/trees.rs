@@ -33,7 +33,7 @@ pub fn cases() -> Vec<Case> {
             ended(Verdict::Stale),
             row(Attack::SpoofNode),
         ),
-        // No way to use this is known, since each node is pinned by its parent; but the attacker learns who is alike.
+        // No way to use this is known, since each node is pinned by its parent; but the attacker learns which nodes are alike.
         Case::new(Bug::NodeWithoutAddress, EqualNodes, Alike, row(Attack::ReplayBelowLevel)),
         // A write under counters that are zero again: its pad is that of the first write.
         Case::new(Bug::BlankFits, ZeroCounters, Overflowed(vec![], Some(1)), row(Attack::SpoofCounter)),

@@ -1,6 +1,6 @@
 //! Accesses to private caches: on whose behalf, and what became of them.
 
-/// Who waits for a line.
+/// What waits for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Waiter {
     /// A load of the instruction of that number.

@@ -1,4 +1,4 @@
-//! Prefetching into L1D and L2: what the prefetchers expect is fetched ahead of its use, where there is room.
+//! Prefetching into L1D and L2: what the prefetchers expect is fetched in advance of its use, where there is room.
 //!
 //! The prefetcher of L1D sees every load that is looked up and every store whose address is generated; that of L2 sees
 //! what L1D sends on, its prefetches included. Of an instruction with several loads or stores the first of each is seen: the

@@ -1,4 +1,4 @@
-//! What the private caches hold, for those who ask from outside.
+//! What the private caches hold, for callers from outside.
 
 use crate::cache::TagArray;
 use crate::node::caches::Caches;

@@ -66,7 +66,7 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) l2_mshrs: Mshrs,
     /// By the number of the L2 register.
     pub(in crate::node) outstanding: Box<[Outstanding]>,
-    /// Who waits for what is outstanding, and before which cycle it cannot have that.
+    /// What waits for what is outstanding, and before which cycle it cannot have that.
     pub(in crate::node) waiters: Lists<(Waiter, u64)>,
     stalled: VecDeque<Stalled>,
     /// Whether there is a prefetcher.

@@ -1,4 +1,4 @@
-//! What is known of a line under way from beyond L2: which parts of it each cache wants, and who waits.
+//! What is known of a line under way from beyond L2: which parts of it each cache wants, and what waits.
 //!
 //! A part is *ahead* of its use if only a prefetcher has asked for it. That ends when the level above asks.
 

@@ -7,8 +7,8 @@
 //! the pages that are gone through in one direction, whichever instructions do it (`stream`).
 //!
 //! Strides below a line are taken for a whole line in their direction, since the line itself is there already. Nothing is
-//! expected beyond the 4 KB frame of the access: what follows it in physical memory may be anyone's. Which of the
-//! expected lines are worth a request, and whether there is room for one, is for the caches to say (`ahead.rs`).
+//! expected beyond the 4 KB frame of the access: what follows it in physical memory may be another program's. Which of
+//! the expected lines are worth a request, and whether there is room for one, is for the caches to say (`ahead.rs`).
 
 mod stream;
 
@@ -65,7 +65,7 @@ impl PrefetcherConfig {
 /// An access as a prefetcher sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) struct Seen {
-    /// Who accesses: instruction and kind of access.
+    /// The source of the access: instruction and kind of access.
     pub(in crate::node) origin: u64,
     /// The first byte's physical address.
     pub(in crate::node) address: u64,

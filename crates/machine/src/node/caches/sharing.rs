@@ -32,13 +32,13 @@ impl Node {
         self.core.resume(self.clock.cycle_at_or_after(at).0);
     }
 
-    /// Drops a line from all private caches, because someone else writes it; whether any copy was dirty, or nothing if
+    /// Drops a line from all private caches, because another core writes it; whether any copy was dirty, or nothing if
     /// there was none.
     pub fn invalidate(&mut self, line: LineAddr) -> Option<bool> {
         self.core.caches.invalidate(line)
     }
 
-    /// Keeps a line to be read only, because someone else reads it; whether any copy was dirty, or nothing if there is
+    /// Keeps a line to be read only, because another core reads it; whether any copy was dirty, or nothing if there is
     /// none.
     pub fn downgrade(&mut self, line: LineAddr) -> Option<bool> {
         self.core.caches.downgrade(line)

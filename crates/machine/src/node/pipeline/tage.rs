@@ -129,7 +129,7 @@ pub(in crate::node) struct Tage {
     branches: u64,
 }
 
-/// What one branch found: its place in every table and who decides.
+/// What one branch found: its entry in every table and which table decides.
 struct Finding {
     places: [Place; TABLES],
     provider: Option<usize>,

@@ -77,7 +77,7 @@ fn naive(accesses: &[(u64, u64)], degree: u32) -> Vec<Vec<u64>> {
 }
 
 fn stream(pages: usize, addresses: &[u64]) -> Vec<Vec<u64>> {
-    // Who accesses does not matter.
+    // Which instruction accesses does not matter.
     let seen: Vec<(u64, u64)> = (0..).zip(addresses.iter().copied()).collect();
     let config = PrefetcherConfig::Stream { degree: 2, distance: 4, pages };
     let lines = |expected: Vec<u64>| expected.into_iter().map(|address| address / 64).collect();

@@ -114,7 +114,7 @@ fn prefetchers_learn_while_warming_and_fetch_what_they_expect() {
     }
     let asked: Vec<_> = out.iter().map(|request| (request.line.0, request.kind)).collect();
     use RequestKind::{Prefetch, Read};
-    // The stride is a guess after two accesses; what was fetched ahead is not asked for again.
+    // The stride is a guess after two accesses; what was prefetched is not asked for again.
     assert_eq!(asked, [(0, Read), (2, Read), (4, Prefetch), (6, Prefetch), (8, Prefetch)]);
 }
 

@@ -51,7 +51,7 @@ impl<V: Verbs> Access<'_, V> {
     }
 }
 
-/// Waits until what was released ahead of its verdict is settled: a write to this line may have been computed from it.
+/// Waits until what was released before its verdict is settled: a write to this line may have been computed from it.
 async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V, written: LineAddr) -> Result<(), Fault> {
     let awaited = scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited);
     if awaited && !verbs.await_verdicts().await { Err(Fault::Tainted(written)) } else { Ok(()) }

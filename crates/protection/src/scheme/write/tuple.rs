@@ -10,8 +10,8 @@
 //!
 //! A stage belongs to one tuple at a time. In *strict* order a tuple keeps all stages to its end. *Pipelined*, it leaves a
 //! stage as soon as it has entered the next one, so that others follow one level behind: hence a tuple takes copies of the
-//! lines that it changed along, for those on the chip may already know of the next. *Coalesced*, the first of those who wait
-//! takes the others with it: nodes above several of their lines are updated once.
+//! lines that it changed along, for those on the chip may already know of the next. *Coalesced*, the first of those
+//! that wait takes the others with it: nodes above several of their lines are updated once.
 //!
 //! When counters overflow, the tuple with the new ones also notes in a register the old ones and which line it wrote. Then the
 //! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
