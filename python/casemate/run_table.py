@@ -19,7 +19,7 @@ DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
 
 VALUES_SHOWN = 3
-"""Of the loads whose values differ, those whose place is shown."""
+"""Of the loads whose values differ, those whose address is shown."""
 
 AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 

@@ -116,7 +116,7 @@ pub struct Memory {
     pub overflows: Option<OverflowLimits>,
 }
 
-/// The most lines that are re-encrypted under one tag, and so need places in the queue together.
+/// The most lines that are re-encrypted under one tag, and so need entries of the queue together.
 const REENCRYPTED_TOGETHER: usize = 4;
 
 impl Memory {

@@ -42,7 +42,7 @@ pub enum FeedError {
 pub type Pages = Rc<RefCell<PageTable>>;
 
 /// The address spaces of one of several programs: their numbers are those of its processes, each times the number of
-/// programs, and its place among them.
+/// programs, and its position among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces {
     /// How many programs there are.

@@ -37,7 +37,7 @@ struct Entry {
 
 /// The content of the lines on the chip and of those on their way, and the observer of everything else.
 pub struct Shadow {
-    /// For each line, one more than its place among the entries; nothing if it has none.
+    /// For each line, one more than the index of its entry; nothing if it has none.
     places: Sparse<u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,

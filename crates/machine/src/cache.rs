@@ -1,8 +1,8 @@
 //! A set-associative array of tags: which keys are held, how recently each was used, and in which state.
 //!
 //! Tags only. The bytes are the scheme's business, the timing is the owner's, so one part serves private caches, the
-//! last-level cache, metadata caches, TLBs and branch target buffers. Each place has a stable [`Slot`] number, so that an
-//! owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own.
+//! last-level cache, metadata caches, TLBs and branch target buffers. Each entry has a stable [`Slot`] number, so that
+//! an owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own.
 //!
 //! Replacement is exact least-recently-used, by stamps, or static re-reference interval prediction (SRRIP; Jaleel et al.,
 //! ISCA 2010), which a scan does not flush: a line enters as one that is not expected back soon, and only a second use
@@ -18,12 +18,12 @@ const EMPTY: u64 = u64::MAX;
 /// Neighbouring entries that have one mark together.
 const RUN: usize = 8;
 
-/// The place of one entry, stable for as long as the entry is held.
+/// The position of one entry, stable for as long as the entry is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u32);
 
 impl Slot {
-    /// The place as an index below [`TagArray::slots`].
+    /// The position as an index below [`TagArray::slots`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -68,7 +68,7 @@ pub enum Replacement {
     Srrip,
 }
 
-/// SRRIP's predictions, kept in the place of the stamps: zero is an empty way, the others are expected back in the
+/// SRRIP's predictions, kept instead of the stamps: zero is an empty way, the others are expected back in the
 /// distant future, after a long time, an intermediate time, at once.
 mod interval {
     pub(super) const DISTANT: u64 = 1;
@@ -203,12 +203,12 @@ impl TagArray {
         Some(std::mem::replace(&mut self.states[index], State::Exclusive) == State::Modified)
     }
 
-    /// The keys of all dirty entries, in the order of their places.
+    /// The keys of all dirty entries, in the order of their positions.
     pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
         self.entries().filter(|(slot, _)| self.state(*slot) == State::Modified).map(|(_, key)| key)
     }
 
-    /// The places of all entries with their keys, in order.
+    /// The positions of all entries with their keys, in order.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, u64)> + '_ {
         let indexes = self.marked.iter().flat_map(|run| run * RUN..(run * RUN + RUN).min(self.slots()));
         indexes.map(|index| (Slot(index as u32), self.tags[index])).filter(|(_, tag)| *tag != EMPTY)

@@ -107,7 +107,7 @@ impl Llc {
         self.tags.invalidate(line.0);
     }
 
-    /// Every dirty line, in the order of their places.
+    /// Every dirty line, in the order of their entries.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.dirty_keys().map(LineAddr)
     }

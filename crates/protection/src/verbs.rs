@@ -223,8 +223,8 @@ pub trait TransitVerbs {
     fn come_in(&self) -> impl Future<Output = ()>;
     /// Renews a group, as soon as a machine that lets few groups be renewed at once lets one more.
     fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T>;
-    /// Reads and writes these slots for a renewal, in places of the memory's queue that were free, and waits until nothing of
-    /// them is left in the queue.
+    /// Reads and writes these slots for a renewal, in entries of the memory's queue that were free, and waits until
+    /// nothing of them is left in the queue.
     fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T>;
 }
 

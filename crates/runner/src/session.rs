@@ -3,7 +3,7 @@
 //! Of one program there is one execution: all designs get the same chunks, so they run the same instructions, and the slowest
 //! design sets the pace. Of several programs at once each design has executions of its own, which must be the same ones:
 //! the designs let the programs progress differently, and could wait for each other for ever. They keep together as far as
-//! instructions go, and a session that is ended early ends each program at one place for all designs, so that what they
+//! instructions go, and a session that is ended early ends each program at one point for all designs, so that what they
 //! did can be compared. What is inside a simulation never leaves its thread; only progress and the record do.
 
 use crate::endable::{EndSwitch, Endable};

@@ -29,7 +29,7 @@ others are from it is said.
 
 
 class Address(click.ParamType[int]):
-    """A place in memory in bytes, as in `0x80005000`."""
+    """An address in memory in bytes, as in `0x80005000`."""
 
     name = "address"
 

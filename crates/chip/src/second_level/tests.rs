@@ -10,7 +10,7 @@ use sim::Executor;
 use std::cell::RefCell;
 use units::{Bytes, LINE_BYTES, LineAddr, ZERO_LINE};
 
-/// Places of the L2.
+/// Entries of the L2.
 const WAYS: usize = 8;
 /// Copies that it may have.
 const QUOTA: usize = 3;

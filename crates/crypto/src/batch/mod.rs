@@ -92,7 +92,7 @@ impl GcmLines {
     }
 
     /// Verifies each line under its nonce and decrypts it, in place. A line whose tag does not fit is refused: it becomes
-    /// zeros, and its place in `fits` is false.
+    /// zeros, and its entry in `fits` is false.
     ///
     /// # Panics
     /// If there are not as many nonces, tags and verdicts as lines.

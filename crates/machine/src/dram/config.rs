@@ -65,9 +65,9 @@ pub enum Turns {
     /// They are served, whosever turn it is then: they have left their queue.
     #[default]
     Finish,
-    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller): a request keeps its place in the queue, and
-    /// counts there, until its column command; the turn passes on when the lines of its kind have moved; rows that are open
-    /// by then for nothing are closed at no cost.
+    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller): a request keeps its entry in the queue,
+    /// and counts there, until its column command; the turn passes on when the lines of its kind have moved; rows that are
+    /// open by then for nothing are closed at no cost.
     Cancel,
 }
 

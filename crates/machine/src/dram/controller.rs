@@ -3,8 +3,8 @@
 //! Nothing about the next command changes before a request arrives or a command issues. The controller therefore
 //! decides once, remembers the decision with its clock, and sleeps until then. At equal clocks, rows already being
 //! opened go first, then the queues, then refreshes (whose rank accepts nothing from the queues once they are due), then
-//! idle rows. A request leaves its queue as soon as its row is being opened; its place goes to the next one, unless turns
-//! are such that it may have to wait again ([`Turns::Cancel`]).
+//! idle rows. A request leaves its queue as soon as its row is being opened; its entry goes to the next one, unless
+//! turns are such that it may have to wait again ([`Turns::Cancel`]).
 
 mod commands;
 
@@ -131,7 +131,7 @@ impl Controller {
         self.queues[kind as usize].has_room_beside(self.begun(kind))
     }
 
-    /// Requests that keep their places although their rows are being opened.
+    /// Requests that keep their entries although their rows are being opened.
     fn begun(&self, kind: Kind) -> usize {
         match self.turns {
             Turns::Finish => 0,

@@ -1,7 +1,7 @@
 //! Requests that wait, by bank and in order of age.
 //!
 //! What the scheduler compares is kept apart from what only the end of a request needs: the former moves when a queue
-//! closes up, the latter stays in place in a pool, under a ticket.
+//! closes up, the latter keeps its entry in a pool, under a ticket.
 
 use super::address_map::Place;
 use super::wait::Waits;
@@ -55,7 +55,7 @@ impl Queue {
         &self.banks[bank]
     }
 
-    /// Takes a request back in its place among those of its bank.
+    /// Takes a request back at its position among those of its bank.
     pub fn take_back(&mut self, waiting: Waiting) {
         let requests = &mut self.banks[waiting.bank()];
         let place = requests.partition_point(|other| other.age < waiting.age);
@@ -91,7 +91,7 @@ pub(super) struct Request {
     pub waits: Waits,
 }
 
-/// All requests of the channel, in place.
+/// All requests of the channel, each in its entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
     requests: Vec<Request>,

@@ -170,7 +170,7 @@ pub struct NodeConfig {
     pub dispatch_width: u8,
     /// Instructions that retire per cycle.
     pub retire_width: u8,
-    /// Cycles that an instruction holds its places in the queues beyond its completion.
+    /// Cycles that an instruction holds its entries in the queues beyond its completion.
     pub retire_latency_cycles: u64,
     /// Instructions in the window (reorder buffer).
     pub rob: u32,
@@ -178,8 +178,8 @@ pub struct NodeConfig {
     pub load_queue: u32,
     /// Stores between dispatch and the completion of their write into L1D.
     pub store_queue: u32,
-    /// Retired stores that wait to be accepted by L1D, and then need no place of the store queue; nothing if stores keep
-    /// their place until they are written.
+    /// Retired stores that wait to be accepted by L1D, and then need no entry of the store queue; nothing if stores
+    /// keep their entry until they are written.
     pub write_buffer: Option<u32>,
     /// The functional units.
     pub units: FunctionalUnits,

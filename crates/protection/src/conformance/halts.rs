@@ -26,7 +26,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let texts: [Line; 2] = [[1; 64], [2; 64]];
     memory.write(DURABLE, &texts[0])?;
     run_now(memory.scheme.flush(&verbs));
-    // Its counters stay on the chip, and other nodes need the places of those above them.
+    // Its counters stay on the chip, and other nodes need the entries of those above them.
     [DURABLE, FAR].iter().for_each(|line| run_now(memory.scheme.read(&verbs, *line)));
     let (media, image) = (memory.functional.media.borrow().clone(), memory.image());
     for level in memory.scheme.layout().levels() {

@@ -120,8 +120,8 @@ impl Counters {
     }
 
     /// Whether a counter must be decoded before it is known. Where a morphable minor lies and how wide it is depends
-    /// on which others are in use, and then majors are added (EMCC, section V). All others are cut out at a fixed place, and
-    /// a split one is its major and its minor side by side, with nothing to add.
+    /// on which others are in use, and then majors are added (EMCC, section V). All others are cut out at a fixed
+    /// position, and a split one is its major and its minor side by side, with nothing to add.
     pub fn are_coded(&self) -> bool {
         matches!(self.organisation, Organisation::Morphable)
     }

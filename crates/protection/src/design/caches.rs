@@ -24,7 +24,7 @@ const LARGEST: Bytes = Bytes(1 << 30);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheDesign {
-    /// One cache of everything, in the place of the next three.
+    /// One cache of everything, instead of the next three.
     #[serde(default)]
     pub unified: Option<Bytes>,
     /// Of counters; 64 KB if nothing is said.
@@ -39,7 +39,7 @@ pub struct CacheDesign {
     /// Lines in a set, in each.
     #[serde(default = "eight")]
     pub ways: usize,
-    /// Whether lines of counters that lose their place go on to the machine's last-level cache.
+    /// Whether lines of counters that lose their entry go on to the machine's last-level cache.
     #[serde(default)]
     pub counters_in_llc: bool,
     /// Whether nodes of the tree go on there as well.

@@ -24,11 +24,11 @@ use units::LineAddr;
 pub struct OverflowLimits {
     /// Groups of lines that may be renewed at once. While a write waits for that, no request comes in.
     pub outstanding: usize,
-    /// Places of the memory's queue that reads and writes of re-encryption hold at most.
+    /// Entries of the memory's queue that reads and writes of re-encryption hold at most.
     pub slots: usize,
 }
 
-/// Permits for renewals, and places for what they read and write.
+/// Permits for renewals, and entries for what they read and write.
 struct Limited {
     renewals: Permits,
     places: Permits,
@@ -73,7 +73,7 @@ impl Overflows {
         self.0.iter().for_each(|limited| limited.renewals.give_back(1));
     }
 
-    /// Waits for the places that these slots need.
+    /// Waits for the entries that these slots need.
     pub async fn take_places(&self, slots: &[Slot]) {
         if let Some(limited) = &self.0 {
             limited.places.take(limited.lines(slots).count()).await;
@@ -90,7 +90,7 @@ impl Overflows {
         }
     }
 
-    /// The most renewals that went on at once and the most places that they held, if they are limited.
+    /// The most renewals that went on at once and the most entries that they held, if they are limited.
     pub fn most(&self) -> Option<(usize, usize)> {
         self.0.as_ref().map(|limited| (limited.renewals.most(), limited.places.most()))
     }

@@ -96,7 +96,7 @@ impl<R: Receiver> TimedMemory<R> {
         TimedMemory { overflows, ..self }
     }
 
-    /// The most renewals that went on at once and the most places in the queue that they held, where they are limited.
+    /// The most renewals that went on at once and the most entries of the queue that they held, where they are limited.
     pub fn most_overflows(&self) -> Option<(usize, usize)> {
         self.overflows.most()
     }

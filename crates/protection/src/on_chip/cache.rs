@@ -54,7 +54,7 @@ pub struct Held {
     pub unused: u64,
 }
 
-/// A line that lost its place in a cache.
+/// A line that lost its entry in a cache.
 pub struct Evicted {
     /// Which.
     pub slot: Slot,
@@ -70,11 +70,11 @@ pub struct MetadataCache {
     blocks: Box<[Option<Box<Block>>]>,
 }
 
-/// What neighbouring places hold. There from when something first enters one of them, so that a large cache costs nothing
-/// until it is used.
+/// What neighbouring entries hold. There from when something first enters one of them, so that a large cache costs
+/// nothing until it is used.
 type Block = [Held; BLOCK_LINES];
 const BLOCK_LINES: usize = 8;
-/// What is left at a place that nothing has entered; never looked at.
+/// What is left in an entry that nothing has entered; never looked at.
 const NOTHING: Held = Held { role: Role::Data, content: ZERO_LINE, unused: 0 };
 
 impl MetadataCache {
@@ -85,7 +85,7 @@ impl MetadataCache {
         MetadataCache { tags, blocks }
     }
 
-    /// What a place holds, for changing.
+    /// What an entry holds, for changing.
     fn held(&mut self, place: Place) -> &mut Held {
         let block = self.blocks[place.index() / BLOCK_LINES].get_or_insert_with(|| Box::new([NOTHING; BLOCK_LINES]));
         &mut block[place.index() % BLOCK_LINES]
@@ -161,7 +161,7 @@ impl MetadataCache {
 }
 
 impl Clone for MetadataCache {
-    /// What was held at places that are empty is never looked at, so it is left out.
+    /// What was held in entries that are empty is never looked at, so it is left out.
     fn clone(&self) -> MetadataCache {
         let mut blocks: Box<[Option<Box<Block>>]> = vec![None; self.blocks.len()].into();
         for block in self.tags.entries().map(|(place, _)| place.index() / BLOCK_LINES) {

@@ -208,13 +208,13 @@ impl Caches {
         Some(found)
     }
 
-    /// The last-level cache needs a line's place for something else.
+    /// The last-level cache needs a line's entry for something else.
     pub fn displaced(&mut self, slot: Slot) {
         let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
         self.depart(displaced);
     }
 
-    /// Moves a line of counters on to the last-level cache, as if another had needed its place.
+    /// Moves a line of counters on to the last-level cache, as if another had needed its entry.
     pub fn hand_on_counters(&mut self, slot: Slot) {
         let cache = &mut self.caches[self.cache_of[Kind::Counters]];
         let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_for(Role::Counter)) else { return };

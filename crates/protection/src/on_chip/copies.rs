@@ -35,7 +35,7 @@ pub struct CopyCounters {
     pub entered: u64,
     /// Copies dropped because the line changed.
     pub invalidated: u64,
-    /// Copies that lost their place in a machine's L2, to data or to another copy.
+    /// Copies that lost their entry in a machine's L2, to data or to another copy.
     pub displaced: u64,
     /// Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was used
     /// for no read from memory before it left the L2 (the paper's figures 11 and 24). Copies still there, or given up with
@@ -45,14 +45,14 @@ pub struct CopyCounters {
 
 /// The L2s of a machine, which copies share with data.
 pub trait SecondLevel {
-    /// A copy takes a place in the L2 of a core, or is used if it is there. Data that had to leave for it is seen to; the line
-    /// of counters that had to leave the last-level cache for that data, if one had to.
+    /// A copy takes an entry in the L2 of a core, or is used if it is there. Data that had to leave for it is seen to;
+    /// the line of counters that had to leave the last-level cache for that data, if one had to.
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot>;
     /// A read uses a copy that is there.
     fn touch(&self, core: usize, slot: Slot);
-    /// A copy gives its place up.
+    /// A copy gives its entry up.
     fn leave(&self, core: usize, slot: Slot);
-    /// The copies in the L2 of a core that lost their places there since this was last asked.
+    /// The copies in the L2 of a core that lost their entries there since this was last asked.
     fn displaced(&self, core: usize) -> Vec<Slot>;
 }
 
@@ -67,7 +67,7 @@ pub struct Copies {
     off: BTreeSet<usize>,
     /// The reads that L2s have begun and that are not over, by the line of counters that they use.
     begun: Vec<(Slot, Rc<Cell<bool>>)>,
-    /// What was seen so far, but for copies that lost their places since their L2 was last asked.
+    /// What was seen so far, but for copies that lost their entries since their L2 was last asked.
     pub(crate) seen: CopyCounters,
 }
 
@@ -204,7 +204,7 @@ impl Copies {
         &mut self.held[core]
     }
 
-    /// Drops the copies of a core that have lost their places in its L2.
+    /// Drops the copies of a core that have lost their entries in its L2.
     fn settle(&mut self, core: usize) {
         let Some(places) = &self.places else { return };
         for slot in places.displaced(core) {
@@ -221,7 +221,7 @@ impl Copies {
         copies.take(slot).is_some()
     }
 
-    /// A copy that is no longer held gives its place up.
+    /// A copy that is no longer held gives its entry up.
     fn leave(&self, core: usize, slot: Slot) {
         if let Some(places) = &self.places {
             places.leave(core, slot);

@@ -1,4 +1,4 @@
-//! Lines that have lost their places on the chip and are not yet in memory, in the order in which they began to leave.
+//! Lines that have lost their entries on the chip and are not yet in memory, in the order in which they began to leave.
 
 use crate::slot::Slot;
 use units::Line;
@@ -11,7 +11,7 @@ pub struct Departure {
     number: u64,
 }
 
-/// A dirty line that has lost its place in the cache and is not yet in memory.
+/// A dirty line that has lost its entry in the cache and is not yet in memory.
 #[derive(Clone, Copy)]
 struct Leaving {
     slot: Slot,

@@ -3,7 +3,7 @@
 //!
 //! # Inclusion and eviction
 //! * Such a line is in the controller's cache or in the last-level cache, never in both: it goes to the last-level cache when
-//!   it loses its place in the controller's, clean or dirty, and moves back when it is found there.
+//!   it loses its entry in the controller's, clean or dirty, and moves back when it is found there.
 //! * In the last-level cache it is a line like any other and is replaced by the same rule. Data may displace it, and it data.
 //! * A displaced clean line is dropped: memory has it. A dirty one leaves for memory, for which its parent is updated, as if it had
 //!   come from the controller's cache. If it was data that displaced it, the next access to end takes it along; until then
@@ -132,7 +132,7 @@ impl Shared {
         self.displaced(displaced)
     }
 
-    /// A line has lost its place; if it is dirty, it leaves for memory.
+    /// A line has lost its entry; if it is dirty, it leaves for memory.
     pub fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
         let Resident { role, content, dirty } = self.content.remove(&slot)?;

@@ -98,7 +98,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         self.scheme.metadata.raise(self.verbs, slot).await
     }
 
-    /// Puts the line's tag into its place on the chip.
+    /// Puts the line's tag into its entry on the chip.
     pub async fn enter_tag(&self, slot: Slot, tag: u64) -> Result<(), Fault> {
         let Some(mac) = &self.scheme.codec.mac else { return Ok(()) };
         let position = mac.entry_of(self.line()).1;

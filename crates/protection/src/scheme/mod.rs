@@ -154,7 +154,7 @@ impl Scheme {
         self.counters.exist().then(|| self.counters.lines_per_group())
     }
 
-    /// Moves the counters of a line on to the last-level cache, as if others had needed their place.
+    /// Moves the counters of a line on to the last-level cache, as if others had needed their entry.
     pub fn hand_on_counters(&self, line: LineAddr) {
         if let Some(slot) = self.counter_slot(line) {
             self.metadata.on_chip(|chip| chip.caches.hand_on_counters(slot));

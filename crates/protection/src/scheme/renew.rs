@@ -4,7 +4,7 @@
 //! attempt uses the new pads again. What memory returns is checked under the old counters: otherwise a forgery would get a
 //! valid tag.
 //!
-//! A machine may let few groups be renewed at once, and leave their lines few places in the memory's queue.
+//! A machine may let few groups be renewed at once, and leave their lines few entries of the memory's queue.
 //! Renewals in tuples, which become durable one after the other, are under neither rule.
 
 use super::Scheme;
@@ -89,7 +89,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
     }
 
-    /// Moves the lines under one tag from their old versions to their new ones, as places in the queue are free.
+    /// Moves the lines under one tag from their old versions to their new ones, as entries of the queue are free.
     async fn reencrypt(&self, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
         let Some(&first) = lines.first() else { return Ok(()) };
         let slots: ArrayVec<Slot, GROUP_MAX> =

@@ -253,7 +253,7 @@ fn a_read_that_was_begun_with_counters_of_before_is_told_of_the_change() {
     assert!(!other.get(), "what is over is not told");
 }
 
-/// L2s of a machine in which the next copy makes data leave, which takes the place of that slot in the last-level cache.
+/// L2s of a machine in which the next copy makes data leave, which takes the entry of that slot in the last-level cache.
 struct Crowded(Cell<Option<Slot>>);
 
 impl SecondLevel for Crowded {

@@ -72,7 +72,7 @@ fn copies_and_data_displace_each_other_in_l2s() {
     let [eager, serial] = ["emcc", "morphable-llc"].map(|design| four(machine(), design));
     let copies = eager.counters_in_l2.unwrap();
     assert!(copies.displaced > 1_000 && copies.displaced + copies.invalidated < copies.entered, "{copies:?}");
-    // What the cores write leaves earlier where it has fewer places.
+    // What the cores write leaves earlier where it has fewer entries.
     let [eager, serial] = [eager, serial].map(|record| record.node.l2.writebacks);
     assert!(eager > serial + serial / 10, "{eager} {serial}");
 }

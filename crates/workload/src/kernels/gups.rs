@@ -1,4 +1,4 @@
-//! GUPS: read-modify-write updates at random places of a large table.
+//! GUPS: read-modify-write updates at random addresses of a large table.
 //!
 //! Source: HPC Challenge RandomAccess (Dongarra and Luszczek, 2005), one stream of updates without look-ahead. The
 //! random numbers are the benchmark's own, the sequence of x^k modulo x^63 + x^2 + x + 1 over GF(2).

@@ -98,7 +98,7 @@ fn a_parent_that_is_not_told_keeps_its_version_so_that_old_lines_pass() {
     assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
 }
 
-/// Two lines of counters so many places apart go to memory as often, one with higher counters than the other. They are
+/// Two lines of counters so many slots apart go to memory as often, one with higher counters than the other. They are
 /// exchanged, and the line with the higher counter is written. Is that refused, and if not, does it use a pad again?
 fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
     let mut victim = Victim::blank(&design().parts, 1, planted).unwrap();

@@ -1,4 +1,4 @@
-//! Lines of metadata in L2: they are no data of the program, and take places of it.
+//! Lines of metadata in L2: they are no data of the program, and take entries from it.
 //!
 //! What protects memory may keep copies of its own lines in an L2 (EMCC, MICRO 2022, section IV-C). Each is a clean line like
 //! any other under the L2's replacement, whose number lies above all data. So no access of the core finds it, no other core is

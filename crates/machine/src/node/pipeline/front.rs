@@ -1,7 +1,7 @@
 //! The front end: when an instruction may enter the window, and why not yet.
 //!
 //! Code is looked up once per change of line and delivered at the width of dispatch; there is no fetching ahead of a full
-//! window, and nothing is fetched from a wrong path. An instruction waits for its code, for places in the queues, and for
+//! window, and nothing is fetched from a wrong path. An instruction waits for its code, for entries in the queues, and for
 //! whatever holds up the front end: a branch gone wrong or a serialising instruction, whose completion may depend on memory.
 
 use crate::node::caches::access::Waiter;

@@ -1,7 +1,7 @@
 //! The out-of-order core: instructions enter the window, are scheduled once, and retire.
 //!
 //! There is no loop over cycles. An instruction's times follow from those of what it waits for, so they are worked out
-//! when it enters: the latest of its sources, a free slot of its unit, its completion, its place in the order of
+//! when it enters: the latest of its sources, a free slot of its unit, its completion, its position in the order of
 //! retirement. Only a load that missed beyond L2 has no known time; what depends on it waits on its list and is
 //! scheduled when the line arrives (`schedule.rs`).
 //!
@@ -41,14 +41,14 @@ pub(in crate::node) const PENDING: u64 = 1 << 63;
 /// not wait for their data.
 const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
 
-/// One place of the window.
+/// One entry of the window.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Entry {
     /// When the work is done.
     pub(in crate::node) completed: u64,
     /// Instructions that wait for that.
     pub(in crate::node) waiters: List,
-    /// Places of the load queue to give back at retirement.
+    /// Entries of the load queue to give back at retirement.
     pub(in crate::node) loads: u32,
     /// Stores to write after retirement.
     pub(in crate::node) stores: u32,
@@ -258,7 +258,7 @@ impl Core {
         }
     }
 
-    /// When instruction `number` is done, if that is known. One that has left its place was done long ago.
+    /// When instruction `number` is done, if that is known. One that has left its entry was done long ago.
     #[inline]
     pub(in crate::node) fn completion(&self, number: u64) -> Option<u64> {
         if number + (self.entries.len() as u64) < self.window.entered() {

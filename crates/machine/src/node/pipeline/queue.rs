@@ -1,7 +1,7 @@
 //! What bounds the flow of instructions: widths and queues.
 //!
 //! The window, the load queue and the store queue are all the same thing: entries enter in order and leave in order, and
-//! a new one waits until the one that many places before it has left. Only the times of the latest departures matter.
+//! a new one waits until the one that many positions before it has left. Only the times of the latest departures matter.
 
 /// At most so many events in one cycle, in order.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl Queue {
         self.left
     }
 
-    /// As [`Queue::room`], with so many of its places taken for good.
+    /// As [`Queue::room`], with so many of its entries taken for good.
     pub(in crate::node) fn room_beside(&self, taken: u64, count: u64) -> Option<u64> {
         self.room(if count == 0 { 0 } else { count + taken })
     }

@@ -1,5 +1,5 @@
-//! Every latency of a core and of its private caches: set to n, it costs exactly n; and every number of places: what
-//! finds the last one taken waits, and with one place more it does not.
+//! Every latency of a core and of its private caches: set to n, it costs exactly n; and every number of entries: what
+//! finds the last one taken waits, and with one entry more it does not.
 
 use super::*;
 
@@ -119,8 +119,8 @@ fn each_latency_costs_what_it_is_set_to() {
     }
 }
 
-/// A number of places, a program that needs just three of them (of registers, all that it says), and what it costs with
-/// enough and with one too few.
+/// A number of entries, a program that needs just three of them (of registers, all that it says), and what it costs
+/// with enough and with one too few.
 struct Places {
     name: &'static str,
     set: Change,

@@ -1,4 +1,4 @@
-//! Lines of metadata in L2: they compete with data for its places, and have nothing else to do with it.
+//! Lines of metadata in L2: they compete with data for its entries, and have nothing else to do with it.
 
 use super::*;
 

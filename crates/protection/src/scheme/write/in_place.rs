@@ -1,4 +1,4 @@
-//! The usual policy: all steps of a write at once, each line in its place.
+//! The usual policy: all steps of a write at once, each line in its slot.
 
 use super::Write;
 use crate::codec::Others;

@@ -200,8 +200,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Puts the tags of lines into their places on the chip. Returns the lines of tags as they are in the end: a line that
-    /// boots meanwhile puts its tag there too.
+    /// Puts the tags of lines into their entries on the chip. Returns the lines of tags as they are in the end: a line
+    /// that boots meanwhile puts its tag there too.
     async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<u64>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
         for (write, (_, tag)) in writes.iter().zip(sealed) {
