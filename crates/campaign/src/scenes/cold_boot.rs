@@ -3,7 +3,7 @@
 //! Cells lose their charge after the power is off, so bits go to zero. The attacker looks for what survives it: lines that it
 //! knows the plaintext of, lines that share a pad, and key schedules of AES, whose words obey linear rules that no other
 //! content does (Halderman et al., USENIX Security 2008). A key that is not expanded, or not one of AES, obeys no rule, but an
-//! attacker that tries every address in memory for one finds it: so the judge, who knows the keys, looks whether they are there.
+//! attacker that tries every address in memory for one finds it: so the judge, which knows the keys, looks whether they are there.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
