@@ -11,16 +11,20 @@ PLANTED := --features casemate-campaign/planted-bugs
 # How the recorder and the package are built: as they are released, but for tests.
 PROFILE := release
 
+# Cargo counts its jobs without make.
+ALONE := env -u MAKEFLAGS -u MFLAGS
+
 # cargo-nextest runs the tests of all programs at once; without it, cargo runs one program after the other. Neither
 # builds examples, which clippy has looked at; documentation has tests only for cargo.
 NEXTEST := $(shell cargo nextest --version 2>/dev/null)
-RUN_TESTS := $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
+RUN_TESTS := $(ALONE) $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
 
 # Property tests draw the same cases each time; `make test SEED=7` draws others.
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
-.PHONY: demo check test test-long mutants bench sample campaign reproduce docs build lint-rust test-rust lint-python clean help
+.PHONY: demo check test test-python test-documents test-long mutants bench sample campaign reproduce docs build \
+  lint-rust test-rust lint-python clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -31,32 +35,39 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 	touch $@
 
 build: $(VENV)/.ready ## Build the recorder and the Python package
-	cargo build --profile $(PROFILE) --locked --package casemate-recorder
+	$(ALONE) cargo build --profile $(PROFILE) --locked --package casemate-recorder
 	install $(foreach file,$(notdir $(RECORDER)),$${CARGO_TARGET_DIR:-target}/$(PROFILE)/$(file)) python/casemate/
-	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --profile $(PROFILE) --locked --quiet --extras dev
+	$(ALONE) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --profile $(PROFILE) --locked --quiet --extras dev
 
 demo: build ## Run sqlite3 under four designs, compare them, and explain one read
 	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
-# What is tested of the package is built without link-time optimisation; `make build` or `make demo` builds it as it is released.
-test: PROFILE := quick
-test: build lint-rust test-rust lint-python ## Run every check
-	cargo test --workspace --locked --quiet $(PLANTED) --doc
-	$(PYTHON) -m pytest --quiet python/tests tests
+# Two chains at a time, since each has stretches that keep one processor busy: the package with its tests, and the Rust
+# tests. What is tested of the package is built without link-time optimisation; `make build` or `make demo` builds it as it
+# is released.
+test: $(VENV)/.ready ## Run every check
+	$(MAKE) --jobs=2 --output-sync=line --no-print-directory PROFILE=quick SEED=$(SEED) test-python test-documents
+
+test-python: build
+	$(MAKE) lint-python
+	$(ALONE) $(PYTHON) -m pytest --quiet python/tests tests
+
+test-documents: test-rust
+	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
 
 # Sweeps go over one design of each class. Left out are the tests of the package, and what takes half a minute each without
 # being a sweep: the whole machine against public simulators, and samples against runs in detail.
 check: export CASEMATE_SWEEPS := one-of-each-class
 check: SKIPPED := validation::a_brief sampling::the_figures_in_detail sampling::a_sample_is_accurate
-check: lint-rust test-rust lint-python ## Formats, lints, Rust tests with one design of each class: while you work
+check: test-rust lint-python ## Formats, lints, Rust tests with one design of each class: while you work
 	$(PYTHON) -m pytest --quiet tests
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet $(PLANTED) -- -D warnings
+	$(ALONE) cargo clippy --workspace --all-targets --locked --quiet $(PLANTED) -- -D warnings
 
-test-rust:
+test-rust: lint-rust
 	$(RUN_TESTS) --workspace --locked $(PLANTED) --tests $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))
 
 lint-python: $(VENV)/bin/ruff

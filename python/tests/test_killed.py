@@ -215,9 +215,9 @@ def test_a_daemon_whose_parents_are_gone_does_not_hold_up_the_end(
     started.check_nothing_is_left()
 
 
-def test_what_was_killed_together_with_its_keeper_is_swept_by_the_next_run(
-    start: Callable[..., Started], stubborn: str
-) -> None:
+def _killed_with_its_keeper(start: Callable[..., Started], stubborn: str) -> Started | None:
+    """A run that was killed together with its keeper, so that something is left of it; nothing if another run of this
+    computer has swept that already."""
     started = start("run", "--design", "none", "--", stubborn, "daemon")
     # The leader, the daemon and its child; the process between them may be there still, and the daemon not yet asleep.
     started.wait_for(lambda alive: sum("ring=" in words for words in alive.values()) >= 4)
@@ -230,9 +230,17 @@ def test_what_was_killed_together_with_its_keeper_is_swept_by_the_next_run(
     started.process.wait()
     time.sleep(1)
     # The first process dies with the keeper; the daemon sleeps.
-    assert _is_recording(started.alive()), "nothing is left to be swept"
+    return started if _is_recording(started.alive()) else None
+
+
+def test_what_was_killed_together_with_its_keeper_is_swept_by_the_next_run(
+    start: Callable[..., Started], stubborn: str
+) -> None:
+    # Tests that run at the same time record now and then, but not all the time.
+    left = next((left for _ in range(5) if (left := _killed_with_its_keeper(start, stubborn))), None)
+    assert left, "nothing is left to be swept"
     assert start("run", "--design", "none", "--limit", "1K", "--", "/bin/true").process.wait() == 0
-    started.check_nothing_is_left()
+    left.check_nothing_is_left()
 
 
 def test_sigterm_ends_the_program_and_keeps_what_it_did(start: Callable[..., Started], stubborn: str) -> None:
