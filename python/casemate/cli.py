@@ -33,7 +33,7 @@ COMMANDS = {
     "trace": "Look at stored executions.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
-    "reproduce": "Run a paper's evaluation again: its figures beside ours, its trends held or not.",
+    "reproduce": "Run a paper's evaluation again: its figures next to ours, its trends held or not.",
     "schema": "Print the JSON schema of a command's --json.",
 }
 

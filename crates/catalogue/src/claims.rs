@@ -44,7 +44,7 @@ named! {
     /// Waits until L2s have copies of a line's counters and the line is written, and brings back its old data and tag: does an
     /// L2 still believe its copy?
     StaleCopy = "stale-copy",
-    /// Gives two reads of two cores each other's answer: the data with what lies beside it.
+    /// Gives two reads of two cores each other's answer: the data with its spare bits.
     CrossedReplies = "crossed-replies",
     /// Brings back an old version of everything in memory below some level of the tree, for each level.
     ReplayBelowLevel = "replay-below-level",

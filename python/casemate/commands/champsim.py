@@ -15,8 +15,8 @@ Examples:
 
 \b
 A trace may be plain or packed by xz or gzip. It starts again at its end, as in ChampSim. Which key of a machine file is
-which of ChampSim's configuration is told in docs/VALIDATION.md. What protection costs on such a trace tells
-`casemate run --trace`.
+which of ChampSim's configuration is said in docs/VALIDATION.md. `casemate run --trace` shows what protection costs on
+such a trace.
 
 \b
 Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM.

@@ -79,7 +79,7 @@ class Address(click.ParamType[int]):
 @click.option(
     "--predicted",
     is_flag=True,
-    help="With --from l2: L2 expects the line in memory, and tells the controller when its look-up begins.",
+    help="With --from l2: L2 expects the line in memory, and notifies the controller when its look-up begins.",
 )
 @click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
 @click.option(

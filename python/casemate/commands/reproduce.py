@@ -63,7 +63,7 @@ def _study(name: str) -> "Study":
 )
 @screen.as_json
 def command(paper: str, numbers: tuple[str, ...], seeds: int, folder: Path | None, as_json: bool) -> int:
-    """Run a paper's evaluation again: each of its figures beside ours, and whether its trends hold.
+    """Run a paper's evaluation again: each of its figures next to ours, and whether its trends hold.
 
     Workloads, machines and designs are as near to the paper's as there are; what differs is said.
     """

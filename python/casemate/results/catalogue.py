@@ -69,7 +69,7 @@ class MacDesign(Result):
     over: Literal["ciphertext", "plaintext"]
     """What of a line it is computed over."""
     covers: tuple[Literal["address", "counter"], ...]
-    """What a code without a nonce covers beside the line; one with a nonce always covers address and counter."""
+    """What a code without a nonce covers besides the line; one with a nonce always covers address and counter."""
     place: Literal["region", "ecc", "beside"]
     """Where tags lie: in a region of their own, in the ECC bits of their line, or behind it."""
     lines: int
@@ -122,7 +122,7 @@ class DynamicForest(Result):
     period: int
     """Updates from one look at the counts to the next."""
     threshold: int
-    """Twice the updates that a root must still count after halving to get another beside it."""
+    """Twice the updates that a root must still count after halving for a child to become a root as well."""
 
 
 class TreeDesign(Result):
@@ -139,7 +139,7 @@ class TreeDesign(Result):
     update: Literal["lazy", "eager"]
     """When nodes learn of changes."""
     forest: StaticForest | DynamicForest | None = Field(default=None, discriminator="kind")
-    """Which nodes are roots beside the topmost."""
+    """Which nodes are roots besides the topmost."""
 
 
 class PersistenceDesign(Result):

@@ -190,7 +190,7 @@ class Llc(Hits):
     clean_writebacks: int
     """Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified."""
     predicted: int
-    """Lines that an L2 expected in memory, and told the controller of."""
+    """Lines that an L2 expected in memory, and notified the controller of."""
     predicted_wrongly: int
     """Of these, lines that were on the chip: memory was asked in vain."""
     upgrades: int

@@ -39,7 +39,7 @@ class Scenario(Result):
     start: Start
     """Where the timeline begins."""
     predicted: bool
-    """Whether the L2 tells the controller beside its own look-up that it expects the line in memory."""
+    """Whether the L2 notifies the controller, as its own look-up begins, that it expects the line in memory."""
     decoded: bool
     """Whether counters need no decoding."""
 

@@ -87,7 +87,7 @@ class Totals(Result):
     stores: int
     """Stores, counted likewise."""
     lines: int
-    """Lines of 64 bytes whose content is told."""
+    """Lines of 64 bytes whose content is known."""
     pages: int
     """Pages of 4 KB touched, by every process for itself."""
 

@@ -52,7 +52,7 @@ class Configuration(Result):
     workload: Origin
     """The program."""
     beside: tuple[Origin, ...] = ()
-    """The programs that ran beside it, each on cores of its own."""
+    """The programs that ran with it, each on cores of its own."""
 
 
 class Lines(Result):
@@ -107,7 +107,7 @@ class Checks(Result):
     lines_stranded: int
     """Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy."""
     false_alarm: dict[Literal["tag", "tree", "exhausted"], int] | None
-    """Tampering that was reported, though nobody tampered: the line or slot."""
+    """Tampering that was reported, though there was no attacker: the line or slot."""
     pad_reused: bool | None
     """Whether any pad hid two texts; nothing if the ledger was off."""
     load_values: LoadValues | None

@@ -220,9 +220,7 @@ impl Caches {
         let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_for(Role::Counter)) else { return };
         let dirty = cache.dirty().contains(&slot);
         let entered = cache.take(slot).and_then(|content| shared.enter(Role::Counter, slot, content, dirty));
-        if let Some((_, slot, content)) = entered {
-            self.departures.begin(slot, content);
-        }
+        self.depart(entered);
     }
 
     /// Makes every dirty line for which `which` holds start leaving.
