@@ -25,7 +25,7 @@ def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
     return Group(*parts)
 
 
-SOURCES = {"file": "file", "default": "default", "change": "--with"}
+SOURCES = {"file": "file", "class": "class", "default": "default", "change": "--with"}
 
 
 def settings(found: Settings) -> str:

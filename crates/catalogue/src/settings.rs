@@ -7,12 +7,17 @@ use serde::Serialize;
 use serde_json::Value;
 use toml::Table;
 
+/// The tables of a design that its class fills in.
+const CLAIMS: [&str; 2] = ["claims.", "crash."];
+
 /// Where a value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The file says it.
     File,
+    /// The file leaves it out, and a design's class says it.
+    Class,
     /// The file leaves it out.
     Default,
     /// It was changed.
@@ -46,6 +51,7 @@ pub(crate) fn of(
         let source = match changes.iter().any(is_changed) {
             true => Source::Change,
             false if is_said(&said, &key) => Source::File,
+            false if CLAIMS.iter().any(|table| key.starts_with(table)) => Source::Class,
             false => Source::Default,
         };
         Setting { key, value: (!value.is_null()).then(|| value.to_string()), source }
@@ -88,7 +94,7 @@ fn is_said(said: &Table, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine_settings;
+    use crate::{design_settings, machine_settings};
 
     #[test]
     fn every_value_of_a_machine_says_where_it_comes_from() {
@@ -102,5 +108,15 @@ mod tests {
         assert_eq!(of("node.l2.ways"), ("8".to_owned(), Source::File));
         assert_eq!(of("llc.size"), ("\"8 MB\"".to_owned(), Source::File));
         assert_eq!(of("node.write_buffer"), (String::new(), Source::Default));
+    }
+
+    #[test]
+    fn what_a_design_claims_comes_from_its_class_or_its_file() {
+        let settings = design_settings("emcc", &[]).unwrap();
+        let of = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.source);
+        assert_eq!(of("claims.flip-data"), Some(Source::Class));
+        assert_eq!(of("crash.power-loss"), Some(Source::Class));
+        assert_eq!(of("claims.stale-copy"), Some(Source::File));
+        assert_eq!(of("parts.release"), Some(Source::Default));
     }
 }

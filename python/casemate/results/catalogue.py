@@ -245,7 +245,7 @@ class Setting(Result):
     """The key, by its path."""
     value: str | None
     """Its value as a file has it; nothing if there is none."""
-    source: Literal["file", "default", "change"]
+    source: Literal["file", "class", "default", "change"]
     """Where the value comes from: the file, the default of what the file leaves out, or `--with`."""
 
 
