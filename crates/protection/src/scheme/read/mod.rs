@@ -69,7 +69,9 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Counts where the line's counters were found, if there are any.
     fn count(&self, found: Option<FoundIn>) {
-        self.access.scheme.count(|counted| found.into_iter().for_each(|place| counted.counters_found.count(place)));
+        if let Some(place) = found {
+            self.access.scheme.count(|counted| counted.counters_found.count(place));
+        }
     }
 
     /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
@@ -140,7 +142,9 @@ impl<'a, V: Verbs> Read<'a, V> {
         let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, seen).await?;
         let goes_on = scheme.metadata.goes_on(Role::Counter);
         let looked_up = goes_on && found.1 != FoundIn::Controller && sought != Sought::Everywhere;
-        scheme.count(|counted| counted.counters_found.looked_up_in_last_level += u64::from(looked_up));
+        if looked_up {
+            scheme.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
+        }
         Ok(found)
     }
 }
