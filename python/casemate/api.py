@@ -121,7 +121,8 @@ def run(
 
     Raises `CasemateError` if anything asked for is not to be had.
     """
-    options, programs = options or RunOptions(), runnables(what)
+    options, programs = RunOptions() if options is None else options, runnables(what)
+    asked.be(options, RunOptions, "options")
     names, machines = asked.names(designs, "design"), asked.names(machine, "machine")
     spec = options.asked(programs) | {
         "designs": names,
@@ -188,7 +189,8 @@ def explain(
 
     Raises `CasemateError` for an address outside the memory.
     """
-    read = read or Read()
+    read = Read() if read is None else read
+    asked.be(read, Read, "read")
     changed = json.dumps(asked.changes(changes, [machine], [design]))
     scenario, chosen = json.dumps(read.scenario()), json.dumps(read.chosen())
     return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, chosen))

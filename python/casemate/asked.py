@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from casemate._core import CasemateError
 from casemate.amounts import parse_count
+from casemate.names import hint
 
 Instructions = int | str
 """A number of instructions: `5000000`, or as on the command line `"5M"`."""
@@ -36,6 +37,27 @@ def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int
     if number == 0:
         raise CasemateError("limit is 0: expected 1 instruction or more, or 'all'")
     return number
+
+
+def check(request: object) -> None:
+    """Raises `CasemateError` if a field of a request is not of its type; it names the field and what is expected."""
+    for name, declared in get_type_hints(type(request)).items():
+        value, kind, choices = getattr(request, name), get_origin(declared), get_args(declared)
+        if kind is Literal and value not in choices:
+            expected = ", ".join(repr(choice) for choice in choices) + hint(str(value), choices)
+        elif declared in (bool, int) and type(value) is not declared:
+            expected = "True or False" if declared is bool else "a whole number"
+        elif kind in (Mapping, Sequence) and (isinstance(value, str) or not isinstance(value, kind)):
+            expected = "a mapping of names to values" if kind is Mapping else "a list"
+        else:
+            continue
+        raise CasemateError(f"{type(request).__name__}: {name} is {value!r}: expected {expected}")
+
+
+def be(given: object, kind: type, what: str) -> None:
+    """Raises `CasemateError` if what is given is of another kind."""
+    if not isinstance(given, kind):
+        raise CasemateError(f"{what} is {given!r}: expected a {kind.__name__}, as in {kind.__name__}(...)")
 
 
 def names(given: Several, what: str) -> list[str]:

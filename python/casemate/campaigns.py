@@ -65,6 +65,7 @@ def logged(
     def run(budget: float | None) -> Campaign:
         return api.campaign(designs, log, row=row, trials=trials, budget_seconds=budget, seed=seed, progress=tell)
 
+    before = run(0.0).resumed
     interrupted = False
     try:
         found = run(budget_seconds)
@@ -72,8 +73,8 @@ def logged(
         found, interrupted = run(0.0), True
     agrees = all(report.agrees for report in found.reports)
     return AttackResults(
-        reports=found.reports, agrees=agrees, interrupted=interrupted, log=str(log), resumed=found.resumed,
-        added=found.added,
+        reports=found.reports, agrees=agrees, interrupted=interrupted, log=str(log), resumed=before,
+        added=found.resumed + found.added - before,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from casemate import asked
 from casemate._core import CasemateError
@@ -46,6 +46,9 @@ class Program:
     output: Stream = "discard"
     """Whether what it prints is shown."""
 
+    def __post_init__(self) -> None:
+        asked.check(self)
+
     def asked(self, load_values: bool) -> dict[str, Any]:
         """The request in the form of the laboratory."""
         return {
@@ -77,6 +80,9 @@ class BuiltIn(Repeatable):
     """Its name."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Parameters that should not be as usual, such as `{"footprint": "64 MB"}`."""
+
+    def __post_init__(self) -> None:
+        asked.check(self)
 
     def asked(self, load_values: bool) -> dict[str, Any]:
         """The request in the form of the laboratory."""
@@ -143,10 +149,11 @@ class RunOptions:
     protection: bool = True
     """Whether a short campaign of attacks on each design is added."""
 
+    def __post_init__(self) -> None:
+        asked.check(self)
+
     def asked(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
         """The request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
-        if self.age not in get_args(Age):
-            raise CasemateError(f"age is '{self.age}': expected one of {', '.join(get_args(Age))}")
         sampled = self.detail == "sampled"
         if self.sampling and not sampled:
             raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
@@ -188,6 +195,9 @@ class Read:
     """How many lines are read, drawn from all of the memory."""
     seed: int = 1
     """What they are drawn from."""
+
+    def __post_init__(self) -> None:
+        asked.check(self)
 
     def scenario(self) -> dict[str, Any]:
         """The condition, in the form of the laboratory."""

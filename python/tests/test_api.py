@@ -1,5 +1,10 @@
 """The package from Python: typed results."""
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import casemate as cm
 import pytest
 from casemate import amounts, api
@@ -11,6 +16,9 @@ from pydantic import ValidationError
 
 GUPS = cm.BuiltIn("gups")
 SMALL = cm.BuiltIn("gups", {"footprint": "1 MB"})
+DESIGNS = Path(__file__).resolve().parents[2] / "designs"
+# As a notebook calls it, where no types are checked.
+UNTYPED: Any = cm
 
 
 def test_a_run_gives_typed_records() -> None:
@@ -32,10 +40,36 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
     assert cm.run(GUPS, designs=("none",), options=cm.RunOptions(limit="1_000", protection=False)).record("none")
     with pytest.raises(cm.CasemateError, match="limit: '5X' is not a number of instructions"):
         cm.run(GUPS, designs="none", options=cm.RunOptions(limit="5X"))
-    with pytest.raises(cm.CasemateError, match="age is 'old': expected one of new, steady"):
+    with pytest.raises(cm.CasemateError, match="RunOptions: age is 'old': expected 'new', 'steady'"):
         cm.run(GUPS, options=cm.RunOptions(age="old"))  # type: ignore[arg-type]
     with pytest.raises(cm.CasemateError, match="no design is asked for"):
         cm.run(GUPS, designs=[])
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (lambda: UNTYPED.RunOptions(detail="some"), "RunOptions: detail is 'some': expected 'all', 'sampled'"),
+        (lambda: UNTYPED.RunOptions(protection="no"), "RunOptions: protection is 'no': expected True or False"),
+        (lambda: UNTYPED.RunOptions(seed="x"), "RunOptions: seed is 'x': expected a whole number"),
+        (lambda: UNTYPED.Program(["ls"], output="show"), "Program: output is 'show': expected 'inherit', 'discard'"),
+        (lambda: UNTYPED.Program("ls"), "Program: command is 'ls': expected a list"),
+        (lambda: UNTYPED.BuiltIn("gups", "scale=3"), "BuiltIn: settings is 'scale=3': expected a mapping"),
+        (lambda: UNTYPED.Read(start="L2"), "Read: start is 'L2': expected 'controller', 'l2'"),
+        (lambda: UNTYPED.run(GUPS, options={"limit": "5M"}), "expected a RunOptions, as in RunOptions(...)"),
+        (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read, as in Read(...)"),
+    ],
+)
+def test_a_request_that_makes_no_sense_names_its_field(ask: Callable[[], object], expected: str) -> None:
+    with pytest.raises(cm.CasemateError, match=re.escape(expected)):
+        ask()
+
+
+def test_two_designs_of_one_name_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text((DESIGNS / "none.toml").read_text())
+    with pytest.raises(cm.CasemateError, match=r"mine\.toml and none are both called 'none'"):
+        cm.run(GUPS, designs=[str(mine), "none"])
 
 
 def test_results_print_a_short_summary() -> None:

@@ -232,7 +232,20 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
     assert said.code == 130
     assert said.json()["interrupted"]
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
-    assert sum(json.loads(line)["trials"] for line in lines) >= said.json()["reports"][0]["trials"] > 0
+    results = said.json()
+    assert sum(json.loads(line)["trials"] for line in lines) >= results["reports"][0]["trials"] > 0
+    assert results["resumed"] == 0
+    assert results["added"] > 0
+
+
+def test_what_has_not_been_tried_yet_is_not_judged(tmp_path: Path) -> None:
+    found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
+    assert found.reports == ()
+    found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", row="flip-data", trials=100)
+    assert [(report.design, len(report.rows)) for report in found.reports] == [("none", 1), ("xts", 1)]
+    found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
+    assert [[row.attack for row in report.rows] for report in found.reports] == [["flip-data"], ["flip-data"]]
+    assert all(report.agrees for report in found.reports)
 
 
 @pytest.mark.parametrize(

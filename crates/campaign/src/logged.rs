@@ -344,10 +344,11 @@ fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tal
 fn reports(plan: &Plan, rows: Vec<Row<'_>>) -> Vec<DesignReport> {
     let mut rows = rows.into_iter();
     let report = |design: &Design| {
-        let own: Vec<Row<'_>> = rows.by_ref().take(plan.attacks.len()).collect();
+        // A row of which no trial is done yet has not ended anyhow.
+        let own: Vec<Row<'_>> = rows.by_ref().take(plan.attacks.len()).filter(|row| row.done > 0).collect();
         let least = own.iter().map(|row| row.done).min().unwrap_or(0);
         let outcomes = own.into_iter().map(|row| row.tally.outcome(design, row.attack)).collect();
         DesignReport::of(design, plan.seed, least, outcomes)
     };
-    plan.designs.iter().map(report).collect()
+    plan.designs.iter().map(report).filter(|report| !report.rows.is_empty()).collect()
 }

@@ -122,7 +122,7 @@ impl Parts {
         }
         if self.caches.nodes_in_llc && !(self.caches.counters_in_llc && self.tree.kind != TreeKind::None) {
             return Err("caches.nodes_in_llc lets the tree above counters follow them to the last-level cache: set \
-                        caches.counters_in_llc = true and tree = \"bonsai\", or leave it out"
+                        caches.counters_in_llc = true and tree.kind = \"bonsai\", or leave it out"
                 .to_owned());
         }
         self.check_eager()?;

@@ -7,6 +7,7 @@ use crate::{from_json, refused, to_json};
 use pyo3::prelude::*;
 use runner::sampling::{Detail, SamplingOptions};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use workload::Source;
 
 /// A run of one program, or of several at once, on several machines under several designs.
@@ -34,6 +35,7 @@ impl RunSpec {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
         let &RunSpec { warm_up, seed, age, ledger, .. } = self;
+        self.refuse_same_names()?;
         let mut all = Vec::new();
         for machine in &self.machines {
             let machine = self.changes.machine(machine)?;
@@ -43,6 +45,19 @@ impl RunSpec {
             }
         }
         Ok(all)
+    }
+
+    /// Refuses two designs of one name: what is found out about one would be taken for the other's.
+    fn refuse_same_names(&self) -> PyResult<()> {
+        let mut files = BTreeMap::new();
+        for file in &self.designs {
+            let name = self.changes.design(file)?.name;
+            if let Some(other) = files.insert(name.clone(), file) {
+                let rule = format!("{other} and {file} are both called '{name}': give one of them another name");
+                return Err(refused(rule));
+            }
+        }
+        Ok(())
     }
 
     /// How many instructions each simulation has to do at most, if that is known of all programs.

@@ -17,7 +17,7 @@ Examples:
   casemate attack ctr-mac --row replay-data-tag --replay 7
                                                    how the trial with this seed ends, as an example's replay line says
   casemate attack --all --attack badram            one attack on all designs; `casemate list attacks` names all
-  casemate attack mine.toml --print-claims >> mine.toml
+  casemate attack mine.toml --print-claims
                                                    what ends otherwise than a new design's class says, as claims to be
                                                    read and kept
   casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, each by itself
@@ -52,7 +52,9 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @options.seed
 @click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show how this one trial ends.")
 @click.option(
-    "--print-claims", is_flag=True, help="Print the claims that a new design's file still lacks, beyond its class's."
+    "--print-claims",
+    is_flag=True,
+    help="Print what a design's file still lacks in [claims] and [crash], beyond its class; cuts power, too.",
 )
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
 @click.option("--budget", type=options.Seconds(), metavar="TIME", help="Go on for this long, as in 90s, 10m or 2h.")
@@ -129,6 +131,8 @@ def command(
             f"{results.log}: {amounts.count(results.resumed)} trials were there, "
             f"{amounts.count(results.added)} are new; the same command goes on"
         )
+    if results.log is not None and not results.reports:
+        screen.notices().print("no trial of any attack is complete yet")
     if results.interrupted and results.log is None:
         complete = len(results.reports) + len(results.exhaustive)
         screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
