@@ -57,9 +57,9 @@ test-documents: test-rust
 	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
 
 # Sweeps go over one design of each class. Left out are the tests of the package, and what takes half a minute each without
-# being a sweep: the whole machine against public simulators, and samples against runs in detail.
+# being a sweep: samples against runs in detail.
 check: export CASEMATE_SWEEPS := one-of-each-class
-check: SKIPPED := validation::a_brief sampling::the_figures_in_detail sampling::a_sample_is_accurate
+check: SKIPPED := sampling::the_figures_in_detail sampling::a_sample_is_accurate
 check: test-rust lint-python ## Formats, lints, Rust tests with one design of each class: while you work
 	$(PYTHON) -m pytest --quiet tests
 

@@ -5,6 +5,7 @@ With `--json`, standard output holds one object and nothing more.
 
 import json
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -58,16 +59,27 @@ def make_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file that is either whole or not there. Raises `CasemateError` if that fails."""
+    """Writes a file that is either whole or not there, with the rights that it had. Through a link it writes what that
+    names; a device or a pipe takes the bytes as they are. Raises `CasemateError` if that fails.
+    """
     try:
-        descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            Path(partial).chmod(0o644)
-            Path(partial).replace(path)
-        except BaseException:
-            Path(partial).unlink(missing_ok=True)
-            raise
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(content)
+        else:
+            _replace(path.resolve(), content)
     except OSError as error:
         raise CasemateError(f"cannot write '{path}': {error.strerror or error}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Puts a file into the place of another, if there is one."""
+    rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(partial).chmod(rights)
+        Path(partial).replace(path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise

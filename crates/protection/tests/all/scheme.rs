@@ -285,7 +285,7 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     let without = in_llc(parts(C::Aes128Xts, N::None, M::None, T::None));
     assert!(without.check().unwrap_err().contains("counters = \"sc64\""));
     let mut treeless = nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::None));
-    assert!(treeless.check().unwrap_err().contains("tree = \"bonsai\""));
+    assert!(treeless.check().unwrap_err().contains("tree.kind = \"bonsai\""));
     (treeless.tree, treeless.caches.counters_in_llc) = (T::Bonsai.into(), false);
     assert!(treeless.check().unwrap_err().contains("caches.counters_in_llc = true"));
 }

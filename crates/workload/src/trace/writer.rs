@@ -34,6 +34,10 @@ pub fn record(mut source: impl Source, path: &Path) -> Result<Totals, WorkloadEr
 impl TraceWriter {
     /// Begins a trace.
     pub fn create(path: &Path, origin: &Origin) -> Result<TraceWriter, WorkloadError> {
+        if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            let error = std::io::Error::other("it is a device or a pipe, and a trace is a file");
+            return Err(WorkloadError::io("creating", path)(error));
+        }
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".partial");
         let partial = path.with_file_name(name);

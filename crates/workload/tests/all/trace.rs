@@ -52,6 +52,12 @@ fn a_trace_reads_back_as_written_with_its_origin() {
 }
 
 #[test]
+fn a_device_is_not_replaced_by_a_trace() {
+    let refused = TraceWriter::create(std::path::Path::new("/dev/null"), &origin()).err().unwrap().to_string();
+    assert!(refused.contains("/dev/null") && refused.contains("a trace is a file"), "{refused}");
+}
+
+#[test]
 fn a_trace_has_its_name_only_when_it_is_whole() {
     let path = scratch("partial");
     let mut writer = TraceWriter::create(&path, &origin()).unwrap();

@@ -1,0 +1,44 @@
+"""Files that commands write: whole or not there, and nothing else in their place."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from casemate import CasemateError, screen
+
+
+def test_a_file_keeps_its_rights_and_a_link_leads_to_what_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    screen.write_whole(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "target"]
+
+
+def test_a_pipe_takes_the_bytes_and_stays_one(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    screen.write_whole(pipe, b"picture")
+    reader.join()
+    assert read == [b"picture"]
+    assert pipe.is_fifo()
+
+
+def test_a_full_device_is_an_error_and_stays_one() -> None:
+    with pytest.raises(CasemateError, match="cannot write '/dev/full': No space left on device"):
+        screen.write_whole(Path("/dev/full"), b"picture")
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+    with pytest.raises(CasemateError, match="Is a directory"):
+        screen.write_whole(tmp_path, b"picture")
+    assert list(tmp_path.iterdir()) == []
