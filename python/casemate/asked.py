@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from casemate._core import CasemateError
 from casemate.amounts import parse_count
-from casemate.names import hint
+from casemate.nearest import hint
 
 Instructions = int | str
 """A number of instructions: `5000000`, or as on the command line `"5M"`."""

@@ -1,16 +1,11 @@
-"""Names that people type: a wrong one is answered with the nearest right one."""
+"""Names that people type on the command line: a wrong one is answered with the nearest right one."""
 
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-
-def hint(name: str, known: Iterable[str]) -> str:
-    """What was most likely meant, as the end of a sentence; empty if nothing is similar."""
-    nearest = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean '{nearest[0]}'?)" if nearest else ""
+from casemate.nearest import hint
 
 
 class OneOf(click.Choice[str]):

@@ -4,10 +4,10 @@ use crate::changes::Changes;
 use crate::programs::Program;
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
+use catalogue::Design;
 use pyo3::prelude::*;
 use runner::sampling::{Detail, SamplingOptions};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use workload::Source;
 
 /// A run of one program, or of several at once, on several machines under several designs.
@@ -35,29 +35,31 @@ impl RunSpec {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
         let &RunSpec { warm_up, seed, age, ledger, .. } = self;
-        self.refuse_same_names()?;
+        let designs = self.designs_of_different_names()?;
         let mut all = Vec::new();
         for machine in &self.machines {
             let machine = self.changes.machine(machine)?;
-            for design in &self.designs {
-                let (machine, design) = (machine.clone(), self.changes.design(design)?);
+            for design in &designs {
+                let (machine, design) = (machine.clone(), design.clone());
                 all.push(runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail });
             }
         }
         Ok(all)
     }
 
-    /// Refuses two designs of one name: what is found out about one would be taken for the other's.
-    fn refuse_same_names(&self) -> PyResult<()> {
-        let mut files = BTreeMap::new();
+    /// The designs. Two of one name are refused: what is found out about one would be taken for the other's.
+    fn designs_of_different_names(&self) -> PyResult<Vec<Design>> {
+        let mut designs: Vec<Design> = Vec::new();
         for file in &self.designs {
-            let name = self.changes.design(file)?.name;
-            if let Some(other) = files.insert(name.clone(), file) {
+            let design = self.changes.design(file)?;
+            if let Some(same) = designs.iter().position(|other| other.name == design.name) {
+                let (other, name) = (&self.designs[same], &design.name);
                 let rule = format!("{other} and {file} are both called '{name}': give one of them another name");
                 return Err(refused(rule));
             }
+            designs.push(design);
         }
-        Ok(())
+        Ok(designs)
     }
 
     /// How many instructions each simulation has to do at most, if that is known of all programs.

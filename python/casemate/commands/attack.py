@@ -127,8 +127,9 @@ def command(
     elif results.exhaustive:
         screen.results().print(verdicts.exhaustive_table(results.exhaustive, results.agrees))
     if results.log is not None:
+        stopped = f"stopped by {interruption.cause()}; " if results.interrupted else ""
         screen.notices().print(
-            f"{results.log}: {amounts.count(results.resumed)} trials were there, "
+            f"{stopped}{results.log}: {amounts.count(results.resumed)} trials were there, "
             f"{amounts.count(results.added)} are new; the same command goes on"
         )
     if results.log is not None and not results.reports:

@@ -42,6 +42,29 @@ fn losses_in_a_crowd(design: &str, seed: u64, planted: Planted) -> Result<(usize
     }
 }
 
+/// In how many of six crowds of pipelined tuples something is found.
+#[cfg(feature = "planted-bugs")]
+fn found(planted: Planted) -> usize {
+    (0..6).filter(|seed| losses_in_a_crowd("plp-pipelined", *seed, planted).is_err()).count()
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn losses_in_crowds_find_what_is_wrong_with_tuples_and_with_recovery() {
+    use protection::planted::Bug;
+    assert_eq!(found(Planted::NONE), 0);
+    for bug in [
+        Bug::CounterNotPersisted,
+        Bug::TagNotPersisted,
+        Bug::StagesShareNodes,
+        Bug::RenewalNotRegistered,
+        Bug::RecoveryKeepsNodes,
+        Bug::RecoverySkipsRenewal,
+    ] {
+        assert!(found(Planted::new(bug)) > 0, "{bug:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(3))]
     #[test]

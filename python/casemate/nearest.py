@@ -1,0 +1,10 @@
+"""A wrong name is answered with the nearest right one. Apart from `names`, which loads what only commands need."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """What was most likely meant, as the end of a sentence; empty if nothing is similar."""
+    nearest = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean '{nearest[0]}'?)" if nearest else ""
