@@ -9,6 +9,8 @@
 
 /// In place of a line's key, of a register that waits for none.
 const NO_LINE: u64 = u64::MAX;
+/// Into so many shares the lines are divided by the end of their keys.
+const SHARES: u64 = 64;
 /// Cycles in one word of the calendar.
 const WORD: u64 = 64;
 /// Words of calendar kept; what is older is forgotten.
@@ -19,6 +21,7 @@ const WORDS: u64 = 64;
 pub(in crate::node) struct Mshrs {
     /// Which line each register waits for, and since when.
     lines: Box<[(u64, u64)]>,
+    shares: Box<[Share; SHARES as usize]>,
     outstanding: usize,
     calendar: Box<[Word; WORDS as usize]>,
     /// The latest end of a known time.
@@ -27,6 +30,14 @@ pub(in crate::node) struct Mshrs {
     arrival: u64,
     /// The least time for which a register is taken.
     shortest: u64,
+}
+
+/// The registers that wait for lines whose keys end alike: lines that follow each other are found without a search.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    count: usize,
+    /// The sum of their numbers: that of the one if there is one.
+    sum: usize,
 }
 
 /// How many registers are taken in each of some cycles.
@@ -66,6 +77,7 @@ impl Mshrs {
     pub(in crate::node) fn new(count: usize, shortest: u64) -> Mshrs {
         Mshrs {
             lines: vec![(NO_LINE, 0); count].into(),
+            shares: Box::new([Share::default(); SHARES as usize]),
             outstanding: 0,
             calendar: Box::new([const { Word::free(0) }; WORDS as usize]),
             latest: 0,
@@ -118,24 +130,30 @@ impl Mshrs {
 
     /// Takes a register until the line of that key arrives; returns its number.
     pub(in crate::node) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
-        let Some(register) = self.find_any(NO_LINE) else { unreachable!("there was a vacancy") };
+        let Some(register) = self.first(NO_LINE) else { unreachable!("there was a vacancy") };
         self.lines[register] = (key, vacancy.start);
+        let share = &mut self.shares[(key % SHARES) as usize];
+        (share.count, share.sum) = (share.count + 1, share.sum + register);
         self.outstanding += 1;
         register
     }
 
     /// The register that waits for the line of that key.
+    #[inline]
     pub(in crate::node) fn find(&self, key: u64) -> Option<usize> {
-        if self.outstanding == 0 {
-            return None;
+        match self.shares[(key % SHARES) as usize] {
+            Share { count: 0, .. } => None,
+            Share { count: 1, sum } => (self.lines[sum].0 == key).then_some(sum),
+            _ => self.first(key),
         }
-        self.find_any(key)
     }
 
     /// Frees the register of the line of that key, which arrived at `cycle`; returns its number.
     pub(in crate::node) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
         let register = self.find(key)?;
         let (_, start) = std::mem::replace(&mut self.lines[register], (NO_LINE, 0));
+        let share = &mut self.shares[(key % SHARES) as usize];
+        (share.count, share.sum) = (share.count - 1, share.sum - register);
         self.outstanding -= 1;
         self.arrival = self.arrival.max(cycle);
         self.take(Vacancy { start }, cycle);
@@ -167,7 +185,8 @@ impl Mshrs {
         if word.number == cycle / WORD { (word.throughout + word.taken[(cycle % WORD) as usize]).into() } else { 0 }
     }
 
-    fn find_any(&self, key: u64) -> Option<usize> {
+    /// The first register that holds that key.
+    fn first(&self, key: u64) -> Option<usize> {
         self.lines.iter().position(|(held, _)| *held == key)
     }
 }
@@ -228,6 +247,18 @@ mod tests {
         assert_eq!(start(&registers, 0), None);
         registers.arrived(7, 12);
         assert_eq!(start(&registers, 0), Some(12));
+    }
+
+    #[test]
+    fn lines_whose_keys_end_alike_are_kept_apart() {
+        let mut registers = Mshrs::new(4, 10);
+        let keys = [7, 7 + SHARES, 8, 7 + 3 * SHARES];
+        assert_eq!(keys.map(|key| registers.take_for(Vacancy { start: 0 }, key)), [0, 1, 2, 3]);
+        assert_eq!(keys.map(|key| registers.find(key)), [0, 1, 2, 3].map(Some));
+        assert_eq!(registers.arrived(keys[0], 20), Some(0));
+        assert_eq!(keys.map(|key| registers.find(key)), [None, Some(1), Some(2), Some(3)]);
+        assert_eq!(registers.arrived(keys[3], 20), Some(3));
+        assert_eq!([7, keys[1], keys[3]].map(|key| registers.find(key)), [None, Some(1), None]);
     }
 
     #[test]
