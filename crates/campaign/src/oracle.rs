@@ -4,6 +4,7 @@
 use crate::bus::flip;
 use catalogue::Verdict;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use units::{Line, LineAddr};
 
 /// What the attacker wanted to come out of its target.
@@ -31,7 +32,8 @@ pub struct Answer {
 /// All that a line ever held, oldest first.
 #[derive(Clone, Debug, Default)]
 struct History {
-    versions: Vec<Line>,
+    /// A twin of the oracle shares them until the line is written again.
+    versions: Rc<Vec<Line>>,
     /// The first of those that it may hold now: more than one after a write that was reported.
     settled: usize,
 }
@@ -47,12 +49,13 @@ impl Oracle {
     pub fn note(&mut self, line: LineAddr, content: &Line) {
         let history = self.lines.entry(line).or_default();
         history.settled = history.versions.len();
-        history.versions.push(*content);
+        Rc::make_mut(&mut history.versions).push(*content);
     }
 
     /// Notes a write that ended with a report: it may have happened or not.
     pub fn note_in_doubt(&mut self, line: LineAddr, content: &Line) {
-        self.lines.entry(line).or_default().versions.push(*content);
+        let history = self.lines.entry(line).or_default();
+        Rc::make_mut(&mut history.versions).push(*content);
     }
 
     /// Every line ever written, in order.

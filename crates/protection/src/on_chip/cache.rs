@@ -3,6 +3,7 @@
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
 use machine::cache::{Slot as Place, TagArray};
+use std::rc::Rc;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// The size of one metadata cache.
@@ -67,11 +68,11 @@ pub struct Evicted {
 /// One cache of metadata lines, with their content.
 pub struct MetadataCache {
     tags: TagArray,
-    blocks: Box<[Option<Box<Block>>]>,
+    blocks: Box<[Option<Rc<Block>>]>,
 }
 
 /// What neighbouring entries hold. There from when something first enters one of them, so that a large cache costs
-/// nothing until it is used.
+/// nothing until it is used; a twin of the cache shares it until one of them changes it.
 type Block = [Held; BLOCK_LINES];
 const BLOCK_LINES: usize = 8;
 /// What is left in an entry that nothing has entered; never looked at.
@@ -85,10 +86,16 @@ impl MetadataCache {
         MetadataCache { tags, blocks }
     }
 
+    /// What an entry holds.
+    fn held(&self, place: Place) -> &Held {
+        let block = self.blocks[place.index() / BLOCK_LINES].as_ref();
+        block.map_or(&NOTHING, |block| &block[place.index() % BLOCK_LINES])
+    }
+
     /// What an entry holds, for changing.
-    fn held(&mut self, place: Place) -> &mut Held {
-        let block = self.blocks[place.index() / BLOCK_LINES].get_or_insert_with(|| Box::new([NOTHING; BLOCK_LINES]));
-        &mut block[place.index() % BLOCK_LINES]
+    fn held_mut(&mut self, place: Place) -> &mut Held {
+        let block = self.blocks[place.index() / BLOCK_LINES].get_or_insert_with(|| Rc::new([NOTHING; BLOCK_LINES]));
+        &mut Rc::make_mut(block)[place.index() % BLOCK_LINES]
     }
 
     /// The content of a line.
@@ -100,7 +107,7 @@ impl MetadataCache {
     /// The content of a line for changing as memory changes; looking is no use of it.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.probe(slot.0)?;
-        Some(&mut self.held(place).content)
+        Some(&mut self.held_mut(place).content)
     }
 
     /// Whether a line is there; looking is no use of it.
@@ -112,19 +119,19 @@ impl MetadataCache {
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.lookup(slot.0)?;
         self.tags.mark_dirty(place);
-        Some(&mut self.held(place).content)
+        Some(&mut self.held_mut(place).content)
     }
 
     /// Requests for a line that have served no read yet, if it is there; looking is no use of it.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
         let place = self.tags.probe(slot.0)?;
-        Some(&mut self.held(place).unused)
+        Some(&mut self.held_mut(place).unused)
     }
 
     /// Enters a line; returns the one that had to leave for it.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
         let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let held = std::mem::replace(self.held(place), Held { role, content: *content, unused: 0 });
+        let held = std::mem::replace(self.held_mut(place), Held { role, content: *content, unused: 0 });
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 
@@ -163,7 +170,7 @@ impl MetadataCache {
 impl Clone for MetadataCache {
     /// What was held in entries that are empty is never looked at, so it is left out.
     fn clone(&self) -> MetadataCache {
-        let mut blocks: Box<[Option<Box<Block>>]> = vec![None; self.blocks.len()].into();
+        let mut blocks: Box<[Option<Rc<Block>>]> = vec![None; self.blocks.len()].into();
         for block in self.tags.entries().map(|(place, _)| place.index() / BLOCK_LINES) {
             blocks[block].clone_from(&self.blocks[block]);
         }
