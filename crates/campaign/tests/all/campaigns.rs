@@ -1,6 +1,6 @@
 //! Do the designs withstand exactly what they claim to withstand?
 
-use crate::common::swept::swept;
+use crate::common::swept::{side_by_side, swept};
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{CrashOptions, Options, ageing, attack_design, crash, honest, tamper_before_overflow};
@@ -9,18 +9,20 @@ use protection::counter::Age;
 use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts};
 use protection::ownership::Ownership;
 use protection::planted::Planted;
+use std::sync::Mutex;
 use units::LineAddr;
 use units::random::Random;
 
 #[test]
 fn every_design_ends_every_attack_as_it_claims() {
-    let mut complaints = Vec::new();
-    for design in swept() {
+    let complaints = Mutex::new(Vec::new());
+    side_by_side(swept(), |design| {
         let report = attack_design(&design, &Options::default(), &mut |_, _| ());
         assert_eq!(report.rows.len(), Attack::ALL.len());
         assert_eq!(report.agrees, report.complaints().is_empty());
-        complaints.extend(report.complaints());
-    }
+        complaints.lock().unwrap().extend(report.complaints());
+    });
+    let complaints = complaints.into_inner().unwrap();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
@@ -37,10 +39,10 @@ fn one_trial_run_alone_ends_as_it_did_among_others() {
 
 #[test]
 fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
-    for design in swept() {
+    side_by_side(swept(), |design| {
         let report = honest(&design.parts, 100_000, 7, Planted::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (100_000, None), "{}", design.name);
-    }
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
 
-use crate::common::swept::swept;
+use crate::common::swept::{side_by_side, swept};
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use catalogue::Machine;
@@ -42,12 +42,13 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
 fn what_is_warmed_is_checked_like_everything_else() {
     // What needs several cores is not sampled.
     let modern = catalogue::machine("modern").unwrap();
-    for design in swept().into_iter().filter(|design| modern.admits(&design.parts).is_ok()) {
+    let designs = swept().into_iter().filter(|design| modern.admits(&design.parts).is_ok());
+    side_by_side(designs.collect(), |design| {
         let record = record("gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
         let in_units = record.llc.misses;
         assert!(record.checks.lines.lines_checked > 5 * in_units, "{}: warmed lines count as well", design.name);
-    }
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use catalogue::{Design, designs};
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 /// The variable that says which, and the value that asks for one of each class.
 const SWEEPS: &str = "CASEMATE_SWEEPS";
@@ -15,6 +16,20 @@ pub fn swept() -> Vec<Design> {
         Ok(value) if value == ONE_OF_EACH_CLASS => one_of_each_class(),
         other => panic!("{SWEEPS} is {other:?}: expected \"{ONE_OF_EACH_CLASS}\", or that it is not set"),
     }
+}
+
+/// Works on each of these, as many at a time as there are processors: a sweep is longer than what is left when it begins.
+///
+/// # Panics
+/// If the work on any does.
+pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
+    let items = Mutex::new(items.into_iter());
+    let next = || items.lock().ok()?.next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| std::iter::from_fn(next).for_each(&work));
+        }
+    });
 }
 
 /// The first design of each class.
