@@ -18,7 +18,7 @@ use machine::paging::Placement;
 use machine::pcm::PcmConfig;
 use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Clock, Cycles, Duration, LINE_BYTES};
+use units::{Bytes, Cycles, Duration, LINE_BYTES};
 
 /// The largest last-level cache; its tags take a quarter as much of the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
@@ -216,7 +216,7 @@ impl Machine {
 
     /// How long a core's L2 looks for a line of data.
     pub fn l2_look_up(&self) -> Duration {
-        Clock::from_mhz(self.node.clock_mhz).span(Cycles(self.node.l2.latency_cycles))
+        self.node.clock_mhz.clock().span(Cycles(self.node.l2.latency_cycles))
     }
 
     /// One way between a core and the last-level cache in the mean, and what is left of the latency of a hit: the look-up.

@@ -23,7 +23,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use units::{Clock as Frequency, Cycles, Duration, LineAddr, Time};
+use units::{Cycles, Duration, LineAddr, Time};
 
 /// The last-level cache's controller and what is behind it.
 pub struct Uncore {
@@ -35,7 +35,7 @@ pub struct Uncore {
     probe: Duration,
     path: Duration,
     /// The core's clock, by which the last-level cache looks lines up, and its look-ups, if they are limited.
-    frequency: Frequency,
+    core_clock: units::Clock,
     lookups: Option<RefCell<LookUps>>,
     writeback_buffers: usize,
     /// How often memory serves each core, where L2s begin no reads if that is seldom.
@@ -75,7 +75,7 @@ impl Uncore {
             memory,
             probe: machine.l2_look_up(),
             path: machine.path(),
-            frequency: Frequency::from_mhz(machine.node.clock_mhz),
+            core_clock: machine.node.clock_mhz.clock(),
             lookups: machine.llc.lookups.map(|limit| RefCell::new(LookUps::new(limit))),
             writeback_buffers: machine.llc.writeback_buffers,
             intensities: off_below
@@ -119,9 +119,9 @@ impl Uncore {
     fn request_takes(&self, core: usize, line: LineAddr, at: Time) -> Duration {
         let request = self.chip.network.request(core, line);
         let Some(lookups) = &self.lookups else { return request };
-        let cycle = self.frequency.cycle_at_or_after(at + self.chip.network.way(core, line)).0;
+        let cycle = self.core_clock.cycle_at_or_after(at + self.chip.network.way(core, line)).0;
         let entered = lookups.borrow_mut().enter(cycle);
-        request + self.frequency.span(Cycles(entered - cycle))
+        request + self.core_clock.span(Cycles(entered - cycle))
     }
 
     /// Whether no line is under way between the private caches and memory.

@@ -26,7 +26,7 @@ use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
-use units::{Bytes, Clock, LINE_BYTES, Time};
+use units::{Bytes, LINE_BYTES, Time};
 use warm_up::{Before, WarmUp};
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
@@ -367,7 +367,7 @@ fn sampler(
     let Detail::Sampled(sampling) = options.detail else { return Ok(None) };
     check_sampled(&options.machine)?;
     sampling.check().map_err(RunError::Sampling)?;
-    let cycle = Clock::from_mhz(options.machine.node.clock_mhz).period();
+    let cycle = options.machine.node.clock_mhz.clock().period();
     let sampler = Sampler::new(sampling, options.seed, cycle, meters.clone(), uncore.clone());
     Ok(Some(Rc::new(RefCell::new(sampler))))
 }

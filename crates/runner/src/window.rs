@@ -131,7 +131,7 @@ impl Window {
         let llc_misses = of(|record| record.llc.misses);
         // The record's clock starts when memory is asked; ours when the cache is, which is half of the path earlier.
         let way_ns = machine.memory.path_ns / 2.0;
-        let latency = |latency_fs: f64| (latency_fs / 1e6 + way_ns) * machine.node.clock_mhz as f64 / 1e3;
+        let latency = |latency_fs: f64| (latency_fs / 1e6 + way_ns) * machine.node.clock_mhz.as_mhz_f64() / 1e3;
         let row_hits = of(|record| record.dram.row_hits);
         let rows = row_hits + of(|record| record.dram.row_closed) + of(|record| record.dram.row_conflicts);
         Window {

@@ -5,12 +5,14 @@
 //! instant. No other crate of Casemate is named here.
 
 mod address;
+mod frequency;
 mod names;
 pub mod random;
 mod size;
 mod time;
 
 pub use address::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
+pub use frequency::{Frequency, ParseFrequencyError};
 pub use names::nearest;
 pub use size::{Bytes, ParseBytesError};
 pub use time::{Clock, Cycles, Duration, Time};

@@ -90,14 +90,6 @@ impl Duration {
 }
 
 impl Clock {
-    /// A clock of this many megahertz; exact when the period is a whole number of femtoseconds.
-    ///
-    /// # Panics
-    /// If `mhz` is zero.
-    pub const fn from_mhz(mhz: u64) -> Clock {
-        Clock { period: Duration(1_000_000_000 / mhz) }
-    }
-
     /// A clock with this period.
     pub const fn from_period(period: Duration) -> Clock {
         Clock { period }
@@ -186,17 +178,18 @@ impl fmt::Display for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Frequency;
 
     #[test]
     fn the_clocks_of_the_papers_are_exact() {
         for (mhz, fs) in [(3_200, 312_500), (4_000, 250_000), (1_600, 625_000), (1_000, 1_000_000), (200, 5_000_000)] {
-            assert_eq!(Clock::from_mhz(mhz).period().as_fs(), fs);
+            assert_eq!(Frequency::from_mhz(mhz).clock().period().as_fs(), fs);
         }
     }
 
     #[test]
     fn a_signal_is_seen_at_the_next_edge_and_not_before() {
-        let clock = Clock::from_mhz(4_000);
+        let clock = Frequency::from_mhz(4_000).clock();
         let edge = clock.start_of(Cycles(7));
         assert_eq!(clock.cycle_at_or_after(edge), Cycles(7));
         assert_eq!(clock.cycle_at_or_after(edge + Duration::from_fs(1)), Cycles(8));

@@ -5,7 +5,7 @@ use units::LineAddr;
 #[test]
 fn emccs_llc_hits_take_23_ns_in_the_mean_and_differ_by_more_than_10() {
     let machine = casemate_catalogue::machine("emcc-4core").unwrap();
-    let clock = machine.node.clock_mhz as f64 / 1000.0;
+    let clock = machine.node.clock_mhz.as_mhz_f64() / 1000.0;
     let above = (machine.node.l1d.latency_cycles + machine.node.l2.latency_cycles) as f64 / clock;
     let network = machine.network();
     let hit = |core, line| {

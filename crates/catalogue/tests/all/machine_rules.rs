@@ -4,7 +4,7 @@
 use casemate_catalogue::{Machine, machine};
 use machine::node::NodeConfig;
 use toml::{Table, Value};
-use units::Bytes;
+use units::{Bytes, Frequency};
 
 /// A key, the value in its place as the file would say it, and what the refusal must say after the file's name.
 type Case<'a> = (&'static str, &'a str, &'static str);
@@ -45,8 +45,9 @@ fn modern_with_every_value_written_out_is_modern() {
 #[test]
 fn an_impossible_core_is_refused() {
     each_is_refused(&[
-        ("node.clock_mhz", "0", "node.clock_mhz is 0: expected at least 1"),
-        ("node.clock_mhz", "2000000000", "node.clock_mhz is 2000000000: expected at most 100000"),
+        ("node.clock_mhz", "0", "node.clock_mhz must be between 1 and 100000, but is 0"),
+        ("node.clock_mhz", "2000000000", "node.clock_mhz must be between 1 and 100000, but is 2000000000"),
+        ("node.clock_mhz", "3000", "node.clock_mhz is 3000, of which a cycle is 333333.333 femtoseconds"),
         ("node.dispatch_width", "0", "node.dispatch_width is 0: expected at least 1"),
         ("node.retire_width", "0", "node.retire_width is 0: expected at least 1"),
         ("node.issue_width", "0", "node.issue_width is 0: expected at least 1"),
@@ -207,9 +208,20 @@ fn an_impossible_memory_is_refused() {
 }
 
 #[test]
+fn what_is_no_clock_is_refused_with_its_line_and_an_example() {
+    for value in ["'4 GHz'", "2.5", "-1", "'1/0 MHz'", "'twice'"] {
+        let refusal = refusal(&changed("node.clock_mhz", value));
+        assert!(refusal.starts_with("mine.toml:") && refusal.contains("clock_mhz"), "{refusal}");
+        let expected = "expected megahertz, whole as in 1600 or as a ratio as in \"500/3 MHz\"";
+        assert!(refusal.contains(expected), "{value}: {refusal}");
+    }
+}
+
+#[test]
 fn an_impossible_dram_is_refused() {
     each_is_refused(&[
         ("dram.clock_mhz", "0", "dram: clock_mhz must be between 1 and 100000, but is 0"),
+        ("dram.clock_mhz", "2400", "dram: clock_mhz is 2400, of which a cycle is 416666.667 femtoseconds"),
         ("dram.read_queue", "0", "dram: read_queue must be between 1 and 4096, but is 0"),
         ("dram.write_queue", "5000", "dram: write_queue must be between 1 and 4096, but is 5000"),
         ("dram.drain_start", "33", "dram: drain_start must not exceed write_queue, but 33 > 32"),
@@ -253,7 +265,7 @@ fn an_impossible_phase_change_memory_is_refused() {
         refusal(&toml::to_string(&changed).unwrap())
     };
     for (refusal, expected) in [
-        (file(&|pcm| pcm.clock_mhz = 0), "pcm: clock_mhz must be between 1 and 100000, but is 0"),
+        (file(&|pcm| pcm.clock_mhz = Frequency::from_mhz(0)), "pcm: clock_mhz must be between 1 and 100000, but is 0"),
         (file(&|pcm| pcm.burst_clocks = 0), "pcm: burst_clocks must be between 1 and 1000, but is 0"),
         (file(&|pcm| pcm.banks = 12), "pcm: banks must be a power of two of at most 64, but is 12"),
         (file(&|pcm| pcm.read_ns = 0.0), "pcm: read_ns must be positive and below 1000000, but is 0"),

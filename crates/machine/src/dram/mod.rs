@@ -137,7 +137,7 @@ impl Dram {
         if let Err(broken) = config.check() {
             panic!("the DRAM configuration is impossible: {broken}");
         }
-        let clock = Clock::from_mhz(config.clock_mhz);
+        let clock = config.clock_mhz.clock();
         let eighths = config.timing.eighths_after_first_word();
         Dram {
             clock,

@@ -6,7 +6,7 @@
 use super::config::DramConfig;
 use super::{Dram, Kind};
 use proptest::prelude::*;
-use units::{Clock, Cycles, LineAddr, Time};
+use units::{Cycles, LineAddr, Time};
 
 /// What was issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,7 +135,7 @@ fn configs() -> impl Strategy<Value = DramConfig> {
 
 /// Runs requests to the end; returns the channel and, for each read, how often it was answered and how late.
 fn run(config: &DramConfig, asked: &[Asked]) -> (Dram, Vec<(u32, u64)>) {
-    let clock = Clock::from_mhz(config.clock_mhz);
+    let clock = config.clock_mhz.clock();
     let mut dram = Dram::new(config.clone());
     let mut completions = Vec::new();
     let mut now = Time::ZERO;

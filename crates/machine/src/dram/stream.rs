@@ -106,7 +106,7 @@ pub struct Measured {
 /// # Panics
 /// If the configuration does not pass [`DramConfig::check`].
 pub fn measure(config: &DramConfig, stream: Stream, requests: usize) -> Measured {
-    let clock = Clock::from_mhz(config.clock_mhz);
+    let clock = config.clock_mhz.clock();
     let edge = |clocks: u64| clock.start_of(Cycles(clocks));
     let mut dram = Dram::new(config.clone());
     let mut completions = Vec::new();
@@ -181,6 +181,7 @@ impl Latencies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Frequency;
 
     #[test]
     fn the_streams_are_those_of_the_reference_draw_for_draw() {
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn percentiles_count_reads_and_not_latencies() {
-        let mut latencies = Latencies::new(Clock::from_mhz(1600));
+        let mut latencies = Latencies::new(Frequency::from_mhz(1600).clock());
         latencies.occurred = vec![0; 101];
         latencies.occurred[10] = 99;
         latencies.occurred[100] = 1;

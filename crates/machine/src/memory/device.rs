@@ -30,10 +30,10 @@ impl DeviceConfig {
 
     /// The clock of its bus.
     pub fn clock(&self) -> Clock {
-        Clock::from_mhz(match self {
-            DeviceConfig::Dram(dram) => dram.clock_mhz,
-            DeviceConfig::Pcm(pcm) => pcm.clock_mhz,
-        })
+        match self {
+            DeviceConfig::Dram(dram) => dram.clock_mhz.clock(),
+            DeviceConfig::Pcm(pcm) => pcm.clock_mhz.clock(),
+        }
     }
 
     /// From a read that finds its bank at rest, with no row open, to the end of its line.

@@ -7,8 +7,6 @@ use crate::node::lines::HALF_BYTES;
 use isa::Reg;
 use units::{Bytes, LINE_BYTES};
 
-/// The fastest clock: time is in whole femtoseconds, so a faster one would be far from exact.
-const CLOCK_MHZ_MAX: u64 = 100_000;
 /// The most entries of a queue.
 const QUEUE_MAX: u64 = 1 << 16;
 
@@ -28,6 +26,9 @@ pub enum NodeConfigError {
         /// The least that works.
         least: u64,
     },
+    /// A clock that there cannot be.
+    #[error("clock_mhz {0}")]
+    Clock(String),
     /// More of something than there can be.
     #[error("{key} is {found}: expected at most {most}")]
     TooMany {
@@ -143,8 +144,8 @@ impl NodeConfig {
     }
 
     fn check_counts(&self) -> Result<(), NodeConfigError> {
+        self.clock_mhz.check().map_err(NodeConfigError::Clock)?;
         for (key, found, most) in [
-            ("clock_mhz", self.clock_mhz, CLOCK_MHZ_MAX),
             ("rob", self.rob.into(), QUEUE_MAX),
             ("load_queue", self.load_queue.into(), QUEUE_MAX),
             ("store_queue", self.store_queue.into(), QUEUE_MAX),
@@ -156,7 +157,6 @@ impl NodeConfig {
             at_most(most, found, || key.to_owned())?;
         }
         for (key, found) in [
-            ("clock_mhz", self.clock_mhz),
             ("dispatch_width", self.dispatch_width.into()),
             ("retire_width", self.retire_width.into()),
             ("rob", self.rob.into()),

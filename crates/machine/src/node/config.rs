@@ -4,7 +4,7 @@ use crate::cache::Replacement;
 use crate::lookups::LookUpLimit;
 use crate::node::caches::prefetch::PrefetcherConfig;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, LINE_BYTES};
+use units::{Bytes, Frequency, LINE_BYTES};
 
 /// A number of alike functional units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -164,8 +164,8 @@ pub struct WalkerConfig {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeConfig {
-    /// The clock of the core, its caches and its TLBs, in megahertz.
-    pub clock_mhz: u64,
+    /// The clock of the core, its caches and its TLBs, in megahertz; its cycle is a whole number of femtoseconds.
+    pub clock_mhz: Frequency,
     /// Instructions that are fetched and enter the window per cycle.
     pub dispatch_width: u8,
     /// Instructions that retire per cycle.
@@ -259,7 +259,7 @@ impl NodeConfig {
         };
         let tlb = |entries, ways, latency_cycles| TlbConfig { entries, ways, latency_cycles };
         NodeConfig {
-            clock_mhz: 4_000,
+            clock_mhz: Frequency::from_mhz(4_000),
             dispatch_width: 6,
             retire_width: 6,
             retire_latency_cycles: 0,

@@ -78,7 +78,7 @@ impl Node {
             panic!("a node was built from an unchecked configuration: {broken}");
         }
         Node {
-            clock: Clock::from_mhz(config.clock_mhz),
+            clock: config.clock_mhz.clock(),
             core: Core::new(config),
             cutter: Cutter::new(LineSize::new(config.l1d.line)),
             held: None,

@@ -2,7 +2,7 @@
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, Frequency};
 
 /// The most banks one channel may have.
 const BANKS_MAX: usize = 64;
@@ -15,8 +15,8 @@ const QUEUE_MAX: usize = 4096;
 pub struct PcmConfig {
     /// Bytes on the channel.
     pub capacity: Bytes,
-    /// The bus's clock in megahertz.
-    pub clock_mhz: u64,
+    /// The bus's clock in megahertz; its cycle is a whole number of femtoseconds.
+    pub clock_mhz: Frequency,
     /// How long one line occupies the bus, in its clocks.
     pub burst_clocks: u64,
     /// Banks that work side by side, a power of two.
@@ -43,7 +43,8 @@ impl PcmConfig {
     pub fn secpb() -> PcmConfig {
         PcmConfig {
             capacity: Bytes(8 << 30),
-            clock_mhz: 1200,
+            // A tCK of 0.833 ns, as gem5 has it.
+            clock_mhz: Frequency::from_ratio(1_000_000, 833),
             burst_clocks: 4,
             banks: 16,
             read_ns: 55.0,
@@ -61,9 +62,9 @@ impl PcmConfig {
     /// # Errors
     /// The first rule that is broken, with the values that break it.
     pub fn check(&self) -> Result<(), String> {
-        let (clock, burst, banks) = (self.clock_mhz, self.burst_clocks, self.banks);
+        let (burst, banks) = (self.burst_clocks, self.banks);
         let (start, stop, queue) = (self.drain_start, self.drain_stop, self.write_queue);
-        rule((1..=100_000).contains(&clock), || format!("clock_mhz must be between 1 and 100000, but is {clock}"))?;
+        self.clock_mhz.check().map_err(|rule| format!("clock_mhz {rule}"))?;
         rule((1..=1_000).contains(&burst), || format!("burst_clocks must be between 1 and 1000, but is {burst}"))?;
         rule(banks.is_power_of_two() && banks <= BANKS_MAX, || {
             format!("banks must be a power of two of at most {BANKS_MAX}, but is {banks}")

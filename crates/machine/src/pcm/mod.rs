@@ -91,7 +91,7 @@ impl Pcm {
         if let Err(broken) = config.check() {
             panic!("the configuration of phase-change memory is impossible: {broken}");
         }
-        let clock = Clock::from_mhz(config.clock_mhz);
+        let clock = config.clock_mhz.clock();
         let bank = Bank { free_at: Time::ZERO, reads: VecDeque::new(), writes: VecDeque::new() };
         Pcm {
             clock,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::dram::WaitCause;
 use proptest::prelude::*;
+use units::Frequency;
 
 const CLOCK: Duration = Duration::from_fs(833_333);
 const BURST: Duration = Duration::from_fs(4 * 833_333);
@@ -186,7 +187,7 @@ fn impossible_values_are_refused_by_name() {
         (|c| c.write_pending_queue = 0, "write_pending_queue"),
         (|c| c.drain_start = 129, "drain_start"),
         (|c| c.drain_stop = 109, "drain_stop"),
-        (|c| c.clock_mhz = 0, "clock_mhz"),
+        (|c| c.clock_mhz = Frequency::from_mhz(0), "clock_mhz"),
     ];
     for (change, name) in changes {
         let mut config = PcmConfig::secpb();

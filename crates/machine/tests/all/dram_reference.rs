@@ -3,7 +3,7 @@
 //! Whole streams are held against those simulators by `casemate validate` and `runner/tests/all/validation.rs`.
 
 use casemate_machine::dram::{Completion, Dram, DramConfig, Kind, RowOutcome, WaitCause};
-use units::{Clock, Cycles, LineAddr, Time};
+use units::{Cycles, Frequency, LineAddr, Time};
 
 /// CL and half of a burst of eight, for DDR4-3200 22-22-22.
 const HIT: u64 = 26;
@@ -14,7 +14,7 @@ const CONFLICT: u64 = CLOSED + 22;
 
 /// Reads one line on an idle channel and returns the answer and its latency in clocks.
 fn lone_read(dram: &mut Dram, clock: u64, line: u64) -> (Completion, u64) {
-    let memory_clock = Clock::from_mhz(1600);
+    let memory_clock = Frequency::from_mhz(1600).clock();
     let now = memory_clock.start_of(Cycles(clock));
     dram.submit(now, LineAddr(line), Kind::Read, 7);
     let mut completions = Vec::new();

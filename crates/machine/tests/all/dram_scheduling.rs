@@ -4,7 +4,7 @@ use casemate_machine::dram::{
     AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounters, RowOutcome, Scheduler, Timing, Turns,
     WaitCause,
 };
-use units::{Clock, Cycles, LineAddr, Time};
+use units::{Cycles, Frequency, LineAddr, Time};
 
 /// A row is 128 lines, a group 128 lines further on, a bank of the group 512, and the next row of the same bank 2048.
 const GROUP: u64 = 128;
@@ -12,7 +12,7 @@ const BANK: u64 = 512;
 const ROW: u64 = 2048;
 
 fn at(clock: u64) -> Time {
-    Clock::from_mhz(1600).start_of(Cycles(clock))
+    Frequency::from_mhz(1600).clock().start_of(Cycles(clock))
 }
 
 fn channel(change: impl FnOnce(&mut DramConfig)) -> Dram {

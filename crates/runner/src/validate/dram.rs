@@ -7,7 +7,7 @@ use super::{Extent, Row, ValidationError};
 use machine::dram::stream::{Pattern, Stream, measure};
 use machine::dram::{Dram, DramConfig, Kind};
 use serde::Deserialize;
-use units::{Clock, Cycles, LineAddr};
+use units::{Cycles, LineAddr};
 
 const FILE: &str = "reference/dram.json";
 const TEXT: &str = include_str!("../../../../reference/dram.json");
@@ -77,7 +77,7 @@ fn compare_idle(theirs: &IdleLatency, found: &mut impl FnMut(Row)) {
     let config = DramConfig::ddr4_3200();
     let same_bank =
         config.organisation.lines_per_row * config.organisation.bank_groups * config.organisation.banks_per_group;
-    let clock = Clock::from_mhz(config.clock_mhz);
+    let clock = config.clock_mhz.clock();
     let mut dram = Dram::new(config);
     let reads: [_; IDLE_READS] = [
         (0, 0, "a closed bank", theirs.closed),

@@ -1,6 +1,7 @@
 """The EMCC paper's figures as functions of records, each with what the paper's text says of its mean."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from casemate.reproduce.study import Figure, Series, Under
 from casemate.results.counters import CounterCopies, CountersFound, Queue
@@ -10,7 +11,8 @@ Measure = Callable[[Record], float]
 
 
 def _clock_mhz(record: Record, part: str) -> float:
-    return float(record.configuration.machine.model_dump()[part]["clock_mhz"])
+    clock = record.configuration.machine.model_dump()[part]["clock_mhz"]
+    return float(Fraction(str(clock).removesuffix(" MHz")))
 
 
 def _speed(record: Record) -> float:

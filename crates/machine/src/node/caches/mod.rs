@@ -104,7 +104,7 @@ impl Caches {
             |cache: &CacheConfig| cache.prefetcher.map(|config| Prefetcher::new(config, LineSize::new(cache.line)));
         let unused = |cache: &CacheConfig| Unused::new(cache.lines(), cache.prefetcher);
         Caches {
-            clock: Clock::from_mhz(config.clock_mhz),
+            clock: config.clock_mhz.clock(),
             l1i: timed(&config.l1i),
             l1d: timed(&config.l1d),
             l2: TagArray::with_replacement(config.l2.sets(), config.l2.ways, config.l2.replacement),
