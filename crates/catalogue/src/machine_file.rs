@@ -250,12 +250,10 @@ impl Machine {
         let channels = self.memory_config();
         channels.check()?;
         let engines = &self.engines;
-        for (name, engine) in [
-            ("aes", engines.aes),
-            ("mac", engines.mac),
-            ("hash", engines.hash),
-            ("metadata_cache", engines.metadata_cache),
-        ] {
+        engines.aes.check("aes")?;
+        engines.tdes.map_or(Ok(()), |tdes| tdes.check("tdes"))?;
+        for (name, engine) in [("mac", engines.mac), ("hash", engines.hash), ("metadata_cache", engines.metadata_cache)]
+        {
             engine.check(name)?;
         }
         if let Some(found) = engines.counter_decode_ns.filter(|found| !(0.0..1e6).contains(found)) {

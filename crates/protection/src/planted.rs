@@ -4,7 +4,7 @@
 //! a scheme can be built with exactly one of these; the test of the tests is that each is caught. Without the feature
 //! they do not exist in the program.
 
-use crypto::{LineCipher, Nonce};
+use crypto::{LineCipher, Nonce, Uses};
 use units::{LINE_BYTES, Line};
 
 macro_rules! bugs {
@@ -361,11 +361,7 @@ impl LineCipher for FirstBlockForAll {
         FirstBlockForAll::each(ciphertext, |line| self.0.open(nonce, line))
     }
 
-    fn blocks(&self) -> u32 {
-        self.0.blocks()
-    }
-
-    fn works_ahead(&self) -> bool {
-        self.0.works_ahead()
+    fn uses(&self) -> Uses {
+        self.0.uses()
     }
 }

@@ -6,7 +6,7 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 pub use crate::slot::{Role, Slot, Untrusted};
-use crypto::Nonce;
+use crypto::{BlockCipher, Nonce};
 pub use machine::dram::Wanted;
 use serde::Serialize;
 use sim::lock::Mode;
@@ -140,6 +140,36 @@ impl fmt::Display for Cache {
     }
 }
 
+/// Uses of a block cipher: some one after the other, then others side by side.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Blocks {
+    /// Which.
+    pub cipher: BlockCipher,
+    /// Uses that wait for one another.
+    pub chained: u32,
+    /// Uses that wait for those alone.
+    pub parallel: u32,
+    /// Whether these go through the inverse cipher.
+    pub inverse: bool,
+}
+
+impl Blocks {
+    /// So many blocks side by side.
+    pub(crate) fn parallel(cipher: BlockCipher, parallel: u32) -> Blocks {
+        Blocks { cipher, chained: 0, parallel, inverse: false }
+    }
+
+    /// All of them.
+    pub fn count(&self) -> u32 {
+        self.chained + self.parallel
+    }
+
+    /// The same; nothing if there are none.
+    pub(crate) fn any(self) -> Option<Blocks> {
+        (self.count() > 0).then_some(self)
+    }
+}
+
 /// Which AES units do the work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AesUnits {
@@ -200,8 +230,8 @@ pub trait MemoryVerbs {
 pub trait EngineVerbs {
     /// Decodes a line of counters that is there now, if a machine takes time for that.
     fn decode(&self) -> Known;
-    /// Sends this many blocks through AES units, when the counter is known.
-    fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()>;
+    /// Sends these blocks through units of their cipher, when the counter is known.
+    fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> impl Future<Output = ()>;
     /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
     /// its AES units are promised to others for longer than verifying the line in the L2 saves.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;

@@ -129,6 +129,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     if scenario.start == Start::L2 {
         machine.admits(&design.parts)?;
     }
+    machine.has_engine_for(&design.parts)?;
     let mut undecoding = machine.clone();
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };

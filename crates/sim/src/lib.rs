@@ -2,7 +2,7 @@
 //!
 //! Hardware that does one thing after another is written as `async` text; the text waits by `.await`, and the clock
 //! jumps from one event to the next. Hardware that *is* a machine (a pipeline, a bank, a queue) stays an explicit
-//! machine, in [`resource`], and answers with the time at which it will be done.
+//! machine, in [`pipe`], and answers with the time at which it will be done.
 //!
 //! # Order and determinism
 //!
@@ -21,6 +21,7 @@ mod join;
 pub mod lock;
 mod once;
 pub mod permits;
+pub mod pipe;
 mod queue;
 pub mod resource;
 pub mod span;

@@ -164,6 +164,7 @@ class Parts(Result):
         "aes256-gcm",
         "aes128-ocb",
         "aes128-ocb-chunks",
+        "aes256-ocb-chunks",
         "tdes-ocb-chunks",
         "aes128-xts",
         "aes256-xts",

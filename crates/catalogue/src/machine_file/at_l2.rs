@@ -13,7 +13,7 @@
 use super::Machine;
 use machine::llc::Inclusion;
 use protection::design::Parts;
-use protection::execution::{Engine, Engines, Patience};
+use protection::execution::{CipherEngine, Engines, Patience};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
@@ -76,7 +76,7 @@ impl AtL2 {
     ///
     /// # Errors
     /// The rule that is broken.
-    pub(crate) fn check(&self, aes: &Engine, cores: usize) -> Result<(), String> {
+    pub(crate) fn check(&self, aes: &CipherEngine, cores: usize) -> Result<(), String> {
         let patience_ns = self.patience_ns.unwrap_or_default();
         for (name, found) in [("counter_look_up_ns", self.counter_look_up_ns), ("patience_ns", patience_ns)] {
             if !(0.0..1e6).contains(&found) {
@@ -106,7 +106,7 @@ pub struct AesBandwidth {
 }
 
 /// Blocks a second.
-fn per_second(aes: &Engine) -> Option<f64> {
+fn per_second(aes: &CipherEngine) -> Option<f64> {
     (aes.interval_ns > 0.0).then(|| aes.units as f64 / aes.interval_ns * 1e9)
 }
 
@@ -126,8 +126,14 @@ impl Machine {
     /// # Errors
     /// What it lacks, and what would mend it.
     pub fn admits(&self, parts: &Parts) -> Result<(), String> {
+        self.has_engine_for(parts)?;
         if parts.caches.counters_in_l2.is_none() {
             return Ok(());
+        }
+        if parts.cipher.is_tdes() {
+            return Err(
+                "caches.counters_in_l2 makes pads in L2s, whose units are for AES: choose such a cipher".to_owned()
+            );
         }
         if self.at_l2.is_none() {
             return Err(format!(
@@ -145,6 +151,21 @@ impl Machine {
             )),
             Inclusion::Inclusive | Inclusion::Victim => Ok(()),
         }
+    }
+
+    /// Whether its controller has units for a design's cipher.
+    ///
+    /// # Errors
+    /// What it lacks, and what would mend it.
+    pub fn has_engine_for(&self, parts: &Parts) -> Result<(), String> {
+        if parts.cipher.is_tdes() && self.engines.tdes.is_none() {
+            return Err(format!(
+                "the cipher is Triple-DES, and machine '{}' has no units for it: give it a key such as engines.tdes = {{ units = 8, \
+                 latency_ns = 96.0, interval_ns = 2.0 }}, which 'simplescalar-2005' has",
+                self.name
+            ));
+        }
+        Ok(())
     }
 
     /// The longest that a read may wait for the AES units of its L2 under a design: what it saves by being verified there
@@ -182,12 +203,13 @@ impl Machine {
     }
 
     /// The units as a design has them: the controller's, and the AES units of each L2 if it uses any there.
-    pub fn engines_under(&self, parts: &Parts) -> (Engines, Option<Engine>) {
+    pub fn engines_under(&self, parts: &Parts) -> (Engines, Option<CipherEngine>) {
         let split = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some());
         let aes = self.engines.aes;
         match split.and_then(|at_l2| at_l2.split(aes.units, self.cores)) {
             Some((each, left)) => {
-                (Engines { aes: Engine { units: left, ..aes }, ..self.engines }, Some(Engine { units: each, ..aes }))
+                let units = |units| CipherEngine { units, ..aes };
+                (Engines { aes: units(left), ..self.engines }, Some(units(each)))
             }
             None => (self.engines, None),
         }

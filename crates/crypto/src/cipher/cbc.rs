@@ -4,6 +4,7 @@
 //! AEGIS (Suh et al., ICS 2003) used before counter mode. Without a counter in the nonce it is deterministic.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{
@@ -61,8 +62,9 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineCipher for Cbc<C> {
         self.decrypt(&self.initial_vector(nonce), ciphertext)
     }
 
-    fn blocks(&self) -> u32 {
-        blocks_per_line::<C>() + (BLOCK_BYTES / C::block_size()) as u32
+    fn uses(&self) -> Uses {
+        let (of_nonce, of_line) = ((BLOCK_BYTES / C::block_size()) as u32, blocks_per_line::<C>());
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Chained }
     }
 }
 

@@ -5,6 +5,7 @@
 //! one use of the cipher more for each line; two different seeds may then meet by chance, after some 2^32 lines.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, Nonce, Seed};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -64,12 +65,9 @@ impl<C: BlockCipherEncrypt> LineCipher for CounterMode<C> {
         self.seal(nonce, ciphertext)
     }
 
-    fn blocks(&self) -> u32 {
-        blocks_per_line::<C>() + u32::from(C::block_size() < BLOCK_BYTES)
-    }
-
-    fn works_ahead(&self) -> bool {
-        true
+    fn uses(&self) -> Uses {
+        let (of_nonce, of_line) = (u32::from(C::block_size() < BLOCK_BYTES), blocks_per_line::<C>());
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Ahead }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Neither place nor version enters, so equal blocks are equal in memory, wherever they lie.
 
 use crate::blocks::{blocks_of, blocks_per_line};
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{Key, LineCipher, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -40,8 +41,9 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineCipher for Ecb<C> {
         line
     }
 
-    fn blocks(&self) -> u32 {
-        blocks_per_line::<C>()
+    fn uses(&self) -> Uses {
+        let (of_nonce, of_line) = (0, blocks_per_line::<C>());
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
     }
 }
 

@@ -7,6 +7,7 @@
 //! counters ever share a block, but such a line is no longer what another implementation would make of it.
 
 use crate::blocks::xor;
+use crate::cipher::Uses;
 use crate::mac::first_bits;
 use crate::{BLOCK_BYTES, CounterMode, Domain, Gmac, Key, LineCipher, LineMac, Nonce, Seed};
 use aes::cipher::array::ArraySize;
@@ -60,12 +61,8 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineCipher 
         self.seal(nonce, ciphertext)
     }
 
-    fn blocks(&self) -> u32 {
-        self.mode.blocks()
-    }
-
-    fn works_ahead(&self) -> bool {
-        true
+    fn uses(&self) -> Uses {
+        self.mode.uses()
     }
 }
 

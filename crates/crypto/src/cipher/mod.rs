@@ -16,7 +16,8 @@ pub use ocb_chunks::OcbChunks;
 pub use ocb3::Ocb3;
 pub use xts::Xts;
 
-use crate::Nonce;
+use crate::{BLOCK_BYTES, Nonce};
+use aes::cipher::BlockSizeUser;
 use units::Line;
 
 /// A mode of encryption over one line.
@@ -28,10 +29,53 @@ pub trait LineCipher {
     fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line;
     /// Decrypts. Nothing is checked.
     fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line;
-    /// Uses of the block cipher that either takes, keys and constants that stay the same not counted.
-    fn blocks(&self) -> u32;
-    /// Whether decryption can begin before the ciphertext is there.
-    fn works_ahead(&self) -> bool {
-        false
+    /// The uses of the block cipher that either takes, keys and constants that stay the same not counted.
+    fn uses(&self) -> Uses;
+}
+
+/// A block cipher, as hardware has an engine for it: all lengths of keys go through the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum BlockCipher {
+    /// The Advanced Encryption Standard: blocks of 128 bits.
+    Aes,
+    /// Triple-DES: blocks of 64 bits.
+    Tdes,
+}
+
+impl BlockCipher {
+    /// The one with blocks of this length.
+    fn of<C: BlockSizeUser>() -> BlockCipher {
+        if C::block_size() == BLOCK_BYTES { BlockCipher::Aes } else { BlockCipher::Tdes }
+    }
+}
+
+/// What a mode uses its block cipher for, to seal a line or to open it, and which of that waits for which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Uses {
+    /// The block cipher.
+    pub cipher: BlockCipher,
+    /// Uses that need the nonce alone, one after the other: tweaks, initial vectors, first offsets.
+    pub of_nonce: u32,
+    /// Uses after those, one for each block and what a tag of the mode itself takes.
+    pub of_line: u32,
+    /// How these are done.
+    pub order: Order,
+}
+
+/// When the blocks of a line go through the block cipher.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Before the text is there, which is XOR-ed with what comes out; to seal and to open alike.
+    Ahead,
+    /// Each by itself when the text is there; to open, through the inverse cipher.
+    Parallel,
+    /// To seal, each after the one before it; to open, each by itself through the inverse cipher.
+    Chained,
+}
+
+impl Uses {
+    /// All of them.
+    pub fn blocks(&self) -> u32 {
+        self.of_nonce + self.of_line
     }
 }

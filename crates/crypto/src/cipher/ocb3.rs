@@ -4,6 +4,7 @@
 //! it counts among the mode's blocks; it vouches for the plaintext, so a checker must decrypt before it can compare.
 
 use crate::blocks::blocks_per_line;
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::mac::first_bits;
 use crate::{Domain, Key, LineCipher, LineMac, Nonce};
 use aes::cipher::array::ArraySize;
@@ -14,8 +15,6 @@ use units::Line;
 
 /// As many doublings of L as a line's blocks need.
 const L_TABLE_SIZE: usize = 4;
-/// Uses of the cipher besides those of the line's blocks: for the nonce and for the tag.
-const BLOCKS_BESIDE: u32 = 2;
 
 /// A block cipher in OCB3 over lines: the encryption and the code.
 pub struct Ocb3<C> {
@@ -61,8 +60,10 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
         line
     }
 
-    fn blocks(&self) -> u32 {
-        blocks_per_line::<C>() + BLOCKS_BESIDE
+    fn uses(&self) -> Uses {
+        // The last is the tag's.
+        let (of_nonce, of_line) = (1, blocks_per_line::<C>() + 1);
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
     }
 }
 

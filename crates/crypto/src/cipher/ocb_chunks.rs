@@ -14,6 +14,7 @@
 //! halves are chained: `R = E(E(first ^ L) ^ second)`.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::mac::first_bits;
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, LineMac, Nonce};
 use aes::cipher::array::ArraySize;
@@ -117,8 +118,9 @@ where
         line
     }
 
-    fn blocks(&self) -> u32 {
-        Self::chunks() + (BLOCK_BYTES / C::block_size()) as u32
+    fn uses(&self) -> Uses {
+        let (of_nonce, of_line) = ((BLOCK_BYTES / C::block_size()) as u32, Self::chunks());
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
     }
 }
 

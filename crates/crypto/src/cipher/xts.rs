@@ -8,6 +8,7 @@
 //! times alpha for every block before it.
 
 use crate::blocks::{blocks_of, blocks_per_line};
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{Domain, Key, LineCipher, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
@@ -80,8 +81,9 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
         line
     }
 
-    fn blocks(&self) -> u32 {
-        blocks_per_line::<C>() + 1
+    fn uses(&self) -> Uses {
+        let (of_nonce, of_line) = (1, blocks_per_line::<C>());
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
     }
 }
 

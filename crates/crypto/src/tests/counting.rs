@@ -1,5 +1,6 @@
-//! Does each mode use its cipher as often as it says? A cipher that counts.
+//! Does each mode use its cipher as often as it says, and for what it says? A cipher that writes down what it is given.
 
+use crate::cipher::{BlockCipher, Order};
 use crate::tests::nonce;
 use crate::{Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, Xts};
 use aes::Aes128;
@@ -10,14 +11,20 @@ use aes::cipher::{
     BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InOut,
 };
 use des::TdesEde3;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A cipher that counts how often it is used.
+/// A cipher that writes down the blocks that it is given.
 #[derive(Clone)]
 struct Counting<C> {
     cipher: C,
-    uses: Rc<Cell<u32>>,
+    given: Rc<RefCell<Vec<Vec<u8>>>>,
+}
+
+impl<C: BlockSizeUser> Counting<C> {
+    fn note(&self, block: &InOut<'_, '_, Block<C>>) {
+        self.given.borrow_mut().push(block.get_in().to_vec());
+    }
 }
 
 impl<C: BlockSizeUser> BlockSizeUser for Counting<C> {
@@ -30,14 +37,14 @@ impl<C: BlockSizeUser> ParBlocksSizeUser for Counting<C> {
 
 impl<C: BlockCipherEncrypt> BlockCipherEncBackend for Counting<C> {
     fn encrypt_block(&self, block: InOut<'_, '_, Block<C>>) {
-        self.uses.set(self.uses.get() + 1);
+        self.note(&block);
         self.cipher.encrypt_block_inout(block);
     }
 }
 
 impl<C: BlockCipherDecrypt> BlockCipherDecBackend for Counting<C> {
     fn decrypt_block(&self, block: InOut<'_, '_, Block<C>>) {
-        self.uses.set(self.uses.get() + 1);
+        self.note(&block);
         self.cipher.decrypt_block_inout(block);
     }
 }
@@ -55,29 +62,66 @@ impl<C: BlockCipherDecrypt> BlockCipherDecrypt for Counting<C> {
 }
 
 #[test]
-fn every_mode_uses_its_cipher_as_often_as_it_says() {
-    let uses = Rc::new(Cell::new(0));
-    let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), uses: uses.clone() };
-    let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), uses: uses.clone() };
-    let modes: [(&str, Box<dyn LineCipher>, u32); 11] = [
-        ("AES counter", Box::new(CounterMode::over(aes())), 4),
-        ("AES GCM", Box::new(Gcm::over(aes())), 4),
-        ("AES XTS", Box::new(Xts::over(aes(), aes())), 5),
-        ("AES ECB", Box::new(Ecb::over(aes())), 4),
-        ("AES CBC", Box::new(Cbc::over(aes())), 5),
-        ("AES OCB3", Box::new(Ocb3::over(aes())), 6),
-        ("AES OCB chunks", Box::new(OcbChunks::over(aes())), 5),
-        ("Triple-DES counter", Box::new(CounterMode::over(tdes())), 9),
-        ("Triple-DES ECB", Box::new(Ecb::over(tdes())), 8),
-        ("Triple-DES CBC", Box::new(Cbc::over(tdes())), 10),
-        ("Triple-DES OCB chunks", Box::new(OcbChunks::over(tdes())), 10),
+fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
+    let given = Rc::default();
+    let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
+    let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
+    let modes: [(&str, Box<dyn LineCipher>, u32, u32); 11] = [
+        ("AES counter", Box::new(CounterMode::over(aes())), 0, 4),
+        ("AES GCM", Box::new(Gcm::over(aes())), 0, 4),
+        ("AES XTS", Box::new(Xts::over(aes(), aes())), 1, 4),
+        ("AES ECB", Box::new(Ecb::over(aes())), 0, 4),
+        ("AES CBC", Box::new(Cbc::over(aes())), 1, 4),
+        ("AES OCB3", Box::new(Ocb3::over(aes())), 1, 5),
+        ("AES OCB chunks", Box::new(OcbChunks::over(aes())), 1, 4),
+        ("Triple-DES counter", Box::new(CounterMode::over(tdes())), 1, 8),
+        ("Triple-DES ECB", Box::new(Ecb::over(tdes())), 0, 8),
+        ("Triple-DES CBC", Box::new(Cbc::over(tdes())), 2, 8),
+        ("Triple-DES OCB chunks", Box::new(OcbChunks::over(tdes())), 2, 8),
     ];
-    for (name, mode, blocks) in modes {
-        assert_eq!(mode.blocks(), blocks, "{name}");
-        uses.set(0);
-        let sealed = mode.seal(&nonce(3, 4), &[5; 64]);
-        assert_eq!(uses.replace(0), blocks, "{name} sealing");
-        assert_eq!(mode.open(&nonce(3, 4), &sealed), [5; 64]);
-        assert_eq!(uses.get(), blocks, "{name} opening");
+    for (name, mode, of_nonce, of_line) in modes {
+        let uses = mode.uses();
+        assert_eq!((uses.of_nonce, uses.of_line), (of_nonce, of_line), "{name}");
+        assert_eq!(uses.cipher == BlockCipher::Tdes, name.starts_with("Triple"), "{name}");
+        given.borrow_mut().clear();
+        let [first, second] = [5_u8, 6].map(|byte| {
+            let text = std::array::from_fn(|place| byte.wrapping_mul(place as u8 + 1));
+            let sealed = mode.seal(&nonce(3, 4), &text);
+            let to_seal = given.take();
+            assert_eq!(mode.open(&nonce(3, 4), &sealed), text, "{name}");
+            assert_eq!((to_seal.len() as u32, given.take().len() as u32), (uses.blocks(), uses.blocks()), "{name}");
+            to_seal
+        });
+        // What does not depend on the text is the same for any.
+        let alike = first.iter().zip(&second).filter(|(first, second)| first == second).count() as u32;
+        assert_eq!(alike, if uses.order == Order::Ahead { uses.blocks() } else { of_nonce }, "{name}");
+    }
+}
+
+#[test]
+fn a_mode_is_chained_where_a_changed_block_of_text_changes_what_the_cipher_is_given_after_it() {
+    let given = Rc::default();
+    let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
+    let modes: [Box<dyn LineCipher>; 5] = [
+        Box::new(Xts::over(aes(), aes())),
+        Box::new(Ecb::over(aes())),
+        Box::new(Cbc::over(aes())),
+        Box::new(OcbChunks::over(aes())),
+        Box::new(CounterMode::over(aes())),
+    ];
+    for mode in modes {
+        let mut text = [5; 64];
+        given.borrow_mut().clear();
+        mode.seal(&nonce(3, 4), &text);
+        let before = given.take();
+        text[0] = 6;
+        mode.seal(&nonce(3, 4), &text);
+        let changed = before.iter().zip(&given.take()).filter(|(before, after)| before != after).count();
+        let expected = match mode.uses().order {
+            Order::Ahead => 0,
+            Order::Parallel => 1,
+            Order::Chained => 4,
+        };
+        assert_eq!(changed, expected);
     }
 }

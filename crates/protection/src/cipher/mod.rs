@@ -1,14 +1,14 @@
 //! Encryption of data lines: a mode of [`crypto`], and what it gets of a line's place and version.
 //!
 //! # Contract
-//! `open(seal(x)) == x` for the same place and counter. A mode either needs only the counter to start working
-//! ([`Cipher::works_ahead`]), so that its time hides behind the fetch, or it must wait for the ciphertext.
+//! `open(seal(x)) == x` for the same place and counter. What of its work needs only the counter hides
+//! behind the fetch; the rest waits for the ciphertext ([`Cipher::uses`]).
 
 use crate::counter::Counter;
 use crate::memo::{Memo, Message};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
-use crypto::{LineCipher, Nonce};
+use crypto::{LineCipher, Nonce, Order, Uses};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::Line;
@@ -31,6 +31,7 @@ pub enum Told {
 #[derive(Clone)]
 pub struct Cipher {
     mode: Option<Rc<dyn LineCipher>>,
+    uses: Option<Uses>,
     told: Told,
     planted: Planted,
     computed: Rc<Cell<u64>>,
@@ -40,12 +41,20 @@ pub struct Cipher {
 impl Cipher {
     /// No encryption.
     pub fn plain() -> Cipher {
-        Cipher { mode: None, told: Told::Place, planted: Planted::NONE, computed: Rc::default(), memo: Rc::default() }
+        Cipher {
+            mode: None,
+            uses: None,
+            told: Told::Place,
+            planted: Planted::NONE,
+            computed: Rc::default(),
+            memo: Rc::default(),
+        }
     }
 
     /// A mode, and what it gets of a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
         Cipher {
+            uses: Some(mode.uses()),
             mode: Some(planted.weakened(mode).into()),
             told,
             planted,
@@ -54,19 +63,14 @@ impl Cipher {
         }
     }
 
-    /// Whether decryption can start before the ciphertext is there.
-    pub fn works_ahead(&self) -> bool {
-        self.mode.as_ref().is_some_and(|mode| mode.works_ahead())
-    }
-
     /// Whether each word can be decrypted without the others.
     pub fn works_by_word(&self) -> bool {
-        self.mode.is_none() || self.works_ahead()
+        self.uses.is_none_or(|uses| uses.order == Order::Ahead)
     }
 
-    /// Uses of the block cipher that one line takes, the encryption of tweaks and nonces included.
-    pub fn blocks(&self) -> u32 {
-        self.mode.as_ref().map_or(0, |mode| mode.blocks())
+    /// The uses of the block cipher that sealing or opening a line takes; nothing without encryption.
+    pub fn uses(&self) -> Option<Uses> {
+        self.uses
     }
 
     /// The nonce that hides a line, if it must be fresh: what the ledger of pads must never see twice.
@@ -87,7 +91,7 @@ impl Cipher {
     /// Encrypts.
     pub fn seal(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
         #[cfg(test)]
-        crate::work_done::blocks(self.blocks());
+        crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *plaintext };
         self.count();
         mode.seal(&self.what_is_told(at, counter), plaintext)
@@ -103,7 +107,7 @@ impl Cipher {
     /// Decrypts.
     pub fn open(&self, at: DataSlot, counter: Counter, ciphertext: &Line) -> Line {
         #[cfg(test)]
-        crate::work_done::blocks(self.blocks());
+        crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *ciphertext };
         let message = Message { place: at.bound(), version: counter.0, text: *ciphertext };
         self.memo.known(&message).unwrap_or_else(|| {

@@ -16,7 +16,7 @@ fn charged(operations: &[Operation]) -> WorkDone {
     let mut charged = WorkDone::default();
     for operation in operations {
         match operation {
-            Operation::Pad(_, blocks) => charged.blocks += blocks,
+            Operation::Pad(_, blocks) => charged.blocks += blocks.count(),
             Operation::Mac => charged.macs += 1,
             Operation::Hash => charged.hashes += 1,
             _ => {}

@@ -32,6 +32,8 @@ pub enum CipherChoice {
     Aes128Ocb,
     /// AES-128 in OCB, each 128-bit chunk by itself.
     Aes128OcbChunks,
+    /// AES-256 in OCB, each 128-bit chunk by itself.
+    Aes256OcbChunks,
     /// Triple-DES in OCB, each 64-bit chunk by itself.
     TdesOcbChunks,
     /// XTS-AES-128, tweaked by the address.
@@ -55,10 +57,16 @@ impl CipherChoice {
         match self {
             C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter => Told::FreshNonce,
             C::Aes128Gcm | C::Aes256Gcm => Told::FreshNonce,
-            C::Aes128Ocb | C::Aes128OcbChunks | C::TdesOcbChunks => Told::FreshNonce,
+            C::Aes128Ocb | C::Aes128OcbChunks | C::Aes256OcbChunks | C::TdesOcbChunks => Told::FreshNonce,
             C::Aes128Cbc | C::TdesCbc => Told::PlaceAndVersion,
             C::None | C::Aes128Xts | C::Aes256Xts | C::Aes128Ecb | C::TdesEcb => Told::Place,
         }
+    }
+
+    /// Whether the block cipher is Triple-DES, for which a machine needs units of its own.
+    pub fn is_tdes(self) -> bool {
+        use CipherChoice as C;
+        matches!(self, C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb)
     }
 
     /// Whether it is a block cipher in counter mode, by itself.
@@ -76,6 +84,7 @@ impl CipherChoice {
     pub(crate) fn ocb_chunks(self) -> Option<u32> {
         match self {
             CipherChoice::Aes128OcbChunks => Some(OcbChunks::<Aes128>::chunks()),
+            CipherChoice::Aes256OcbChunks => Some(OcbChunks::<Aes256>::chunks()),
             CipherChoice::TdesOcbChunks => Some(OcbChunks::<TdesEde3>::chunks()),
             _ => None,
         }
@@ -96,6 +105,7 @@ impl CipherChoice {
             C::Aes256Gcm => Box::new(Gcm::<Aes256>::new(&long)),
             C::Aes128Ocb => Box::new(Ocb3::<Aes128>::new(&short)),
             C::Aes128OcbChunks => Box::new(OcbChunks::<Aes128>::new(&short)),
+            C::Aes256OcbChunks => Box::new(OcbChunks::<Aes256>::new(&long)),
             C::TdesOcbChunks => Box::new(OcbChunks::<TdesEde3>::new(&middle)),
             C::Aes128Xts => Box::new(Xts::<Aes128>::new(&short, &keys.key(Purpose::Tweak))),
             C::Aes256Xts => Box::new(Xts::<Aes256>::new(&long, &keys.key(Purpose::Tweak))),
@@ -113,9 +123,9 @@ impl CipherChoice {
         let key: Key<32> = keys.key(Purpose::Encryption);
         let (bytes, is_aes) = match self {
             C::None => return Box::default(),
-            C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb => (24, false),
+            _ if self.is_tdes() => (24, false),
             C::Aes192Counter => (24, true),
-            C::Aes256Counter | C::Aes256Gcm | C::Aes256Xts => (32, true),
+            C::Aes256Counter | C::Aes256Gcm | C::Aes256OcbChunks | C::Aes256Xts => (32, true),
             _ => (16, true),
         };
         spilled(planted, &key.0[..bytes], is_aes, data_lines)
@@ -125,12 +135,11 @@ impl CipherChoice {
     pub(crate) fn weaknesses(self, versioned: bool) -> impl Iterator<Item = &'static str> {
         use CipherChoice as C;
         let deterministic = self != C::None && (self.told() == Told::Place || !versioned);
-        let small_blocks = matches!(self, C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb);
         let weak = [
             (self == C::None, "no encryption"),
             (deterministic, "deterministic encryption"),
             (matches!(self, C::Aes128Ecb | C::TdesEcb), "equal blocks look equal"),
-            (small_blocks, "64-bit blocks"),
+            (self.is_tdes(), "64-bit blocks"),
         ];
         weak.into_iter().filter_map(|(is, word)| is.then_some(word))
     }

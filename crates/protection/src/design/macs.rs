@@ -41,7 +41,7 @@ pub enum MacChoice {
     Sha3,
     /// The tag of `cipher = "aes128-ocb"`.
     Ocb,
-    /// A tag for each chunk of `cipher = "aes128-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side.
+    /// A tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side.
     OcbChunks,
 }
 
@@ -140,8 +140,8 @@ impl MacDesign {
             ),
             (
                 self.code == M::OcbChunks && cipher.ocb_chunks().is_none(),
-                "mac.code = \"ocb-chunks\" is the tag of OCB in chunks: set cipher = \"aes128-ocb-chunks\" or \
-                 \"tdes-ocb-chunks\"",
+                "mac.code = \"ocb-chunks\" is the tag of OCB in chunks: set cipher = \"aes128-ocb-chunks\", \
+                 \"aes256-ocb-chunks\" or \"tdes-ocb-chunks\"",
             ),
             (
                 is_ocb && self.over != Over::Plaintext,
@@ -212,6 +212,7 @@ impl MacDesign {
             (M::HmacSha512, _) => Box::new(HmacSha512::new(&keys.key::<64>(Purpose::Authentication))),
             (M::Sha3, _) => Box::new(Sha3Prefix::new(&key)),
             (M::Ocb, _) => Box::new(Ocb3::<Aes128>::new(&keys.key(Purpose::Encryption))),
+            (M::OcbChunks, C::Aes256OcbChunks) => Box::new(OcbChunks::<Aes256>::new(&keys.key(Purpose::Encryption))),
             (M::OcbChunks, C::TdesOcbChunks) => Box::new(OcbChunks::<TdesEde3>::new(&keys.key(Purpose::Encryption))),
             (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&keys.key(Purpose::Encryption))),
         };

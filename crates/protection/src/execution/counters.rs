@@ -55,6 +55,8 @@ pub struct TimedCounters {
     pub aes_blocks: u64,
     /// Those of them that went through the units of an L2.
     pub aes_blocks_in_l2: u64,
+    /// Blocks of Triple-DES.
+    pub tdes_blocks: u64,
     /// Lines released in the L2 that asked for them.
     pub released_in_l2: u64,
     /// Tags of data lines computed.

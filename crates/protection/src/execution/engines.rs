@@ -1,8 +1,9 @@
 //! The units of a memory controller that protection needs, as a machine has them.
 
+use crate::verbs::Blocks;
 use serde::{Deserialize, Serialize};
-use sim::resource::Pipe;
-use units::Duration;
+use sim::pipe::{Passage, Pipe};
+use units::{Duration, Time};
 
 /// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be distinguished from none.
 const INTERVAL_NS_MIN: f64 = 0.001;
@@ -16,6 +17,21 @@ pub struct Engine {
     /// From going in to coming out, in nanoseconds.
     pub latency_ns: f64,
     /// Between one item and the next into the same unit, in nanoseconds.
+    pub interval_ns: f64,
+}
+
+/// Identical pipelined units for one block cipher. They take any length of key, and either direction.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CipherEngine {
+    /// How many.
+    pub units: usize,
+    /// From going in to coming out, in nanoseconds.
+    pub latency_ns: f64,
+    /// Of blocks that go through the inverse cipher, if that takes another time, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decrypt_latency_ns: Option<f64>,
+    /// Between one block and the next into the same unit, in nanoseconds.
     pub interval_ns: f64,
 }
 
@@ -41,7 +57,10 @@ impl CounterTags {
 #[serde(deny_unknown_fields)]
 pub struct Engines {
     /// Takes one AES block.
-    pub aes: Engine,
+    pub aes: CipherEngine,
+    /// Takes one block of Triple-DES. A machine without it runs no design that needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tdes: Option<CipherEngine>,
     /// Takes one data line and its tag.
     pub mac: Engine,
     /// Takes one line of metadata, unless `counter_tags` says otherwise.
@@ -79,5 +98,63 @@ impl Engine {
 
     pub(super) fn build(&self) -> Pipe {
         Pipe::new(self.units, Duration::from_ns_f64(self.latency_ns), Duration::from_ns_f64(self.interval_ns))
+    }
+}
+
+impl From<Engine> for CipherEngine {
+    /// Units that take as long in either direction.
+    fn from(Engine { units, latency_ns, interval_ns }: Engine) -> CipherEngine {
+        CipherEngine { units, latency_ns, decrypt_latency_ns: None, interval_ns }
+    }
+}
+
+impl CipherEngine {
+    /// Refuses what cannot be built.
+    ///
+    /// # Errors
+    /// The rule that is broken.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        self.encrypting().check(name)?;
+        match self.decrypt_latency_ns {
+            Some(found) if !(0.0..1e6).contains(&found) => {
+                Err(format!("engines.{name}.decrypt_latency_ns is {found}: expected 0 to 1000000"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn encrypting(&self) -> Engine {
+        let CipherEngine { units, latency_ns, interval_ns, .. } = *self;
+        Engine { units, latency_ns, interval_ns }
+    }
+
+    pub(super) fn build(&self) -> CipherUnits {
+        let inverse = Duration::from_ns_f64(self.decrypt_latency_ns.unwrap_or(self.latency_ns));
+        CipherUnits { pipe: self.encrypting().build(), inverse }
+    }
+}
+
+/// The units of one block cipher at work.
+pub(super) struct CipherUnits {
+    pub pipe: Pipe,
+    /// The latency of the inverse cipher.
+    inverse: Duration,
+}
+
+impl CipherUnits {
+    /// Sends the blocks through, from `ready` on, and says when.
+    pub fn pass(&self, ready: Time, blocks: Blocks) -> Passage {
+        if blocks.chained == 0 && !blocks.inverse {
+            return self.pipe.pass(ready, blocks.parallel);
+        }
+        let chain = self.pipe.pass_chained(ready, blocks.chained);
+        if blocks.parallel == 0 {
+            return chain;
+        }
+        let rest = match blocks.inverse {
+            true => self.pipe.pass_in(self.inverse, chain.done, blocks.parallel),
+            false => self.pipe.pass(chain.done, blocks.parallel),
+        };
+        Passage { start: if blocks.chained > 0 { chain.start } else { rest.start }, done: rest.done }
     }
 }

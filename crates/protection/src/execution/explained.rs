@@ -6,9 +6,10 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{
-    AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
-    Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    AesUnits, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs,
+    MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
+use crypto::BlockCipher;
 use sim::lock::Mode;
 use sim::span::{Cause, Span, Verb};
 use std::cell::RefCell;
@@ -56,8 +57,8 @@ pub enum Operation {
     Spend(Slot, Keystream),
     /// Decoded a line of counters.
     Decode,
-    /// Sent blocks through AES units.
-    Pad(AesUnits, u32),
+    /// Sent blocks through units of their cipher.
+    Pad(AesUnits, Blocks),
     /// Computed a line's authentication code.
     Mac,
     /// Computed the hash of a line of metadata.
@@ -199,14 +200,14 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
         known
     }
 
-    fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()> {
+    fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> impl Future<Output = ()> {
         let in_l2 = match units {
             AesUnits::Controller => "",
             AesUnits::L2(_) => " in L2",
         };
         self.note(Operation::Pad(units, blocks));
         let (start, work) = (self.inside.now().max(counter.0), self.inside.pad(units, blocks, counter));
-        self.record_from(start, Verb::Pad, move || format!("{blocks} blocks{in_l2}"), work)
+        self.record_from(start, Verb::Pad, move || format!("{}{in_l2}", in_words(blocks)), work)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -221,6 +222,16 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
     fn hash(&self) -> impl Future<Output = ()> {
         self.note(Operation::Hash);
         self.record(Verb::Hash, || "metadata".to_owned(), self.inside.hash())
+    }
+}
+
+/// What goes through a block cipher, for a timeline.
+fn in_words(blocks: Blocks) -> String {
+    let cipher = if blocks.cipher == BlockCipher::Tdes { "TDES " } else { "" };
+    match blocks {
+        Blocks { chained: 2.., parallel: 0, .. } => format!("{} {cipher}chained", blocks.chained),
+        _ if blocks.count() == 1 => format!("1 {cipher}block"),
+        _ => format!("{} {cipher}blocks", blocks.count()),
     }
 }
 

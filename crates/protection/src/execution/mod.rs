@@ -17,7 +17,7 @@ mod windows;
 
 pub use at_once::AtOnce;
 pub use counters::TimedCounters;
-pub use engines::{CounterTags, Engine, Engines};
+pub use engines::{CipherEngine, CounterTags, Engine, Engines};
 pub use explained::{Explained, Operation, Watch};
 pub use functional::{Functional, run_now};
 pub use overflows::OverflowLimits;

@@ -3,8 +3,8 @@
 //! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it keeps an account of when its
 //! units will be through with all that it has taken on.
 
-use crate::execution::Engine;
-use sim::resource::Pipe;
+use crate::execution::CipherEngine;
+use crate::execution::engines::CipherUnits;
 use std::cell::Cell;
 use units::{Duration, Time};
 
@@ -19,7 +19,7 @@ pub struct Patience {
 
 /// The AES units of one L2.
 pub(super) struct PrivateAes {
-    pub pipe: Pipe,
+    pub units: CipherUnits,
     /// What a block takes of all units together.
     share: Duration,
     patience: Patience,
@@ -27,9 +27,9 @@ pub(super) struct PrivateAes {
 }
 
 impl PrivateAes {
-    pub fn new(engine: &Engine, patience: Patience) -> PrivateAes {
+    pub fn new(engine: &CipherEngine, patience: Patience) -> PrivateAes {
         let share = Duration::from_ns_f64(engine.interval_ns / engine.units as f64);
-        PrivateAes { pipe: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
+        PrivateAes { units: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
     }
 
     /// Takes on blocks that may begin at `wanted`, unless they would wait too long for those taken on before.
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_read_that_would_wait_longer_than_it_saves_is_left_to_the_controller() {
         // Five units, one block each in 15 ns: five blocks take all of them for 15 ns.
-        let engine = Engine { units: 5, latency_ns: 14.0, interval_ns: 15.0 };
+        let engine = CipherEngine { units: 5, latency_ns: 14.0, decrypt_latency_ns: None, interval_ns: 15.0 };
         let patience = Patience { unpredicted: Duration::from_ns(6), predicted: Duration::from_ns(22) };
         let aes = PrivateAes::new(&engine, patience);
         let wanted = |ns| Time::ZERO + Duration::from_ns(ns);

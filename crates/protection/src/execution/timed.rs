@@ -13,14 +13,14 @@ use crate::execution::private::Patience;
 use crate::execution::units::Units;
 use crate::execution::waits::{cause_of, word_for};
 use crate::execution::windows::Windows;
-use crate::execution::{Engine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
+use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
-use crate::verbs::{Keystream, Known, LockName, Role, Slot, Untrusted, Wanted};
+use crate::verbs::{Keystream, LockName, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
-use sim::resource::Pipe;
+use sim::pipe::Pipe;
 use sim::span::Cause;
 use sim::{Clock, join};
 use std::cell::{Cell, RefCell};
@@ -85,7 +85,7 @@ impl<R: Receiver> TimedMemory<R> {
 
     /// The same, with AES units like these in the L2 of each of so many cores, which take on nothing that would wait longer
     /// than `patience` for them.
-    pub fn with_private_aes(mut self, engine: &Engine, cores: usize, patience: Patience) -> Self {
+    pub fn with_private_aes(mut self, engine: &CipherEngine, cores: usize, patience: Patience) -> Self {
         self.units.add_to_l2s(engine, cores, patience);
         self
     }
@@ -192,12 +192,7 @@ impl<R: Receiver> Timed<R> {
 
     /// Sends items through a unit, now, and waits until the last has come out.
     fn through(&self, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
-        self.through_when(Known::default(), unit, items)
-    }
-
-    /// As [`Timed::through`], when a counter is known.
-    fn through_when(&self, Known(known): Known, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
-        let (done, waited_for) = pass(unit, self.memory.clock.now().max(known), items);
+        let (done, waited_for) = pass(unit, self.memory.clock.now(), items);
         self.until(done, waited_for)
     }
 

@@ -1,15 +1,18 @@
 //! The units of the chip that a scheme's work goes through: AES, tags, hashes, and the ports of metadata caches.
 
+use super::engines::CipherUnits;
 use super::private::{Patience, PrivateAes};
-use super::{Engine, Engines, TimedCounters};
+use super::{CipherEngine, Engines, TimedCounters};
 use crate::slot::Kind;
 use crate::verbs::AesUnits;
-use sim::resource::Pipe;
+use crypto::BlockCipher;
+use sim::pipe::Pipe;
 use units::Duration;
 
 /// The units that all accesses of one machine share.
 pub(super) struct Units {
-    aes: Pipe,
+    aes: CipherUnits,
+    tdes: Option<CipherUnits>,
     /// From a line of counters that must be decoded to the counter.
     pub decoding: Duration,
     /// Those in each core's L2, where a machine has some and a design uses them.
@@ -28,6 +31,7 @@ impl Units {
     pub fn new(engines: &Engines) -> Units {
         Units {
             aes: engines.aes.build(),
+            tdes: engines.tdes.as_ref().map(CipherEngine::build),
             decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),
             in_l2: Box::default(),
             mac: engines.mac.build(),
@@ -39,17 +43,26 @@ impl Units {
     }
 
     /// Puts AES units like these into the L2 of each of so many cores.
-    pub fn add_to_l2s(&mut self, engine: &Engine, cores: usize, patience: Patience) {
+    pub fn add_to_l2s(&mut self, engine: &CipherEngine, cores: usize, patience: Patience) {
         self.in_l2 = (0..cores).map(|_| PrivateAes::new(engine, patience)).collect();
     }
 
-    /// The AES units that do some work.
-    pub fn aes(&self, units: AesUnits) -> &Pipe {
+    /// The units that do some work of a block cipher.
+    ///
+    /// # Panics
+    /// If there are none, which machines are checked for.
+    pub fn of_cipher(&self, units: AesUnits, cipher: BlockCipher) -> &CipherUnits {
         let in_l2 = match units {
             AesUnits::Controller => None,
             AesUnits::L2(core) => self.in_l2(core),
         };
-        in_l2.map_or(&self.aes, |aes| &aes.pipe)
+        match (in_l2, cipher) {
+            (Some(aes), _) => &aes.units,
+            (None, BlockCipher::Aes) => &self.aes,
+            (None, BlockCipher::Tdes) => {
+                self.tdes.as_ref().unwrap_or_else(|| unreachable!("a machine without Triple-DES"))
+            }
+        }
     }
 
     /// The AES units in the L2 of a core, if it has some.
@@ -59,7 +72,7 @@ impl Units {
 
     /// The unit that hashes a line of metadata.
     pub fn hash(&self) -> &Pipe {
-        if self.hashes_by_aes { &self.aes } else { &self.hash }
+        if self.hashes_by_aes { &self.aes.pipe } else { &self.hash }
     }
 
     /// The way into the cache of this kind of metadata.
@@ -69,8 +82,9 @@ impl Units {
 
     /// Adds what went through the units.
     pub fn count(&self, counters: &mut TimedCounters) {
-        counters.aes_blocks_in_l2 = self.in_l2.iter().map(|aes| aes.pipe.items()).sum();
-        counters.aes_blocks = self.aes.items() + counters.aes_blocks_in_l2;
+        counters.aes_blocks_in_l2 = self.in_l2.iter().map(|aes| aes.units.pipe.items()).sum();
+        counters.tdes_blocks = self.tdes.as_ref().map_or(0, |units| units.pipe.items());
+        counters.aes_blocks = self.aes.pipe.items() + counters.aes_blocks_in_l2;
         counters.macs = self.mac.items();
         counters.hashes = self.hash.items();
     }

@@ -5,8 +5,8 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{
-    AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
-    Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs,
+    MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
@@ -87,7 +87,7 @@ impl<U: Untimed> EngineVerbs for U {
         Known::default()
     }
 
-    fn pad(&self, _: AesUnits, _: u32, _: Known) -> impl Future<Output = ()> {
+    fn pad(&self, _: AesUnits, _: Blocks, _: Known) -> impl Future<Output = ()> {
         ready(())
     }
 

@@ -17,7 +17,7 @@ use crate::mac::{self, GROUP_MAX};
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
-use crate::verbs::{AesUnits, Fault, Verbs, Wanted};
+use crate::verbs::{Fault, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use sim::{join, join_all};
 use std::future::ready;
@@ -160,10 +160,9 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     async fn reseal(&self, stored: &mut Fetched, (old, new): (&Line, &Line)) -> Vec<Sealed> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
-        // Once to open and once to seal; the mask for the new tag of the first.
-        let blocks = codec.cipher.blocks();
-        let pads = (0..2 * there).map(|_| verbs.pad(AesUnits::Controller, blocks, codec.decode(verbs)));
-        join!(join_all(pads), codec.masks(verbs, there.min(1)));
+        // The mask is for the new tag of the first.
+        let lines = (0..there).map(|_| codec.ready_to_reseal(verbs));
+        join!(join_all(lines), codec.masks(verbs, there.min(1)));
         let reseal = |(at, stored): &mut (DataSlot, Untrusted)| {
             let plaintext = codec.decrypt(*at, scheme.version(old, at.line()), stored);
             let sealed = codec.encrypt(*at, scheme.version(new, at.line()), &plaintext);

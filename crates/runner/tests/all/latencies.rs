@@ -21,7 +21,8 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
     let mut machine = catalogue::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
     machine.engines = Engines {
-        aes: engine,
+        aes: engine.into(),
+        tdes: None,
         mac: engine,
         hash: engine,
         metadata_cache: engine,
@@ -38,7 +39,7 @@ fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
     type Latency = fn(&mut Engines) -> &mut f64;
     // So long that the read waits for nothing else.
     let cases: [(&str, Latency, &str, OnChip); 5] = [
-        ("AES", |engines| &mut engines.aes.latency_ns, "xts", OnChip::All),
+        ("AES", |engines| &mut engines.aes.latency_ns, "ecb", OnChip::All),
         ("MAC", |engines| &mut engines.mac.latency_ns, "ctr-mac", OnChip::All),
         ("hash", |engines| &mut engines.hash.latency_ns, "sc64-bmt", OnChip::Tree),
         ("metadata cache", |engines| &mut engines.metadata_cache.latency_ns, "ctr-only", OnChip::Counter),
@@ -51,12 +52,31 @@ fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
 }
 
 #[test]
+fn what_needs_only_the_nonce_goes_with_the_fetch_and_the_blocks_wait_for_both() {
+    let xts = |ns: f64| read("xts", OnChip::All, |engines| engines.aes.latency_ns = ns);
+    // A closed row takes 30 ns: a tweak within them adds nothing, a longer one is waited for, and then the blocks.
+    assert_eq!([11.0, 29.0, 30.0].map(xts), [1, 19, 20].map(|more| xts(10.0) + 1_000 * more));
+    assert_eq!([31.0, 40.0].map(xts), [2, 20].map(|more| xts(30.0) + 1_000 * more));
+}
+
+#[test]
+fn what_is_decrypted_takes_the_latency_of_the_inverse_cipher() {
+    let slower = |design, ns| {
+        let with = |inverse| read(design, OnChip::All, |engines| engines.aes.decrypt_latency_ns = inverse);
+        with(Some(ns)) - with(None)
+    };
+    // Without the key it is that of encryption: 1 ns here. A pad is encrypted, whatever it is for.
+    assert_eq!(["ecb", "xts", "ctr-only"].map(|design| slower(design, 1.0)), [0; 3]);
+    assert_eq!(["ecb", "xts", "ctr-only"].map(|design| slower(design, 8.0)), [7_000, 7_000, 0]);
+}
+
+#[test]
 fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
-    // XTS: four blocks of text, and one for the tweak.
+    // XTS: four blocks of text, when the tweak has been made.
     for units in 1..=6usize {
-        let turns = 5usize.div_ceil(units) as u64 - 1;
+        let turns = 4usize.div_ceil(units) as u64 - 1;
         let with = |interval_ns| {
-            read("xts", OnChip::All, |engines| engines.aes = Engine { units, latency_ns: 10.0, interval_ns })
+            read("xts", OnChip::All, |engines| engines.aes = Engine { units, latency_ns: 10.0, interval_ns }.into())
         };
         assert_eq!([3.0, 4.0].map(with), [3, 4].map(|ns| with(0.0) + 1_000 * ns * turns), "{units} units");
     }

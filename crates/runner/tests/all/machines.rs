@@ -61,10 +61,10 @@ fn an_explained_read_finds_the_row_as_it_was_asked_for_on_every_memory() {
         ("modern", 16_250, 30_000, 43_750),
         ("emcc-4core", 16_250, 30_000, 43_750),
         ("simplescalar-2005", 135_000, 170_000, 205_000),
-        // 48, 87 and 126 clocks of 416,666 fs.
-        ("modern-ddr5", 19_999, 36_249, 52_499),
+        // 48, 87 and 126 clocks of 416 ps.
+        ("modern-ddr5", 19_968, 36_192, 52_416),
         ("cryptopage-2006", 115_000, 115_000, 115_000),
-        ("secpb-pcm", 58_333, 58_333, 58_333),
+        ("secpb-pcm", 58_332, 58_332, 58_332),
     ] {
         let seen = [Row::Hit, Row::Closed, Row::Conflict].map(|row| explained(machine, row));
         assert_eq!(seen, [hit, closed, conflict], "{machine}");

@@ -8,7 +8,7 @@ use machine::channel::Channel;
 use machine::dram::DramConfig;
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
-use protection::execution::{CounterTags, Engine, Engines, OverflowLimits, Receiver, Timed, TimedMemory};
+use protection::execution::{CipherEngine, CounterTags, Engine, Engines, OverflowLimits, Receiver, Timed, TimedMemory};
 use protection::scheme::Scheme;
 use sim::Executor;
 use std::rc::Rc;
@@ -84,7 +84,8 @@ impl<R: Receiver + 'static> Machine<R> {
 fn engines() -> Engines {
     let engine = |units, latency_ns, interval_ns| Engine { units, latency_ns, interval_ns };
     Engines {
-        aes: engine(2, 10.0, 0.5),
+        aes: engine(2, 10.0, 0.5).into(),
+        tdes: Some(CipherEngine { decrypt_latency_ns: Some(17.0), ..engine(3, 15.0, 0.5).into() }),
         mac: engine(1, 7.5, 1.0),
         hash: engine(1, 12.0, 2.0),
         metadata_cache: engine(1, 1.0, 0.5),

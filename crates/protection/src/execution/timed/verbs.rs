@@ -7,8 +7,8 @@ use crate::execution::explained::Account;
 use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::verbs::{
-    AesUnits, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs, MemoryVerbs,
-    Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs,
+    MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::join;
 use sim::lock::{Guard, Mode};
@@ -72,8 +72,10 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
         Known(self.memory.clock.now() + self.memory.units.decoding)
     }
 
-    fn pad(&self, units: AesUnits, blocks: u32, counter: Known) -> impl Future<Output = ()> {
-        self.through_when(counter, self.memory.units.aes(units), blocks)
+    fn pad(&self, units: AesUnits, blocks: Blocks, Known(known): Known) -> impl Future<Output = ()> {
+        let ready = self.memory.clock.now().max(known);
+        let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
+        self.until(passage.done, (passage.start > ready).then_some(Cause::Unit))
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {

@@ -169,7 +169,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         let counter = scheme.codec.decode(verbs);
         hit_is_over.await;
         if self.from_memory.get() != Some(&false) {
-            verbs.pad(AesUnits::L2(self.core), blocks, counter).await;
+            verbs.pad(AesUnits::L2(self.core), scheme.codec.ahead_in_l2(), counter).await;
             self.padded.set(());
         }
     }

@@ -114,7 +114,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     /// at the controller, perhaps still being verified.
     async fn version(&self, seen: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
         let Some(slot) = self.access.counter_slot() else {
-            self.counters.set(Some(ZERO_LINE));
+            seen(&ZERO_LINE);
             return Ok(Version { counters: ZERO_LINE, in_l2: None });
         };
         let sought = match self.begun {

@@ -43,9 +43,7 @@ impl<V: Verbs> Read<'_, V> {
         let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
-        if scheme.codec.blocks() > 0 {
-            scheme.codec.padded(verbs, pad()).await;
-        }
+        scheme.codec.ready_to_open(verbs, pad()).await;
         let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
         let bytes = self.started_with(stored).unwrap_or_else(open);
         verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);

@@ -74,8 +74,8 @@ impl<'a, V: Verbs> Write<'a, V> {
     /// The line encrypted under its version, whose pad it waits for.
     async fn sealed(&self) -> &Sealed {
         let codec = &self.access.scheme.codec;
-        if self.sealed.get().is_none() && codec.blocks() > 0 {
-            codec.pad(self.access.verbs).await;
+        if self.sealed.get().is_none() {
+            codec.ready_to_seal(self.access.verbs).await;
         }
         let counter = self.counter.get().copied().unwrap_or_default();
         self.sealed.get_or_init(|| codec.encrypt(self.access.at, counter, &self.plaintext))

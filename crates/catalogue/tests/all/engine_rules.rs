@@ -1,0 +1,34 @@
+//! Which machines have units for a design's cipher, and what is said of those that have none.
+
+use casemate_catalogue::{design, machine, machine_with};
+use protection::design::CipherChoice;
+
+#[test]
+fn a_triple_des_design_needs_units_for_it_and_hears_how_to_add_them() {
+    let mut parts = design("xts").unwrap().parts;
+    parts.cipher = CipherChoice::TdesEcb;
+    let modern = machine("modern").unwrap();
+    let refusal = modern.admits(&parts).unwrap_err();
+    assert!(
+        refusal.contains("machine 'modern' has no units for it") && refusal.contains("engines.tdes = {"),
+        "{refusal}"
+    );
+    // What it says to add is what a machine takes.
+    let (_, value) = refusal.split_once("engines.tdes = ").unwrap();
+    let value = &value[..=value.find('}').unwrap()];
+    let mended = machine_with("modern", &[("engines.tdes".to_owned(), value.to_owned())]).unwrap();
+    assert_eq!(mended.admits(&parts), Ok(()));
+    assert_eq!(mended.engines.tdes, machine("simplescalar-2005").unwrap().engines.tdes);
+    let negative = machine_with("modern", &[("engines.aes.decrypt_latency_ns".to_owned(), "-1".to_owned())]);
+    assert!(negative.unwrap_err().to_string().contains("engines.aes.decrypt_latency_ns is -1: expected 0 to 1000000"));
+}
+
+#[test]
+fn l2s_make_pads_of_aes_alone() {
+    let mut parts = design("emcc").unwrap().parts;
+    let mut machine = machine("emcc-4core").unwrap();
+    machine.engines.tdes = Some(machine.engines.aes);
+    assert_eq!(machine.admits(&parts), Ok(()));
+    parts.cipher = CipherChoice::TdesCounter;
+    assert!(machine.admits(&parts).unwrap_err().contains("whose units are for AES"));
+}

@@ -1,0 +1,193 @@
+//! Hardware that is a pipeline: engines, and ports of small caches.
+
+use std::cell::{Cell, RefCell};
+use units::{Duration, Time};
+
+/// Identical pipelined units behind one dispatcher: an AES engine, a hash unit, or the port of a small cache.
+///
+/// Each unit takes a new item every `interval` and delivers it `latency` after it went in. An item goes to the unit
+/// that is free first.
+#[derive(Debug)]
+pub struct Pipe {
+    latency: Duration,
+    interval: Duration,
+    next_free: RefCell<Vec<Time>>,
+    /// Items that go into a unit later than it is free: links of chains. Others may go in before them.
+    reserved: RefCell<Vec<(usize, Time)>>,
+    items: Cell<u64>,
+    waited: Cell<Duration>,
+}
+
+fn first_free(units: &[Time]) -> usize {
+    let mut free = 0;
+    for unit in 1..units.len() {
+        if units[unit] < units[free] {
+            free = unit;
+        }
+    }
+    free
+}
+
+/// When a group of items went through a [`Pipe`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passage {
+    /// When the first item went in.
+    pub start: Time,
+    /// When the last item came out.
+    pub done: Time,
+}
+
+impl Pipe {
+    /// `units` pipelines.
+    ///
+    /// # Panics
+    /// If there are no units.
+    pub fn new(units: usize, latency: Duration, interval: Duration) -> Pipe {
+        assert!(units > 0, "a pipe needs at least one unit");
+        Pipe {
+            latency,
+            interval,
+            next_free: RefCell::new(vec![Time::ZERO; units]),
+            reserved: RefCell::default(),
+            items: Cell::new(0),
+            waited: Cell::new(Duration::ZERO),
+        }
+    }
+
+    /// Sends `items` through, from `now` on, and says when.
+    pub fn pass(&self, now: Time, items: u32) -> Passage {
+        self.pass_in(self.latency, now, items)
+    }
+
+    /// As [`Pipe::pass`], of items that the units deliver after another latency.
+    pub fn pass_in(&self, latency: Duration, now: Time, items: u32) -> Passage {
+        let mut passage = Passage { start: Time::NEVER, done: now };
+        for _ in 0..items {
+            let start = self.enter(now);
+            passage = Passage { start: passage.start.min(start), done: passage.done.max(start + latency) };
+        }
+        self.count(items, passage.start.min(passage.done).since(now));
+        passage
+    }
+
+    /// Sends `links` through, from `now` on, each when the one before it has come out, and says when. Between them the
+    /// units take other items.
+    pub fn pass_chained(&self, now: Time, links: u32) -> Passage {
+        let mut passage = Passage { start: now, done: now };
+        for link in 0..links {
+            let start = if link == 0 { self.enter(now) } else { self.reserve(passage.done) };
+            passage = Passage { start: if link == 0 { start } else { passage.start }, done: start + self.latency };
+        }
+        self.count(links, passage.start.since(now));
+        passage
+    }
+
+    fn count(&self, items: u32, waited: Duration) {
+        self.items.set(self.items.get() + u64::from(items));
+        self.waited.set(self.waited.get() + waited);
+    }
+
+    /// Puts an item into the unit that is free first, as soon as that has an interval for it.
+    fn enter(&self, ready: Time) -> Time {
+        let mut units = self.next_free.borrow_mut();
+        let free = first_free(&units);
+        let start = self.between_reserved(free, units[free].max(ready));
+        units[free] = start + self.interval;
+        start
+    }
+
+    /// Reserves an interval for an item that will be ready then, if a unit will be free; else it goes in like any other.
+    fn reserve(&self, ready: Time) -> Time {
+        let units = self.next_free.borrow();
+        let free = first_free(&units);
+        if units[free] >= ready {
+            drop(units);
+            return self.enter(ready);
+        }
+        // Those that a unit is through with take no room.
+        self.reserved.borrow_mut().retain(|(unit, start)| *start + self.interval > units[*unit]);
+        let start = self.between_reserved(free, ready);
+        self.reserved.borrow_mut().push((free, start));
+        start
+    }
+
+    /// The first time from `start` on at which a unit has an interval that is not reserved.
+    fn between_reserved(&self, unit: usize, mut start: Time) -> Time {
+        let reserved = self.reserved.borrow();
+        let meets = |start: Time| {
+            let of_unit = reserved.iter().filter(|(of, _)| *of == unit);
+            of_unit
+                .map(|(_, other)| *other)
+                .find(|other| *other < start + self.interval && start < *other + self.interval)
+        };
+        while let Some(other) = meets(start) {
+            start = other + self.interval;
+        }
+        start
+    }
+
+    /// How many items have gone in.
+    pub fn items(&self) -> u64 {
+        self.items.get()
+    }
+
+    /// The sum of all groups' waits for a free unit.
+    pub fn waited(&self) -> Duration {
+        self.waited.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NS: Duration = Duration::from_ns(1);
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Duration::from_ns(ns)
+    }
+
+    #[test]
+    fn a_pipe_takes_one_item_an_interval_and_delivers_after_its_latency() {
+        let pipe = Pipe::new(1, NS * 10, NS * 2);
+        assert_eq!(pipe.pass(at(5), 1), Passage { start: at(5), done: at(15) });
+        assert_eq!(pipe.pass(at(5), 3), Passage { start: at(7), done: at(21) });
+        assert_eq!(pipe.pass(at(30), 1), Passage { start: at(30), done: at(40) });
+        assert_eq!((pipe.items(), pipe.waited()), (5, NS * 2));
+    }
+
+    #[test]
+    fn two_units_take_two_items_at_once() {
+        let pipe = Pipe::new(2, NS * 10, NS * 4);
+        assert_eq!(pipe.pass(at(0), 4), Passage { start: at(0), done: at(14) });
+    }
+
+    #[test]
+    fn the_links_of_a_chain_wait_for_each_other_and_leave_room_between_them() {
+        let pipe = Pipe::new(1, NS * 10, NS * 2);
+        assert_eq!(pipe.pass_chained(at(0), 3), Passage { start: at(0), done: at(30) });
+        // The links went in at 0, 10 and 20: others have the intervals from 2, 4 and 6, but not that from 9.
+        assert_eq!(pipe.pass(at(1), 3), Passage { start: at(2), done: at(16) });
+        assert_eq!(pipe.pass(at(9), 1), Passage { start: at(12), done: at(22) });
+        assert_eq!(pipe.pass(at(20), 1), Passage { start: at(22), done: at(32) });
+        assert_eq!(pipe.items(), 8);
+    }
+
+    #[test]
+    fn a_chain_behind_others_waits_for_them_once_and_chains_do_not_meet() {
+        let pipe = Pipe::new(1, NS * 10, NS * 4);
+        pipe.pass(at(0), 2);
+        assert_eq!(pipe.pass_chained(at(1), 2), Passage { start: at(8), done: at(28) });
+        // Its links are reserved at 12 and, since 18 to 22 is the first chain's, at 22.
+        assert_eq!(pipe.pass_chained(at(8), 2), Passage { start: at(12), done: at(32) });
+        let pipe = Pipe::new(2, NS * 10, NS * 4);
+        assert_eq!([(); 2].map(|()| pipe.pass_chained(at(0), 2).done), [at(20); 2]);
+    }
+
+    #[test]
+    fn what_is_inverse_may_take_longer() {
+        let pipe = Pipe::new(1, NS * 10, NS * 2);
+        assert_eq!(pipe.pass_in(NS * 13, at(0), 2), Passage { start: at(0), done: at(15) });
+        assert_eq!(pipe.pass(at(0), 1).done, at(14));
+    }
+}
