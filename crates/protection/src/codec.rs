@@ -9,15 +9,17 @@
 //! several, a line's tag needs the *others*. What is missing is skipped: without encryption a line takes no pad, without
 //! a code every line fits.
 
+mod block_work;
+
 use crate::cipher::Cipher;
 use crate::counter::Counter;
 use crate::mac::{GROUP_MAX, Mac};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
-use crate::verbs::{AesUnits, Blocks, Fault, Keystream, Known, Plaintext, Verbs, Wanted};
+use crate::verbs::{Fault, Keystream, Plaintext, Verbs, Wanted};
 use arrayvec::ArrayVec;
-use crypto::{BlockCipher, Order, Uses};
+use block_work::BlockWork;
 use sim::{join, join_all};
 use std::future::Future;
 use units::{Line, ZERO_LINE};
@@ -91,125 +93,10 @@ impl LineCodec {
         if self.mac.is_none() && self.cipher.works_by_word() { Wanted::FirstWord } else { Wanted::Line }
     }
 
-    /// Uses of block ciphers that a line takes, and that of its tag's mask (EMCC, section V: five).
-    pub fn blocks(&self) -> u32 {
-        self.cipher.uses().map_or(0, |uses| uses.blocks()) + self.mask_blocks()
-    }
-
-    fn mask_blocks(&self) -> u32 {
-        self.mac.as_ref().map_or(0, Mac::mask_blocks)
-    }
-
-    /// What of a line's encryption needs its counter alone: to seal and to open alike.
-    fn ahead(&self) -> Option<Blocks> {
-        let Uses { cipher, of_nonce, of_line, order } = self.cipher.uses()?;
-        let parallel = if order == Order::Ahead { of_line } else { 0 };
-        Blocks { cipher, chained: of_nonce, parallel, inverse: false }.any()
-    }
-
-    /// What of sealing a line waits for that.
-    fn to_seal(&self) -> Option<Blocks> {
-        let Uses { cipher, of_line, order, .. } = self.cipher.uses()?;
-        match order {
-            Order::Ahead => None,
-            Order::Parallel => Some(Blocks::parallel(cipher, of_line)),
-            Order::Chained => Some(Blocks { cipher, chained: of_line, parallel: 0, inverse: false }),
-        }
-    }
-
-    /// What of opening a line waits for that, and for the ciphertext.
-    fn to_open(&self) -> Option<Blocks> {
-        let Uses { cipher, of_line, order, .. } = self.cipher.uses()?;
-        (order != Order::Ahead).then_some(Blocks { inverse: true, ..Blocks::parallel(cipher, of_line) })
-    }
-
-    /// The masks of so many lines, if tags have masks.
-    fn mask_work(&self, lines: u32) -> Option<Blocks> {
-        Blocks::parallel(BlockCipher::Aes, lines * self.mask_blocks()).any()
-    }
-
-    /// What of a line needs its counter alone: of its encryption, and the mask of its tag. What the same units can begin at
-    /// once is one piece of work.
-    fn ahead_with_mask(&self) -> [Option<Blocks>; 2] {
-        match (self.ahead(), self.mask_work(1)) {
-            (Some(ahead @ Blocks { cipher: BlockCipher::Aes, chained: 0, .. }), Some(mask)) => {
-                [Some(Blocks { parallel: ahead.parallel + mask.parallel, ..ahead }), None]
-            }
-            (None, mask) => [mask, None],
-            apart => apart.into(),
-        }
-    }
-
-    /// What an L2 does of a line ahead: all that needs its counter alone.
-    pub fn ahead_in_l2(&self) -> Blocks {
-        Blocks::parallel(BlockCipher::Aes, self.blocks())
-    }
-
-    /// Decodes a line of counters, if the organisation asks for it.
-    pub fn decode<V: Verbs>(&self, verbs: &V) -> Known {
-        if self.coded_counters { verbs.decode() } else { Known::default() }
-    }
-
-    /// Begins what needs only a line's counter, whose line of counters is there and is decoded first: its pad or its offsets, and
-    /// the mask of its tag.
-    pub fn pad_ahead<'a, V: Verbs>(&self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
-        let [first, second] = self.ahead_with_mask();
-        let known = first.map(|_| self.decode(verbs))?;
-        let first = verbs.pad(AesUnits::Controller, first?, known);
-        // Apart in memory, as what few lines need.
-        let second = second.map(|blocks| Box::pin(verbs.pad(AesUnits::Controller, blocks, known)));
-        Some(async move {
-            first.await;
-            if let Some(second) = second {
-                second.await;
-            }
-        })
-    }
-
-    /// Waits for what was begun of a line ahead, or for the whole of it.
-    async fn padded<V: Verbs>(&self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
-        match pad {
-            Some(pad) => pad.await,
-            None => {
-                if let Some(pad) = self.pad_ahead(verbs) {
-                    pad.await;
-                }
-            }
-        }
-    }
-
-    /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
-    pub async fn ready_to_open<V: Verbs>(&self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
-        self.padded(verbs, pad).await;
-        if let Some(blocks) = self.to_open() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
-    }
-
-    /// Waits for the blocks that seal a line, and for the mask of its tag.
-    pub async fn ready_to_seal<V: Verbs>(&self, verbs: &V) {
-        self.padded(verbs, self.pad_ahead(verbs)).await;
-        if let Some(blocks) = self.to_seal() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
-    }
-
-    /// Waits for the blocks that open a line and those that seal it again, without masks.
-    pub async fn ready_to_reseal<V: Verbs>(&self, verbs: &V) {
-        let counter = self.decode(verbs);
-        let pad = |blocks| verbs.pad(AesUnits::Controller, blocks, counter);
-        let pads = [self.ahead().map(pad), self.ahead().map(pad)];
-        join_all(pads.into_iter().flatten()).await;
-        for blocks in [self.to_open(), self.to_seal()].into_iter().flatten() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
-    }
-
-    /// Waits for the masks of so many lines, if tags have masks.
-    pub async fn masks<V: Verbs>(&self, verbs: &V, lines: usize) {
-        if let Some(blocks) = self.mask_work(lines as u32) {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
+    /// What of a line goes through block ciphers.
+    pub fn work(&self) -> BlockWork {
+        let masks = self.mac.as_ref().map_or(0, Mac::mask_blocks);
+        BlockWork { uses: self.cipher.uses(), masks, coded_counters: self.coded_counters }
     }
 
     /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
@@ -231,7 +118,7 @@ impl LineCodec {
         pad: Option<impl Future<Output = ()>>,
     ) -> (Plaintext, Result<(), Fault>) {
         let open = async {
-            self.ready_to_open(verbs, pad).await;
+            self.work().to_open(verbs, pad).await;
             let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
             Plaintext { bytes, verified: self.mac.is_some() }
         };
@@ -312,7 +199,7 @@ impl LineCodec {
 
     async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> u64 {
         // The line's own mask is made with its pad.
-        join!(self.masks(verbs, lines.len() - 1), join_all(lines.iter().map(|_| verbs.mac())));
+        join!(self.work().masks(verbs, lines.len() - 1), join_all(lines.iter().map(|_| verbs.mac())));
         mac.tag_over(&lines)
     }
 }
