@@ -90,25 +90,30 @@ impl Pipe {
     /// Puts an item into the unit that is free first, as soon as that has an interval for it.
     fn enter(&self, ready: Time) -> Time {
         let mut units = self.next_free.borrow_mut();
-        let free = first_free(&units);
-        let start = self.between_reserved(free, units[free].max(ready));
-        units[free] = start + self.interval;
+        let (start, unit) = if self.reserved.borrow().is_empty() {
+            let unit = first_free(&units);
+            (units[unit].max(ready), unit)
+        } else {
+            self.earliest(&units, ready)
+        };
+        units[unit] = start + self.interval;
         start
     }
 
-    /// Reserves an interval for an item that will be ready then, if a unit will be free; else it goes in like any other.
+    /// Reserves an interval for an item that will be ready then. Others may go in before it.
     fn reserve(&self, ready: Time) -> Time {
         let units = self.next_free.borrow();
-        let free = first_free(&units);
-        if units[free] >= ready {
-            drop(units);
-            return self.enter(ready);
-        }
         // Those that a unit is through with take no room.
         self.reserved.borrow_mut().retain(|(unit, start)| *start + self.interval > units[*unit]);
-        let start = self.between_reserved(free, ready);
-        self.reserved.borrow_mut().push((free, start));
+        let (start, unit) = self.earliest(&units, ready);
+        self.reserved.borrow_mut().push((unit, start));
         start
+    }
+
+    /// The earliest start of an item that is ready then, and its unit: the first of those that can take it.
+    fn earliest(&self, units: &[Time], ready: Time) -> (Time, usize) {
+        let starts = units.iter().enumerate().map(|(unit, free)| (self.between_reserved(unit, ready.max(*free)), unit));
+        starts.min().unwrap_or((ready, 0))
     }
 
     /// The first time from `start` on at which a unit has an interval that is not reserved.
@@ -140,6 +145,7 @@ impl Pipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::random::Random;
 
     const NS: Duration = Duration::from_ns(1);
 
@@ -189,5 +195,30 @@ mod tests {
         let pipe = Pipe::new(1, NS * 10, NS * 2);
         assert_eq!(pipe.pass_in(NS * 13, at(0), 2), Passage { start: at(0), done: at(15) });
         assert_eq!(pipe.pass(at(0), 1).done, at(14));
+    }
+
+    #[test]
+    fn no_mixture_of_items_and_chains_puts_two_into_a_unit_within_an_interval() {
+        let mut random = Random::new(1);
+        for _ in 0..500 {
+            let (latency, interval, units) = (1 + random.below(20), 1 + random.below(8), 1 + random.below(3) as usize);
+            let pipe = Pipe::new(units, NS * latency, NS * interval);
+            let (mut now, mut starts) = (0, Vec::new());
+            for _ in 0..60 {
+                now += random.below(2 * interval / units as u64 + 1);
+                if random.below(2) == 0 {
+                    starts.push(pipe.pass(at(now), 1).start);
+                } else {
+                    let Passage { start, done } = pipe.pass_chained(at(now), 2);
+                    let second = Time::from_fs(done.as_fs() - (NS * latency).as_fs());
+                    assert!(second >= start + NS * latency, "the second link waits for the first");
+                    starts.extend([start, second]);
+                }
+                assert!(starts.last() >= Some(&at(now)));
+            }
+            starts.sort_unstable();
+            let apart = starts.windows(units + 1).all(|taken| taken[0] + NS * interval <= taken[units]);
+            assert!(apart, "{units} units, latency {latency}, interval {interval}: {starts:?}");
+        }
     }
 }

@@ -259,8 +259,8 @@ class ProtectionWork(Result):
     """AES blocks, the masks of tags among them."""
     aes_blocks_in_l2: int
     """Those of them that went through the units of an L2."""
-    tdes_blocks: int
-    """Blocks of Triple-DES."""
+    tdes_blocks: int = 0
+    """Blocks of Triple-DES; records of before such units had a key of their own have none."""
     released_in_l2: int
     """Lines released in the L2 that asked for them."""
     macs: int
