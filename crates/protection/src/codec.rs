@@ -71,13 +71,20 @@ pub(crate) struct LineCodec {
     pub cipher: Cipher,
     /// Authentication.
     pub mac: Option<Mac>,
-    /// Whether a counter must be decoded before it is known.
-    pub coded_counters: bool,
+    /// What of a line goes through block ciphers.
+    pub work: BlockWork,
     /// Weaknesses of tests.
     pub planted: Planted,
 }
 
 impl LineCodec {
+    /// These parts; counters must be decoded before they are known, or not.
+    pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
+        let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
+        let work = BlockWork { uses: cipher.uses(), masks, coded_counters };
+        LineCodec { cipher, mac, work, planted }
+    }
+
     /// Whether a line must be decrypted before it can be checked.
     pub fn checks_plaintext(&self) -> bool {
         self.mac.as_ref().is_some_and(Mac::covers_plaintext)
@@ -91,12 +98,6 @@ impl LineCodec {
     /// How much of a line must be there before the first of it is of use.
     pub fn wanted(&self) -> Wanted {
         if self.mac.is_none() && self.cipher.works_by_word() { Wanted::FirstWord } else { Wanted::Line }
-    }
-
-    /// What of a line goes through block ciphers.
-    pub fn work(&self) -> BlockWork {
-        let masks = self.mac.as_ref().map_or(0, Mac::mask_blocks);
-        BlockWork { uses: self.cipher.uses(), masks, coded_counters: self.coded_counters }
     }
 
     /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
@@ -118,7 +119,9 @@ impl LineCodec {
         pad: Option<impl Future<Output = ()>>,
     ) -> (Plaintext, Result<(), Fault>) {
         let open = async {
-            self.work().to_open(verbs, pad).await;
+            if self.work.blocks() > 0 {
+                self.work.to_open(verbs, pad).await;
+            }
             let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
             Plaintext { bytes, verified: self.mac.is_some() }
         };
@@ -199,7 +202,7 @@ impl LineCodec {
 
     async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> u64 {
         // The line's own mask is made with its pad.
-        join!(self.work().masks(verbs, lines.len() - 1), join_all(lines.iter().map(|_| verbs.mac())));
+        join!(self.work.masks(verbs, lines.len() - 1), join_all(lines.iter().map(|_| verbs.mac())));
         mac.tag_over(&lines)
     }
 }

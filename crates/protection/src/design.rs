@@ -185,7 +185,7 @@ impl Parts {
         chip.copies = caches.copies()?;
         let cipher = self.cipher.build(keys, planted);
         Ok(Scheme {
-            codec: LineCodec { cipher, mac, coded_counters: counters.are_coded(), planted },
+            codec: LineCodec::new(cipher, mac, counters.are_coded(), planted),
             counters,
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted),
             layout,

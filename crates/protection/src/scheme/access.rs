@@ -190,7 +190,7 @@ impl Arrivals {
         let lines = versioned(scheme, counters, &all);
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let arrived = Arrived { at, counter, stored: text.into(), tag: self.tag, others: others.to_vec() };
-        join!(scheme.codec.work().masks(verbs, 1), scheme.codec.check(verbs, &arrived, &text)).1
+        join!(scheme.codec.work.masks(verbs, 1), scheme.codec.check(verbs, &arrived, &text)).1
     }
 }
 

@@ -81,7 +81,7 @@ mod tests {
             work_done::take();
             scheme.cryptography().seal(LineAddr(3), 7, &TEXT);
             scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
-            let (blocks, macs) = (scheme.codec.work().blocks(), u32::from(scheme.codec.mac.is_some()));
+            let (blocks, macs) = (scheme.codec.work.blocks(), u32::from(scheme.codec.mac.is_some()));
             assert_eq!(work_done::take(), WorkDone { blocks, macs, hashes: 0 }, "{parts:?}");
             let tree = scheme.metadata.tree().is_some();
             assert_eq!(scheme.cryptography().compare(Slot(1 << 15), &TEXT), !tree, "{parts:?}");

@@ -114,7 +114,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     /// version already.
     pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
-        let pad = codec.work().pad_ahead(verbs);
+        let pad = codec.work.pad_ahead(verbs);
         scheme.count(|counted| counted.renewals.lines += 1);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::Line), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
@@ -123,7 +123,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
             return Ok(None);
         }
         if let Some(new) = new {
-            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new), codec.work().pad_ahead(verbs)).await;
+            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new), codec.work.pad_ahead(verbs)).await;
             if verdict.is_ok() {
                 return Ok(None);
             }
@@ -161,8 +161,8 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
         // The mask is for the new tag of the first.
-        let lines = (0..there).map(|_| codec.work().to_reseal(verbs));
-        join!(join_all(lines), codec.work().masks(verbs, there.min(1)));
+        let lines = (0..there).map(|_| codec.work.to_reseal(verbs));
+        join!(join_all(lines), codec.work.masks(verbs, there.min(1)));
         let reseal = |(at, stored): &mut (DataSlot, Untrusted)| {
             let plaintext = codec.decrypt(*at, scheme.version(old, at.line()), stored);
             let sealed = codec.encrypt(*at, scheme.version(new, at.line()), &plaintext);

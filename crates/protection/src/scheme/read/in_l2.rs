@@ -157,7 +157,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// were on the chip.
     async fn work_in_l2(&self) {
         let Access { scheme, verbs, .. } = self.access;
-        let (line, blocks) = (self.access.line(), scheme.codec.work().blocks());
+        let (line, blocks) = (self.access.line(), scheme.codec.work.blocks());
         let left = !verbs.take_on(self.core, line, blocks, self.predicted);
         if left {
             self.found.set(Found::LeftToController);
@@ -166,10 +166,10 @@ impl<'a, V: Verbs> Begun<'a, V> {
         if !self.copy_of_counters().await || left {
             return;
         }
-        let counter = scheme.codec.work().decode(verbs);
+        let counter = scheme.codec.work.decode(verbs);
         hit_is_over.await;
         if self.from_memory.get() != Some(&false) {
-            verbs.pad(AesUnits::L2(self.core), scheme.codec.work().ahead_in_l2(), counter).await;
+            verbs.pad(AesUnits::L2(self.core), scheme.codec.work.ahead_in_l2(), counter).await;
             self.padded.set(());
         }
     }

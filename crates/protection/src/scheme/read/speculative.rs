@@ -29,7 +29,7 @@ impl<V: Verbs> Read<'_, V> {
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
         let (pad, complete, text) = (Cell::new(None), Once::default(), Once::default());
         let codec = &self.access.scheme.codec;
-        let bring = async { complete.set(self.bring(|| pad.set(codec.work().pad_ahead(self.access.verbs))).await) };
+        let bring = async { complete.set(self.bring(|| pad.set(codec.work.pad_ahead(self.access.verbs))).await) };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
         let (_, (), verdict) = join!(bring, self.open_ahead(|| pad.take(), &text), self.verdict(&complete, &text));
@@ -43,7 +43,7 @@ impl<V: Verbs> Read<'_, V> {
         let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
-        scheme.codec.work().to_open(verbs, pad()).await;
+        scheme.codec.work.to_open(verbs, pad()).await;
         let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
         let bytes = self.started_with(stored).unwrap_or_else(open);
         verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);

@@ -10,7 +10,7 @@ impl<V: Verbs> Read<'_, V> {
     pub(super) async fn verified(&self) -> Result<(), Fault> {
         let Access { scheme, verbs, at } = self.access;
         let pad = Cell::new(None);
-        let Complete { arrived, in_l2 } = self.bring(|| pad.set(scheme.codec.work().pad_ahead(verbs))).await?;
+        let Complete { arrived, in_l2 } = self.bring(|| pad.set(scheme.codec.work.pad_ahead(verbs))).await?;
         match in_l2 {
             Some(begun) => Box::pin(begun.release(&arrived)).await?,
             None => {

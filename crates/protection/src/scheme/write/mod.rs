@@ -75,7 +75,7 @@ impl<'a, V: Verbs> Write<'a, V> {
     async fn sealed(&self) -> &Sealed {
         let codec = &self.access.scheme.codec;
         if self.sealed.get().is_none() {
-            codec.work().to_seal(self.access.verbs).await;
+            codec.work.to_seal(self.access.verbs).await;
         }
         let counter = self.counter.get().copied().unwrap_or_default();
         self.sealed.get_or_init(|| codec.encrypt(self.access.at, counter, &self.plaintext))
