@@ -87,10 +87,11 @@ impl Channel {
         .await
     }
 
-    /// Writes a line; ready when the write queue has taken it.
-    pub async fn write(&self, line: LineAddr) {
+    /// Writes a line; ready when the write queue has taken it. Returns whether the write takes an entry of its own there, and so
+    /// a burst.
+    pub async fn write(&self, line: LineAddr) -> bool {
         self.room(Kind::Write).await;
-        self.submit(line, Kind::Write, 0);
+        self.submit(line, Kind::Write, 0)
     }
 
     /// Waits until no write of a line is in the queue.
@@ -158,13 +159,14 @@ impl Channel {
         token
     }
 
-    fn submit(&self, line: LineAddr, kind: Kind, token: u32) {
+    fn submit(&self, line: LineAddr, kind: Kind, token: u32) -> bool {
         let now = self.clock.now();
         let mut state = self.state.borrow_mut();
-        state.device.submit(now, line, kind, token);
+        let burst = state.device.submit(now, line, kind, token);
         if state.due > now {
             self.advance(&mut state);
         }
+        burst
     }
 
     /// Called by the driver's task: when it is due, or once at the start.

@@ -96,6 +96,8 @@ pub struct Completion {
     pub outcome: RowOutcome,
     /// What delayed it the most.
     pub waited_for: WaitCause,
+    /// Whether its data came from the memory. The controller itself answers a read of a line whose write still waits.
+    pub burst: bool,
 }
 
 /// How much of a line must be there before its reader goes on.
@@ -163,11 +165,11 @@ impl Dram {
     /// Accepts a request at `now`; it is seen at the next clock edge. Lines beyond the capacity wrap.
     ///
     /// A read of a line whose write still waits is answered from the write queue one clock later, and a write of such
-    /// a line replaces the waiting one: neither reaches the devices.
+    /// a line replaces the waiting one: neither reaches the devices. Returns whether this one does.
     ///
     /// # Panics
     /// If there is no room for it.
-    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
+    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) -> bool {
         let edge = self.clock.cycle_at_or_after(now).0;
         self.controller.run_before(edge);
         let place = self.mapper.place(line);
@@ -183,7 +185,8 @@ impl Dram {
                 let at = self.clock.start_of(Cycles(edge + 1));
                 counters.read_latency += at.since(now);
                 let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
-                self.answered.push(Completion { token, first_at: at, at, arrived: now, outcome, waited_for });
+                let burst = false;
+                self.answered.push(Completion { token, first_at: at, at, arrived: now, outcome, waited_for, burst });
             }
             (Kind::Write, true) => counters.merged += 1,
             (_, false) => {
@@ -191,6 +194,7 @@ impl Dram {
                 self.controller.enqueue(edge, place, kind, token, now);
             }
         }
+        !held
     }
 
     /// Issues all commands that may issue at or before `now`, appends the reads they answer (whose `at` may lie in the
@@ -208,6 +212,7 @@ impl Dram {
                 arrived: request.arrived,
                 outcome: request.outcome.unwrap_or(RowOutcome::Hit),
                 waited_for,
+                burst: true,
             });
         }
         (!self.controller.is_idle()).then(|| self.clock.start_of(Cycles(self.controller.next_command())))

@@ -103,8 +103,8 @@ impl Device {
         }
     }
 
-    /// Accepts a request at `now`; there must be room for it.
-    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
+    /// Accepts a request at `now`; there must be room for it. Returns whether it moves a line between controller and memory.
+    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) -> bool {
         match self {
             Device::Dram(dram) => dram.submit(now, line, kind, token),
             Device::Pcm(pcm) => pcm.submit(now, line, kind, token),

@@ -105,10 +105,11 @@ impl MemorySystem {
     }
 
     /// Writes a line; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
-    /// the persistence domain: from then on the write is durable.
-    pub async fn write(&self, line: LineAddr) {
+    /// the persistence domain: from then on the write is durable. Returns whether it takes a burst of its own, which it does
+    /// unless it replaces a write of the line that waits.
+    pub async fn write(&self, line: LineAddr) -> bool {
         let (channel, local) = self.interleave.place(self.channels.len(), line);
-        self.channels[channel].write(local).await;
+        self.channels[channel].write(local).await
     }
 
     /// Waits until no write of a line is in its controller's queue.

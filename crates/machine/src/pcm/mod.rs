@@ -126,11 +126,11 @@ impl Pcm {
 
     /// Accepts a request at `now`. A write is durable from then on; one of a line that is pending already replaces it.
     /// A read of a pending line is answered by the controller one clock later, and one of a line that the memory has
-    /// queued takes no bank.
+    /// queued takes no bank. Returns whether it moves a line over the bus.
     ///
     /// # Panics
     /// If there is no room for it.
-    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) {
+    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) -> bool {
         assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
         self.run_before(now);
         self.floor = now;
@@ -140,7 +140,7 @@ impl Pcm {
             Kind::Write => self.pending.push_back(Ready { at: now, what: line }),
             Kind::Read if is_pending => {
                 let read = self.forwarded(now, token);
-                self.answer(read, now, self.clock.period());
+                self.answer(read, now, self.clock.period(), false);
             }
             Kind::Read => self.submit_read(now, line, token),
         }
@@ -149,6 +149,7 @@ impl Pcm {
             Kind::Write => self.counters.writes += 1,
         }
         self.update_turn(now);
+        !is_pending
     }
 
     fn submit_read(&mut self, now: Time, line: LineAddr, token: u32) {
@@ -241,7 +242,7 @@ impl Pcm {
             Action::Answer(position) => {
                 let read = self.fetched.remove(position).what;
                 self.occupy_bus(at);
-                self.answer(read, at, self.burst);
+                self.answer(read, at, self.burst, true);
             }
             Action::Transfer => self.transfer(at),
             Action::Begin(number, kind) => self.begin(at, number, kind),
@@ -284,8 +285,8 @@ impl Pcm {
         self.counters.data_bus_busy_clocks += self.config.burst_clocks;
     }
 
-    /// Answers a read whose data begin to arrive at `begins` and take so long.
-    fn answer(&mut self, read: Read, begins: Time, takes: Duration) {
+    /// Answers a read whose data begin to arrive at `begins` and take so long, over the bus or from the queue before it.
+    fn answer(&mut self, read: Read, begins: Time, takes: Duration, burst: bool) {
         let Read { token, arrived, waits, needed } = read;
         let drain = self.drain_clock.at(begins.as_fs());
         let at = begins + takes;
@@ -297,6 +298,7 @@ impl Pcm {
             arrived,
             outcome: if needed > Duration::ZERO { RowOutcome::Closed } else { RowOutcome::Hit },
             waited_for: waits.cause(begins.as_fs(), needed.as_fs(), 0, drain),
+            burst,
         });
     }
 }
