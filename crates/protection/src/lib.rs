@@ -28,6 +28,7 @@ pub mod ownership;
 pub mod persistence;
 pub mod placement;
 pub mod planted;
+pub mod probe;
 pub mod scheme;
 pub mod slot;
 mod spilled;

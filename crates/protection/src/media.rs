@@ -9,9 +9,10 @@
 //!                    | 0      | 1      | 2      | 3 ...          what the channel moves at once
 //! ```
 
+use crate::probe::Content;
 use crate::slot::{Slot, Untrusted};
 use machine::sparse::{Cells, Sparse};
-use units::{LINE_BYTES, Line, LineAddr};
+use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// How slots lie on the lines that the memory's channels move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +51,42 @@ impl Shape {
         let behind = if slot.0 < self.data { self.behind } else { 0 };
         let (first, last) = (first / line, (first + line + behind - 1) / line);
         (LineAddr(first), (last > first).then_some(LineAddr(last)))
+    }
+
+    /// What a line of the channels holds, all slots on it together; nothing if nothing was ever written to any of them.
+    pub fn content(&self, line: LineAddr, read: impl Fn(Slot) -> Untrusted) -> Option<Content> {
+        let (start, width) = (line.0 * LINE_BYTES as u64, LINE_BYTES as u64);
+        let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
+        if self.behind == 0 || first.0 >= self.data {
+            let found = read(first);
+            return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.beside() });
+        }
+        let mut content = None;
+        for slot in (first.0..=last.0).map(Slot) {
+            let found = read(slot);
+            if found.is_blank() {
+                continue;
+            }
+            let Content { line, .. } = content.get_or_insert(Content { line: ZERO_LINE, spare: 0 });
+            let tag = found.beside().to_le_bytes();
+            let cell = found.examine().into_iter().chain(tag.into_iter().take(self.behind as usize));
+            for (byte, value) in (self.byte(slot)..).zip(cell) {
+                if let Some(at) = byte.checked_sub(start).filter(|at| *at < width) {
+                    line[at as usize] = value;
+                }
+            }
+        }
+        content
+    }
+
+    /// The slot in which a byte of memory lies; of the bytes between data and metadata, the last one of data.
+    fn slot_over(&self, byte: u64) -> Slot {
+        let line = LINE_BYTES as u64;
+        let end_of_data = self.data * (line + self.behind);
+        match byte.checked_sub(end_of_data.next_multiple_of(line)) {
+            Some(above) => Slot(self.data + above / line),
+            None => Slot((byte / (line + self.behind)).min(self.data.saturating_sub(1))),
+        }
     }
 }
 
@@ -122,6 +159,34 @@ mod tests {
                 prop_assert_eq!(last.1.unwrap_or(last.0).0, (next - 1) / 64);
                 // A line and its tag never fit one line; anything else never needs two.
                 prop_assert_eq!(last.1.is_some(), with_tags && slot < data);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, behind: bool) {
+            let shape = Shape { slots: data + above, data, behind: if behind { 8 } else { 0 } };
+            // Every slot but each third was written to, byte by byte in the order of their addresses.
+            let written = |slot: Slot| slot.0 % 3 != 1;
+            let value = |byte: u64| (byte.wrapping_mul(0x9e37_79b9) >> 8) as u8;
+            let read = |slot: Slot| {
+                let byte = shape.byte(slot);
+                let line = std::array::from_fn(|at| value(byte + at as u64));
+                let tag = std::array::from_fn(|at| value(byte + 64 + at as u64));
+                if written(slot) { Untrusted::with(line, u64::from_le_bytes(tag)) } else { Untrusted::BLANK }
+            };
+            let mut bytes = vec![None; (shape.byte(Slot(shape.slots)) as usize).next_multiple_of(64)];
+            for slot in (0..shape.slots).map(Slot).filter(|slot| written(*slot)) {
+                let width = 64 + if slot.0 < data { shape.behind } else { 0 };
+                (shape.byte(slot)..).take(width as usize).for_each(|byte| bytes[byte as usize] = Some(value(byte)));
+            }
+            for (number, expected) in bytes.chunks(64).enumerate() {
+                let found = shape.content(LineAddr(number as u64), read);
+                let known = expected.iter().any(Option::is_some);
+                prop_assert_eq!(found.is_some(), known, "line {}", number);
+                let flat: Vec<u8> = expected.iter().map(|byte| byte.unwrap_or(0)).collect();
+                prop_assert!(found.is_none_or(|found| found.line[..] == flat[..]), "line {}", number);
             }
         }
     }

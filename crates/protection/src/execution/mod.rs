@@ -6,6 +6,7 @@ mod engines;
 mod explained;
 mod functional;
 mod overflows;
+mod pins;
 mod private;
 mod receiver;
 mod start_up;

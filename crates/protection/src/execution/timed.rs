@@ -9,6 +9,7 @@ mod verbs;
 use crate::domain::Registers;
 use crate::execution::explained::Account;
 use crate::execution::overflows::Overflows;
+use crate::execution::pins::Pins;
 use crate::execution::private::Patience;
 use crate::execution::units::Units;
 use crate::execution::waits::{cause_of, word_for};
@@ -17,6 +18,7 @@ use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCou
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
+use crate::probe::Probe;
 use crate::verbs::{Keystream, LockName, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
@@ -31,9 +33,9 @@ use units::{Duration, Line, Time};
 /// The memory and the units that all accesses of one machine share.
 pub struct TimedMemory<R> {
     clock: Clock,
-    channels: MemorySystem,
+    channels: Pins,
     shape: Shape,
-    media: RefCell<Media>,
+    media: Rc<RefCell<Media>>,
     units: Units,
     locks: LockTable<LockName>,
     ledger: Option<RefCell<Ledger>>,
@@ -55,11 +57,12 @@ impl<R: Receiver> TimedMemory<R> {
         receiver: R,
     ) -> Self {
         let shape = shape.into();
+        let media = Rc::new(RefCell::new(Media::new(shape.slots)));
         TimedMemory {
             clock: clock.clone(),
-            channels: channels.into(),
+            channels: Pins::new(channels.into(), clock, shape, &media),
             shape,
-            media: RefCell::new(Media::new(shape.slots)),
+            media,
             units: Units::new(engines),
             locks: LockTable::new(clock),
             ledger: ledger.then(RefCell::default),
@@ -92,13 +95,23 @@ impl<R: Receiver> TimedMemory<R> {
 
     /// The same, with so much re-encryption at once.
     pub fn with_overflows(self, limits: OverflowLimits) -> Self {
-        let overflows = Overflows::limited(&self.clock, limits, self.channels.clone(), self.shape);
+        let overflows = Overflows::limited(&self.clock, limits, self.channels.memory().clone(), self.shape);
         TimedMemory { overflows, ..self }
     }
 
     /// The most renewals that went on at once and the most entries of the queue that they held, where they are limited.
     pub fn most_overflows(&self) -> Option<(usize, usize)> {
         self.overflows.most()
+    }
+
+    /// Puts a probe at the pins of memory, which listens from now on; of several the first stays. It costs no time.
+    pub fn attach(&self, probe: Probe) {
+        self.channels.attach(probe);
+    }
+
+    /// The probe at the pins, if there is one.
+    pub fn probe(&self) -> Option<&Probe> {
+        self.channels.probe()
     }
 
     /// The memory chips.
