@@ -2,11 +2,14 @@
 //!
 //! The victim's scheme runs over [`Tapped`], which is a functional memory behind a [`Tap`]. The tap sees slots and bytes,
 //! nothing else. It can meddle with writes and make two addresses name one cell; the memory has a ghost cell for every
-//! cell, at a distance of its whole size.
+//! cell, at a distance of its whole size. With a [`Probe`](Tap::listen) it also writes down what crosses on the chip's side, as
+//! the probe of a timed memory does; there is an order here instead of a time.
 
+use machine::dram::Kind;
 use protection::execution::{Functional, Untimed};
-use protection::media::Media;
+use protection::media::{Media, Shape};
 use protection::placement::DataSlot;
+use protection::probe::Crossing;
 use protection::verbs::{Role, Slot, Untrusted};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -49,9 +52,40 @@ pub struct Tap {
     only: Cell<Option<Slot>>,
     alias: Cell<Alias>,
     held: RefCell<Vec<(Slot, Untrusted)>>,
+    heard: RefCell<Option<Heard>>,
+}
+
+/// What a tap has written down.
+#[derive(Clone)]
+struct Heard {
+    shape: Shape,
+    with_bytes: bool,
+    crossings: Vec<Crossing>,
+}
+
+impl Heard {
+    /// Notes the lines of a slot, as the memory of a machine of this shape moves them.
+    fn note(&mut self, slot: Slot, kind: Kind, read: impl Fn(Slot) -> Untrusted) {
+        let (first, second) = self.shape.lines(slot);
+        for line in [Some(first), second].into_iter().flatten() {
+            let content = self.with_bytes.then(|| self.shape.content(line, &read)).flatten();
+            self.crossings.push(Crossing { line, kind, burst: true, content });
+        }
+    }
 }
 
 impl Tap {
+    /// Writes down from now on what crosses, line by line as a memory of this shape moves it: what the chip sends, whatever
+    /// becomes of that, and what it gets. The order is that of the crossings; nothing has a time here, or waits in a queue.
+    pub fn listen(&self, shape: Shape, with_bytes: bool) {
+        self.heard.replace(Some(Heard { shape, with_bytes, crossings: Vec::new() }));
+    }
+
+    /// What was written down since it was last asked for, in order.
+    pub fn take_heard(&self) -> Vec<Crossing> {
+        self.heard.borrow_mut().as_mut().map(|heard| std::mem::take(&mut heard.crossings)).unwrap_or_default()
+    }
+
     /// Meddles with writes from now on, of one slot or of all.
     pub fn meddle(&self, meddling: Meddling, only: Option<Slot>) {
         self.meddling.set(meddling);
@@ -120,6 +154,7 @@ impl Tapped {
             only: Cell::new(None),
             alias: Cell::new(Alias::None),
             held: RefCell::new(Vec::new()),
+            heard: RefCell::new(None),
         };
         let memory = match start_up {
             Some(seed) => Functional::booting(2 * slots, seed),
@@ -165,11 +200,19 @@ impl Untimed for Tapped {
     }
 
     fn read(&self, slot: Slot) -> Untrusted {
-        self.memory.read(self.tap.cell(slot))
+        let stored = |slot| self.memory.read(self.tap.cell(slot));
+        if let Some(heard) = &mut *self.tap.heard.borrow_mut() {
+            heard.note(slot, Kind::Read, stored);
+        }
+        stored(slot)
     }
 
     fn write(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.note_write(slot, role, &content);
+        if let Some(heard) = &mut *self.tap.heard.borrow_mut() {
+            let other = |slot| self.memory.read(self.tap.cell(slot));
+            heard.note(slot, Kind::Write, |on_line| if on_line == slot { content } else { other(on_line) });
+        }
         self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));
     }
 

@@ -12,6 +12,7 @@ mod merged;
 mod one_text;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+mod probed;
 mod reboots;
 mod strokes;
 mod tuples;

@@ -22,7 +22,7 @@ use units::{Duration, Line, LineAddr, ZERO_LINE};
 
 /// One step of a run.
 #[derive(Clone, Copy, Debug)]
-enum Request {
+pub enum Request {
     Read(LineAddr),
     Write(LineAddr, Line),
     Flush,
@@ -60,7 +60,7 @@ impl Run {
 }
 
 /// Requests over a few pages. All lines are written first: only a timed machine boots with a content.
-fn requests(seed: u64, tampering: bool) -> Vec<Request> {
+pub fn requests(seed: u64, tampering: bool) -> Vec<Request> {
     const PAGES: [u64; 5] = [0, 1, 8, 64, 1023];
     let mut random = Random::new(seed);
     let lines: Vec<LineAddr> =
@@ -81,7 +81,7 @@ fn requests(seed: u64, tampering: bool) -> Vec<Request> {
     requests
 }
 
-async fn perform<V: Verbs>(scheme: &Scheme, verbs: &V, request: Request) {
+pub async fn perform<V: Verbs>(scheme: &Scheme, verbs: &V, request: Request) {
     match request {
         Request::Read(line) => scheme.read(verbs, line).await,
         Request::Write(line, content) => scheme.write(verbs, line, &content).await,

@@ -42,6 +42,8 @@ pub type Verbs = Timed<Rc<dyn Receiver>>;
 pub struct Machine<R> {
     /// Its tasks.
     pub executor: Executor,
+    /// The channel of its memory.
+    pub channel: Rc<Channel>,
     /// Its memory.
     pub memory: Rc<Memory>,
     /// What is on the other side.
@@ -63,13 +65,13 @@ impl<R: Receiver + 'static> Machine<R> {
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let shape = scheme.layout().shape();
         let core = Rc::new(receiver);
-        let memory = Memory::new(executor.clock(), channel, shape, &engines(), true, core.clone());
+        let memory = Memory::new(executor.clock(), channel.clone(), shape, &engines(), true, core.clone());
         let memory = memory.with_one_port(parts.caches.unified.is_some());
         let memory = match limits {
             Some(limits) => memory.with_overflows(limits),
             None => memory,
         };
-        Machine { executor, memory: Rc::new(memory), core, scheme }
+        Machine { executor, channel, memory: Rc::new(memory), core, scheme }
     }
 
     /// Runs until `done`, for at most `limit` of simulated time; whether `done` was reached. DRAM refreshes for ever, so
