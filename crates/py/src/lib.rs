@@ -4,6 +4,7 @@
 //! language in the same form. Whatever takes long releases the interpreter, and asks it about ten times a second whether
 //! Ctrl-C was pressed. Every error is a `CasemateError` with the words of the Rust error.
 
+mod bus;
 mod changes;
 mod inventory;
 mod programs;
@@ -225,6 +226,7 @@ fn window(
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<bus::BusFile>()?;
     module.add_function(wrap_pyfunction!(inventory::designs, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::design, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::machines, module)?)?;

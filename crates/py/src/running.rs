@@ -4,10 +4,12 @@ use crate::changes::Changes;
 use crate::programs::Program;
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
-use catalogue::Design;
+use catalogue::{Design, Machine};
 use pyo3::prelude::*;
+use runner::bus::{BusOptions, check_bus};
 use runner::sampling::{Detail, SamplingOptions};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use workload::Source;
 
 /// A run of one program, or of several at once, on several machines under several designs.
@@ -27,6 +29,27 @@ struct RunSpec {
     ledger: bool,
     /// How to sample; nothing for every instruction in detail.
     sampling: Option<SamplingOptions>,
+    /// Where to write what crosses the pins of memory; nothing for nowhere.
+    bus: Option<BusSpec>,
+}
+
+/// A file for what crosses the pins, or one for each simulation.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BusSpec {
+    file: PathBuf,
+    /// Whether the bytes are written, too.
+    bytes: bool,
+}
+
+impl BusSpec {
+    /// The file of one simulation: of several each has one of its own, with what sets it apart before the suffix.
+    fn of(&self, spec: &RunSpec, machine: &Machine, design: &Design) -> BusOptions {
+        let machine = (spec.machines.len() > 1).then_some(machine.name.as_str());
+        let design = (spec.designs.len() > 1).then_some(design.name.as_str());
+        let names: Vec<_> = machine.into_iter().chain(design).collect();
+        BusOptions { path: self.file.clone(), bytes: self.bytes }.of_one(&names)
+    }
 }
 
 impl RunSpec {
@@ -40,10 +63,13 @@ impl RunSpec {
         for machine in &self.machines {
             let machine = self.changes.machine(machine)?;
             for design in &designs {
+                let bus = self.bus.as_ref().map(|bus| bus.of(self, &machine, design));
                 let (machine, design) = (machine.clone(), design.clone());
-                all.push(runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail });
+                all.push(runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, bus });
             }
         }
+        let asked = all.iter().filter_map(|options| options.bus.as_ref());
+        asked.into_iter().try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
         Ok(all)
     }
 
@@ -91,14 +117,19 @@ struct RunAnswer {
     interrupted: bool,
     /// Whether every simulation has a record, and every check of every record passed.
     passed: bool,
+    /// The files of what crossed the pins, one for each record, if that was asked for.
+    bus: Vec<PathBuf>,
 }
 
 impl RunAnswer {
     fn of(simulations: &[runner::RunOptions], results: runner::Results) -> RunAnswer {
-        let (mut records, mut failures) = (Vec::new(), Vec::new());
+        let (mut records, mut failures, mut bus) = (Vec::new(), Vec::new(), Vec::new());
         for (options, outcome) in simulations.iter().zip(results.outcomes) {
             match outcome {
-                Ok(record) => records.push(record),
+                Ok(record) => {
+                    records.push(record);
+                    bus.extend(options.bus.iter().map(|bus| bus.path.clone()));
+                }
                 Err(error) => {
                     let (design, machine) = (options.design.name.clone(), options.machine.name.clone());
                     failures.push(Failure { design, machine, error: error.to_string() });
@@ -106,7 +137,7 @@ impl RunAnswer {
             }
         }
         let passed = failures.is_empty() && records.iter().all(|record: &runner::Record| record.checks.passed);
-        RunAnswer { records, failures, interrupted: results.ended_early, passed }
+        RunAnswer { records, failures, interrupted: results.ended_early, passed, bus }
     }
 }
 

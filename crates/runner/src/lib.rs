@@ -1,9 +1,10 @@
 //! Runs: a program, a machine and a design, put together.
 //!
 //! [`run()`] gives one [`record::Record`]: what it cost, and whether every line that came back was the line that had been
-//! written. [`session()`] runs several designs on one execution of the program, [`record_trace`] stores an execution, and
-//! [`explain`] gives the timeline of a single access.
+//! written. [`session()`] runs several designs on one execution of the program, [`record_trace`] stores an execution,
+//! [`explain`] gives the timeline of a single access, and [`bus`] keeps what crossed the pins of memory.
 
+pub mod bus;
 mod core_task;
 mod endable;
 pub mod explain;

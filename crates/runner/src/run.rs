@@ -2,15 +2,18 @@
 
 mod checks;
 mod error;
+mod options;
 mod warm_up;
 
 pub use error::RunError;
+pub use options::RunOptions;
 pub use warm_up::check_warm_up;
 
+use crate::bus::BusRecorder;
 use crate::core_task::{CoreTask, Ends, Team};
-use crate::record::{Configuration, Footprint, Host, Record, SCHEMA, UnverifiedWindow};
+use crate::record::{Footprint, Host, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
-use catalogue::{Design, Machine};
+use catalogue::Machine;
 use chip::Chip;
 use chip::counts::{Counts, Meters};
 use chip::feed::{FeedCounters, Pages, Program, Spaces};
@@ -21,7 +24,6 @@ use chip::uncore::Uncore;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::paging::PageTable;
-use protection::counter::StartingAge;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -35,36 +37,6 @@ use workload::{Origin, Source};
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 /// The same of a sampled run, in which a single event may be a long stretch of warming.
 const SAMPLED_EVENTS_BETWEEN_LOOKS: u64 = 1 << 6;
-
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// The machine.
-    pub machine: Machine,
-    /// What protects its memory.
-    pub design: Design,
-    /// Seeds keys, page placement and the counters of an aged machine.
-    pub seed: u64,
-    /// How old the counters of data are when it begins.
-    pub age: StartingAge,
-    /// The most instructions of each program to run, on all its cores together.
-    pub budget: u64,
-    /// How many of these, of each program, go before counting begins. They are simulated like the rest.
-    pub warm_up: u64,
-    /// Whether every pad is written down and compared: exact, and costly in memory.
-    pub ledger: bool,
-    /// How much of it is in detail.
-    pub detail: Detail,
-}
-
-impl RunOptions {
-    /// A run of so many instructions of each program, all in detail and counted from the first: with new counters, without
-    /// a ledger, under the first seed.
-    pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
-        let (age, detail) = (StartingAge::New, Detail::All);
-        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail }
-    }
-}
 
 /// What the observer of a run wants of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,6 +73,7 @@ pub fn run_together<S: Source + 'static>(
     check_fits(&sources, &options.machine)?;
     let mut warm_up = WarmUp::new(options, sources.len())?;
     let mut bench = Bench::assemble(options, sources)?;
+    let bus = bench.listen(options)?;
     let mut looked_at = 0;
     let mut stop = false;
     let between_looks = if bench.sampler.is_some() { SAMPLED_EVENTS_BETWEEN_LOOKS } else { EVENTS_BETWEEN_LOOKS };
@@ -110,13 +83,13 @@ pub fn run_together<S: Source + 'static>(
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + between_looks;
             let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
-            stop = watch(instructions) == Control::Stop;
+            stop = watch(instructions) == Control::Stop || bus.has_failed();
         }
         warm_up.look(&meters);
         stop || meters.chip.fault_reported().is_some() || ends.is_over()
     });
     if stop {
-        return Err(RunError::Stopped);
+        return Err(bus.take_error().map_or(RunError::Stopped, RunError::Bus));
     }
     if !ended {
         return Err(RunError::StandsStill(clock.now()));
@@ -124,7 +97,9 @@ pub fn run_together<S: Source + 'static>(
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
-    bench.record(options, &warm_up.before(), started)
+    let record = bench.record(options, &warm_up.before(), started)?;
+    bus.finish(&bench.meters.memory)?;
+    Ok(record)
 }
 
 /// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
@@ -229,6 +204,13 @@ impl<S: Source + 'static> Bench<S> {
             .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside))
     }
 
+    /// Writes down what crosses the pins of memory, if that is asked for.
+    fn listen(&self, options: &RunOptions) -> Result<BusRecorder, RunError> {
+        let Meters { memory, scheme, .. } = &self.meters;
+        let configuration = || options.configuration(self.origins());
+        Ok(BusRecorder::begin(options.bus.as_ref(), configuration, memory, scheme.layout().shape())?)
+    }
+
     /// What the programs are.
     fn origins(&self) -> Vec<Origin> {
         self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
@@ -236,27 +218,14 @@ impl<S: Source + 'static> Bench<S> {
 
     fn record(&self, options: &RunOptions, before: &Before, started: Instant) -> Result<Record, RunError> {
         let feed = self.fed().reduce(FeedCounters::of_programs).unwrap_or_default();
-        let mut beside = self.origins();
-        let workload = beside.remove(0);
+        let configuration = options.configuration(self.origins());
         if feed.instructions == 0 {
-            return Err(RunError::nothing_of(&workload));
+            return Err(RunError::nothing_of(&configuration.workload));
         }
         let instructions = self.counted(options, before, feed.instructions)?;
         let Meters { chip, memory, scheme, .. } = &self.meters;
         let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =
-            self.figures(&feed, before, &workload)?;
-        let configuration = Configuration {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            machine: options.machine.clone(),
-            design: options.design.clone(),
-            seed: options.seed,
-            age: options.age,
-            budget: options.budget,
-            warm_up: options.warm_up,
-            detail: options.detail,
-            workload,
-            beside,
-        };
+            self.figures(&feed, before, &configuration.workload)?;
         let seconds = started.elapsed().as_secs_f64();
         let parts = &options.design.parts;
         Ok(Record {

@@ -3,7 +3,7 @@
 //! Words that can be predicted from what the same block did last time are only counted; the rest is written out, and
 //! everything goes through zstd. Code is stored as bytes, so that a better decoder can read an old trace.
 
-mod bytes;
+pub mod bytes;
 mod codec;
 mod predictor;
 mod reader;

@@ -1,5 +1,6 @@
 //! Why a run has no result. Tampering and wrong lines are results.
 
+use crate::bus::BusError;
 use chip::feed::FeedError;
 use thiserror::Error;
 use units::{Bytes, Time};
@@ -63,6 +64,9 @@ pub enum RunError {
         /// Units that were measured.
         units: usize,
     },
+    /// What crosses the pins cannot be written.
+    #[error(transparent)]
+    Bus(#[from] BusError),
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,

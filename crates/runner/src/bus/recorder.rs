@@ -1,0 +1,72 @@
+//! The probe of a run, and the file that it fills.
+
+use super::{BusError, BusOptions, BusWriter, Header};
+use crate::record::Configuration;
+use protection::execution::{Receiver, TimedMemory};
+use protection::media::Shape;
+use protection::probe::Probe;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A file that a probe fills, or the reason why it does not any more; that is known until it is asked for.
+type Filled = Result<BusWriter, Option<BusError>>;
+
+/// What a run writes of its pins, if anything.
+pub(crate) struct BusRecorder(Option<Rc<RefCell<Filled>>>);
+
+impl BusRecorder {
+    /// Begins the file that is asked for, and puts a probe to the pins that fills it.
+    pub fn begin<R: Receiver>(
+        bus: Option<&BusOptions>,
+        configuration: impl FnOnce() -> Configuration,
+        memory: &TimedMemory<R>,
+        shape: Shape,
+    ) -> Result<BusRecorder, BusError> {
+        let Some(bus) = bus else { return Ok(BusRecorder(None)) };
+        let configuration = configuration();
+        super::check_bus(bus, configuration.detail)?;
+        let header = Header { configuration: &configuration, bytes: bus.bytes, shape: shape.into() };
+        let filled = Rc::new(RefCell::new(Ok(BusWriter::create(&bus.path, &header)?)));
+        let filling = filled.clone();
+        memory.attach(Probe::new(bus.bytes, move |at, crossing| {
+            let filled = &mut *filling.borrow_mut();
+            if let Ok(writer) = filled
+                && let Err(error) = writer.write(at, &crossing)
+            {
+                // The writer goes, and takes what it has begun with it.
+                *filled = Err(Some(error));
+            }
+        }));
+        Ok(BusRecorder(Some(filled)))
+    }
+
+    /// Whether it cannot go on.
+    pub fn has_failed(&self) -> bool {
+        self.0.as_ref().is_some_and(|filled| filled.borrow().is_err())
+    }
+
+    /// Why it cannot.
+    pub fn take_error(&self) -> Option<BusError> {
+        self.0.as_ref().and_then(|filled| filled.borrow_mut().as_mut().err()?.take())
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// What went wrong with it, then or before.
+    pub fn finish<R: Receiver>(&self, memory: &TimedMemory<R>) -> Result<(), BusError> {
+        let Some(filled) = &self.0 else { return Ok(()) };
+        memory.probe().into_iter().for_each(Probe::finish);
+        match std::mem::replace(&mut *filled.borrow_mut(), Err(None)) {
+            Ok(writer) => writer.finish().map(|_| ()),
+            Err(error) => error.map_or(Ok(()), Err),
+        }
+    }
+}
+
+impl Drop for BusRecorder {
+    /// A file that was not ended goes with the run, whatever else still holds the probe.
+    fn drop(&mut self) {
+        self.0.iter().for_each(|filled| drop(filled.replace(Err(None))));
+    }
+}

@@ -1,0 +1,56 @@
+//! What to run, and how.
+
+use crate::bus::BusOptions;
+use crate::record::Configuration;
+use crate::sampling::Detail;
+use catalogue::{Design, Machine};
+use protection::counter::StartingAge;
+use workload::Origin;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The machine.
+    pub machine: Machine,
+    /// What protects its memory.
+    pub design: Design,
+    /// Seeds keys, page placement and the counters of an aged machine.
+    pub seed: u64,
+    /// How old the counters of data are when it begins.
+    pub age: StartingAge,
+    /// The most instructions of each program to run, on all its cores together.
+    pub budget: u64,
+    /// How many of these, of each program, go before counting begins. They are simulated like the rest.
+    pub warm_up: u64,
+    /// Whether every pad is written down and compared: exact, and costly in memory.
+    pub ledger: bool,
+    /// How much of it is in detail.
+    pub detail: Detail,
+    /// Where what crosses the pins of memory is written, if it is.
+    pub bus: Option<BusOptions>,
+}
+
+impl RunOptions {
+    /// A run of so many instructions of each program, all in detail and counted from the first: with new counters, without
+    /// a ledger, under the first seed.
+    pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
+        let (age, detail) = (StartingAge::New, Detail::All);
+        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, bus: None }
+    }
+    /// All that decides a run of these programs.
+    pub(crate) fn configuration(&self, mut programs: Vec<Origin>) -> Configuration {
+        let workload = programs.remove(0);
+        Configuration {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: self.machine.clone(),
+            design: self.design.clone(),
+            seed: self.seed,
+            age: self.age,
+            budget: self.budget,
+            warm_up: self.warm_up,
+            detail: self.detail,
+            workload,
+            beside: programs,
+        }
+    }
+}
