@@ -148,6 +148,11 @@ class RunOptions:
     """Whether every pad is compared with every other."""
     protection: bool = True
     """Whether a short campaign of attacks on each design is added."""
+    bus: str | os.PathLike[str] | None = None
+    """A file for what crosses the pins of memory, to be read with `casemate.bus`; of several designs or machines each
+    has one, with its name before the suffix. It changes no result."""
+    bus_bytes: bool = False
+    """Whether that file has the bytes, too."""
 
     def __post_init__(self) -> None:
         asked.check(self)
@@ -157,6 +162,8 @@ class RunOptions:
         sampled = self.detail == "sampled"
         if self.sampling and not sampled:
             raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
+        if self.bus_bytes and self.bus is None:
+            raise CasemateError("bus_bytes is about what crosses the pins of memory: give a file for that as bus, too")
         stored = all(isinstance(program, Trace) for program in programs)
         return {
             "limit": asked.limit(self.limit, usual_limit(stored=stored, sampled=sampled)),
@@ -165,6 +172,7 @@ class RunOptions:
             "age": self.age,
             "ledger": self.ledger,
             "sampling": dict(self.sampling) if sampled else None,
+            "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
         }
 
 

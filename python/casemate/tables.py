@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from casemate import amounts
+from casemate.results.bus import BusInfo
 from casemate.results.catalogue import Layout
 from casemate.results.origin import Exited, Killed, Origin, TraceInfo
 from casemate.results.validation import Validation
@@ -69,6 +70,37 @@ def trace_table(info: TraceInfo) -> RenderableType:
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
     return table
+
+
+def bus_table(info: BusInfo) -> RenderableType:
+    """What crossed the pins, and the first of it."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    run, totals = info.header.configuration, info.totals
+    queued = "from the controller's queue of writes"
+    rows = {
+        "run": f"{' beside '.join(part.title for part in (run.workload, *run.beside))} on {run.machine.name}",
+        "design": run.design.name,
+        "reads": f"{amounts.count(totals.reads)}, {amounts.count(totals.forwarded)} of them answered {queued}",
+        "writes": f"{amounts.count(totals.writes)}, {amounts.count(totals.merged)} of them merged there",
+        "until": f"{totals.last_fs / 1e9:.3f} us",
+        "bytes": "in the file" if info.header.bytes else "not in the file",
+        "file": amounts.size(info.file_bytes),
+        "check": "every checksum fits",
+    }
+    for name, value in rows.items():
+        table.add_row(Text(name, style="bold"), Text(value))
+    if not info.first:
+        return table
+    first = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("time [ns]", "line"):
+        first.add_column(heading, justify="right", no_wrap=True)
+    first.add_column("", no_wrap=True)
+    first.add_column("bytes" if info.header.bytes else "", no_wrap=True)
+    for event in info.first:
+        kind = event.kind if event.burst else f"{event.kind}, queued"
+        content = "" if not info.header.bytes else "never written" if event.bytes is None else f"{event.bytes[:32]}..."
+        first.add_row(f"{event.time_fs / 1e6:.3f}", f"{event.line * 64:#x}", kind, content)
+    return Group(table, Text(), first)
 
 
 def _recorded_part(origin: Origin, instructions: int) -> str:

@@ -36,6 +36,8 @@ Examples:
       The same workload on each of four cores, each in memory of its own.
   casemate run --machine emcc-4core --workload bfs --workload gups --trace prog.trace
       Three programs side by side, which share the last-level cache and memory.
+  casemate run --workload gups --design sc64-bmt --limit 1M --bus gups.bus --bus-bytes
+      What crosses the pins of memory goes to gups.bus, with its bytes; `casemate bus gups.bus` looks at it.
 
 \b
 How to read the table:
@@ -142,6 +144,14 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
 @click.option(
     "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write a JSON record per design here."
 )
+@click.option(
+    "--bus",
+    type=options.file,
+    metavar="FILE",
+    help="Write every line that crosses the pins of memory here, with its time; of several designs each has a file of "
+    "its own, as in FILE's gups.bus: gups.sc64-bmt.bus (see `casemate bus`).",
+)
+@click.option("--bus-bytes", is_flag=True, help="With --bus: the bytes of the lines, too.")
 @options.stdout
 @screen.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]")
@@ -167,6 +177,8 @@ def command(
     check_values: bool,
     ledger: bool,
     folder: Path | None,
+    bus: Path | None,
+    bus_bytes: bool,
     output: Literal["inherit", "discard"],
     as_json: bool,
     program: tuple[str, ...],
@@ -196,6 +208,8 @@ def command(
     sampling = {name: value for name, value in (("error", error), ("aim", aim)) if value is not None}
     if sampling and detail != "sampled":
         raise click.UsageError(f"--{next(iter(sampling))} is for sampled runs: add --detail sampled", context)
+    if bus_bytes and not bus:
+        raise click.UsageError("--bus-bytes is about what crosses the pins of memory: add --bus FILE", context)
     if as_json and output == "inherit":
         raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
     notices = screen.notices()
@@ -228,6 +242,8 @@ def command(
             age=age,
             check_values=check_values,
             ledger=ledger,
+            bus=bus,
+            bus_bytes=bus_bytes,
         )
         results = api.run(
             live if program else several,
@@ -244,6 +260,8 @@ def command(
     for failure in results.failures:
         which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
         notices.print(f"{which}: {failure.error}", style="red", markup=False)
+    for written in results.bus:
+        notices.print(f"wrote {written}", markup=False)
     if folder:
         for record in results.records:
             notices.print(f"wrote {_write(folder, record)}", markup=False)

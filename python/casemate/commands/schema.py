@@ -19,6 +19,7 @@ KINDS = {
     "explain": "Explanations",
     "record": "Recording",
     "list": "Listing",
+    "bus": "BusInfo",
     "trace": "TraceInfo",
     "validate": "Validation",
     "champsim": "Window",

@@ -1,6 +1,7 @@
 """Typed results. Every field is described, with its unit; `casemate schema` prints the JSON schemas."""
 
 from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
+from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusShape, BusTotals
 from casemate.results.catalogue import (
     Attack,
     Design,
@@ -28,6 +29,11 @@ __all__ = [
     "Attack",
     "AttackReport",
     "AttackResults",
+    "BusEvent",
+    "BusHeader",
+    "BusInfo",
+    "BusShape",
+    "BusTotals",
     "Cause",
     "Configuration",
     "CrashReport",

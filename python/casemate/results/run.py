@@ -248,6 +248,8 @@ class RunResults(Result):
     """Whether every design has a record, and every check of every record passed."""
     protection: tuple[Protection, ...]
     """What each design stops, from a short campaign of attacks; empty if none was asked for."""
+    bus: tuple[str, ...] = ()
+    """The files of what crossed the pins of memory, one for each record; empty if none was asked for."""
 
     def brief(self) -> str:
         """What ran, how much slower each design is, and whether all is well."""

@@ -1,0 +1,195 @@
+"""What crosses the pins of memory, in a file: what is in it, that it is whole or not there, and what is refused."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections import Counter
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from casemate import BuiltIn, CasemateError, RunOptions, api
+from casemate.bus import NO_BURST, WITH_CONTENT, WRITE, BusFile, info
+from conftest import SMALL, Casemate
+
+COMMAND = [sys.executable, "-m", "casemate.cli"]
+WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
+"""A run whose lines go back to memory."""
+
+
+def test_a_run_writes_what_crossed_and_changes_no_result_by_it(casemate: Casemate, tmp_path: Path) -> None:
+    arguments = ("run", *WRITING, "--design", "sc64-bmt", "--json")
+    said = casemate(*arguments, "--bus", "gups.bus", "--bus-bytes")
+    answer, without = said.json(), casemate(*arguments).json()
+    assert said.code == 0
+    assert [Path(name).name for name in answer["bus"]] == ["gups.bus"]
+    assert "wrote gups.bus" in said.err
+    (record,), (other,) = answer["records"], without["records"]
+    assert {**record, "host": None} == {**other, "host": None}
+
+    file = BusFile(tmp_path / "gups.bus")
+    assert file.header.bytes
+    assert file.header.configuration.design.name == "sc64-bmt"
+    crossings = list(file)
+    kinds = Counter(crossing.kind for crossing in crossings)
+    assert kinds["write"] == record["dram"]["writes"] > 1000
+    assert 0 <= record["dram"]["reads"] - kinds["read"] <= 64
+    assert all(before.time_fs <= after.time_fs for before, after in pairwise(crossings))
+    assert sum(not crossing.burst for crossing in crossings if crossing.kind == "write") == record["dram"]["merged"]
+    # What is read of a line of data is what was last written to it; metadata changes as lines boot, too.
+    written: dict[int, bytes | None] = {}
+    compared = 0
+    for crossing in crossings:
+        if crossing.kind == "write":
+            written[crossing.line] = crossing.content
+            assert crossing.content is not None
+            assert len(crossing.content) == 64
+        elif crossing.line in written and crossing.line < file.header.shape.data:
+            compared += 1
+            assert crossing.content == written[crossing.line]
+    assert compared > 10
+
+
+def test_columns_and_crossings_are_the_same(casemate: Casemate, tmp_path: Path) -> None:
+    casemate("run", *WRITING, "--design", "none", "--bus", "file", "--bus-bytes")
+    file = BusFile("file")
+    from_columns = [
+        (time, line, bool(flags & WRITE), not flags & NO_BURST, bool(flags & WITH_CONTENT))
+        for block in file.blocks()
+        for time, line, flags in zip(block.times_fs, block.lines, block.flags, strict=True)
+    ]
+    assert from_columns == [(c.time_fs, c.line, c.kind == "write", c.burst, c.content is not None) for c in file]
+    assert file.totals is not None
+    assert file.totals.reads + file.totals.writes == len(from_columns) > 1000
+    assert file.totals.last_fs == from_columns[-1][0]
+
+
+def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -> None:
+    def written(name: str, seed: int) -> bytes:
+        options = RunOptions(limit="50K", seed=seed, bus=tmp_path / name, bus_bytes=True, protection=False)
+        api.run(BuiltIn("gups", {"footprint": "1 MB"}), designs="sc64-bmt", options=options)
+        return (tmp_path / name).read_bytes()
+
+    first = written("first", 1)
+    assert first == written("again", 1)
+    assert first != written("other", 2)
+
+
+def test_each_of_several_simulations_has_a_file_of_its_own(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("run", *SMALL, "--bus", "gups.bus")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gups.none.bus", "gups.sc64-bmt.bus"]
+    assert "wrote gups.none.bus" in said.err
+    casemate("run", *SMALL, "--design", "none", "--machine", "modern", "--machine", "modern-ddr5", "--bus", "one")
+    assert info("one.modern-ddr5").header.configuration.machine.name == "modern-ddr5"
+    assert info("one.modern").totals.last_fs > 0
+
+
+def test_the_command_shows_totals_and_what_crossed_first(casemate: Casemate) -> None:
+    casemate("run", *WRITING, "--design", "sc64-bmt", "--bus", "gups.bus", "--bus-bytes")
+    said = casemate("bus", "gups.bus", "--first", "3")
+    assert said.code == 0
+    assert "every checksum fits" in said.out
+    assert "never written" in said.out
+    found = casemate("bus", "gups.bus", "--first", "3", "--json").json()
+    assert len(found["first"]) == 3
+    assert found["totals"]["writes"] > 1000
+    assert f"{found['first'][2]['line'] * 64:#x}" in said.out
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("folder", "is a directory"),
+        ("/dev/full", "cannot write '/dev/full': it is a device or a pipe"),
+        ("pipe", "cannot write 'pipe': it is a device or a pipe"),
+        ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),
+    ],
+)
+def test_a_place_for_no_file_is_refused_before_the_run(
+    casemate: Casemate, tmp_path: Path, target: str, expected: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    said = casemate("run", *SMALL, "--design", "none", "--bus", target)
+    assert said.code == 2
+    assert expected in said.err
+    assert "Running" not in said.err
+    assert said.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+def test_what_makes_no_sense_with_it_is_refused(casemate: Casemate, tmp_path: Path) -> None:
+    for wrong, expected in (
+        (("--bus-bytes",), "add --bus FILE"),
+        (("--bus", "file", "--detail", "sampled"), "a sampled run does not write what crosses the pins"),
+    ):
+        said = casemate("run", *SMALL, *wrong)
+        assert said.code == 2
+        assert expected in said.err
+        assert "Running" not in said.err
+    with pytest.raises(CasemateError, match="give a file for that as bus"):
+        api.run(BuiltIn("gups"), options=RunOptions(bus_bytes=True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path) -> None:
+
+    def no_file_above(size: int) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    arguments = [*COMMAND, "run", *WRITING, "--design", "none", "--bus", "gups.bus", "--bus-bytes"]
+    # One that is never full, to know how much there is to write.
+    assert subprocess.run(arguments, cwd=tmp_path, capture_output=True).returncode == 0
+    whole = (tmp_path / "gups.bus").read_bytes()
+    for size in (1000, len(whole) // 2, len(whole) - 1):
+        ended = subprocess.run(
+            arguments, cwd=tmp_path, capture_output=True, text=True, preexec_fn=partial(no_file_above, size)
+        )
+        said = [line for line in ended.stderr.splitlines() if "cannot write" in line]
+        assert ended.returncode == 2, ended.stderr
+        assert said == ["none: cannot write 'gups.bus': File too large"], ended.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["gups.bus"]
+        assert (tmp_path / "gups.bus").read_bytes() == whole
+
+
+def test_a_link_leads_to_what_is_written_and_its_rights_stay(casemate: Casemate, tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    assert casemate("run", *SMALL, "--design", "none", "--bus", "link").code == 0
+    assert link.is_symlink()
+    assert info(target).totals.reads > 0
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_no_whole_bus_file_is_refused_with_its_reason(casemate: Casemate, tmp_path: Path) -> None:
+    casemate("run", *SMALL, "--design", "none", "--bus", "whole")
+    whole = (tmp_path / "whole").read_bytes()
+    for content, expected in (
+        (b"CASEMTRC", "'file' is not a bus file of Casemate's"),
+        (whole[:-1], "'file' is truncated: it ends after "),
+        (whole[:8] + b"\2" + whole[9:], "'file' is a bus file of version 2; this Casemate reads version 1"),
+        (whole[:-40] + b"\0" + whole[-39:], "'file' is damaged at block "),
+    ):
+        (tmp_path / "file").write_bytes(content)
+        said = casemate("bus", "file")
+        assert said.code == 2
+        assert expected in said.err
+        assert said.out == ""
+    said = casemate("bus", "missing")
+    assert said.code == 2
+    assert "cannot read 'missing': No such file" in said.err
+
+
+def test_ctrl_c_keeps_what_crossed_until_then(interrupted: Casemate, tmp_path: Path) -> None:
+    said = interrupted(
+        "run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "all", "--design", "none", "--bus", "file",
+        "--json",
+    )  # fmt: skip
+    assert said.code == 130
+    assert json.loads(said.out)["interrupted"]
+    assert info(tmp_path / "file").totals.reads > 0
