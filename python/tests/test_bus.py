@@ -113,11 +113,12 @@ def test_a_place_for_no_file_is_refused_before_the_run(
 ) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    said = casemate("run", *SMALL, "--design", "none", "--bus", target)
-    assert said.code == 2
-    assert expected in said.err
-    assert "Running" not in said.err
-    assert said.out == ""
+    for designs in (("none",), ("none", "sc64-bmt")):
+        said = casemate("run", *SMALL, *(word for design in designs for word in ("--design", design)), "--bus", target)
+        assert said.code == 2
+        assert expected in said.err
+        assert "Running" not in said.err
+        assert said.out == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
 
 

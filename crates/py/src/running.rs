@@ -68,8 +68,10 @@ impl RunSpec {
                 all.push(runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, bus });
             }
         }
-        let asked = all.iter().filter_map(|options| options.bus.as_ref());
-        asked.into_iter().try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
+        // What is asked for is itself to be a file, also where each simulation has one of another name.
+        let asked = self.bus.as_ref().map(|bus| BusOptions { path: bus.file.clone(), bytes: bus.bytes });
+        let mut written = asked.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
+        written.try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
         Ok(all)
     }
 
