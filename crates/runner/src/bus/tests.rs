@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::run::{Control, RunOptions, run};
+use proptest::prelude::*;
 use protection::probe::{Content, Crossing};
 use units::{LineAddr, Time};
 
@@ -182,8 +183,23 @@ fn what_is_no_whole_bus_file_is_refused_with_its_reason() {
     }
 }
 
+proptest! {
+    #[test]
+    fn no_bytes_of_a_block_make_its_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), counts in any::<[u8; 4]>()) {
+        let _ = Block::decode(&bytes);
+        // Four sections of these lengths, so that what is in them is reached.
+        let mut rest = &bytes[..];
+        let sections = counts.map(|count| {
+            let (section, after) = rest.split_at(rest.len().min(usize::from(count % 40)));
+            rest = after;
+            [&[section.len() as u8], section].concat()
+        });
+        let _ = Block::decode(&sections.concat());
+    }
+}
+
 #[test]
-fn a_place_where_no_file_can_be_is_refused_before_the_run_and_nothing_is_left() {
+fn a_path_where_no_file_can_be_is_refused_before_the_run_and_nothing_is_left() {
     let folder = Folder::new("place");
     let check = |options: RunOptions| check_bus(&options.bus.clone().unwrap(), options.detail);
     let refused = |path: &Path| check(options(path, false)).unwrap_err().to_string();
