@@ -187,6 +187,9 @@ mod tests {
                 prop_assert_eq!(found.is_some(), known, "line {}", number);
                 let flat: Vec<u8> = expected.iter().map(|byte| byte.unwrap_or(0)).collect();
                 prop_assert!(found.is_none_or(|found| found.line[..] == flat[..]), "line {}", number);
+                // Spare bits that do not lie behind a line go with it.
+                let spare = (!behind).then(|| read(Slot(number as u64)).beside());
+                prop_assert!(spare.is_none_or(|spare| found.is_none_or(|found| found.spare == spare)), "line {}", number);
             }
         }
     }

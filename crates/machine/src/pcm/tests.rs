@@ -177,6 +177,21 @@ fn writes_of_a_waiting_line_are_one_write() {
 }
 
 #[test]
+fn what_waits_before_the_bus_takes_no_burst_and_what_waits_behind_it_does() {
+    let mut pcm = Pcm::new(PcmConfig::secpb());
+    let submit = |pcm: &mut Pcm, kind, token| pcm.submit(Time::ZERO, LineAddr(5), kind, token);
+    assert_eq!([Kind::Write, Kind::Write, Kind::Read].map(|kind| submit(&mut pcm, kind, 0)), [true, false, false]);
+    let mut answers = Vec::new();
+    let transferred = Time::ZERO + BURST;
+    pcm.advance(transferred, &mut answers);
+    assert!(!answers[0].burst, "the controller answered");
+    // The memory's own queue has it now, or a bank writes it: the data of a read crosses the bus.
+    assert!(pcm.submit(transferred, LineAddr(5), Kind::Read, 1));
+    assert!(pcm.submit(transferred, LineAddr(5), Kind::Write, 2));
+    assert!(finish(&mut pcm, transferred)[0].burst);
+}
+
+#[test]
 fn impossible_values_are_refused_by_name() {
     type Change = fn(&mut PcmConfig);
     let changes: [(Change, &str); 8] = [

@@ -77,18 +77,21 @@ fn a_request_between_two_edges_is_seen_at_the_next_one() {
 fn waiting_writes_answer_reads_and_absorb_writes_of_their_line() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let line = LineAddr(3);
-    dram.submit(Time::ZERO, line, Kind::Write, 0);
-    dram.submit(Time::ZERO, line, Kind::Write, 0);
-    dram.submit(Time::ZERO, line, Kind::Read, 5);
+    let requests =
+        [(line, Kind::Write, 0), (line, Kind::Write, 0), (line, Kind::Read, 5), (LineAddr(9), Kind::Read, 6)];
+    let bursts = requests.map(|(line, kind, token)| dram.submit(Time::ZERO, line, kind, token));
+    assert_eq!(bursts, [true, false, false, true]);
     let mut completions = Vec::new();
     let mut next = Some(Time::ZERO);
     while let Some(now) = next {
         next = dram.advance(now, &mut completions);
     }
-    assert_eq!(completions.iter().map(|c| (c.token, c.at.as_fs())).collect::<Vec<_>>(), [(5, 625_000)]);
+    assert_eq!((completions[0].token, completions[0].at.as_fs()), (5, 625_000));
+    assert_eq!(completions.iter().map(|answer| answer.burst).collect::<Vec<_>>(), [false, true]);
     let counters = dram.counters();
     assert_eq!((counters.writes, counters.merged, counters.forwarded, counters.activates), (2, 1, 1, 1));
-    assert_eq!(counters.data_bus_busy_clocks, 4);
+    // One write and one read have moved a line.
+    assert_eq!(counters.data_bus_busy_clocks, 8);
 }
 
 #[test]

@@ -69,3 +69,64 @@ impl Pins {
         probe.crossed(self.clock.now(), at, Crossing { line, kind, burst, content: content.flatten() });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::dram::DramConfig;
+    use machine::memory::{Interleave, MemoryConfig};
+    use sim::Executor;
+    use std::cell::Cell;
+
+    /// One clock of DDR4-3200.
+    const CLOCK_FS: u64 = 625_000;
+
+    /// When the last of a few accesses let its task go on, and what a probe saw of all.
+    fn seen(accesses: &'static [(Kind, u64)]) -> (Time, Vec<(u64, Crossing)>) {
+        let mut executor = Executor::new();
+        let device = DramConfig::ddr4_3200().into();
+        let config = MemoryConfig { channels: 1, interleave: Interleave::default(), critical_word_first: true, device };
+        let clock = executor.clock().clone();
+        let media = Rc::new(RefCell::new(Media::new(16)));
+        let pins = Rc::new(Pins::new(MemorySystem::start(&clock, config), &clock, 16.into(), &media));
+        let crossings = Rc::new(RefCell::new(Vec::new()));
+        let listener = crossings.clone();
+        pins.attach(Probe::new(true, move |at, crossing| listener.borrow_mut().push((at.as_fs(), crossing))));
+        let done = Rc::new(Cell::new(None));
+        let (ended, accessed) = (done.clone(), pins.clone());
+        executor.clock().spawn(async move {
+            for (kind, line) in accesses.iter().map(|(kind, line)| (*kind, LineAddr(*line))) {
+                match kind {
+                    Kind::Read => {
+                        accessed.read(line, Wanted::FirstWord).await;
+                    }
+                    Kind::Write => {
+                        media.borrow_mut().write(crate::slot::Slot::of_metadata(line), &[7; 64]);
+                        accessed.write(line).await;
+                    }
+                }
+            }
+            ended.set(Some(clock.now()));
+        });
+        executor.run_until(|| done.get().is_some());
+        pins.probe().into_iter().for_each(Probe::finish);
+        (done.get().unwrap_or(Time::NEVER), crossings.take())
+    }
+
+    #[test]
+    fn a_read_crosses_when_its_last_data_arrives_though_its_reader_went_on_with_the_first_word() {
+        let (went_on, crossings) = seen(&[(Kind::Read, 0)]);
+        // The last beats of the line come three and a half clocks after the first.
+        assert_eq!(went_on, Time::from_fs(CLOCK_FS * 89 / 2));
+        let line = Crossing { line: LineAddr(0), kind: Kind::Read, burst: true, content: None };
+        assert_eq!(crossings, [(CLOCK_FS * 48, line)]);
+    }
+
+    #[test]
+    fn a_write_crosses_when_the_controller_takes_it_and_a_read_of_it_without_a_burst_a_clock_later() {
+        let (_, crossings) = seen(&[(Kind::Write, 3), (Kind::Write, 3), (Kind::Read, 3)]);
+        let times_and_bursts: Vec<_> = crossings.iter().map(|(at, crossing)| (*at, crossing.burst)).collect();
+        assert_eq!(times_and_bursts, [(0, true), (0, false), (CLOCK_FS, false)]);
+        assert!(crossings.iter().all(|(_, crossing)| crossing.content.is_some_and(|content| content.line == [7; 64])));
+    }
+}
