@@ -77,7 +77,7 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
     }
     executor.run();
     let durable = durable.take();
-    let burst = 4 * 833_333;
+    let burst = 4 * 833_000;
     // One has left for the bus, 32 are pending; each of the others waits for one more transfer.
     assert_eq!(durable[..33], [0; 33]);
     assert_eq!(durable[33..], [burst, 2 * burst, 3 * burst]);

@@ -5,8 +5,8 @@ use crate::dram::WaitCause;
 use proptest::prelude::*;
 use units::Frequency;
 
-const CLOCK: Duration = Duration::from_fs(833_333);
-const BURST: Duration = Duration::from_fs(4 * 833_333);
+const CLOCK: Duration = Duration::from_fs(833_000);
+const BURST: Duration = Duration::from_fs(4 * 833_000);
 const READ: Duration = Duration::from_ns(55);
 const WRITE: Duration = Duration::from_ns(150);
 
