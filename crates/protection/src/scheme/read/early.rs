@@ -9,7 +9,7 @@
 //! that turns out to be on the chip is dropped. What has arrived counts if nothing was written to its slot meanwhile, which
 //! is looked at under the line's lock; else the line is fetched again.
 
-use super::{Access, Read};
+use super::Access;
 use crate::planted::Bug;
 use crate::slot::Untrusted;
 use crate::verbs::{Verbs, Wanted};
@@ -41,21 +41,16 @@ impl Early {
             self.stored.set(access.fetch(Wanted::Line).await);
         }
     }
-}
 
-impl<V: Verbs> Read<'_, V> {
-    /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else as much of
-    /// it as must be there first.
-    pub(super) async fn ciphertext(&self) -> Untrusted {
-        let Access { scheme, verbs, at } = self.access;
-        if self.early.made.get() == Some(&true) {
-            let fetched = *self.early.stored.wait().await;
-            let anyway = scheme.planted.has(Bug::EarlyFetchUnchecked) && !fetched.is_blank();
-            let stored = if anyway { Some(fetched) } else { verbs.still_stored(at.slot(), fetched) };
-            if let Some(stored) = stored {
-                return stored;
-            }
-        }
-        self.access.fetch(scheme.codec.wanted()).await
+    /// Whether a fetch was made.
+    pub fn was_made(&self) -> bool {
+        self.made.get() == Some(&true)
+    }
+
+    /// What the fetch that was made brings, if it still counts.
+    pub async fn fetched<V: Verbs>(&self, Access { scheme, verbs, at }: Access<'_, V>) -> Option<Untrusted> {
+        let fetched = *self.stored.wait().await;
+        let anyway = scheme.planted.has(Bug::EarlyFetchUnchecked) && !fetched.is_blank();
+        if anyway { Some(fetched) } else { verbs.still_stored(at.slot(), fetched) }
     }
 }

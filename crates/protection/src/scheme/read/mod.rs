@@ -92,6 +92,17 @@ impl<'a, V: Verbs> Read<'a, V> {
         self.complete(version, &arrivals).await
     }
 
+    /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else as much of
+    /// it as must be there first.
+    async fn ciphertext(&self) -> Untrusted {
+        if self.early.was_made()
+            && let Some(stored) = self.early.fetched(self.access).await
+        {
+            return stored;
+        }
+        self.access.fetch(self.access.scheme.codec.wanted()).await
+    }
+
     /// The line with all that it is checked against, put into memory first if the machine started with it.
     async fn complete(&self, version: Version<'a, V>, arrivals: &Arrivals) -> Result<Complete<'a, V>, Fault> {
         let Version { counters, in_l2 } = version;
