@@ -61,6 +61,7 @@ impl Pipe {
 
     /// As [`Pipe::pass`], of items that the units deliver after another latency.
     pub fn pass_in(&self, latency: Duration, now: Time, items: u32) -> Passage {
+        self.let_past_go(now);
         let mut passage = Passage { start: Time::NEVER, done: now };
         for _ in 0..items {
             let start = self.enter(now);
@@ -73,6 +74,7 @@ impl Pipe {
     /// Sends `links` through, from `now` on, each when the one before it has come out, and says when. Between them the
     /// units take other items.
     pub fn pass_chained(&self, now: Time, links: u32) -> Passage {
+        self.let_past_go(now);
         let mut passage = Passage { start: now, done: now };
         for link in 0..links {
             let start = if link == 0 { self.enter(now) } else { self.reserve(passage.done) };
@@ -102,12 +104,26 @@ impl Pipe {
 
     /// Reserves an interval for an item that will be ready then. Others may go in before it.
     fn reserve(&self, ready: Time) -> Time {
-        let units = self.next_free.borrow();
-        // Those that a unit is through with take no room.
-        self.reserved.borrow_mut().retain(|(unit, start)| *start + self.interval > units[*unit]);
-        let (start, unit) = self.earliest(&units, ready);
+        let (start, unit) = self.earliest(&self.next_free.borrow(), ready);
         self.reserved.borrow_mut().push((unit, start));
         start
+    }
+
+    /// Reserved intervals that are over by now, or before what their unit takes next, take no room any more.
+    #[inline]
+    fn let_past_go(&self, now: Time) {
+        let mut reserved = self.reserved.borrow_mut();
+        if reserved.is_empty() {
+            return;
+        }
+        let mut units = self.next_free.borrow_mut();
+        reserved.retain(|(unit, start)| {
+            let (end, free) = (*start + self.interval, &mut units[*unit]);
+            if end <= now {
+                *free = end.max(*free);
+            }
+            end > *free
+        });
     }
 
     /// The earliest start of an item that is ready then, and its unit: the first of those that can take it.
@@ -220,5 +236,17 @@ mod tests {
             let apart = starts.windows(units + 1).all(|taken| taken[0] + NS * interval <= taken[units]);
             assert!(apart, "{units} units, latency {latency}, interval {interval}: {starts:?}");
         }
+    }
+
+    #[test]
+    fn chains_that_are_over_leave_nothing_behind() {
+        // The second link never goes into the unit that took the first, which is still busy.
+        let pipe = Pipe::new(2, NS * 3, NS * 5);
+        for chain in 0..100 {
+            assert_eq!(pipe.pass_chained(at(20 * chain), 2).done, at(20 * chain + 6));
+            assert!(pipe.reserved.borrow().len() <= 1, "{chain}");
+        }
+        pipe.pass(at(2_000), 1);
+        assert_eq!(*pipe.reserved.borrow(), []);
     }
 }

@@ -78,8 +78,8 @@ impl BlockWork {
     /// the mask of its tag.
     pub fn pad_ahead<'a, V: Verbs>(self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
         let [first, second] = self.ahead_with_mask();
-        let known = first.map(|_| self.decode(verbs))?;
-        let first = verbs.pad(AesUnits::Controller, first?, known);
+        let (first, known) = (first?, self.decode(verbs));
+        let first = verbs.pad(AesUnits::Controller, first, known);
         // Apart in memory, as what few lines need.
         let second = second.map(|blocks| Box::pin(verbs.pad(AesUnits::Controller, blocks, known)));
         Some(async move {

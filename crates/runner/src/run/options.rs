@@ -37,6 +37,7 @@ impl RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
         RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, bus: None }
     }
+
     /// All that decides a run of these programs.
     pub(crate) fn configuration(&self, mut programs: Vec<Origin>) -> Configuration {
         let workload = programs.remove(0);
