@@ -5,7 +5,7 @@ use crate::bus::flip;
 use catalogue::Verdict;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Words};
 
 /// What the attacker wanted to come out of its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +94,12 @@ impl Oracle {
             Some(bytes) if self.versions(line).contains(&bytes) => Verdict::Stale,
             Some(_) => Verdict::Garbled,
         }
+    }
+
+    /// Whether these words of a line may be what they are in `bytes`.
+    pub fn holds(&self, line: LineAddr, bytes: &Line, words: Words) -> bool {
+        let alike = |version: &Line| words.iter().all(|word| word.of(version) == word.of(bytes));
+        self.lines.get(&line).is_some_and(|history| history.versions[history.settled..].iter().any(alike))
     }
 
     fn versions(&self, line: LineAddr) -> &[Line] {

@@ -254,10 +254,14 @@ impl Victim {
     /// What has come of a read.
     fn answer(&self, line: LineAddr) -> (Answer, Option<Fault>) {
         let fault = self.memory.memory().take_fault();
+        let first = self.memory.memory().take_released_first();
         let released = self.memory.memory().take_released().map(|(released, plaintext)| {
             assert_eq!(released, line, "another line was released than was asked for");
             plaintext.bytes
         });
+        // Words that came out before their line was refused are no answer, unless they are wrong.
+        let wrong_first = first.filter(|(_, plaintext, words)| !self.oracle.holds(line, &plaintext.bytes, *words));
+        let released = released.or(wrong_first.map(|(_, plaintext, _)| plaintext.bytes));
         (Answer { released, reported: fault.is_some() }, fault)
     }
 

@@ -107,8 +107,8 @@ pub struct Memory {
     /// How lines are spread over the channels.
     #[serde(default)]
     pub interleave: Interleave,
-    /// Whether the word that was asked for comes first, and is used before the rest of its line where nothing needs the
-    /// line as a whole.
+    /// Whether lines are handed on word by word as they come, the asked-for word first, to be used before the rest where
+    /// nothing needs the line as a whole; else lines are handed on whole.
     #[serde(default)]
     pub critical_word_first: bool,
     /// How much re-encryption goes on at once after overflows of counters; if nothing is said, as much as comes.

@@ -28,7 +28,7 @@ use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
-use units::{Duration, LineAddr};
+use units::{Duration, LineAddr, Words};
 use upward::{Miss, Port, UnderWay};
 
 /// What the last-level cache has seen.
@@ -212,11 +212,16 @@ impl Chip {
     }
 
     /// A line has left the checker: it counts as read, and is compared.
-    fn checked(&self, line: LineAddr, plaintext: &Plaintext) {
-        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked);
+    /// The first of a line that memory was asked for is released.
+    fn count_latency(&self, line: LineAddr) {
+        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked.take());
         if let Some(asked) = asked {
             self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
         }
+    }
+
+    fn checked(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.count_latency(line);
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
     }
 
@@ -328,6 +333,11 @@ impl Chip {
 }
 
 impl Receiver for Chip {
+    fn released_first(&self, line: LineAddr, _: &Plaintext, words: Words) {
+        self.count_latency(line);
+        self.deliver_first(line, words, self.distances.path);
+    }
+
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
         self.checked(line, plaintext);
         self.pass_by(line);

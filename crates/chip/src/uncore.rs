@@ -14,7 +14,7 @@ use machine::coherence::{Claim, Supplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
 use protection::execution::{Timed, TimedMemory};
-use protection::scheme::Scheme;
+use protection::scheme::{Demand, Scheme};
 use protection::verbs::{Leg, TransitVerbs};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
@@ -100,14 +100,14 @@ impl Uncore {
 
     /// Takes up everything that has left a core's private caches.
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
-        for Request { at, line, kind } in requests.drain(..) {
+        for Request { at, line, word, kind } in requests.drain(..) {
             if kind.is_answered() {
                 // What the core has already it only asks to write: there is nothing to read.
                 let in_l2 = kind != RequestKind::Upgrade
                     && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.predicts());
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
                 self.reads.set(self.reads.get() + 1);
-                self.chip.misses.push(at, Miss { core, line, kind, in_l2 });
+                self.chip.misses.push(at, Miss { core, line, word, kind, in_l2 });
             } else {
                 self.request_takes(core, line, at);
                 self.chip.take_back(line, kind == RequestKind::WriteBack);
@@ -164,9 +164,10 @@ impl Uncore {
             });
             if miss.in_l2 {
                 let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
-                self.scheme.read_from(&verbs, miss.line, miss.core, request, prediction).await;
+                let Miss { core, line, word, .. } = miss;
+                self.scheme.read_from(&verbs, Demand { line, word, core }, request, prediction).await;
             } else if request.await {
-                self.scheme.read_at_controller(&verbs, miss.line).await;
+                self.scheme.read_at_controller(&verbs, miss.line, miss.word).await;
             }
             if outcome.get().is_some() {
                 self.reads.set(self.reads.get() - 1);

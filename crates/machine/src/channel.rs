@@ -218,13 +218,14 @@ mod tests {
     use crate::testing::clocks_of_reads;
     use sim::Executor;
     use std::cell::Cell;
+    use units::Word;
 
     fn time_of_reads(lines: Vec<u64>) -> Vec<u64> {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         clocks_of_reads(&mut executor, lines, |line| {
             let channel = channel.clone();
-            async move { channel.read(line, Wanted::Line).await }
+            async move { channel.read(line, Wanted::LINE).await }
         })
     }
 
@@ -240,7 +241,7 @@ mod tests {
         let (clock, ready) = (executor.clock().clone(), Rc::new(Cell::new(Time::ZERO)));
         let seen = ready.clone();
         executor.clock().spawn(async move {
-            channel.read(LineAddr(0), Wanted::FirstWord).await;
+            channel.read(LineAddr(0), Wanted::piece(Word::FIRST, 8)).await;
             seen.set(clock.now());
         });
         executor.run_until(|| ready.get() > Time::ZERO);

@@ -10,6 +10,7 @@
 //! a code every line fits.
 
 mod block_work;
+mod pieces;
 
 use crate::cipher::Cipher;
 use crate::counter::Counter;
@@ -17,12 +18,12 @@ use crate::mac::{GROUP_MAX, Mac};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
-use crate::verbs::{Fault, Keystream, Plaintext, Verbs, Wanted};
+use crate::verbs::{Arriving, Beats, Fault, Keystream, Plaintext, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use block_work::BlockWork;
-use sim::{join, join_all};
+use sim::join;
 use std::future::Future;
-use units::{Line, ZERO_LINE};
+use units::{Line, Word, Words, ZERO_LINE};
 
 /// A line with its version and with what of it the tag is over.
 type Named<'a> = (DataSlot, Counter, &'a Line);
@@ -37,12 +38,24 @@ pub(crate) struct Arrived {
     pub at: DataSlot,
     /// Its version.
     pub counter: Counter,
+    /// The word of it that was asked for first.
+    pub word: Word,
     /// What memory returned.
     pub stored: Untrusted,
+    /// When its words are there.
+    pub beats: Beats,
     /// Its tag; anything without a code.
     pub tag: u64,
     /// The other lines under its tag.
     pub others: Others,
+}
+
+impl Arrived {
+    /// A line that is there as a whole, with no tag yet.
+    pub fn at_once(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
+        let Arriving { content, beats } = Arriving::whole(stored);
+        Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: 0, others: Others::new() }
+    }
 }
 
 /// A line that is ready for memory.
@@ -81,7 +94,8 @@ impl LineCodec {
     /// These parts; counters must be decoded before they are known, or not.
     pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
-        let work = BlockWork { uses: cipher.uses(), masks, coded_counters };
+        let tag = mac.as_ref().and_then(Mac::uses);
+        let work = BlockWork { uses: cipher.uses(), tag, masks, coded_counters };
         LineCodec { cipher, mac, work, planted }
     }
 
@@ -95,9 +109,9 @@ impl LineCodec {
         self.mac.as_ref().is_some_and(Mac::travels)
     }
 
-    /// How much of a line must be there before the first of it is of use.
-    pub fn wanted(&self) -> Wanted {
-        if self.mac.is_none() && self.cipher.works_by_word() { Wanted::FirstWord } else { Wanted::Line }
+    /// How much of a line must be there before the first of it is of use to a reader that asks for this word first.
+    pub fn wanted(&self, word: Word) -> Wanted {
+        Wanted::piece(word, self.piece_bytes())
     }
 
     /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
@@ -111,13 +125,17 @@ impl LineCodec {
     }
 
     /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
-    /// its pad under way.
+    /// its pad under way. What is opened before the rest goes to `release_first`.
     pub async fn open<V: Verbs>(
         &self,
         verbs: &V,
         arrived: &Arrived,
         pad: Option<impl Future<Output = ()>>,
+        release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
+        if arrived.beats.come_apart() || self.work.tag.is_some() {
+            return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
+        }
         let open = async {
             if self.work.blocks() > 0 {
                 self.work.to_open(verbs, pad).await;
@@ -139,6 +157,16 @@ impl LineCodec {
     pub async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
         let computed = self.compute_tag(verbs, mac, (arrived.at, arrived.counter, text), &arrived.others).await;
+        self.compare(mac, arrived, computed)
+    }
+
+    /// As [`LineCodec::check`], of a tag whose work is done.
+    fn judge(&self, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
+        let Some(mac) = &self.mac else { return Ok(()) };
+        self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, text))
+    }
+
+    fn compare(&self, mac: &Mac, arrived: &Arrived, computed: u64) -> Result<(), Fault> {
         let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
         if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }
@@ -194,7 +222,7 @@ impl LineCodec {
     ) -> u64 {
         if others.is_empty() {
             mac.schedule(at, counter, text);
-            verbs.mac().await;
+            self.work.to_tag(verbs, 1).await;
             return mac.tag(at, counter, text);
         }
         Box::pin(self.compute_common_tag(verbs, mac, among((at, counter, text), others))).await
@@ -202,7 +230,7 @@ impl LineCodec {
 
     async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> u64 {
         // The line's own mask is made with its pad.
-        join!(self.work.masks(verbs, lines.len() - 1), join_all(lines.iter().map(|_| verbs.mac())));
+        join!(self.work.masks(verbs, lines.len() - 1), self.work.to_tag(verbs, lines.len()));
         mac.tag_over(&lines)
     }
 }

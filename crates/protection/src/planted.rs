@@ -49,7 +49,12 @@ bugs! {
     /// What the machine started with lies in memory under the counter that comes next.
     BootUnderNextCounter,
 
+    /// Words of a line are used before they have come.
+    WordsNotAwaited,
+
     // In codes.
+    /// The piece of a line that the core asked for goes to it before its own tag is checked.
+    FirstPieceUnchecked,
     /// The tag of a line does not say where the line belongs.
     TagWithoutAddress,
     /// The tag names a line by its place in its page.

@@ -7,12 +7,30 @@ use crate::domain::Registers;
 use crate::placement::DataSlot;
 pub use crate::slot::{Role, Slot, Untrusted};
 use crypto::{BlockCipher, Nonce};
-pub use machine::dram::Wanted;
+pub use machine::dram::{Beats, Wanted};
 use serde::Serialize;
 use sim::lock::Mode;
 use std::fmt;
 use std::future::Future;
-use units::{Line, LineAddr, Time};
+use units::{Line, LineAddr, Time, Words};
+
+/// A line on its way from memory: what it holds, and when each of its words is there.
+///
+/// The bytes are known to the simulator at once. A text looks at no word before it has waited for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arriving {
+    /// What memory returns.
+    pub content: Untrusted,
+    /// When.
+    pub beats: Beats,
+}
+
+impl Arriving {
+    /// A line that has arrived.
+    pub fn whole(content: Untrusted) -> Arriving {
+        Arriving { content, beats: Beats::at_once(Time::ZERO) }
+    }
+}
 
 /// A line as the program knows it, on its way to the core.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -198,16 +216,17 @@ pub enum Exit {
 /// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves. The work begins when
 ///   they are called, so a text may start it, do something else, and await it when it needs it.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
-/// * Plaintext leaves through `release` and by no other way.
+/// * Plaintext leaves through `release` and `release_first` and by no other way.
 pub trait Verbs: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs {}
 
 impl<V: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs> Verbs for V {}
 
 /// What memory does.
 pub trait MemoryVerbs {
-    /// Reads a slot of memory: the whole line, or for a caller that uses it word by word until the word that was asked
-    /// for is there, if the machine sends that one first.
-    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted>;
+    /// Reads a slot of memory, until what is wanted first is there; for the rest [`MemoryVerbs::await_words`] waits.
+    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving>;
+    /// Waits for words of a line that was fetched.
+    fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;
     /// What a slot holds that was fetched a while ago, unless it was written since.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
     /// Writes a slot of memory; a blank stays blank.
@@ -271,6 +290,8 @@ pub trait LockVerbs {
 
 /// What leaves the scheme.
 pub trait ExitVerbs {
+    /// Lets these words of a line out to the core, before the rest: [`ExitVerbs::release`] follows, or a fault.
+    fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
     /// Lets plaintext out to the core.
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit);
     /// The verdict of a line that was released before it.

@@ -18,7 +18,7 @@ use chip::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::execution::{Explained, Timed, TimedMemory};
-use protection::scheme::Scheme;
+use protection::scheme::{Demand, Scheme};
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use serde::{Deserialize, Serialize};
 use sim::Executor;
@@ -26,7 +26,7 @@ use sim::span::Span;
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time};
+use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time, Word};
 
 /// Which metadata of the line is on the chip when the line is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -103,8 +103,11 @@ pub struct Explanation {
     pub address: u64,
     /// The latencies of the lines of which this one has the median, if several were read.
     pub spread: Option<Spread>,
-    /// From the start to the released line, or to the line in L2 if it begins there, in femtoseconds.
+    /// From the start to the released line, or to the line in L2 if it begins there, in femtoseconds. If the asked-for words
+    /// go to the core before the rest, until those do.
     pub latency_fs: u64,
+    /// Until all of the line is released, if some of it was before.
+    pub rest_fs: Option<u64>,
     /// AES blocks a second at the peak, as the design has the machine's units.
     pub aes: AesBandwidth,
     /// What was done; times are in femtoseconds from the start of the read.
@@ -139,7 +142,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     for target in targets {
         readings.push(bench.read(target)?);
     }
-    let (Reading { target, latency, spans }, spread) = lines.median(readings, |reading| reading.latency);
+    let (Reading { target, latency, rest, spans }, spread) = lines.median(readings, |reading| reading.latency);
     Ok(Explanation {
         design: design.name.clone(),
         machine: machine.name.clone(),
@@ -148,6 +151,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
         spread,
         aes: machine.aes_bandwidth(&design.parts),
         latency_fs: latency.as_fs(),
+        rest_fs: rest.map(Duration::as_fs),
         spans,
     })
 }
@@ -156,6 +160,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
 struct Reading {
     target: LineAddr,
     latency: Duration,
+    /// Until all of the line was released, if some of it was before.
+    rest: Option<Duration>,
     spans: Vec<Span>,
 }
 
@@ -197,7 +203,7 @@ impl Bench<'_> {
             for slot in scheme.fetched_for(target) {
                 let (line, _) = scheme.layout().shape().lines(slot);
                 if let Some(opening) = that_opens_a_row(&config, line, scenario.row) {
-                    channels.read(opening, Wanted::Line).await;
+                    channels.read(opening, Wanted::LINE).await;
                 }
             }
             let bus = config.device.clock();
@@ -206,25 +212,26 @@ impl Bench<'_> {
             seen.receiver().forget();
             let explained = Explained::new(Timed::new(&seen));
             match scenario.start {
-                Start::Controller => scheme.read_at_controller(&explained, target).await,
+                Start::Controller => scheme.read_at_controller(&explained, target, Word::FIRST).await,
                 Start::L2 => read_from_l2(&scheme, &explained, target, scenario.predicted).await,
             }
             let end = match scenario.start {
                 Start::Controller => seen.receiver().released(),
                 Start::L2 => seen.receiver().in_l2(&explained, target),
             };
-            *outcome.borrow_mut() = end.map(|end| (start, end, explained.take_spans()));
+            let rest = seen.receiver().whole().filter(|whole| Some(*whole) > seen.receiver().released());
+            *outcome.borrow_mut() = end.map(|end| (start, end, rest, explained.take_spans()));
         });
         executor.run_until(|| result.borrow().is_some());
 
-        let Some((start, end, mut spans)) = result.take() else {
+        let Some((start, end, rest, mut spans)) = result.take() else {
             unreachable!("a read without an attacker is released")
         };
         for span in &mut spans {
             (span.start, span.end) = (since(start, span.start), since(start, span.end));
         }
         spans.sort_by_key(|span| (span.start, span.end));
-        Ok(Reading { target, latency: end.since(start), spans })
+        Ok(Reading { target, latency: end.since(start), rest: rest.map(|rest| rest.since(start)), spans })
     }
 }
 
@@ -246,7 +253,7 @@ async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target
         verbs.travel(Leg::ToController).await;
         true
     };
-    scheme.read_from(verbs, target, 0, request, prediction).await;
+    scheme.read_from(verbs, Demand::of(target, 0), request, prediction).await;
 }
 
 /// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
@@ -259,7 +266,7 @@ async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: Lin
         OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
         OnChip::All => target.0 ^ 2,
     };
-    scheme.read_at_controller(&Timed::new(memory), LineAddr(before)).await;
+    scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;
     if on_chip == OnChip::LastLevel {
         scheme.hand_on_counters(target);
     }

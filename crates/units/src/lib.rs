@@ -10,9 +10,11 @@ mod names;
 pub mod random;
 mod size;
 mod time;
+mod word;
 
 pub use address::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
 pub use frequency::{Frequency, ParseFrequencyError};
 pub use names::nearest;
 pub use size::{Bytes, ParseBytesError};
 pub use time::{Clock, Cycles, Duration, Time};
+pub use word::{WORD_BYTES, WORDS_PER_LINE, Word, Words};

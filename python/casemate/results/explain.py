@@ -128,7 +128,10 @@ class Explanation(Result):
     spread: Spread | None
     """The latencies of the lines of which this one has the median; nothing if only this line was read."""
     latency_fs: int
-    """From the start to the released line, or to the line in L2 if it begins there, in femtoseconds."""
+    """From the start to the released line, or to the line in L2 if it begins there, in femtoseconds. If the asked-for words go
+    to the core before the rest, until those do."""
+    rest_fs: int | None
+    """Until all of the line is released, in femtoseconds, if some of it was before."""
     aes: AesBandwidth
     """What the AES units can do, as the design has them."""
     spans: tuple[Span, ...]

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use sim::TaskId;
 use std::cell::{Cell, RefCell};
 use std::rc::Weak;
-use units::{Duration, LineAddr, Time};
+use units::{Duration, LineAddr, Time, Word, Words};
 
 /// One core's side of the chip.
 #[derive(Default)]
@@ -31,6 +31,8 @@ pub struct Miss {
     pub core: usize,
     /// Which line.
     pub line: LineAddr,
+    /// The word of it that is wanted first.
+    pub word: Word,
     /// Why.
     pub kind: RequestKind,
     /// Whether it is still in the L2, which begins the read itself.
@@ -139,6 +141,20 @@ impl Chip {
             chip.network.carry(&clock, core, line).await;
             chip.arrive(line, chip.network.shortest(), Duration::ZERO);
         });
+    }
+
+    /// Words of a line that was claimed are at its slice in `delay`, and go on to its core before the rest. Where there are
+    /// links they wait for it: those carry whole lines.
+    pub fn deliver_first(&self, line: LineAddr, words: Words, delay: Duration) {
+        let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
+        if self.network.has_links() {
+            return;
+        }
+        let (at, port) = (self.clock.now() + delay + self.network.way(core, line), &self.ports[core]);
+        self.cores.nodes()[core].borrow_mut().came_in_part(line, words, at, &mut port.outbox.borrow_mut());
+        if let Some(task) = port.task.get() {
+            self.clock.wake(task);
+        }
     }
 
     /// A line goes up to its core, which has it in `rest`. Other misses that want it are heard in `delay`.

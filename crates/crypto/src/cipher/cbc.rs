@@ -64,7 +64,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineCipher for Cbc<C> {
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = ((BLOCK_BYTES / C::block_size()) as u32, blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Chained }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: Order::Chained }
     }
 }
 

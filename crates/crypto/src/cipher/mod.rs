@@ -44,18 +44,20 @@ pub enum BlockCipher {
 
 impl BlockCipher {
     /// The one with blocks of this length.
-    fn of<C: BlockSizeUser>() -> BlockCipher {
+    pub(crate) fn of<C: BlockSizeUser>() -> BlockCipher {
         if C::block_size() == BLOCK_BYTES { BlockCipher::Aes } else { BlockCipher::Tdes }
     }
 }
 
-/// What a mode uses its block cipher for, to seal a line or to open it, and which of that waits for which.
+/// What a mode uses its block cipher for, to seal a line or to open it, or a code for a tag, and which of that waits for which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Uses {
     /// The block cipher.
     pub cipher: BlockCipher,
-    /// Uses that need the nonce alone, one after the other: tweaks, initial vectors, first offsets.
+    /// Uses that need the nonce alone: tweaks, initial vectors, first offsets.
     pub of_nonce: u32,
+    /// Whether each of these waits for the one before it.
+    pub nonce_chained: bool,
     /// Uses after those, one for each block and what a tag of the mode itself takes.
     pub of_line: u32,
     /// How these are done.
@@ -69,11 +71,19 @@ pub enum Order {
     Ahead,
     /// Each by itself when the text is there; to open, through the inverse cipher.
     Parallel,
-    /// To seal, each after the one before it; to open, each by itself through the inverse cipher.
+    /// To seal, or for a tag, each after the one before it; to open, each by itself through the inverse cipher.
     Chained,
 }
 
 impl Uses {
+    /// Bytes of a block.
+    pub fn block_bytes(&self) -> usize {
+        match self.cipher {
+            BlockCipher::Aes => BLOCK_BYTES,
+            BlockCipher::Tdes => BLOCK_BYTES / 2,
+        }
+    }
+
     /// All of them.
     pub fn blocks(&self) -> u32 {
         self.of_nonce + self.of_line

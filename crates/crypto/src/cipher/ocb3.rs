@@ -63,7 +63,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
     fn uses(&self) -> Uses {
         // The last is the tag's.
         let (of_nonce, of_line) = (1, blocks_per_line::<C>() + 1);
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
     }
 }
 

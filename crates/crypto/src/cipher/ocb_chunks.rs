@@ -10,8 +10,10 @@
 //! the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004), cut to its share
 //! of the tag's bits.
 //!
-//! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then its two
-//! halves are chained: `R = E(E(first ^ L) ^ second)`.
+//! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then R is the
+//! sum of its halves, each encrypted under an offset of its own: `R = E(first ^ L) ^ E(second ^ 2L)`. Offsets need no more
+//! than that the sum of two is unpredictable, which that of two to four different encryptions is (the hash of PMAC, Black
+//! and Rogaway, Eurocrypt 2002). In a chain the second would wait for the first: R would be there long after the line.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -61,12 +63,14 @@ where
 
     /// R: the offset before the first.
     fn start(&self, nonce: &Nonce) -> Block<C> {
-        let mut offset = self.doublings[0].clone();
-        for part in nonce.block(Domain::Pad, 0).chunks(C::block_size()) {
-            xor(&mut offset, part);
-            self.cipher.encrypt_block(&mut offset);
+        let mut sum = Block::<C>::default();
+        for (part, offset) in nonce.block(Domain::Pad, 0).chunks(C::block_size()).zip(&self.doublings) {
+            let mut part_of_sum = offset.clone();
+            xor(&mut part_of_sum, part);
+            self.cipher.encrypt_block(&mut part_of_sum);
+            xor(&mut sum, &part_of_sum);
         }
-        offset
+        sum
     }
 
     /// The offsets of a line in their order: those of its chunks, then those of their tags.
@@ -120,7 +124,7 @@ where
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = ((BLOCK_BYTES / C::block_size()) as u32, Self::chunks());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
     }
 }
 
@@ -128,6 +132,12 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineMac for OcbChunks<C>
 where
     Block<C>: Dbl,
 {
+    /// A block for each chunk. R is that of the encryption, which goes on with the same offsets.
+    fn uses(&self) -> Option<Uses> {
+        let (cipher, of_line) = (BlockCipher::of::<C>(), Self::chunks());
+        Some(Uses { cipher, of_nonce: 0, nonce_chained: false, of_line, order: Order::Parallel })
+    }
+
     /// The chunks' tags, each cut to its share of `bits`, the first chunk's at the top. If they cannot be shared equally,
     /// the first chunks have one more.
     ///
@@ -160,10 +170,13 @@ mod tests {
             block
         };
         let l = encrypt(Block::<C>::default());
-        let mut z = l.clone();
+        let mut z = Block::<C>::default();
+        let mut offset = l.clone();
         for part in nonce.block(Domain::Pad, 0).chunks(C::block_size()) {
-            xor(&mut z, part);
-            z = encrypt(z);
+            let mut masked = offset.clone();
+            xor(&mut masked, part);
+            xor(&mut z, &encrypt(masked));
+            offset = offset.dbl();
         }
         let (mut sealed, mut tags) = (*plaintext, *plaintext);
         let m = 64 / C::block_size();

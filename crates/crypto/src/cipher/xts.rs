@@ -83,7 +83,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (1, blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
     }
 }
 

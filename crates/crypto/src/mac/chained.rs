@@ -6,6 +6,7 @@
 
 use super::{MessageMac, first_bits};
 use crate::blocks::xor;
+use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{BLOCK_BYTES, Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use aes::cipher::{Array, Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
@@ -66,6 +67,13 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> LineMac for Chained<C, M> {
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
         // The code of a cipher with short blocks is no longer than they are.
         first_bits(&self.code(nonce, text), bits)
+    }
+
+    fn uses(&self) -> Option<Uses> {
+        let blocks = |bytes: usize| (bytes / C::block_size()) as u32;
+        let (of_nonce, of_line) = (blocks(BLOCK_BYTES), blocks(LINE_BYTES));
+        let cipher = BlockCipher::of::<C>();
+        Some(Uses { cipher, of_nonce, nonce_chained: true, of_line, order: Order::Chained })
     }
 
     fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {

@@ -20,6 +20,7 @@ pub use sha2::Sha256Prefix;
 pub use sha3::Sha3Prefix;
 
 use crate::Nonce;
+use crate::cipher::Uses;
 use units::Line;
 
 /// A message authentication code over a line, its place and its version.
@@ -29,6 +30,12 @@ pub trait LineMac {
     /// # Panics
     /// If no bits or more than 64 are asked for.
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64;
+
+    /// The uses of a block cipher that a tag takes, if the code is made of one: those of its nonce, then those of the text, one
+    /// after the other, or one for each chunk's own tag. Nothing if it has an engine of its own.
+    fn uses(&self) -> Option<Uses> {
+        None
+    }
 
     /// The halves of its tags, if it has such.
     fn halves(&self) -> Option<&dyn Halves> {

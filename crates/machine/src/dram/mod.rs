@@ -23,6 +23,7 @@
 //! | `stream` | seeded request streams and what a channel makes of them |
 
 mod address_map;
+mod beats;
 mod config;
 mod controller;
 mod counters;
@@ -38,6 +39,7 @@ pub mod stream;
 mod timing;
 pub(crate) mod wait;
 
+pub use beats::{Beats, Wanted};
 pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler, Turns};
 pub use counters::{DramCounters, QueueCounters};
 pub use timing::Timing;
@@ -46,7 +48,7 @@ pub use wait::WaitCause;
 use address_map::Mapper;
 use controller::{Controller, Served};
 use serde::Serialize;
-use units::{Clock, Cycles, Duration, LineAddr, Time};
+use units::{Clock, Cycles, Duration, LineAddr, Time, Word};
 
 /// What a request wants.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -100,22 +102,15 @@ pub struct Completion {
     pub burst: bool,
 }
 
-/// How much of a line must be there before its reader goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
-    /// All of it: it is verified or decrypted as a whole.
-    Line,
-    /// The word that was asked for; the rest follows on the bus.
-    FirstWord,
-}
-
 impl Completion {
+    /// When each word of the line arrives, if that one comes first.
+    pub fn beats(&self, from: Word) -> Beats {
+        Beats::new(from, self.first_at, self.at)
+    }
+
     /// When what is wanted of the line has arrived.
     pub fn ready(&self, wanted: Wanted) -> Time {
-        match wanted {
-            Wanted::Line => self.at,
-            Wanted::FirstWord => self.first_at,
-        }
+        self.beats(wanted.from).when(wanted.words)
     }
 }
 

@@ -22,7 +22,7 @@ pub struct MemoryConfig {
     pub channels: usize,
     /// How lines are spread over them.
     pub interleave: Interleave,
-    /// Whether a reader that can use single words goes on with the first, which is the one that was asked for.
+    /// Whether words are handed on as they come, the asked-for one first; else lines are handed on whole.
     pub critical_word_first: bool,
     /// What is on each.
     pub device: DeviceConfig,
@@ -97,11 +97,15 @@ impl MemorySystem {
         MemorySystem { channels, interleave, critical_word_first }
     }
 
-    /// Reads a line; ready when what is wanted of it has arrived: all of it, unless the memory sends the critical word first.
+    /// Reads a line; ready when what is wanted of it has arrived. Unless the critical word comes first, lines are handed on
+    /// whole.
     pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {
         let (channel, local) = self.interleave.place(self.channels.len(), line);
-        let wanted = if self.critical_word_first { wanted } else { Wanted::Line };
-        self.channels[channel].read(local, wanted).await
+        if self.critical_word_first {
+            return self.channels[channel].read(local, wanted).await;
+        }
+        let whole = self.channels[channel].read(local, Wanted::LINE).await;
+        Completion { first_at: whole.at, ..whole }
     }
 
     /// Writes a line; ready when the channel's controller has taken it. A controller of phase-change memory takes it into

@@ -17,7 +17,7 @@ fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounters) {
     let memory = MemorySystem::start(executor.clock(), config);
     let times = clocks_of_reads(&mut executor, lines, |line| {
         let memory = memory.clone();
-        async move { memory.read(line, Wanted::Line).await }
+        async move { memory.read(line, Wanted::LINE).await }
     });
     (times, memory.counters())
 }
@@ -39,7 +39,7 @@ fn one_channel_is_the_same_as_a_channel_alone() {
     let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
     let alone = clocks_of_reads(&mut executor, lines, |line| {
         let channel = channel.clone();
-        async move { channel.read(line, Wanted::Line).await }
+        async move { channel.read(line, Wanted::LINE).await }
     });
     assert_eq!((times, counters), (alone, channel.counters()));
 }

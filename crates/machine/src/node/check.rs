@@ -3,7 +3,7 @@
 use crate::node::caches::prefetch::{PrefetcherConfig, TABLE_WAYS};
 use crate::node::config::NodeConfig;
 use crate::node::interface::WALK_LEVELS_MAX;
-use crate::node::lines::HALF_BYTES;
+use crate::node::lines::SHORT_LINE_BYTES;
 use isa::Reg;
 use units::{Bytes, LINE_BYTES};
 
@@ -63,7 +63,7 @@ pub enum NodeConfigError {
     },
     /// A cache with lines that there cannot be.
     #[error(
-        "{key}.line is {found}: expected {HALF_BYTES} B or {LINE_BYTES} B, and no more than the {longest} of l2.line"
+        "{key}.line is {found}: expected {SHORT_LINE_BYTES} B or {LINE_BYTES} B, and no more than the {longest} of l2.line"
     )]
     LineSize {
         /// The key in the machine file.
@@ -113,7 +113,7 @@ impl NodeConfig {
         self.check_prefetchers()?;
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
             let (line, longest) = (cache.line, self.l2.line);
-            if ![HALF_BYTES, LINE_BYTES as u64].contains(&line.0) || line > longest {
+            if ![SHORT_LINE_BYTES, LINE_BYTES as u64].contains(&line.0) || line > longest {
                 return Err(NodeConfigError::LineSize { key, found: line, longest });
             }
             if !cache.size.0.is_multiple_of(line.0) {

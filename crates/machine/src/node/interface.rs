@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 use isa::Instruction;
-use units::{LineAddr, Time, VirtAddr};
+use units::{LineAddr, Time, VirtAddr, Word};
 
 /// The most levels of page tables.
 pub const WALK_LEVELS_MAX: usize = 5;
@@ -107,6 +107,8 @@ pub struct Request {
     pub at: Time,
     /// Which.
     pub line: LineAddr,
+    /// The word of it that is wanted first; any, of a line that leaves.
+    pub word: Word,
     /// Why.
     pub kind: RequestKind,
 }

@@ -1,69 +1,49 @@
-//! Lines of 32 and 64 bytes: how a private cache divides memory.
+//! Words of lines, and how a private cache divides memory.
 //!
-//! Memory, its protection and everything beyond L2 know lines of 64 bytes only. A cache near the core may have shorter
-//! ones, as those of 2005 had. So inside a node an access names a *half* of a line, and each cache takes from that number
-//! as much as it distinguishes: its tags are keyed by `half >> shift`, where the shift is 1 for whole lines. A miss
-//! asks the next level for whatever contains the half and fills only what the cache above has room for.
+//! Memory, its protection and everything beyond L2 know lines of 64 bytes only, of which the word that a core asked for may
+//! come before the rest. A cache near the core may have shorter lines, as those of 2005 had. So inside a node an access
+//! names a *word*, and each cache takes from its number as much as it distinguishes: its tags are keyed by `word >> shift`,
+//! where the shift is 3 for whole lines. A miss asks the next level for whatever contains the word and fills only what the
+//! cache above has room for.
 
 use crate::node::interface::{Step, Touch};
-use units::{Bytes, LINE_BYTES, LineAddr};
+use units::{Bytes, LINE_BYTES, LineAddr, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
-/// Bytes of half a line, the shortest line that a cache may have.
-pub(super) const HALF_BYTES: u64 = LINE_BYTES as u64 / 2;
+/// Bytes of the shortest line that a cache may have.
+pub(super) const SHORT_LINE_BYTES: u64 = LINE_BYTES as u64 / 2;
 
-/// The number of a half line in memory.
+/// The number of a word in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Half(pub(super) u64);
+pub(super) struct WordAddr(pub(super) u64);
 
-impl Half {
-    /// The half with the byte at `offset` of `line`.
+impl WordAddr {
+    /// The word with the byte at `offset` of `line`.
     #[inline]
-    pub(super) fn of(line: LineAddr, offset: u8) -> Half {
-        Half(line.0 * 2 + u64::from(offset) / HALF_BYTES)
+    pub(super) fn of(line: LineAddr, offset: u8) -> WordAddr {
+        WordAddr(line.0 * WORDS_PER_LINE as u64 + u64::from(offset) / WORD_BYTES as u64)
     }
 
-    /// The half with the byte at that address.
-    pub(super) fn at(address: u64) -> Half {
-        Half(address / HALF_BYTES)
+    /// The word with the byte at that address.
+    pub(super) fn at(address: u64) -> WordAddr {
+        WordAddr(address / WORD_BYTES as u64)
     }
 
     /// Where a touch begins.
     #[inline]
-    pub(super) fn touched(touch: &Touch) -> Half {
-        Half::of(touch.line, touch.offset)
+    pub(super) fn touched(touch: &Touch) -> WordAddr {
+        WordAddr::of(touch.line, touch.offset)
     }
 
-    /// The line that it is half of.
+    /// The line that it is in.
     #[inline]
     pub(super) fn line(self) -> LineAddr {
-        LineAddr(self.0 / 2)
-    }
-}
-
-/// Some halves of a line: bit 0 the lower, bit 1 the upper.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Halves(u8);
-
-impl Halves {
-    pub(super) const NONE: Halves = Halves(0);
-
-    pub(super) fn overlap(self, other: Halves) -> bool {
-        self.0 & other.0 != 0
+        LineAddr(self.0 / WORDS_PER_LINE as u64)
     }
 
-    pub(super) fn add(&mut self, other: Halves) {
-        self.0 |= other.0;
-    }
-
-    pub(super) fn without(self, other: Halves) -> Halves {
-        Halves(self.0 & !other.0)
-    }
-
-    /// Takes `other` away; returns whether any of it was there.
-    pub(super) fn remove(&mut self, other: Halves) -> bool {
-        let overlap = self.overlap(other);
-        *self = self.without(other);
-        overlap
+    /// Which word of that it is.
+    #[inline]
+    pub(super) fn word(self) -> Word {
+        Word::at(self.0 as usize % WORDS_PER_LINE * WORD_BYTES)
     }
 }
 
@@ -76,39 +56,39 @@ pub(super) struct LineSize {
 impl LineSize {
     /// Of a size that `NodeConfig::check` accepts: 32 or 64 bytes.
     pub(super) fn new(bytes: Bytes) -> LineSize {
-        LineSize { shift: (bytes.0 / HALF_BYTES).trailing_zeros() }
+        LineSize { shift: (bytes.0 / WORD_BYTES as u64).trailing_zeros() }
     }
 
-    /// The key of the cache's line with `half`.
+    /// The key of the cache's line with `word`.
     #[inline]
-    pub(super) fn key(self, half: Half) -> u64 {
-        half.0 >> self.shift
+    pub(super) fn key(self, word: WordAddr) -> u64 {
+        word.0 >> self.shift
     }
 
-    /// The first half of the cache's line with that key.
-    pub(super) fn first(self, key: u64) -> Half {
-        Half(key << self.shift)
+    /// The first word of the cache's line with that key.
+    pub(super) fn first(self, key: u64) -> WordAddr {
+        WordAddr(key << self.shift)
     }
 
     /// Bytes of a line.
     pub(super) fn bytes(self) -> u64 {
-        HALF_BYTES << self.shift
+        (WORD_BYTES as u64) << self.shift
     }
 
-    /// The halves that the cache's line with `half` has.
+    /// The words that the cache's line with `word` has.
     #[inline]
-    pub(super) fn covered(self, half: Half) -> Halves {
-        if self.shift == 0 { Halves(1 << (half.0 & 1)) } else { Halves(0b11) }
+    pub(super) fn covered(self, word: WordAddr) -> Words {
+        if self.bytes() == LINE_BYTES as u64 { Words::ALL } else { Words::of_piece(word.word(), self.bytes() as usize) }
     }
 
-    /// The cache's lines within a line of memory, by their first halves.
-    pub(super) fn within(self, line: LineAddr) -> impl Iterator<Item = Half> + use<> {
-        (0..2u64).step_by(1 << self.shift).map(move |half| Half(line.0 * 2 + half))
+    /// The cache's lines within a line of memory, by their first words.
+    pub(super) fn within(self, line: LineAddr) -> impl Iterator<Item = WordAddr> + use<> {
+        (0..WORDS_PER_LINE as u64).step_by(1 << self.shift).map(move |word| WordAddr(WordAddr::of(line, 0).0 + word))
     }
 
-    /// Those of them that have any of `halves`.
-    pub(super) fn some_of(self, line: LineAddr, halves: Halves) -> impl Iterator<Item = Half> + use<> {
-        self.within(line).filter(move |half| halves.overlap(self.covered(*half)))
+    /// Those of them that have any of `words`.
+    pub(super) fn some_of(self, line: LineAddr, words: Words) -> impl Iterator<Item = WordAddr> + use<> {
+        self.within(line).filter(move |word| words.overlap(self.covered(*word)))
     }
 }
 
@@ -121,7 +101,7 @@ pub(super) struct Cutter {
 
 impl Cutter {
     pub(super) fn new(size: LineSize) -> Cutter {
-        Cutter { cuts: size.shift == 0, pieces: Vec::new() }
+        Cutter { cuts: size.bytes() == SHORT_LINE_BYTES, pieces: Vec::new() }
     }
 
     /// The step with no touch beyond the end of a line of the cache.
@@ -131,9 +111,9 @@ impl Cutter {
             return step;
         }
         self.pieces.clear();
-        let half = HALF_BYTES as u8;
+        let end = SHORT_LINE_BYTES as u8;
         for touch in step.touches {
-            let lower = half.saturating_sub(touch.offset).min(touch.bytes);
+            let lower = end.saturating_sub(touch.offset).min(touch.bytes);
             if lower > 0 {
                 self.pieces.push(Touch { bytes: lower, ..*touch });
             }

@@ -38,7 +38,7 @@ pub use interface::{Feed, PageKey, PageTables, Pause, Permission, Request, Reque
 use isa::Instruction;
 use lines::{Cutter, LineSize};
 use pipeline::Core;
-use units::{Clock, Cycles, LineAddr, Time, VirtAddr};
+use units::{Clock, Cycles, LineAddr, Time, VirtAddr, Words};
 
 /// A step that could not enter the window, kept until it can.
 #[derive(Clone, Debug)]
@@ -135,6 +135,15 @@ impl Node {
     /// If the line was not asked for, or was answered already.
     pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) {
         self.core.filled(line, self.clock.cycle_at_or_after(at).0, permission, out);
+    }
+
+    /// Some words of a line asked for have arrived at L2's edge at `at`, before the rest: schedules what waited for no
+    /// others. [`Node::answered`] follows; until then the line is under way.
+    ///
+    /// # Panics
+    /// If the line was not asked for, or was answered already.
+    pub fn came_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) {
+        self.core.came_in_part(line, words, self.clock.cycle_at_or_after(at).0, out);
     }
 
     /// Lines asked for that have not arrived.

@@ -7,7 +7,7 @@
 use crate::node::Node;
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{PageKey, PageTables, Request, Touch};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::tlb::{Looked, Side};
 use isa::Instruction;
 use units::{LineAddr, VirtAddr};
@@ -36,14 +36,14 @@ impl Node {
     /// Part of a line is loaded or stored. What leaves L2 is appended to `out`; what it asks for counts as filled.
     #[inline]
     pub fn warm_data(&mut self, touch: &Touch, out: &mut Vec<Request>) {
-        let last = Half::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
-        self.core.caches.warm_data(Half::touched(touch), last, touch.store, out);
+        let last = WordAddr::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
+        self.core.caches.warm_data(WordAddr::touched(touch), last, touch.store, out);
     }
 
     /// As [`Node::warm_data`], of the first load or the first store of the instruction at `pc`, which the prefetchers see.
     pub fn warm_data_ahead(&mut self, pc: VirtAddr, touch: &Touch, out: &mut Vec<Request>) {
         let seen = Seen::of(pc.0 as u32, touch);
-        let missed = !self.core.caches.in_l1d(Half::touched(touch));
+        let missed = !self.core.caches.in_l1d(WordAddr::touched(touch));
         // A store is seen when its address is known, long before it is written.
         if touch.store {
             self.core.caches.warm_ahead(seen, missed, out);
@@ -67,7 +67,7 @@ impl Node {
     /// Execution comes to a line of code. What leaves L2 is appended to `out`; what it asks for counts as filled.
     #[inline]
     pub fn warm_code(&mut self, line: LineAddr, offset: u8, out: &mut Vec<Request>) {
-        self.core.caches.warm_code(Half::of(line, offset), out);
+        self.core.caches.warm_code(WordAddr::of(line, offset), out);
     }
 
     /// A branch is executed, and goes to `next`.
@@ -80,8 +80,8 @@ impl Node {
         let core = &mut self.core;
         if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0, true), &mut core.walker) {
             for line in walker.walk_at_once(page) {
-                let half = Half::of(line, 0);
-                core.caches.warm_data(half, half, false, out);
+                let word = WordAddr::of(line, 0);
+                core.caches.warm_data(word, word, false, out);
             }
             core.tlbs.walked(std::iter::once(side), page, 0);
         }

@@ -1,4 +1,4 @@
-//! What of a line goes through block ciphers, and when: the blocks of its encryption and the mask of its tag.
+//! What of a line goes through block ciphers, and when: the blocks of its encryption, and of its tag the mask or all.
 //!
 //! What needs the nonce alone begins when the counter is there, ahead of the text; the rest waits for both.
 
@@ -6,12 +6,21 @@ use crate::verbs::{AesUnits, Blocks, Known, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
 use std::future::Future;
+use units::{LINE_BYTES, WORD_BYTES, Word, Words};
+
+/// What needs a line's nonce alone.
+fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
+    let (chained, parallel) = if nonce_chained { (of_nonce, 0) } else { (0, of_nonce) };
+    Blocks { cipher, chained, parallel, inverse: false }
+}
 
 /// The uses of block ciphers that a line takes.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockWork {
     /// Those of its encryption.
     pub(super) uses: Option<Uses>,
+    /// Those of its tag, if the code is made of a block cipher.
+    pub(super) tag: Option<Uses>,
     /// Those of its tag's mask, if tags have masks.
     pub(super) masks: u32,
     /// Whether a counter must be decoded before it is known.
@@ -26,9 +35,15 @@ impl BlockWork {
 
     /// What of a line's encryption needs its counter alone: to seal and to open alike.
     fn ahead(self) -> Option<Blocks> {
-        let Uses { cipher, of_nonce, of_line, order } = self.uses?;
-        let parallel = if order == Order::Ahead { of_line } else { 0 };
-        Blocks { cipher, chained: of_nonce, parallel, inverse: false }.any()
+        let uses = self.uses?;
+        let of_nonce = of_nonce(uses);
+        let parallel = of_nonce.parallel + if uses.order == Order::Ahead { uses.of_line } else { 0 };
+        Blocks { parallel, ..of_nonce }.any()
+    }
+
+    /// What of a line's tag needs its counter alone.
+    fn tag_ahead(self) -> Option<Blocks> {
+        self.tag.map(of_nonce).and_then(Blocks::any).or(self.mask_work(1))
     }
 
     /// What of sealing a line waits for that.
@@ -47,19 +62,57 @@ impl BlockWork {
         (order != Order::Ahead).then_some(Blocks { inverse: true, ..Blocks::parallel(cipher, of_line) })
     }
 
+    /// What of that a piece takes, which is as long as a block. The last takes what the mode has beyond the line's blocks.
+    pub fn opening_of(self, piece: Words) -> Option<Blocks> {
+        let (opening, uses) = (self.opening()?, self.uses?);
+        let beyond = uses.of_line - (LINE_BYTES / uses.block_bytes()) as u32;
+        let is_last = piece.overlap(Words::of(Word::at(LINE_BYTES - 1)));
+        Some(Blocks { parallel: 1 + if is_last { beyond } else { 0 }, ..opening })
+    }
+
+    /// The words that the block of a piece is XOR-ed with when it has been decrypted: those of the block before it, in CBC.
+    pub fn block_before(self, piece: Words) -> Option<Words> {
+        let uses = self.uses.filter(|uses| uses.order == Order::Chained)?;
+        let start = piece.iter().next()?.index() * WORD_BYTES;
+        Some(Words::with_bytes(start.checked_sub(uses.block_bytes())?, uses.block_bytes()))
+    }
+
+    /// What of a tag waits for the text, over so many lines.
+    fn tagging(self, lines: u32) -> Option<Blocks> {
+        let Uses { cipher, of_nonce, of_line, order, .. } = self.tag?;
+        match order {
+            Order::Chained => {
+                Some(Blocks { cipher, chained: lines * of_line + (lines - 1) * of_nonce, parallel: 0, inverse: false })
+            }
+            Order::Ahead | Order::Parallel => Some(Blocks::parallel(cipher, lines * of_line)),
+        }
+    }
+
+    /// Computes one tag over so many lines whose texts are there, and the first nonce's part of it: in the engine for tags,
+    /// or in the units of the cipher that the code is made of.
+    pub async fn to_tag<V: Verbs>(self, verbs: &V, lines: usize) {
+        match self.tagging(lines as u32) {
+            Some(blocks) => Box::pin(verbs.pad(AesUnits::Controller, blocks, Known::default())).await,
+            None if lines == 1 => verbs.mac().await,
+            None => {
+                join_all((0..lines).map(|_| verbs.mac())).await;
+            }
+        }
+    }
+
     /// The masks of so many lines, if tags have masks.
     fn mask_work(self, lines: u32) -> Option<Blocks> {
         Blocks::parallel(BlockCipher::Aes, lines * self.masks).any()
     }
 
-    /// What of a line needs its counter alone: of its encryption, and the mask of its tag. What the same units can begin at
+    /// What of a line needs its counter alone: of its encryption, and of its tag. What the same units can begin at
     /// once is one piece of work.
     fn ahead_with_mask(self) -> [Option<Blocks>; 2] {
-        match (self.ahead(), self.mask_work(1)) {
-            (Some(ahead @ Blocks { cipher: BlockCipher::Aes, chained: 0, .. }), Some(mask)) => {
-                [Some(Blocks { parallel: ahead.parallel + mask.parallel, ..ahead }), None]
+        match (self.ahead(), self.tag_ahead()) {
+            (Some(ahead), Some(tag)) if ahead.cipher == tag.cipher && (ahead.chained, tag.chained) == (0, 0) => {
+                [Some(Blocks { parallel: ahead.parallel + tag.parallel, ..ahead }), None]
             }
-            (None, mask) => [mask, None],
+            (None, tag) => [tag, None],
             apart => apart.into(),
         }
     }
@@ -91,7 +144,7 @@ impl BlockWork {
     }
 
     /// Waits for what was begun of a line ahead, or for the whole of it.
-    async fn padded<V: Verbs>(self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
+    pub(super) async fn padded<V: Verbs>(self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
         match pad {
             Some(pad) => pad.await,
             None => {
@@ -125,6 +178,13 @@ impl BlockWork {
         let pads = [self.ahead().map(pad), self.ahead().map(pad)];
         join_all(pads.into_iter().flatten()).await;
         for blocks in [self.opening(), self.sealing()].into_iter().flatten() {
+            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
+        }
+    }
+
+    /// Waits for what the tag of a line needs of its counter alone, as one of many or by itself.
+    pub async fn to_tag_ahead<V: Verbs>(self, verbs: &V) {
+        if let Some(blocks) = self.tag_ahead() {
             verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
         }
     }

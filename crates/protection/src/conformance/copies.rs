@@ -8,6 +8,7 @@ use crate::counter::{Age, WRITES_LEFT};
 use crate::design::Parts;
 use crate::execution::run_now;
 use crate::planted::Planted;
+use crate::scheme::Demand;
 use std::future::{Ready, ready};
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -73,7 +74,7 @@ fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     memory.scheme.hand_on_counters(WRITTEN);
     let verbs = Booted { memory: &memory.functional, pauses: true };
-    let found = memory.scheme.read_from(&verbs, WRITTEN, 0, ready(false), None::<Ready<()>>);
+    let found = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(false), None::<Ready<()>>);
     let mut found = UnderWay::new(found);
     let over = (0..pauses).any(|_| found.ends());
     memory.write(WRITTEN, &[2; 64])?;
@@ -91,7 +92,7 @@ fn a_read_that_has_begun(memory: &Memory) -> Checked {
         pause(true).await;
         true
     };
-    let read = memory.scheme.read_from(&memory.functional, WRITTEN, 0, request, None::<Ready<()>>);
+    let read = memory.scheme.read_from(&memory.functional, Demand::of(WRITTEN, 0), request, None::<Ready<()>>);
     let mut read = UnderWay::new(read);
     hold(!read.ends(), || "a read ends before its request is there".into())?;
     memory.write(WRITTEN, &[2; 64])?;

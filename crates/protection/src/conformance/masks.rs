@@ -5,7 +5,7 @@ use super::design::DATA_LINES;
 use super::{Checked, hold};
 use crate::design::Parts;
 use crate::execution::{Explained, Functional, Operation, run_now};
-use crate::verbs::{Keystream, Wanted};
+use crate::verbs::Keystream;
 use units::LineAddr;
 
 /// Holds a composition to what its tags must spend.
@@ -13,7 +13,6 @@ fn check(parts: &Parts) -> Checked {
     let scheme = parts.build(DATA_LINES, 1)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     let Some(mac) = &scheme.codec.mac else { return Ok(()) };
-    hold(scheme.codec.wanted() == Wanted::Line, || "a line under a code is opened when a part of it has come".into())?;
     let masked = mac.masks(&[]).is_some();
     for there in 0..parts.mac.lines {
         run_now(scheme.write(&verbs, LineAddr(there), &[there as u8; 64]));

@@ -11,7 +11,7 @@ use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::rc::Rc;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Words};
 
 /// The verbs at once, over a memory that is otherwise timed.
 pub struct AtOnce<R> {
@@ -63,6 +63,9 @@ impl<R: Receiver> Outcomes for AtOnce<R> {
     fn keep(&self, registers: Registers) {
         self.memory.complete(registers);
     }
+
+    /// The whole line follows, and is what counts.
+    fn take_first(&self, _: LineAddr, _: Plaintext, _: Words) {}
 
     fn take(&self, _: LineAddr, plaintext: Plaintext) {
         self.released.set(Some(plaintext));

@@ -6,15 +6,15 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{
-    AesUnits, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs,
-    MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
+    LockVerbs, MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::Mode;
 use sim::span::{Cause, Span, Verb};
 use std::cell::RefCell;
 use std::future::Future;
-use units::{Line, LineAddr, Time};
+use units::{Line, LineAddr, Time, WORD_BYTES, Words};
 
 /// What can be said of a verb that has returned.
 #[derive(Clone, Copy, Default)]
@@ -67,6 +67,8 @@ pub enum Operation {
     LookUp(Cache),
     /// Went a leg of the way.
     Travel(Leg),
+    /// Let words of a line out before the rest.
+    ReleaseFirst(LineAddr, Plaintext, Words),
     /// Let a line out.
     Release(LineAddr, Plaintext, Exit),
     /// Had the verdict of a line that was let out before it.
@@ -151,9 +153,18 @@ impl<V: Verbs + Watch> Explained<V> {
 }
 
 impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
-    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted> {
+    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
         self.note(Operation::Fetch(role, slot));
         self.record(Verb::Fetch, move || role.to_string(), self.inside.fetch(slot, role, wanted))
+    }
+
+    async fn await_words(&self, beats: Beats, words: Words) {
+        let start = self.inside.now();
+        self.inside.await_words(beats, words).await;
+        let end = self.inside.now();
+        if end > start {
+            self.add(Verb::Fetch, format!("data, {}", in_bytes(words)), start, end);
+        }
     }
 
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
@@ -282,7 +293,26 @@ impl<V: Verbs + Watch> LockVerbs for Explained<V> {
     }
 }
 
+/// The bytes of these words, for a timeline.
+fn in_bytes(words: Words) -> String {
+    let (first, last) = (words.iter().next(), words.iter().last());
+    match (first, last) {
+        _ if words == Words::ALL => "the rest".to_owned(),
+        (Some(first), Some(last)) => {
+            format!("bytes {} to {}", first.index() * WORD_BYTES, (last.index() + 1) * WORD_BYTES - 1)
+        }
+        _ => "nothing".to_owned(),
+    }
+}
+
 impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
+    fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        self.note(Operation::ReleaseFirst(line, plaintext, words));
+        let verdict = if plaintext.verified { "verified" } else { "unverified" };
+        self.mark(Verb::Release, format!("{verdict}, {}", in_bytes(words)));
+        self.inside.release_first(line, plaintext, words);
+    }
+
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
         self.note(Operation::Release(line, plaintext, exit));
         let verdict = if plaintext.verified { "verified" } else { "unverified" };

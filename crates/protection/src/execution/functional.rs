@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Words};
 
 /// Runs a text whose verbs are all ready at once.
 ///
@@ -32,6 +32,7 @@ pub struct Functional {
     registers: RefCell<Registers>,
     ledger: RefCell<Ledger>,
     released: Cell<Option<(LineAddr, Plaintext)>>,
+    first: Cell<Option<(LineAddr, Plaintext, Words)>>,
     refused: Cell<Option<(LineAddr, Plaintext)>>,
     fault: Cell<Option<Fault>>,
     start_up: Option<StartUp>,
@@ -46,6 +47,7 @@ impl Functional {
             registers: RefCell::default(),
             ledger: RefCell::new(Ledger::default()),
             released: Cell::new(None),
+            first: Cell::new(None),
             refused: Cell::new(None),
             fault: Cell::new(None),
         }
@@ -81,6 +83,12 @@ impl Functional {
     /// What the last access released, if it did; asking forgets it.
     pub fn take_released(&self) -> Option<(LineAddr, Plaintext)> {
         self.released.take()
+    }
+
+    /// The words that the last access released before the rest of their line, if the rest was not released; asking forgets
+    /// it.
+    pub fn take_released_first(&self) -> Option<(LineAddr, Plaintext, Words)> {
+        self.first.take()
     }
 
     /// What was released before a verdict that then was bad, and so is on the chip and nowhere else; asking forgets it.
@@ -146,7 +154,12 @@ impl Outcomes for Functional {
         self.registers.replace(registers);
     }
 
+    fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        self.first.set(Some((line, plaintext, words)));
+    }
+
     fn take(&self, line: LineAddr, plaintext: Plaintext) {
+        self.first.set(None);
         self.released.set(Some((line, plaintext)));
     }
 

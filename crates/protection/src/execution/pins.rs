@@ -77,6 +77,7 @@ mod tests {
     use machine::memory::{Interleave, MemoryConfig};
     use sim::Executor;
     use std::cell::Cell;
+    use units::Word;
 
     /// One clock of DDR4-3200.
     const CLOCK_FS: u64 = 625_000;
@@ -98,7 +99,7 @@ mod tests {
             for (kind, line) in accesses.iter().map(|(kind, line)| (*kind, LineAddr(*line))) {
                 match kind {
                     Kind::Read => {
-                        accessed.read(line, Wanted::FirstWord).await;
+                        accessed.read(line, Wanted::piece(Word::FIRST, 8)).await;
                     }
                     Kind::Write => {
                         media.borrow_mut().write(crate::slot::Slot::of_metadata(line), &[7; 64]);

@@ -2,10 +2,12 @@
 
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use std::rc::Rc;
-use units::{Duration, Line, LineAddr};
+use units::{Duration, Line, LineAddr, Words};
 
 /// What is on the other side of a timed memory.
 pub trait Receiver {
+    /// Words of a line have left the checker before the rest, which follows. A receiver may wait for that.
+    fn released_first(&self, _line: LineAddr, _plaintext: &Plaintext, _words: Words) {}
     /// A line has left the checker.
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering was reported.
@@ -40,6 +42,10 @@ pub trait Receiver {
 }
 
 impl<R: Receiver + ?Sized> Receiver for Rc<R> {
+    fn released_first(&self, line: LineAddr, plaintext: &Plaintext, words: Words) {
+        (**self).released_first(line, plaintext, words);
+    }
+
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
         (**self).released(line, plaintext);
     }

@@ -19,7 +19,7 @@ use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
 use crate::probe::Probe;
-use crate::verbs::{Keystream, LockName, Role, Slot, Untrusted, Wanted};
+use crate::verbs::{Arriving, Beats, Keystream, LockName, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
 use sim::pipe::Pipe;
@@ -220,21 +220,25 @@ impl<R: Receiver> Timed<R> {
         self.account.set(Account { waited_for, done: Some(end), ..Account::default() });
     }
 
-    async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Untrusted {
+    async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Arriving {
         let channels = &self.memory.channels;
         let (first, second) = self.memory.shape.lines(slot);
         self.memory.counters.borrow_mut().fetched.count(role);
-        let answer = match second {
-            None => channels.read(first, wanted).await,
+        let (answer, beats) = match second {
+            None => {
+                let answer = channels.read(first, wanted).await;
+                (answer, answer.beats(wanted.from))
+            }
             Some(second) => {
                 self.memory.counters.borrow_mut().fetched.count(Role::Tag);
                 // The second is asked for last and arrives last, but for a refresh or another channel's queue.
-                join!(channels.read(first, Wanted::Line), channels.read(second, Wanted::Line)).1
+                let answer = join!(channels.read(first, Wanted::LINE), channels.read(second, Wanted::LINE)).1;
+                (answer, Beats::at_once(answer.at))
             }
         };
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
         self.account.set(Account { waited_for, outcome, done: None });
-        self.memory.media.borrow().read(slot)
+        Arriving { content: self.memory.media.borrow().read(slot), beats }
     }
 }
 

@@ -5,12 +5,12 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{
-    AesUnits, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs,
-    MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
+    LockVerbs, MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Words};
 
 /// A way to run without time: what memory holds, and where what leaves the scheme goes.
 pub trait Untimed {
@@ -36,6 +36,8 @@ pub trait Untimed {
 pub trait Outcomes {
     /// The tuple is complete: the registers that outlive power.
     fn keep(&self, registers: Registers);
+    /// Words of a line come out before the rest.
+    fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
     /// Plaintext comes out, however.
     fn take(&self, line: LineAddr, plaintext: Plaintext);
     /// The verdict of what came out before it.
@@ -47,8 +49,12 @@ pub trait Outcomes {
 }
 
 impl<U: Untimed> MemoryVerbs for U {
-    fn fetch(&self, slot: Slot, _: Role, _: Wanted) -> impl Future<Output = Untrusted> {
-        ready(self.read(slot))
+    fn fetch(&self, slot: Slot, _: Role, _: Wanted) -> impl Future<Output = Arriving> {
+        ready(Arriving::whole(self.read(slot)))
+    }
+
+    fn await_words(&self, _: Beats, _: Words) -> impl Future<Output = ()> {
+        ready(())
     }
 
     fn still_stored(&self, _: Slot, fetched: Untrusted) -> Option<Untrusted> {
@@ -142,6 +148,10 @@ impl<U: Untimed> LockVerbs for U {
 }
 
 impl<U: Untimed> ExitVerbs for U {
+    fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        self.outcomes().take_first(line, plaintext, words);
+    }
+
     fn release(&self, line: LineAddr, plaintext: Plaintext, _: Exit) {
         self.outcomes().take(line, plaintext);
     }

@@ -12,7 +12,7 @@ use crate::memo::{Memo, Message};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
-use crypto::{Halves, LineMac, Nonce};
+use crypto::{Halves, LineMac, Nonce, Uses};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -105,6 +105,11 @@ impl Mac {
         (tag / TAGS_PER_LINE, (tag % TAGS_PER_LINE) as usize)
     }
 
+    /// The uses of a block cipher that a line's tag takes, if the code is made of one.
+    pub fn uses(&self) -> Option<Uses> {
+        self.code.uses()
+    }
+
     /// AES blocks of a line's mask: one, if the code has masks.
     pub fn mask_blocks(&self) -> u32 {
         self.code.is_masked().into()
@@ -135,7 +140,10 @@ impl Mac {
 
     #[cfg(test)]
     fn perform(&self, lines: u32) {
-        (0..lines).for_each(|_| crate::work_done::mac());
+        match self.uses() {
+            Some(uses) => crate::work_done::blocks(lines * uses.blocks()),
+            None => (0..lines).for_each(|_| crate::work_done::mac()),
+        }
         crate::work_done::blocks(lines * self.mask_blocks());
     }
 
@@ -211,6 +219,15 @@ impl Mac {
         let place = if line_of_tags { place / self.group / TAGS_PER_LINE } else { place };
         let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
         Nonce::new(place, counter.0)
+    }
+
+    /// Whether the share of a stored tag fits that one of so many pieces of a line has.
+    pub fn fits_piece(&self, stored: u64, computed: u64, piece: u32, pieces: u32) -> bool {
+        let below = |piece: u32| self.bits - piece * (self.bits / pieces) - piece.min(self.bits % pieces);
+        let (top, bottom) = (below(piece), below(piece + 1));
+        let share = |tag: u64| tag >> bottom & (u64::MAX >> (u64::BITS - (top - bottom)));
+        let spare = piece == 0 && (stored ^ computed).checked_shr(self.bits).unwrap_or(0) != 0;
+        self.fits(share(stored), share(computed)) && !spare
     }
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.

@@ -113,7 +113,7 @@ async fn fetch_all<V: Verbs>(
 ) {
     let slots: Vec<Slot> = slots.collect();
     for batch in slots.chunks(FETCHED_AT_ONCE) {
-        let fetched = join_all(batch.iter().map(|slot| verbs.fetch(*slot, role, Wanted::Line))).await;
-        batch.iter().zip(fetched).for_each(|(slot, content)| take(*slot, content.examine()));
+        let fetched = join_all(batch.iter().map(|slot| verbs.fetch(*slot, role, Wanted::LINE))).await;
+        batch.iter().zip(fetched).for_each(|(slot, line)| take(*slot, line.content.examine()));
     }
 }

@@ -255,7 +255,7 @@ impl<V: Verbs> Update<'_, V> {
             return Ok(());
         }
         self.count(RenewedNodes { nodes: 0, children: 1 });
-        let content = self.verbs.fetch(child, role, Wanted::Line).await.examine();
+        let content = self.verbs.fetch(child, role, Wanted::LINE).await.content.examine();
         self.verbs.hash().await;
         if !self.metadata.planted.has(Bug::RenewalTrustsMemory) && !tree.fits(child, role, &content, old) {
             return Err(Fault::Tree(child));

@@ -116,7 +116,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
             return Err(Fault::Root);
         }
         let fetch = async |step: (Slot, Role, bool)| {
-            let content = self.verbs.fetch(step.0, step.1, Wanted::Line).await.examine();
+            let content = self.verbs.fetch(step.0, step.1, Wanted::LINE).await.content.examine();
             if step.0 == leaf.0 {
                 start(&self.metadata.begun(step.0, step.1, &content));
             }

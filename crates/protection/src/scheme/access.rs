@@ -10,11 +10,11 @@ use crate::mac;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
-use crate::verbs::{Fault, LockName, Verbs, Wanted};
+use crate::verbs::{Arriving, Beats, Fault, LockName, Verbs, Wanted};
 use sim::lock::Mode;
 use sim::{join, join_all};
 use std::future::Future;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Word};
 
 /// The other lines under a line's tag, as memory returned them.
 pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
@@ -22,8 +22,12 @@ pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
 /// A line as memory returned it, with all that memory says of it.
 pub(super) struct Arrivals {
     at: DataSlot,
+    /// The word that was asked for first.
+    word: Word,
     /// What memory returned.
     pub stored: Untrusted,
+    /// When its words are there.
+    beats: Beats,
     /// Its tag; anything without a code.
     tag: u64,
     /// The other lines under its tag.
@@ -35,6 +39,8 @@ pub(super) struct Access<'a, V> {
     pub scheme: &'a Scheme,
     pub verbs: &'a V,
     pub at: DataSlot,
+    /// The word of it that its reader asks for first.
+    pub word: Word,
 }
 
 impl<V> Clone for Access<'_, V> {
@@ -48,7 +54,12 @@ impl<V> Copy for Access<'_, V> {}
 impl<'a, V: Verbs> Access<'a, V> {
     /// An access to this line.
     pub fn new(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> Access<'a, V> {
-        Access { scheme, verbs, at: scheme.layout.data_slot(line) }
+        Access { scheme, verbs, at: scheme.layout.data_slot(line), word: Word::FIRST }
+    }
+
+    /// The same, of a reader that asks for this word first.
+    pub fn wanting(self, word: Word) -> Self {
+        Access { word, ..self }
     }
 
     /// The line.
@@ -118,7 +129,7 @@ impl<'a, V: Verbs> Access<'a, V> {
     /// the other lines under that.
     pub async fn arrive<T>(
         &self,
-        line: impl Future<Output = Untrusted>,
+        line: impl Future<Output = Arriving>,
         version: impl Future<Output = Result<T, Fault>>,
     ) -> Result<(T, Arrivals), Fault> {
         let tag_and_others = async {
@@ -128,8 +139,9 @@ impl<'a, V: Verbs> Access<'a, V> {
             // Apart in memory, as all that few accesses need: each would carry its length along.
             Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await
         };
-        let (stored, version, (tag, others)) = join!(line, version, tag_and_others);
-        Ok((version?, Arrivals { at: self.at, stored, tag: self.scheme.codec.tag_of(&stored, tag?), others }))
+        let (line, version, (tag, others)) = join!(line, version, tag_and_others);
+        let (version, tag) = (version?, self.scheme.codec.tag_of(&line.content, tag?));
+        Ok((version, Arrivals { at: self.at, word: self.word, stored: line.content, beats: line.beats, tag, others }))
     }
 
     /// The tag of the line in the region of tags, if there is one.
@@ -144,14 +156,15 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 
     /// Fetches the line.
-    pub async fn fetch(&self, wanted: Wanted) -> Untrusted {
+    pub async fn fetch(&self, wanted: Wanted) -> Arriving {
         self.verbs.fetch(self.at.slot(), Role::Data, wanted).await
     }
 
     /// Fetches the other lines under the line's tag.
     async fn fetch_others(&self) -> Fetched {
         let others = self.under_one_tag().filter(|other| *other != self.at);
-        let fetch = async |other: DataSlot| (other, self.verbs.fetch(other.slot(), Role::Data, Wanted::Line).await);
+        let fetch =
+            async |other: DataSlot| (other, self.verbs.fetch(other.slot(), Role::Data, Wanted::LINE).await.content);
         join_all(others.map(fetch)).await.into_iter().collect()
     }
 
@@ -167,9 +180,9 @@ impl<'a, V: Verbs> Access<'a, V> {
 impl Arrivals {
     /// The line as it is checked under the version that these counters give it.
     pub fn under(&self, scheme: &Scheme, counters: &Line) -> Arrived {
-        let Arrivals { at, stored, tag, ref others } = *self;
+        let Arrivals { at, word, stored, beats, tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
-        Arrived { at, counter, stored, tag, others: versioned(scheme, counters, others) }
+        Arrived { at, counter, word, stored, beats, tag, others: versioned(scheme, counters, others) }
     }
 
     /// All lines under the tag, in order.
@@ -189,8 +202,9 @@ impl Arrivals {
         }
         let lines = versioned(scheme, counters, &all);
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
-        let arrived = Arrived { at, counter, stored: text.into(), tag: self.tag, others: others.to_vec() };
-        join!(scheme.codec.work.masks(verbs, 1), scheme.codec.check(verbs, &arrived, &text)).1
+        let line = Arrived::at_once(at, counter, text.into());
+        let arrived = Arrived { tag: self.tag, others: others.to_vec(), ..line };
+        join!(scheme.codec.work.to_tag_ahead(verbs), scheme.codec.check(verbs, &arrived, &text)).1
     }
 }
 

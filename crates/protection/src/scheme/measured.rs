@@ -81,7 +81,9 @@ mod tests {
             work_done::take();
             scheme.cryptography().seal(LineAddr(3), 7, &TEXT);
             scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
-            let (blocks, macs) = (scheme.codec.work.blocks(), u32::from(scheme.codec.mac.is_some()));
+            let (tags, of_tag) = (u32::from(scheme.codec.mac.is_some()), scheme.codec.work.tag);
+            let blocks = scheme.codec.work.blocks() + of_tag.map_or(0, |uses| uses.blocks());
+            let macs = if of_tag.is_some() { 0 } else { tags };
             assert_eq!(work_done::take(), WorkDone { blocks, macs, hashes: 0 }, "{parts:?}");
             let tree = scheme.metadata.tree().is_some();
             assert_eq!(scheme.cryptography().compare(Slot(1 << 15), &TEXT), !tree, "{parts:?}");
@@ -90,7 +92,7 @@ mod tests {
             scheme.cryptography().tag(LineAddr(3), 7, &TEXT);
             let computed = Computed {
                 lines: scheme.codec.cipher.uses().is_some().into(),
-                tags: macs.into(),
+                tags: tags.into(),
                 tags_in_pairs: 0,
                 hashes: tree.into(),
             };

@@ -28,6 +28,7 @@ mod write;
 
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 pub use measured::Computed;
+pub use read::in_l2::Demand;
 pub use read::policy::Release;
 pub(crate) use write::Gathering;
 

@@ -11,12 +11,13 @@ use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner, Ownership};
 use crate::planted::Bug;
 use crate::slot::Kind;
 use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Word};
 
 impl Scheme {
-    /// As [`Scheme::read`], for a request that comes to the controller without an L2 having begun anything.
-    pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        self.read_as(verbs, line, Asker::tenant(line)).await;
+    /// As [`Scheme::read`], of a line whose reader asks for this word first, for a request that comes to the controller without
+    /// an L2 having begun anything.
+    pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr, word: Word) {
+        self.read_access(Access::new(self, verbs, line).wanting(word), Asker::tenant(line)).await;
     }
 
     /// Writes a line.
@@ -27,12 +28,15 @@ impl Scheme {
     /// Reads a line for an asker: releases its plaintext, or reports why not. What other software than the tenant reads of
     /// memory with owners is ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
-        let access = Access::new(self, verbs, line);
+        self.read_access(Access::new(self, verbs, line), asker).await;
+    }
+
+    async fn read_access<V: Verbs>(&self, access: Access<'_, V>, asker: Asker) {
         let outcome = match has_other_keys(self, asker) {
             true => Box::pin(access.read_without_key(asker)).await,
             false => access.read(asker, None, &Early::default()).await,
         };
-        self.finish(verbs, outcome).await;
+        self.finish(access.verbs, outcome).await;
     }
 
     /// Writes a line for an asker. What other software than the tenant writes to memory with owners is taken as ciphertext.
@@ -79,7 +83,7 @@ impl<V: Verbs> Access<'_, V> {
         if self.scheme.ownership == Ownership::PagesHidden {
             self.admit(asker).await?;
         }
-        let bytes = self.fetch(Wanted::Line).await.examine();
+        let bytes = self.fetch(Wanted::LINE).await.content.examine();
         self.verbs.release(self.line(), Plaintext { bytes, verified: false }, Exit::Controller);
         Ok(())
     }

@@ -116,19 +116,20 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let pad = codec.work.pad_ahead(verbs);
         scheme.count(|counted| counted.renewals.lines += 1);
-        let ((), arrivals) = access.arrive(access.fetch(Wanted::Line), ready(Ok(()))).await?;
+        let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
             // The traffic is real, the content is not there yet.
             verbs.store(access.at.slot(), Role::Data, arrivals.stored).await;
             return Ok(None);
         }
         if let Some(new) = new {
-            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new), codec.work.pad_ahead(verbs)).await;
+            let (_, verdict) =
+                codec.open(verbs, &arrivals.under(scheme, new), codec.work.pad_ahead(verbs), |_, _| ()).await;
             if verdict.is_ok() {
                 return Ok(None);
             }
         }
-        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad).await;
+        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad, |_, _| ()).await;
         if !scheme.planted.has(Bug::ReencryptionTrustsMemory) {
             verdict?;
         }
@@ -138,7 +139,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     /// Moves the lines under the tag of this one from their old versions to their new ones, after they were checked.
     async fn reencrypt_under_one_tag(&self, access: &Access<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
-        let ((), arrivals) = access.arrive(access.fetch(Wanted::Line), ready(Ok(()))).await?;
+        let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         let mut stored = arrivals.all();
         scheme.count(|counted| counted.renewals.lines += stored.len() as u64);
         arrivals.check_all(scheme, verbs, old).await?;
@@ -162,7 +163,12 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
         // The mask is for the new tag of the first.
         let lines = (0..there).map(|_| codec.work.to_reseal(verbs));
-        join!(join_all(lines), codec.work.masks(verbs, there.min(1)));
+        let tag = async {
+            if there > 0 {
+                codec.work.to_tag_ahead(verbs).await;
+            }
+        };
+        join!(join_all(lines), tag);
         let reseal = |(at, stored): &mut (DataSlot, Untrusted)| {
             let plaintext = codec.decrypt(*at, scheme.version(old, at.line()), stored);
             let sealed = codec.encrypt(*at, scheme.version(new, at.line()), &plaintext);

@@ -6,7 +6,7 @@ use casemate_protection::design::{
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::on_chip::{Copies, Geometry, OnChip, SecondLevel};
 use casemate_protection::ownership::Ownership;
-use casemate_protection::scheme::{Release, Scheme};
+use casemate_protection::scheme::{Demand, Release, Scheme};
 use casemate_protection::slot::Kind;
 use casemate_protection::verbs::{AesUnits, Fault, Leg, Slot, Untrusted};
 use std::cell::Cell;
@@ -58,7 +58,7 @@ impl Bench {
 
     /// A core's read of a line that is found on the chip.
     fn find(&self, core: usize, line: u64) {
-        run_now(self.scheme.read_from(&self.verbs, LineAddr(line), core, ready(false), None::<Ready<()>>));
+        run_now(self.scheme.read_from(&self.verbs, Demand::of(LineAddr(line), core), ready(false), None::<Ready<()>>));
     }
 
     fn useless(&self) -> u64 {

@@ -332,7 +332,7 @@ fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
 fn the_place_of_tags_decides_what_an_access_moves() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
     let moved = |place, lines| {
-        let scheme = tags(parts(C::Aes128Xts, N::None, M::Cmac, T::None), place, lines).build(LINES, 1).unwrap();
+        let scheme = tags(parts(C::Aes128Xts, N::None, M::HmacSha256, T::None), place, lines).build(LINES, 1).unwrap();
         let memory = Explained::new(Functional::new(scheme.layout().total_lines()));
         let count = |access: &dyn Fn()| {
             run_now(scheme.flush(&memory));

@@ -7,7 +7,7 @@ use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use sim::span::Verb;
 use std::cell::Cell;
-use units::{Duration, LINE_BYTES, Line, LineAddr, Time};
+use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
 
 /// Hands out one content for all lines and notes when a line is released, and where.
 pub(super) struct Witness {
@@ -18,6 +18,8 @@ pub(super) struct Witness {
     /// What the last-level cache takes to look a line up.
     look_up: Duration,
     released: Cell<Option<(Time, bool)>>,
+    /// When all of it was.
+    whole: Cell<Option<Time>>,
 }
 
 const CONTENT: Line = [0x5a; LINE_BYTES];
@@ -26,7 +28,7 @@ impl Witness {
     pub fn new(clock: &Clock, machine: &Machine) -> Witness {
         let (way, look_up) = machine.mean_way();
         let (clock, distances) = (clock.clone(), Distances::of(machine));
-        Witness { clock, distances, way, look_up, released: Cell::new(None) }
+        Witness { clock, distances, way, look_up, released: Cell::new(None), whole: Cell::new(None) }
     }
 
     /// Nothing has been released yet.
@@ -34,9 +36,14 @@ impl Witness {
         self.released.set(None);
     }
 
-    /// When the line was released.
+    /// When the line was released, or the asked-for words of it before the rest.
     pub fn released(&self) -> Option<Time> {
         self.released.get().map(|(at, _)| at)
+    }
+
+    /// When all of the line was released.
+    pub fn whole(&self) -> Option<Time> {
+        self.whole.get()
     }
 
     /// When the line is in L2. What the controller releases goes there, which is written down in `explained`.
@@ -52,11 +59,17 @@ impl Witness {
 
     fn note(&self, plaintext: &Plaintext, in_l2: bool) {
         assert_eq!(plaintext.bytes, CONTENT, "an explained read returns what was written");
-        self.released.set(Some((self.clock.now(), in_l2)));
+        let first = self.released.get().unwrap_or((self.clock.now(), in_l2));
+        self.released.set(Some(first));
+        self.whole.set(Some(self.clock.now()));
     }
 }
 
 impl Receiver for Witness {
+    fn released_first(&self, _: LineAddr, plaintext: &Plaintext, _: Words) {
+        self.note(plaintext, false);
+    }
+
     fn released(&self, _: LineAddr, plaintext: &Plaintext) {
         self.note(plaintext, false);
     }

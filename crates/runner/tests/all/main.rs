@@ -1,5 +1,6 @@
 //! Whole runs, explanations and validations, from outside, as one program.
 
+mod beats;
 mod common;
 mod cores;
 mod emcc;

@@ -14,7 +14,7 @@ use protection::counter::Age;
 use protection::design::Parts;
 use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
 use protection::planted::Planted;
-use protection::scheme::Scheme;
+use protection::scheme::{Demand, Scheme};
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
@@ -182,7 +182,7 @@ async fn read((cores, verbs): (&Core, &Verbs), scheme: &Scheme, clock: &Clock, l
         from_memory
     };
     let prediction = (random.below(4) == 0).then(|| clock.sleep(cores.some_time()));
-    scheme.read_from(verbs, line, core, request, prediction).await;
+    scheme.read_from(verbs, Demand::of(line, core), request, prediction).await;
 }
 
 /// What a crowd meets.

@@ -1,12 +1,15 @@
 //! Accesses to private caches: on whose behalf, and what became of them.
 
+use crate::node::lines::WordAddr;
+use units::Words;
+
 /// What waits for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Waiter {
-    /// A load of the instruction of that number.
-    Load(u64),
+    /// A load of these words by the instruction of that number.
+    Load(u64, Words),
     /// The same, sharing the look-up of a load of the same line that waited with it: it is not counted.
-    SharedLoad(u64),
+    SharedLoad(u64, Words),
     /// The store of that number.
     Store(u64),
     /// The walk at that place.
@@ -18,12 +21,21 @@ pub(in crate::node) enum Waiter {
 impl Waiter {
     /// Whether it has a look-up of L1D to itself.
     pub(in crate::node) fn is_inside_l1d(self) -> bool {
-        !matches!(self, Waiter::SharedLoad(_) | Waiter::Fetch)
+        !matches!(self, Waiter::SharedLoad(..) | Waiter::Fetch)
     }
 
     /// How many accesses it counts for.
     pub(in crate::node) fn counted(self) -> u64 {
-        u64::from(!matches!(self, Waiter::SharedLoad(_)))
+        u64::from(!matches!(self, Waiter::SharedLoad(..)))
+    }
+
+    /// What it needs of the line of memory with `word`, where its access begins. A store changes a line that is there.
+    pub(in crate::node) fn wants(self, word: WordAddr) -> Words {
+        match self {
+            Waiter::Load(_, words) | Waiter::SharedLoad(_, words) => words,
+            Waiter::Walk(_) | Waiter::Fetch => Words::of(word.word()),
+            Waiter::Store(_) => Words::ALL,
+        }
     }
 }
 

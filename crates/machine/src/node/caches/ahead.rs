@@ -12,7 +12,8 @@ use crate::node::caches::access::Waiter;
 use crate::node::caches::outstanding::{Outstanding, Purpose};
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind, Touch};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
+use units::Words;
 
 /// An instruction as the prefetchers know it.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +35,14 @@ impl Caches {
         cycle: u64,
         out: &mut Vec<Request>,
     ) -> Option<u64> {
-        let half = Half::touched(touch);
-        let waiter = if shared { Waiter::SharedLoad(origin.number) } else { Waiter::Load(origin.number) };
+        let word = WordAddr::touched(touch);
+        let words = Words::with_bytes(touch.offset.into(), touch.bytes.into());
+        let waiter = if shared { Waiter::SharedLoad(origin.number, words) } else { Waiter::Load(origin.number, words) };
         if !self.prefetches {
-            return self.access(half, cycle, waiter, out).known();
+            return self.access(word, cycle, waiter, out).known();
         }
-        let missed = !self.in_l1d(half);
-        let answer = self.access(half, cycle, waiter, out);
+        let missed = !self.in_l1d(word);
+        let answer = self.access(word, cycle, waiter, out);
         self.see(origin, touch, missed, cycle, out);
         answer.known()
     }
@@ -49,7 +51,7 @@ impl Caches {
     #[inline]
     pub(in crate::node) fn see_store(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) {
         if self.prefetches {
-            let missed = !self.in_l1d(Half::touched(touch));
+            let missed = !self.in_l1d(WordAddr::touched(touch));
             self.see(origin, touch, missed, cycle, out);
         }
     }
@@ -68,7 +70,7 @@ impl Caches {
         }
         let Some(prefetcher) = &mut self.l1d_prefetcher else { return };
         for address in prefetcher.expect(seen) {
-            if self.prefetch_l1d(Half::at(address), cycle, out) {
+            if self.prefetch_l1d(WordAddr::at(address), cycle, out) {
                 self.see_at_l2(Seen { address, ..seen }, at_l2, out);
             }
         }
@@ -77,26 +79,26 @@ impl Caches {
     fn see_at_l2(&mut self, seen: Seen, cycle: u64, out: &mut Vec<Request>) {
         let Some(prefetcher) = &mut self.l2_prefetcher else { return };
         for address in prefetcher.expect(seen) {
-            self.prefetch_l2(Half::at(address), cycle, out);
+            self.prefetch_l2(WordAddr::at(address), cycle, out);
         }
     }
 
     /// Fetches into L1D what is not there or on its way, if there is room; returns whether that was so.
-    fn prefetch_l1d(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> bool {
-        let (data, second) = (self.l1d_lines.covered(half), self.l2_lines.covered(half));
-        let register = self.under_way(half);
-        if self.in_l1d(half) || register.is_some_and(|register| self.outstanding[register].data.overlap(data)) {
+    fn prefetch_l1d(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> bool {
+        let (data, second) = (self.l1d_lines.covered(word), self.l2_lines.covered(word));
+        let register = self.under_way(word);
+        if self.in_l1d(word) || register.is_some_and(|register| self.outstanding[register].data.overlap(data)) {
             return false;
         }
         let Some(vacancy) = self.l1d_mshrs.spare(cycle) else { return false };
         let looked_up = cycle + self.l1d_latency + self.l2_latency;
-        let in_l2 = if register.is_none() { self.hit_l2(half) } else { None };
+        let in_l2 = if register.is_none() { self.hit_l2(word) } else { None };
         if let Some(state) = in_l2 {
             self.l1d_mshrs.take(vacancy, looked_up);
-            self.fill_l1d(half, looked_up, Purpose::Ahead, state, looked_up, out);
+            self.fill_l1d(word, looked_up, Purpose::Ahead, state, looked_up, out);
         } else {
-            let Some(register) = register.or_else(|| self.ask_ahead(half, looked_up, out)) else { return false };
-            self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
+            let Some(register) = register.or_else(|| self.ask_ahead(word, looked_up, out)) else { return false };
+            self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
             let outstanding = &mut self.outstanding[register];
             outstanding.want_data(data, Purpose::Ahead, &mut self.l1d_counters.prefetches);
             outstanding.want_second(second, false, &mut self.l2_counters.prefetches);
@@ -106,24 +108,24 @@ impl Caches {
     }
 
     /// Fetches into L2 what is not there, not in L1D, and not on its way, if there is room. `cycle` is that of its look-up.
-    fn prefetch_l2(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) {
-        let second = self.l2_lines.covered(half);
-        let register = self.l2_mshrs.find(half.line().0);
+    fn prefetch_l2(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) {
+        let second = self.l2_lines.covered(word);
+        let register = self.l2_mshrs.find(word.line().0);
         let under_way = register.is_some_and(|register| self.outstanding[register].second.overlap(second));
-        if under_way || self.in_l1d(half) || self.l2.probe(self.l2_lines.key(half)).is_some() {
+        if under_way || self.in_l1d(word) || self.l2.probe(self.l2_lines.key(word)).is_some() {
             return;
         }
-        let Some(register) = register.or_else(|| self.ask_ahead(half, cycle + self.l2_latency, out)) else { return };
+        let Some(register) = register.or_else(|| self.ask_ahead(word, cycle + self.l2_latency, out)) else { return };
         self.outstanding[register].want_second(second, true, &mut self.l2_counters.prefetches);
         self.l2_counters.prefetches.issued += 1;
     }
 
-    /// Asks for the line of `half` from beyond L2, if a register can be spared; returns which it took.
-    fn ask_ahead(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
+    /// Asks for the line of `word` from beyond L2, if a register can be spared; returns which it took.
+    fn ask_ahead(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
         let vacancy = self.l2_mshrs.spare(cycle)?;
-        let register = self.l2_mshrs.take_for(vacancy, half.line().0);
+        let register = self.l2_mshrs.take_for(vacancy, word.line().0);
         self.outstanding[register] = Outstanding::NOT_WANTED;
-        self.send(half.line(), cycle, RequestKind::Prefetch, out);
+        self.send(word, cycle, RequestKind::Prefetch, out);
         Some(register)
     }
 }

@@ -2,27 +2,27 @@
 
 use crate::cache::TagArray;
 use crate::node::caches::Caches;
-use crate::node::lines::{Half, LineSize};
+use crate::node::lines::{LineSize, WordAddr};
 use units::LineAddr;
 
 impl Caches {
     /// Whether any of them has `line`, or a part of it.
     pub(in crate::node) fn holds(&self, line: LineAddr) -> bool {
         let has =
-            |tags: &TagArray, lines: LineSize| lines.within(line).any(|half| tags.probe(lines.key(half)).is_some());
+            |tags: &TagArray, lines: LineSize| lines.within(line).any(|word| tags.probe(lines.key(word)).is_some());
         has(&self.l1d.tags, self.l1d_lines) || has(&self.l2, self.l2_lines) || has(&self.l1i.tags, self.l1i_lines)
     }
 
     /// Every dirty line, by address.
     pub(in crate::node) fn dirty_lines(&self) -> Vec<LineAddr> {
-        let mut lines: Vec<LineAddr> = self.dirty_halves().map(Half::line).collect();
+        let mut lines: Vec<LineAddr> = self.dirty_words().map(WordAddr::line).collect();
         lines.sort_unstable();
         lines.dedup();
         lines
     }
 
-    /// The first half of every dirty line of either cache.
-    pub(in crate::node) fn dirty_halves(&self) -> impl Iterator<Item = Half> + '_ {
+    /// The first word of every dirty line of either cache.
+    pub(in crate::node) fn dirty_words(&self) -> impl Iterator<Item = WordAddr> + '_ {
         let in_l1d = self.l1d.tags.dirty_keys().map(|key| self.l1d_lines.first(key));
         in_l1d.chain(self.l2.dirty_keys().map(|key| self.l2_lines.first(key)))
     }

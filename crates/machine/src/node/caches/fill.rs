@@ -5,9 +5,14 @@ use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
 use crate::node::caches::outstanding::Purpose;
 use crate::node::interface::{Permission, Request, RequestKind};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::waiting::List;
-use units::LineAddr;
+use units::{LineAddr, Words};
+
+#[cold]
+fn not_asked_for(line: LineAddr) -> ! {
+    panic!("line {line} was filled but not asked for");
+}
 
 impl Caches {
     /// Takes in a line that arrived, and hands over the list of those that waited. If it must not be written, stores
@@ -20,46 +25,65 @@ impl Caches {
         out: &mut Vec<Request>,
     ) -> List {
         self.latest_fill = self.latest_fill.max(cycle);
-        let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else {
-            panic!("line {line} was filled but not asked for");
-        };
+        let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else { not_asked_for(line) };
+        self.count_miss(register, cycle);
         let wanted = self.outstanding[register];
-        if let Some(sent) = wanted.sent_for_data {
-            self.l2_data_misses.lines += 1;
-            self.l2_data_misses.cycles += cycle - sent;
-        }
         let granted = self.granted(line, permission);
-        for half in self.l2_lines.some_of(line, wanted.second) {
-            let purpose = wanted.second_purpose(self.l2_lines.covered(half));
-            self.fill_l2(half, purpose, granted, cycle, out);
+        for word in self.l2_lines.some_of(line, wanted.second) {
+            let purpose = wanted.second_purpose(self.l2_lines.covered(word));
+            self.fill_l2(word, purpose, granted, cycle, out);
         }
-        for half in self.l1d_lines.some_of(line, wanted.data) {
-            self.l1d_mshrs.arrived(self.l1d_lines.key(half), cycle);
-            let purpose = wanted.data_purpose(self.l1d_lines.covered(half));
-            self.fill_l1d(half, cycle, purpose, granted, cycle, out);
+        for word in self.l1d_lines.some_of(line, wanted.data) {
+            self.l1d_mshrs.arrived(self.l1d_lines.key(word), cycle);
+            let purpose = wanted.data_purpose(self.l1d_lines.covered(word));
+            self.fill_l1d(word, cycle, purpose, granted, cycle, out);
         }
-        for half in self.l1i_lines.some_of(line, wanted.code) {
-            self.l1i.fill(self.l1i_lines.key(half), cycle, State::Shared);
+        for word in self.l1i_lines.some_of(line, wanted.code) {
+            self.l1i.fill(self.l1i_lines.key(word), cycle, State::Shared);
         }
         wanted.waiters
     }
 
+    /// Takes note of words of a line that came before the rest, and hands over the list of those that waited for no others.
+    pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) -> List {
+        self.latest_fill = self.latest_fill.max(cycle);
+        let Some(register) = self.l2_mshrs.find(line.0) else { not_asked_for(line) };
+        self.count_miss(register, cycle);
+        let (mut served, mut others) = (List::EMPTY, List::EMPTY);
+        let mut all = self.outstanding[register].waiters;
+        while let Some(waiting) = self.waiters.pop(&mut all) {
+            let list = if words.contains(waiting.2) { &mut served } else { &mut others };
+            self.waiters.push(list, waiting);
+        }
+        self.outstanding[register].waiters = others;
+        self.outstanding[register].first = (words, cycle);
+        served
+    }
+
+    /// Counts how long an access to data had to wait for the first of a line that it asked for.
+    fn count_miss(&mut self, register: usize, cycle: u64) {
+        if let Some(sent) = self.outstanding[register].sent_for_data.take() {
+            self.l2_data_misses.lines += 1;
+            self.l2_data_misses.cycles += cycle - sent;
+        }
+    }
+
     /// The next of those that waited, and before which cycle it cannot have what it waited for.
     pub(in crate::node) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
-        self.waiters.pop(list)
+        self.waiters.pop(list).map(|(waiter, earliest, _)| (waiter, earliest))
     }
 
     /// Enters what L2 has or gets with `granted` into L1D. What is there already was only asked to be written.
     pub(in crate::node) fn fill_l1d(
         &mut self,
-        half: Half,
+        word: WordAddr,
         arrival: u64,
         purpose: Purpose,
         granted: State,
         cycle: u64,
         out: &mut Vec<Request>,
     ) {
-        let key = self.l1d_lines.key(half);
+        let key = self.l1d_lines.key(word);
         let state = match purpose {
             Purpose::Write if granted > State::Shared => State::Modified,
             _ => granted.min(State::Exclusive),
@@ -84,13 +108,13 @@ impl Caches {
 
     pub(in crate::node) fn fill_l2(
         &mut self,
-        half: Half,
+        word: WordAddr,
         purpose: Purpose,
         state: State,
         cycle: u64,
         out: &mut Vec<Request>,
     ) {
-        let key = self.l2_lines.key(half);
+        let key = self.l2_lines.key(word);
         if let Some(slot) = self.l2.lookup(key) {
             self.l2.raise(slot, state);
             return;
@@ -101,15 +125,16 @@ impl Caches {
             self.l2_unused.note(slot);
         }
         let Some(Evicted { key, dirty }) = evicted else { return };
-        let victim = self.l2_lines.first(key).line();
+        let first = self.l2_lines.first(key);
+        let victim = first.line();
         let owed = !self.owed.is_empty() && self.owed.remove(&victim);
         if victim >= self.data_lines {
             self.displaced_metadata.push(victim);
         } else if dirty {
             self.l2_counters.writebacks += 1;
-            self.send(victim, cycle, RequestKind::WriteBack, out);
+            self.send(first, cycle, RequestKind::WriteBack, out);
         } else if owed || self.sends_clean_victims {
-            self.send(victim, cycle, RequestKind::CleanVictim, out);
+            self.send(first, cycle, RequestKind::CleanVictim, out);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::node::Node;
 use crate::node::caches::Caches;
 use crate::node::caches::outstanding::Purpose;
 use crate::node::interface::Request;
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use units::LineAddr;
 
 impl Node {
@@ -29,13 +29,13 @@ impl Node {
     /// Reads a line of metadata in L2; whether it is there.
     pub fn use_metadata(&mut self, line: LineAddr) -> bool {
         let caches = &mut self.core.caches;
-        caches.l2.lookup(caches.l2_lines.key(Half::of(line, 0))).is_some()
+        caches.l2.lookup(caches.l2_lines.key(WordAddr::of(line, 0))).is_some()
     }
 
     /// Drops a line of metadata from L2, if it is there.
     pub fn drop_metadata(&mut self, line: LineAddr) {
         let caches = &mut self.core.caches;
-        caches.l2.invalidate(caches.l2_lines.key(Half::of(line, 0)));
+        caches.l2.invalidate(caches.l2_lines.key(WordAddr::of(line, 0)));
     }
 
     /// Lines of metadata that had to leave L2 since this was last asked, in that order.
@@ -47,6 +47,6 @@ impl Node {
 impl Caches {
     fn enter_metadata(&mut self, line: LineAddr, out: &mut Vec<Request>) {
         debug_assert!(line >= self.data_lines, "{line} is data");
-        self.fill_l2(Half::of(line, 0), Purpose::Read, State::Shared, self.latest_fill, out);
+        self.fill_l2(WordAddr::of(line, 0), Purpose::Read, State::Shared, self.latest_fill, out);
     }
 }

@@ -26,7 +26,7 @@ use crate::lookups;
 use crate::node::config::{CacheConfig, NodeConfig};
 use crate::node::counters::{CacheCounters, MissCounters};
 use crate::node::interface::{Request, RequestKind, UNKNOWN};
-use crate::node::lines::{Half, LineSize};
+use crate::node::lines::{LineSize, WordAddr};
 use crate::node::waiting::Lists;
 use access::{Answer, Waiter};
 use l1d::LookUps;
@@ -36,12 +36,12 @@ use prefetch::{Prefetcher, Unused};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use timed::TimedTags;
-use units::{Clock, Cycles, LineAddr};
+use units::{Clock, Cycles, LineAddr, Words};
 
 /// An access for which there was no register.
 #[derive(Clone, Copy, Debug)]
 struct Stalled {
-    half: Half,
+    word: WordAddr,
     cycle: u64,
     waiter: Waiter,
 }
@@ -66,8 +66,8 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) l2_mshrs: Mshrs,
     /// By the number of the L2 register.
     pub(in crate::node) outstanding: Box<[Outstanding]>,
-    /// What waits for what is outstanding, and before which cycle it cannot have that.
-    pub(in crate::node) waiters: Lists<(Waiter, u64)>,
+    /// What waits for what is outstanding, before which cycle it cannot have that, and which words it needs.
+    pub(in crate::node) waiters: Lists<(Waiter, u64, Words)>,
     stalled: VecDeque<Stalled>,
     /// Whether there is a prefetcher.
     pub(in crate::node) prefetches: bool,
@@ -142,26 +142,32 @@ impl Caches {
         }
     }
 
-    /// The line of code with `half`, as L1I knows it.
+    /// The line of code with `word`, as L1I knows it.
     #[inline]
-    pub(in crate::node) fn code_key(&self, half: Half) -> u64 {
-        self.l1i_lines.key(half)
+    pub(in crate::node) fn code_key(&self, word: WordAddr) -> u64 {
+        self.l1i_lines.key(word)
     }
 
-    /// The line of data with `half`, as L1D knows it.
+    /// The line of data with `word`, as L1D knows it.
     #[inline]
-    pub(in crate::node) fn data_key(&self, half: Half) -> u64 {
-        self.l1d_lines.key(half)
+    pub(in crate::node) fn data_key(&self, word: WordAddr) -> u64 {
+        self.l1d_lines.key(word)
     }
 
-    /// Looks `half` up for `waiter` at `cycle`. Without an answer now the waiter will be woken.
+    /// Looks `word` up for `waiter` at `cycle`. Without an answer now the waiter will be woken.
     #[inline]
-    pub(in crate::node) fn access(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    pub(in crate::node) fn access(
+        &mut self,
+        word: WordAddr,
+        cycle: u64,
+        waiter: Waiter,
+        out: &mut Vec<Request>,
+    ) -> Answer {
         let cycle = if matches!(waiter, Waiter::Walk(_)) { self.lookups.enter(cycle) } else { cycle };
         let queues = self.l1d_in_order && !self.stalled.is_empty() && waiter != Waiter::Fetch;
-        let answer = if queues { Answer::Stalled } else { self.attempt(half, cycle, waiter, out) };
+        let answer = if queues { Answer::Stalled } else { self.attempt(word, cycle, waiter, out) };
         if answer == Answer::Stalled {
-            self.stalled.push_back(Stalled { half, cycle, waiter });
+            self.stalled.push_back(Stalled { word, cycle, waiter });
         }
         answer
     }
@@ -177,7 +183,7 @@ impl Caches {
     pub(in crate::node) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
-        match self.attempt(first.half, first.cycle.max(cycle - looked_up_first), first.waiter, out) {
+        match self.attempt(first.word, first.cycle.max(cycle - looked_up_first), first.waiter, out) {
             Answer::Stalled => None,
             answer => {
                 self.stalled.pop_front();
@@ -187,24 +193,24 @@ impl Caches {
     }
 
     #[inline]
-    fn attempt(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    fn attempt(&mut self, word: WordAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         match waiter {
-            Waiter::Fetch => self.fetch(half, cycle, out),
-            Waiter::Load(_) | Waiter::SharedLoad(_) | Waiter::Walk(_) => {
-                self.data(half, cycle, cycle + self.l1d_latency, waiter, out)
+            Waiter::Fetch => self.fetch(word, cycle, out),
+            Waiter::Load(..) | Waiter::SharedLoad(..) | Waiter::Walk(_) => {
+                self.data(word, cycle, cycle + self.l1d_latency, waiter, out)
             }
             // A write that hits is done in the cycle in which it is written.
-            Waiter::Store(_) => self.data(half, cycle, cycle + 1, waiter, out),
+            Waiter::Store(_) => self.data(word, cycle, cycle + 1, waiter, out),
         }
     }
 
     #[inline]
-    fn data(&mut self, half: Half, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
-        let key = self.l1d_lines.key(half);
-        let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(half, cycle, waiter, out) };
+    fn data(&mut self, word: WordAddr, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        let key = self.l1d_lines.key(word);
+        let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(word, cycle, waiter, out) };
         if matches!(waiter, Waiter::Store(_)) {
             if self.l1d.tags.state(slot) == State::Shared {
-                return self.data_miss(half, cycle, waiter, out);
+                return self.data_miss(word, cycle, waiter, out);
             }
             self.l1d.tags.mark_dirty(slot);
         }
@@ -218,49 +224,49 @@ impl Caches {
     }
 
     /// Sends an access to L2, and beyond if the line is not there or not to be written.
-    fn data_miss(&mut self, half: Half, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
-        if let Some(register) = self.under_way(half) {
-            return self.join(register, half, cycle, waiter);
+    fn data_miss(&mut self, word: WordAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+        if let Some(register) = self.under_way(word) {
+            return self.join(register, word, cycle, waiter);
         }
         // In order, an access waits for a register where its look-up has ended; else it begins when there is one.
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
         let Some(vacancy) = self.l1d_mshrs.vacancy(cycle + looked_up_first) else { return Answer::Stalled };
         let cycle = self.held(cycle, vacancy.start - looked_up_first);
-        if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(half)).is_none() {
+        if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(word)).is_none() {
             return Answer::Stalled;
         }
         let looked_up = self.look_up_l2(cycle + self.l1d_latency);
         let write = matches!(waiter, Waiter::Store(_));
         let purpose = if write { Purpose::Write } else { Purpose::Read };
-        let in_l2 = self.hit_l2(half);
+        let in_l2 = self.hit_l2(word);
         if let Some(state) = in_l2.filter(|state| !write || *state > State::Shared) {
             self.l1d_mshrs.take(vacancy, looked_up);
             self.l1d_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.fill_l1d(half, looked_up, purpose, state, looked_up, out);
+            self.fill_l1d(word, looked_up, purpose, state, looked_up, out);
             return Answer::At(looked_up);
         }
         let kind = match write {
-            true if in_l2.is_some() || self.in_l1d(half) => RequestKind::Upgrade,
+            true if in_l2.is_some() || self.in_l1d(word) => RequestKind::Upgrade,
             true => RequestKind::ReadForOwnership,
             false => RequestKind::Read,
         };
         if kind == RequestKind::Upgrade
-            && let Some(register) = self.l2_mshrs.find(half.line().0)
+            && let Some(register) = self.l2_mshrs.find(word.line().0)
         {
-            return self.join(register, half, cycle, waiter);
+            return self.join(register, word, cycle, waiter);
         }
-        let Some(register) = self.ask(half, looked_up, kind, waiter, out) else { return Answer::Stalled };
-        let data = self.l1d_lines.covered(half);
+        let Some(register) = self.ask(word, looked_up, kind, waiter, out) else { return Answer::Stalled };
+        let data = self.l1d_lines.covered(word);
         self.outstanding[register].want_data(data, purpose, &mut self.l1d_counters.prefetches);
-        self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
+        self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
         self.l1d_counters.misses += u64::from(kind != RequestKind::Upgrade);
         Answer::Asked
     }
 
     /// Adds a data access to the line that L2's `register` already waits for.
-    fn join(&mut self, register: usize, half: Half, cycle: u64, waiter: Waiter) -> Answer {
-        let data = self.l1d_lines.covered(half);
+    fn join(&mut self, register: usize, word: WordAddr, cycle: u64, waiter: Waiter) -> Answer {
+        let data = self.l1d_lines.covered(word);
         let store = matches!(waiter, Waiter::Store(_));
         // The line may arrive before this access has been looked up.
         let mut earliest = cycle + if store { 1 } else { self.l1d_latency };
@@ -269,61 +275,64 @@ impl Caches {
         } else {
             let Some(vacancy) = self.l1d_mshrs.vacancy(cycle) else { return Answer::Stalled };
             earliest = self.look_up_l2(vacancy.start + self.l1d_latency);
-            self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(half));
+            self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
             self.l2_counters.merged += 1;
             self.l1d_counters.misses += 1;
         }
         let outstanding = &mut self.outstanding[register];
         let purpose = if store { Purpose::Write } else { Purpose::Read };
         outstanding.want_data(data, purpose, &mut self.l1d_counters.prefetches);
-        outstanding.want_second(self.l2_lines.covered(half), false, &mut self.l2_counters.prefetches);
-        self.waiters.push(&mut outstanding.waiters, (waiter, earliest));
+        outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
+        if let Some(came) = outstanding.came(waiter.wants(word)) {
+            return Answer::At(earliest.max(came));
+        }
+        self.waiters.push(&mut outstanding.waiters, (waiter, earliest, waiter.wants(word)));
         Answer::Asked
     }
 
     /// Fetch is in order: it waits for one line at a time, and a hit adds nothing to the depth of the front end.
-    fn fetch(&mut self, half: Half, cycle: u64, out: &mut Vec<Request>) -> Answer {
-        let key = self.code_key(half);
+    fn fetch(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Answer {
+        let key = self.code_key(word);
         if let Some(slot) = self.l1i.tags.lookup(key) {
             self.l1i_counters.hits += 1;
             return Answer::At(self.l1i.ready(slot, cycle, cycle + self.l1i_latency + self.l2_latency));
         }
-        if let Some(register) = self.under_way(half) {
+        if let Some(register) = self.under_way(word) {
             self.l1i_counters.misses += 1;
             self.l2_counters.merged += 1;
             let outstanding = &mut self.outstanding[register];
-            outstanding.code.add(self.l1i_lines.covered(half));
-            outstanding.want_second(self.l2_lines.covered(half), false, &mut self.l2_counters.prefetches);
-            self.waiters.push(&mut outstanding.waiters, (Waiter::Fetch, cycle));
+            outstanding.code.add(self.l1i_lines.covered(word));
+            outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
+            self.waiters.push(&mut outstanding.waiters, (Waiter::Fetch, cycle, Waiter::Fetch.wants(word)));
             return Answer::Asked;
         }
-        if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(half)).is_none() {
+        if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(word)).is_none() {
             return Answer::Stalled;
         }
         let looked_up = self.look_up_l2(cycle + self.l1i_latency);
         // Code that was just written may be in L1D alone.
-        if self.hit_l2(half).is_some() || self.in_l1d(half) {
+        if self.hit_l2(word).is_some() || self.in_l1d(word) {
             self.l1i_counters.misses += 1;
             self.l2_counters.hits += 1;
             self.l1i.fill(key, looked_up, State::Shared);
             return Answer::At(looked_up);
         }
         let kind = RequestKind::Instruction;
-        let Some(register) = self.ask(half, looked_up, kind, Waiter::Fetch, out) else { return Answer::Stalled };
-        self.outstanding[register].code.add(self.l1i_lines.covered(half));
+        let Some(register) = self.ask(word, looked_up, kind, Waiter::Fetch, out) else { return Answer::Stalled };
+        self.outstanding[register].code.add(self.l1i_lines.covered(word));
         self.l1i_counters.misses += 1;
         Answer::Asked
     }
 
-    pub(in crate::node) fn in_l1d(&self, half: Half) -> bool {
-        self.l1d.tags.probe(self.l1d_lines.key(half)).is_some()
+    pub(in crate::node) fn in_l1d(&self, word: WordAddr) -> bool {
+        self.l1d.tags.probe(self.l1d_lines.key(word)).is_some()
     }
 
-    /// The register that waits for `half`, or for the rest of its line while L2 has nothing of `half`.
-    pub(in crate::node) fn under_way(&self, half: Half) -> Option<usize> {
-        let register = self.l2_mshrs.find(half.line().0)?;
-        let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(half));
-        (wanted || self.l2.probe(self.l2_lines.key(half)).is_none()).then_some(register)
+    /// The register that waits for `word`, or for the rest of its line while L2 has nothing of `word`.
+    pub(in crate::node) fn under_way(&self, word: WordAddr) -> Option<usize> {
+        let register = self.l2_mshrs.find(word.line().0)?;
+        let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(word));
+        (wanted || self.l2.probe(self.l2_lines.key(word)).is_none()).then_some(register)
     }
 
     /// When an access has entered that comes at `cycle` and has a register as if at `start`: it keeps its place meanwhile.
@@ -341,35 +350,35 @@ impl Caches {
     }
 
     /// Looks up in L2 for a first-level cache; what may be done with it, if it is there.
-    pub(in crate::node) fn hit_l2(&mut self, half: Half) -> Option<State> {
-        let slot = self.l2.lookup(self.l2_lines.key(half))?;
+    pub(in crate::node) fn hit_l2(&mut self, word: WordAddr) -> Option<State> {
+        let slot = self.l2.lookup(self.l2_lines.key(word))?;
         if self.l2_unused.take(slot) {
             self.l2_counters.prefetches.count_use(false);
         }
         Some(self.l2.state(slot))
     }
 
-    /// Asks for the line of `half` from beyond L2, if there is a register for it; returns which it took.
+    /// Asks for the line of `word` from beyond L2, if there is a register for it; returns which it took.
     fn ask(
         &mut self,
-        half: Half,
+        word: WordAddr,
         cycle: u64,
         kind: RequestKind,
         waiter: Waiter,
         out: &mut Vec<Request>,
     ) -> Option<usize> {
         let vacancy = self.l2_mshrs.vacancy(cycle)?;
-        let line = half.line();
+        let line = word.line();
         let register = self.l2_mshrs.take_for(vacancy, line.0);
         self.outstanding[register] = Outstanding::NOT_WANTED;
-        let second = self.l2_lines.covered(half);
+        let second = self.l2_lines.covered(word);
         self.outstanding[register].want_second(second, false, &mut self.l2_counters.prefetches);
-        self.waiters.push(&mut self.outstanding[register].waiters, (waiter, cycle));
+        self.waiters.push(&mut self.outstanding[register].waiters, (waiter, cycle, waiter.wants(word)));
         match kind {
             RequestKind::Upgrade => self.upgrades += 1,
             _ => self.l2_counters.misses += 1,
         }
-        let sent = self.send(line, vacancy.start, kind, out);
+        let sent = self.send(word, vacancy.start, kind, out);
         if matches!(kind, RequestKind::Read | RequestKind::ReadForOwnership) {
             self.outstanding[register].sent_for_data = Some(sent);
         }
@@ -379,13 +388,13 @@ impl Caches {
     /// Sends a request out; returns at which cycle.
     pub(in crate::node) fn send(
         &mut self,
-        line: LineAddr,
+        word: WordAddr,
         cycle: u64,
         kind: RequestKind,
         out: &mut Vec<Request>,
     ) -> u64 {
         let cycle = cycle.max(self.latest_fill);
-        out.push(Request { at: self.clock.start_of(Cycles(cycle)), line, kind });
+        out.push(Request { at: self.clock.start_of(Cycles(cycle)), line: word.line(), word: word.word(), kind });
         cycle
     }
 

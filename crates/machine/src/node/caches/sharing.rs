@@ -7,7 +7,7 @@
 use crate::cache::{State, TagArray};
 use crate::node::Node;
 use crate::node::caches::Caches;
-use crate::node::lines::{Half, LineSize};
+use crate::node::lines::{LineSize, WordAddr};
 use units::{LineAddr, Time};
 
 use crate::node::interface::Permission;
@@ -65,31 +65,31 @@ impl Caches {
     fn everywhere(
         &mut self,
         line: LineAddr,
-        change: impl Fn(&mut TagArray, LineSize, Half) -> Option<bool>,
+        change: impl Fn(&mut TagArray, LineSize, WordAddr) -> Option<bool>,
     ) -> Option<bool> {
         let caches =
             [(&mut self.l1i.tags, self.l1i_lines), (&mut self.l1d.tags, self.l1d_lines), (&mut self.l2, self.l2_lines)];
         let of = |(tags, lines): (&mut TagArray, LineSize)| {
-            any_dirty(lines.within(line).filter_map(|half| change(tags, lines, half)))
+            any_dirty(lines.within(line).filter_map(|word| change(tags, lines, word)))
         };
         any_dirty(caches.into_iter().filter_map(of))
     }
 
     fn invalidate(&mut self, line: LineAddr) -> Option<bool> {
         self.owed.remove(&line);
-        self.everywhere(line, |tags, lines, half| tags.invalidate(lines.key(half)))
+        self.everywhere(line, |tags, lines, word| tags.invalidate(lines.key(word)))
     }
 
     fn downgrade(&mut self, line: LineAddr) -> Option<bool> {
         self.owed.remove(&line);
         self.has_shared = true;
-        self.everywhere(line, |tags, lines, half| tags.probe(lines.key(half)).map(|slot| tags.share(slot)))
+        self.everywhere(line, |tags, lines, word| tags.probe(lines.key(word)).map(|slot| tags.share(slot)))
     }
 
     fn permission(&self, line: LineAddr) -> Option<Permission> {
         let caches = [(&self.l1i.tags, self.l1i_lines), (&self.l1d.tags, self.l1d_lines), (&self.l2, self.l2_lines)];
         let states = caches.into_iter().flat_map(|(tags, lines)| {
-            lines.within(line).filter_map(move |half| Some(tags.state(tags.probe(lines.key(half))?)))
+            lines.within(line).filter_map(move |word| Some(tags.state(tags.probe(lines.key(word))?)))
         });
         let highest = states.max()?;
         Some(if highest == State::Shared { Permission::Shared } else { Permission::Exclusive })
@@ -105,8 +105,8 @@ impl Caches {
             Permission::Exclusive => {
                 if self.has_shared {
                     let own = |tags: &mut TagArray, lines: LineSize| {
-                        for half in lines.within(line) {
-                            if let Some(slot) = tags.probe(lines.key(half)) {
+                        for word in lines.within(line) {
+                            if let Some(slot) = tags.probe(lines.key(word)) {
                                 tags.raise(slot, State::Exclusive);
                             }
                         }

@@ -8,25 +8,25 @@ use crate::cache::State;
 use crate::node::caches::outstanding::Purpose;
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 
 /// An arrival that lies in the past of every access.
 const LONG_AGO: u64 = 0;
 
 impl Caches {
-    /// A load or a store of one or both halves of a line.
+    /// A load or a store of one or both words of a line.
     #[inline]
-    pub(in crate::node) fn warm_data(&mut self, first: Half, last: Half, store: bool, out: &mut Vec<Request>) {
-        self.warm_half(first, store, out);
+    pub(in crate::node) fn warm_data(&mut self, first: WordAddr, last: WordAddr, store: bool, out: &mut Vec<Request>) {
+        self.warm_word(first, store, out);
         if self.l1d_lines.key(first) != self.l1d_lines.key(last) {
-            self.warm_half(last, store, out);
+            self.warm_word(last, store, out);
         }
     }
 
     #[inline]
-    fn warm_half(&mut self, half: Half, store: bool, out: &mut Vec<Request>) {
-        let Some(slot) = self.l1d.tags.lookup(self.l1d_lines.key(half)) else {
-            return self.warm_data_miss(half, store, out);
+    fn warm_word(&mut self, word: WordAddr, store: bool, out: &mut Vec<Request>) {
+        let Some(slot) = self.l1d.tags.lookup(self.l1d_lines.key(word)) else {
+            return self.warm_data_miss(word, store, out);
         };
         if store {
             self.l1d.tags.mark_dirty(slot);
@@ -35,35 +35,35 @@ impl Caches {
     }
 
     #[cold]
-    fn warm_data_miss(&mut self, half: Half, store: bool, out: &mut Vec<Request>) {
+    fn warm_data_miss(&mut self, word: WordAddr, store: bool, out: &mut Vec<Request>) {
         let (kind, purpose) =
             if store { (RequestKind::ReadForOwnership, Purpose::Write) } else { (RequestKind::Read, Purpose::Read) };
-        if self.hit_l2(half).is_none() {
-            self.ask_warm(half, kind, Purpose::Read, out);
+        if self.hit_l2(word).is_none() {
+            self.ask_warm(word, kind, Purpose::Read, out);
         }
-        self.fill_l1d(half, LONG_AGO, purpose, State::Exclusive, LONG_AGO, out);
+        self.fill_l1d(word, LONG_AGO, purpose, State::Exclusive, LONG_AGO, out);
     }
 
     /// Brings a line into L2 from beyond.
-    fn ask_warm(&mut self, half: Half, kind: RequestKind, purpose: Purpose, out: &mut Vec<Request>) {
-        self.send(half.line(), LONG_AGO, kind, out);
-        self.fill_l2(half, purpose, State::Exclusive, LONG_AGO, out);
+    fn ask_warm(&mut self, word: WordAddr, kind: RequestKind, purpose: Purpose, out: &mut Vec<Request>) {
+        self.send(word, LONG_AGO, kind, out);
+        self.fill_l2(word, purpose, State::Exclusive, LONG_AGO, out);
     }
 
     /// The front end comes to a line of code.
     #[inline]
-    pub(in crate::node) fn warm_code(&mut self, half: Half, out: &mut Vec<Request>) {
-        if self.l1i.tags.lookup(self.code_key(half)).is_none() {
-            self.warm_code_miss(half, out);
+    pub(in crate::node) fn warm_code(&mut self, word: WordAddr, out: &mut Vec<Request>) {
+        if self.l1i.tags.lookup(self.code_key(word)).is_none() {
+            self.warm_code_miss(word, out);
         }
     }
 
     #[cold]
-    fn warm_code_miss(&mut self, half: Half, out: &mut Vec<Request>) {
-        if self.hit_l2(half).is_none() && !self.in_l1d(half) {
-            self.ask_warm(half, RequestKind::Instruction, Purpose::Read, out);
+    fn warm_code_miss(&mut self, word: WordAddr, out: &mut Vec<Request>) {
+        if self.hit_l2(word).is_none() && !self.in_l1d(word) {
+            self.ask_warm(word, RequestKind::Instruction, Purpose::Read, out);
         }
-        self.l1i.fill(self.code_key(half), LONG_AGO, State::Shared);
+        self.l1i.fill(self.code_key(word), LONG_AGO, State::Shared);
     }
 
     /// The prefetchers see an access, which missed in L1D or not; what they expect is there at once.
@@ -73,12 +73,12 @@ impl Caches {
         }
         let Some(prefetcher) = &mut self.l1d_prefetcher else { return };
         for address in prefetcher.expect(seen) {
-            let half = Half::at(address);
-            if !self.in_l1d(half) {
-                if self.hit_l2(half).is_none() {
-                    self.ask_warm(half, RequestKind::Prefetch, Purpose::Read, out);
+            let word = WordAddr::at(address);
+            if !self.in_l1d(word) {
+                if self.hit_l2(word).is_none() {
+                    self.ask_warm(word, RequestKind::Prefetch, Purpose::Read, out);
                 }
-                self.fill_l1d(half, LONG_AGO, Purpose::Ahead, State::Exclusive, LONG_AGO, out);
+                self.fill_l1d(word, LONG_AGO, Purpose::Ahead, State::Exclusive, LONG_AGO, out);
                 self.warm_ahead_l2(Seen { address, ..seen }, out);
             }
         }
@@ -87,9 +87,9 @@ impl Caches {
     fn warm_ahead_l2(&mut self, seen: Seen, out: &mut Vec<Request>) {
         let Some(prefetcher) = &mut self.l2_prefetcher else { return };
         for address in prefetcher.expect(seen) {
-            let half = Half::at(address);
-            if !self.in_l1d(half) && self.l2.probe(self.l2_lines.key(half)).is_none() {
-                self.ask_warm(half, RequestKind::Prefetch, Purpose::Ahead, out);
+            let word = WordAddr::at(address);
+            if !self.in_l1d(word) && self.l2.probe(self.l2_lines.key(word)).is_none() {
+                self.ask_warm(word, RequestKind::Prefetch, Purpose::Ahead, out);
             }
         }
     }

@@ -7,7 +7,7 @@
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
 use crate::node::interface::{Request, Step, Touch};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use crate::node::pipeline::branch::{Prediction, Predictor};
 use crate::node::pipeline::queue::Pacer;
@@ -91,7 +91,7 @@ impl Core {
         if self.front.barrier.is_some() {
             self.pass_barrier()?;
         }
-        let code = self.caches.code_key(Half::touched(&step.code));
+        let code = self.caches.code_key(WordAddr::touched(&step.code));
         if self.front.code != Some(code) {
             self.front.code = Some(code);
             self.fetch(&step.code, out);
@@ -169,16 +169,16 @@ impl Core {
         let front = &self.front;
         let start = front.dispatch.cycle().max(front.redirected_at).max(front.serial_until).max(front.fetched_at);
         self.front.fetching = true;
-        let half = Half::touched(code);
-        let goal = Translated::Fetch { half };
+        let word = WordAddr::touched(code);
+        let goal = Translated::Fetch { word };
         if let Some(translated) = self.translate(Side::Code, code.page, start, goal, out) {
-            self.fetch_translated(half, translated, out);
+            self.fetch_translated(word, translated, out);
         }
     }
 
     /// Looks the line of code up, now that its address is known.
-    pub(in crate::node) fn fetch_translated(&mut self, half: Half, translated: u64, out: &mut Vec<Request>) {
-        if let Some(ready) = self.caches.access(half, translated, Waiter::Fetch, out).known() {
+    pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64, out: &mut Vec<Request>) {
+        if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch, out).known() {
             self.fetched(ready);
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::tlb::Side;
 use crate::node::pipeline::walk::Translated;
@@ -25,7 +25,7 @@ impl Core {
         let Some(queue) = &mut self.read_queue else {
             return self.look_up(number, touch, forward, cycle, out);
         };
-        let key = self.caches.data_key(Half::touched(touch));
+        let key = self.caches.data_key(WordAddr::touched(touch));
         let came = queue.come(cycle);
         if let Some(left) = queue.meets(key, came) {
             return self.merge(number, touch, forward, left, out);
@@ -51,7 +51,7 @@ impl Core {
         }
         let entered = self.caches.lookups.enter(start);
         if let Some(queue) = &mut self.read_queue {
-            queue.left(self.caches.data_key(Half::touched(touch)), entered);
+            queue.left(self.caches.data_key(WordAddr::touched(touch)), entered);
         }
         let looked_up = self.translate_inside(touch.page, entered, goal, out)?;
         self.load(number, touch, forward, false, looked_up, out)

@@ -4,12 +4,12 @@ use crate::node::caches::access::{Answer, Waiter};
 use crate::node::caches::ahead::Origin;
 use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::tlb::{Looked, Side};
 use crate::node::pipeline::walk::{Next, Translated};
 use crate::node::pipeline::{Core, Plan, Role};
-use units::LineAddr;
+use units::{LineAddr, Words};
 
 impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
@@ -120,7 +120,7 @@ impl Core {
             match next {
                 Next::Done(cycle) => return Some(cycle),
                 Next::Read(line, cycle) => {
-                    let answer = self.caches.access(Half::of(line, 0), cycle, Waiter::Walk(place), out);
+                    let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(place), out);
                     let ready = answer.known()?;
                     next = self.walker.as_mut()?.go_on(place, ready);
                 }
@@ -162,14 +162,14 @@ impl Core {
                 let entered = self.caches.lookups.enter(cycle);
                 self.write(store, entered, out);
             }
-            Translated::Fetch { half } => self.fetch_translated(half, cycle, out),
+            Translated::Fetch { word } => self.fetch_translated(word, cycle, out),
         }
     }
 
     /// Writes a store, whose address is translated, into the cache.
     pub(in crate::node) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
-        let half = self.stores.target(store).1;
-        match self.caches.access(half, cycle, Waiter::Store(store), out) {
+        let word = self.stores.target(store).1;
+        match self.caches.access(word, cycle, Waiter::Store(store), out) {
             // L1D has accepted it, though its line may be on its way from L2.
             Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
             Answer::At(written) => self.stores.written(store, written),
@@ -220,9 +220,19 @@ impl Core {
         self.retire(out);
     }
 
+    /// Some words of a line have arrived, and the rest will.
+    pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64, out: &mut Vec<Request>) {
+        let mut served = self.caches.came_in_part(line, words, cycle);
+        while let Some((waiter, earliest)) = self.caches.next_waiter(&mut served) {
+            self.answer(waiter, cycle.max(earliest), out);
+        }
+        self.cascade(out);
+        self.retire(out);
+    }
+
     fn answer(&mut self, waiter: Waiter, cycle: u64, out: &mut Vec<Request>) {
         match waiter {
-            Waiter::Load(number) | Waiter::SharedLoad(number) => {
+            Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
                 self.tell(number, Role::Operand, cycle + self.load_return, out)
             }
             // A buffered store was let go when its miss got a register.

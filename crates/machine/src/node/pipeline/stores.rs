@@ -11,7 +11,7 @@
 
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
 use units::LineAddr;
@@ -44,7 +44,7 @@ pub(in crate::node) struct Forward {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     page: PageKey,
-    half: Half,
+    word: WordAddr,
     /// When it may be written.
     retired: u64,
     /// When it left the queue for the buffer, if there is one.
@@ -85,7 +85,7 @@ impl StoreQueue {
         let store = self.queue.enter();
         self.entries.push_back(Entry {
             page: touch.page,
-            half: Half::touched(touch),
+            word: WordAddr::touched(touch),
             retired: UNKNOWN,
             moved: UNKNOWN,
             written: UNKNOWN,
@@ -121,9 +121,9 @@ impl StoreQueue {
     }
 
     /// Where the store goes.
-    pub(in crate::node) fn target(&self, store: u64) -> (PageKey, Half) {
+    pub(in crate::node) fn target(&self, store: u64) -> (PageKey, WordAddr) {
         let entry = &self.entries[(store - self.first) as usize];
-        (entry.page, entry.half)
+        (entry.page, entry.word)
     }
 
     /// Whether stores wait in a buffer, and only until L1D has accepted them.

@@ -10,7 +10,7 @@
 use crate::cache::TagArray;
 use crate::node::config::{NodeConfig, TableLayout, WalkerConfig};
 use crate::node::interface::{PageKey, PageTables, Touch, WALK_LEVELS_MAX};
-use crate::node::lines::Half;
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::tlb::Side;
 use arrayvec::ArrayVec;
@@ -35,7 +35,7 @@ pub(in crate::node) enum Translated {
     /// The write of the store of that number.
     Store { store: u64 },
     /// The front end, at that place.
-    Fetch { half: Half },
+    Fetch { word: WordAddr },
 }
 
 impl Translated {

@@ -1,7 +1,7 @@
 //! Caches with lines of 32 bytes. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY` beyond.
 
 use super::*;
-use crate::node::lines::{Cutter, Half, LineSize};
+use crate::node::lines::{Cutter, LineSize, WordAddr};
 use ::units::Bytes;
 
 const MISS: u64 = 5 + 10 + MEMORY;
@@ -27,9 +27,10 @@ fn short_everywhere() -> NodeConfig {
 
 #[test]
 fn a_cache_tells_apart_what_its_lines_tell_apart() {
-    let (lower, upper) = (Half::of(LineAddr(5), 31), Half::of(LineAddr(5), 32));
+    let (lower, upper) = (WordAddr::of(LineAddr(5), 0), WordAddr::of(LineAddr(5), 32));
+    let end_of_lower = WordAddr::of(LineAddr(5), 31);
     let (short, whole) = (LineSize::new(SHORT), LineSize::new(WHOLE));
-    assert_eq!((short.key(lower), short.key(upper)), (10, 11));
+    assert_eq!((short.key(lower), short.key(end_of_lower), short.key(upper)), (10, 10, 11));
     assert_eq!((whole.key(lower), whole.key(upper)), (5, 5));
     assert_eq!(short.within(LineAddr(5)).collect::<Vec<_>>(), [lower, upper]);
     assert_eq!(whole.within(LineAddr(5)).collect::<Vec<_>>(), [lower]);
@@ -118,8 +119,8 @@ fn dirty_halves_come_together_in_a_long_line_and_apart_from_short_ones() {
 fn a_store_dirties_only_its_half() {
     let mut bench = Bench::new(&short_l1());
     bench.cycles(&[store(1, 64, 32), load(2, &[], 64, 0)]);
-    let dirty: Vec<u64> = bench.node.core.caches.dirty_halves().map(|half| half.0).collect();
-    assert_eq!(dirty, [64 * 2 + 1]);
+    let dirty: Vec<WordAddr> = bench.node.core.caches.dirty_words().collect();
+    assert_eq!(dirty, [WordAddr::of(LineAddr(64), 32)]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod exact;
 mod latencies;
 mod lines;
 mod metadata;
+mod parts;
 mod prefetch;
 mod random;
 mod reads;

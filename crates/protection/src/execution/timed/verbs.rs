@@ -7,18 +7,22 @@ use crate::execution::explained::Account;
 use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::verbs::{
-    AesUnits, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName, LockVerbs,
-    MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
+    LockVerbs, MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::join;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
 use std::future::{Future, ready};
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Words};
 
 impl<R: Receiver> MemoryVerbs for Timed<R> {
-    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted> {
+    fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
         self.read(slot, role, wanted)
+    }
+
+    fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()> {
+        self.until(beats.when(words), None)
     }
 
     /// What was blank may have got its start-up content, which was there all the time.
@@ -149,6 +153,10 @@ impl<R: Receiver> LockVerbs for Timed<R> {
 }
 
 impl<R: Receiver> ExitVerbs for Timed<R> {
+    fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        self.memory.receiver.released_first(line, &plaintext, words);
+    }
+
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
         let memory = &self.memory;
         match exit {

@@ -44,13 +44,13 @@ impl<V: Verbs> Access<'_, V> {
     pub(super) async fn boot_unchecked(&self) -> Result<(), Fault> {
         let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
         let Some(slot) = self.counter_slot() else { return Ok(()) };
-        let stored = self.fetch(Wanted::Line).await;
-        let counters = verbs.fetch(slot, Role::Counter, Wanted::Line).await.examine();
+        let stored = self.fetch(Wanted::LINE).await.content;
+        let counters = verbs.fetch(slot, Role::Counter, Wanted::LINE).await.content.examine();
         let counters = scheme.metadata.begun(slot, Role::Counter, &counters);
         let counter = scheme.version(&counters, at.line());
         match stored.is_blank().then(|| verbs.start_up(at)).flatten() {
             Some(plaintext) => {
-                let mut arrived = Arrived { at, counter, stored, tag: 0, others: Vec::new() };
+                let mut arrived = Arrived::at_once(at, counter, stored);
                 self.boot(&mut arrived, &plaintext).await
             }
             None => Ok(()),

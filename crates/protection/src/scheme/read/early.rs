@@ -38,7 +38,7 @@ impl Early {
         access.verbs.come_in().await;
         if self.made.get().is_none() {
             self.made.set(true);
-            self.stored.set(access.fetch(Wanted::Line).await);
+            self.stored.set(access.fetch(Wanted::LINE).await.content);
         }
     }
 
@@ -48,7 +48,7 @@ impl Early {
     }
 
     /// What the fetch that was made brings, if it still counts.
-    pub async fn fetched<V: Verbs>(&self, Access { scheme, verbs, at }: Access<'_, V>) -> Option<Untrusted> {
+    pub async fn fetched<V: Verbs>(&self, Access { scheme, verbs, at, .. }: Access<'_, V>) -> Option<Untrusted> {
         let fetched = *self.stored.wait().await;
         let anyway = scheme.planted.has(Bug::EarlyFetchUnchecked) && !fetched.is_blank();
         if anyway { Some(fetched) } else { verbs.still_stored(at.slot(), fetched) }

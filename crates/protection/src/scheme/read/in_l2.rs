@@ -23,7 +23,25 @@ use std::cell::Cell;
 use std::future::{Future, Ready, ready};
 use std::pin::pin;
 use std::rc::Rc;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Word};
+
+/// What a core asks memory for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// The line.
+    pub line: LineAddr,
+    /// The word of it that is wanted first.
+    pub word: Word,
+    /// Which core.
+    pub core: usize,
+}
+
+impl Demand {
+    /// Of a core for the first word of a line.
+    pub fn of(line: LineAddr, core: usize) -> Demand {
+        Demand { line, word: Word::FIRST, core }
+    }
+}
 
 /// What an L2 can do for a line that it misses.
 #[derive(Clone, Copy)]
@@ -63,10 +81,10 @@ impl Scheme {
 
     /// Reads a line for a core, whose L2 begins the read if L2s do: releases its plaintext, or reports why not.
     pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
-        self.read_from(verbs, line, core, ready(true), None::<Ready<()>>).await;
+        self.read_from(verbs, Demand::of(line, core), ready(true), None::<Ready<()>>).await;
     }
 
-    /// Reads a line that the L2 of `core` misses, which begins the read if L2s do: releases its plaintext, or reports why not.
+    /// Reads a line that a core's L2 misses, which begins the read if L2s do: releases its plaintext, or reports why not.
     ///
     /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
     /// on the chip. `prediction` is what is left of the way of the L2's message that it expects the line in memory, if
@@ -74,8 +92,7 @@ impl Scheme {
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
-        line: LineAddr,
-        core: usize,
+        Demand { line, word, core }: Demand,
         request: impl Future<Output = bool>,
         prediction: Option<impl Future<Output = ()>>,
     ) {
@@ -86,7 +103,7 @@ impl Scheme {
             comes
         });
         let predicted = prediction.is_some();
-        let access = Access::new(self, verbs, line);
+        let access = Access::new(self, verbs, line).wanting(word);
         // The fetch first: what it brings must be there when the read looks.
         let read = async {
             let outcome = read_asked(access, (core, predicted), asked, &early).await;

@@ -22,9 +22,10 @@ use super::access::{Access, Arrivals};
 use crate::codec::Arrived;
 use crate::metadata::{FoundIn, Sought};
 use crate::slot::{Role, Slot, Untrusted};
-use crate::verbs::{Cache, Fault, Verbs};
+use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
 use early::Early;
 use in_l2::{Begun, Found};
+use policy::Release;
 use sim::{Once, join};
 use std::cell::OnceCell;
 use std::pin::pin;
@@ -78,7 +79,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     async fn bring(&self, begin_pad: impl Fn()) -> Result<Complete<'a, V>, Fault> {
         let stored = pin!(async {
             let stored = self.ciphertext().await;
-            self.stored.set(stored);
+            self.stored.set(stored.content);
             stored
         });
         let version = pin!(self.version(|counters| {
@@ -94,13 +95,18 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else as much of
     /// it as must be there first.
-    async fn ciphertext(&self) -> Untrusted {
+    async fn ciphertext(&self) -> Arriving {
         if self.early.was_made()
             && let Some(stored) = self.early.fetched(self.access).await
         {
-            return stored;
+            return Arriving::whole(stored);
         }
-        self.access.fetch(self.access.scheme.codec.wanted()).await
+        let Access { scheme, word, .. } = self.access;
+        let wanted = match scheme.release {
+            Release::Verified => scheme.codec.wanted(word),
+            Release::Speculative => Wanted::LINE,
+        };
+        self.access.fetch(wanted).await
     }
 
     /// The line with all that it is checked against, put into memory first if the machine started with it.

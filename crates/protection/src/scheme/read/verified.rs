@@ -8,13 +8,14 @@ use std::cell::Cell;
 impl<V: Verbs> Read<'_, V> {
     /// Opens and checks the line when all of it is there, in the L2 if that began the read and has the counters; then releases it.
     pub(super) async fn verified(&self) -> Result<(), Fault> {
-        let Access { scheme, verbs, at } = self.access;
+        let Access { scheme, verbs, at, .. } = self.access;
         let pad = Cell::new(None);
         let Complete { arrived, in_l2 } = self.bring(|| pad.set(scheme.codec.work.pad_ahead(verbs))).await?;
         match in_l2 {
             Some(begun) => Box::pin(begun.release(&arrived)).await?,
             None => {
-                let (plaintext, verdict) = scheme.codec.open(verbs, &arrived, pad.take()).await;
+                let release_first = |plaintext, words| verbs.release_first(at.line(), plaintext, words);
+                let (plaintext, verdict) = scheme.codec.open(verbs, &arrived, pad.take(), release_first).await;
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }

@@ -56,7 +56,7 @@ impl<'a, V: Verbs> Write<'a, V> {
                 None => Ok(ZERO_LINE),
             }
         };
-        let (counters, arrivals) = access.arrive(access.fetch(Wanted::Line), counters).await?;
+        let (counters, arrivals) = access.arrive(access.fetch(Wanted::LINE), counters).await?;
         let checked = arrivals.check_all(scheme, verbs, &counters).await;
         if !scheme.planted.has(Bug::OthersUnchecked) {
             checked?;

@@ -104,7 +104,7 @@ impl<'a, V: Verbs> Write<'a, V> {
 
     /// Stores the line and its tag, which is over the others too.
     pub async fn store(&self, others: &Others) -> Result<(), Fault> {
-        let Access { scheme, verbs, at } = self.access;
+        let Access { scheme, verbs, at, .. } = self.access;
         let sealed = self.sealed().await;
         self.spend(sealed, others);
         if scheme.codec.tags_travel() {

@@ -1,0 +1,107 @@
+//! In which order and when the words of a line cross the data bus.
+//!
+//! A burst begins with the word that was asked for and goes on in the interleaved order of JEDEC's SDRAM (JESD79-4, its table of burst orders):
+//! the n-th word to come is the one whose number differs from the first's in the bits of n. So any piece of a line that
+//! is a power of two long and has the asked-for word comes before the rest, whichever of its words that is.
+
+use units::{Duration, Time, WORDS_PER_LINE, Word, Words};
+
+/// How much of a line must be there before its reader goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// The word that comes first.
+    pub from: Word,
+    /// Those that must be there.
+    pub words: Words,
+}
+
+impl Wanted {
+    /// All of a line, in whatever order.
+    pub const LINE: Wanted = Wanted { from: Word::FIRST, words: Words::ALL };
+
+    /// The piece of so many bytes, a power of two, with that word. The rest follows on the bus.
+    pub fn piece(word: Word, bytes: usize) -> Wanted {
+        Wanted { from: word, words: Words::of_piece(word, bytes) }
+    }
+}
+
+/// When each word of a line arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beats {
+    from: Word,
+    first: Time,
+    last: Time,
+}
+
+impl Beats {
+    /// Those of a burst that begins with this word, whose first and last words arrive then.
+    pub fn new(from: Word, first: Time, last: Time) -> Beats {
+        Beats { from, first, last }
+    }
+
+    /// Of a line that is there all at once.
+    pub fn at_once(at: Time) -> Beats {
+        Beats::new(Word::FIRST, at, at)
+    }
+
+    /// Whether some of the line is there before the rest.
+    pub fn come_apart(&self) -> bool {
+        self.first < self.last
+    }
+
+    /// When the last of these words arrives; of none, when the first of the line does.
+    pub fn when(&self, words: Words) -> Time {
+        if words == Words::ALL {
+            return self.last;
+        }
+        let turn = words.iter().map(|word| word.index() ^ self.from.index()).max().unwrap_or(0);
+        let all = u128::from(self.last.since(self.first).as_fs());
+        let part = (all * turn as u128).div_ceil(WORDS_PER_LINE as u128 - 1);
+        self.first + Duration::from_fs(part as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first word after 100 ns, and one more every 5 ns.
+    fn sdram(from: usize) -> Beats {
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        Beats::new(Word::at(8 * from), at(100), at(135))
+    }
+
+    fn when(from: usize, words: Words) -> u64 {
+        sdram(from).when(words).as_fs() / 1_000_000
+    }
+
+    #[test]
+    fn the_words_come_in_jedecs_interleaved_order() {
+        let order = |from| {
+            let mut words: Vec<usize> = (0..8).collect();
+            words.sort_by_key(|word| when(from, Words::of(Word::at(8 * word))));
+            words
+        };
+        assert_eq!(order(0), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(order(3), [3, 2, 1, 0, 7, 6, 5, 4]);
+        assert_eq!(order(6), [6, 7, 4, 5, 2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn a_piece_is_there_with_its_last_word_and_the_asked_for_one_comes_first() {
+        for from in 0..8 {
+            for (bytes, expected) in [(8, 100), (16, 105), (32, 115), (64, 135)] {
+                assert_eq!(when(from, Words::of_piece(Word::at(8 * from), bytes)), expected);
+            }
+        }
+        assert_eq!(when(0, Words::of_piece(Word::at(16), 16)), 115, "the second piece of 16 bytes");
+        assert_eq!((when(5, Words::ALL), when(5, Words::NONE)), (135, 100));
+    }
+
+    #[test]
+    fn no_word_arrives_earlier_than_its_share_of_the_burst() {
+        let beats = Beats::new(Word::FIRST, Time::from_fs(0), Time::from_fs(10));
+        let times: Vec<u64> = Words::ALL.iter().map(|word| beats.when(Words::of(word)).as_fs()).collect();
+        assert_eq!(times, [0, 2, 3, 5, 6, 8, 9, 10]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Lines that arrive in two steps: the asked-for words, then the rest. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY`
+//! beyond, and the rest of its line `TAIL` more.
+
+use super::*;
+use ::units::{Bytes, Words};
+
+const MISS: u64 = 5 + 10 + MEMORY;
+const TAIL: u64 = 35;
+
+/// How many cycles `ops` take on a memory that sends the piece of so many bytes with the asked-for word first.
+fn cycles(config: &NodeConfig, ops: &[Op], piece: usize) -> u64 {
+    let mut bench = Bench::warm(config, &[]);
+    let (start, clock) = (bench.clock(), bench.node.clock);
+    let mut feed = Script { ops: ops.iter() };
+    let (mut out, mut under_way) = (Vec::new(), Vec::new());
+    loop {
+        let Ok(pause) = bench.node.run(&mut feed, Time::NEVER, &mut out);
+        for Request { at, line, word, .. } in out.drain(..) {
+            under_way.push((at + clock.span(Cycles(MEMORY)), line, Words::of_piece(word, piece)));
+        }
+        if under_way.is_empty() {
+            assert_eq!(pause, Pause::Finished);
+            return bench.clock() - start;
+        }
+        under_way.sort_by_key(|(at, line, _)| (*at, *line));
+        let (at, line, words) = under_way.remove(0);
+        if words == Words::ALL {
+            bench.node.answered(line, at, Permission::Exclusive, &mut out);
+        } else {
+            bench.node.came_in_part(line, words, at, &mut out);
+            under_way.push((at + clock.span(Cycles(TAIL)), line, Words::ALL));
+        }
+    }
+}
+
+fn after(register: u8) -> Op {
+    alu(&[40], &[register])
+}
+
+#[test]
+fn a_load_goes_on_with_its_own_words_and_waits_for_all_others() {
+    let both = |offset| [load(1, &[], 64, 16), load(2, &[], 64, offset), after(2)];
+    let taken = |offset, piece| cycles(&small(), &both(offset), piece);
+    let with_tail = MISS + TAIL + 1;
+    assert_eq!([16, 8, 24].map(|offset| taken(offset, 8)), [MISS + 1, with_tail, with_tail]);
+    assert_eq!(
+        [16, 8, 24].map(|offset| taken(offset, 16)),
+        [MISS + 1, with_tail, MISS + 1],
+        "the next word is there too"
+    );
+    assert_eq!([16, 8, 24].map(|offset| taken(offset, 64)), [MISS + 1; 3]);
+}
+
+#[test]
+fn a_load_of_two_words_waits_for_the_later_one() {
+    let taken = |offset, piece| cycles(&small(), &[load(1, &[], 64, offset), after(1)], piece);
+    assert_eq!([taken(16, 8), taken(20, 8), taken(20, 16)], [MISS + 1, MISS + TAIL + 1, MISS + 1]);
+}
+
+#[test]
+fn a_load_that_comes_between_the_steps_has_what_has_come() {
+    let chained = |offset| [load(1, &[], 64, 0), load(2, &[1], 64, offset), after(2)];
+    let taken = |offset| cycles(&small(), &chained(offset), 8);
+    assert_eq!([taken(4), taken(0), taken(8)], [MISS + TAIL + 1, MISS + 5 + 1, MISS + TAIL + 1]);
+}
+
+#[test]
+fn a_store_waits_for_the_whole_of_its_line() {
+    let ops = [store(1, 64, 16), op(Class::Serial, &[], &[]), alu(&[1], &[])];
+    assert_eq!(cycles(&small(), &ops, 8), cycles(&small(), &ops, 64) + TAIL);
+}
+
+#[test]
+fn the_other_half_of_a_line_that_is_short_in_l1_waits_for_the_rest_or_its_own_look_up() {
+    let mut config = small();
+    for cache in [&mut config.l1i, &mut config.l1d] {
+        cache.line = Bytes(32);
+        cache.size = Bytes(cache.size.0 / 2);
+    }
+    let chained = [load(1, &[], 64, 0), load(2, &[1], 64, 32), after(2)];
+    assert_eq!(cycles(&config, &chained, 8), MISS + TAIL + 1);
+    config.l2.latency_cycles = TAIL;
+    assert_eq!(cycles(&config, &chained, 8), 5 + TAIL + MEMORY + 5 + TAIL + 1);
+}

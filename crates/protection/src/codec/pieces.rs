@@ -1,0 +1,167 @@
+//! A line opened piece by piece, as its words come: the asked-for piece first.
+//!
+//! ```text
+//! piece:   words ─ block through the inverse cipher ─┐ asked-for piece: released before the rest, if nothing else
+//! tag:     words, or plaintext ─ block ─ compare     ┘ vouches for it than its own tag, or nothing at all
+//! ```
+//! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
+//! waits for all of it, in a chain of blocks for each of its links; then the line is released as a whole.
+
+use super::{Arrived, LineCodec};
+use crate::mac::Mac;
+use crate::planted::Bug;
+use crate::verbs::{AesUnits, Blocks, Fault, Known, Plaintext, Verbs};
+use crypto::{Order, Uses};
+use sim::{Once, join, join_all};
+use std::cell::Cell;
+use std::future::Future;
+use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
+
+/// A line that is being opened.
+struct Opening<'a, V, F> {
+    codec: &'a LineCodec,
+    verbs: &'a V,
+    arrived: &'a Arrived,
+    plaintext: Plaintext,
+    /// Which words have been decrypted.
+    decrypted: [Once<()>; WORDS_PER_LINE],
+    /// Releases words before the rest, once.
+    release_first: Cell<Option<F>>,
+}
+
+impl LineCodec {
+    /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
+    pub(super) fn piece_bytes(&self) -> usize {
+        let of_cipher = self.work.uses.filter(|uses| uses.order != Order::Ahead);
+        match (of_cipher.or(self.work.tag), &self.mac) {
+            (Some(uses), _) => uses.block_bytes(),
+            (None, None) => WORD_BYTES,
+            (None, Some(_)) => LINE_BYTES,
+        }
+    }
+
+    /// Decrypts and verifies a line piece by piece, and releases the asked-for one before the rest where it can be.
+    pub(super) async fn open_by_pieces<V: Verbs>(
+        &self,
+        verbs: &V,
+        arrived: &Arrived,
+        pad: Option<impl Future<Output = ()>>,
+        release_first: impl FnOnce(Plaintext, Words),
+    ) -> (Plaintext, Result<(), Fault>) {
+        self.work.padded(verbs, pad).await;
+        let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
+        let plaintext = Plaintext { bytes, verified: self.mac.is_some() };
+        let release_first = Cell::new(Some(release_first));
+        let opening = Opening { codec: self, verbs, arrived, plaintext, decrypted: Default::default(), release_first };
+        let (_, verdict) = join!(opening.decrypt_all(), opening.verdict());
+        (plaintext, verdict)
+    }
+}
+
+impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
+    /// The pieces of so many bytes, in the order in which they come.
+    fn pieces(&self, bytes: usize) -> impl Iterator<Item = Words> + use<V, F> {
+        let (count, first) = (LINE_BYTES / bytes, self.arrived.word.index() * WORD_BYTES / bytes);
+        (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
+    }
+
+    fn is_asked_for(&self, piece: Words) -> bool {
+        piece.contains(Words::of(self.arrived.word))
+    }
+
+    async fn decrypt_all(&self) {
+        let pieces = self.pieces(self.codec.piece_bytes());
+        join_all(pieces.map(|piece| self.decrypt(piece))).await;
+    }
+
+    /// Decrypts a piece when its words are there.
+    async fn decrypt(&self, piece: Words) {
+        self.await_words(piece).await;
+        if let Some(blocks) = self.codec.work.opening_of(piece) {
+            self.through_cipher(blocks).await;
+        }
+        if let Some(before) = self.codec.work.block_before(piece) {
+            self.await_words(before).await;
+        }
+        piece.iter().for_each(|word| self.decrypted[word.index()].set(()));
+        if self.codec.mac.is_none() || self.codec.planted.has(Bug::FirstPieceUnchecked) {
+            self.release_asked_for(piece);
+        }
+    }
+
+    async fn await_words(&self, words: Words) {
+        if !self.codec.planted.has(Bug::WordsNotAwaited) {
+            self.verbs.await_words(self.arrived.beats, words).await;
+        }
+    }
+
+    fn through_cipher(&self, blocks: Blocks) -> impl Future<Output = ()> {
+        self.verbs.pad(AesUnits::Controller, blocks, Known::default())
+    }
+
+    fn release_asked_for(&self, piece: Words) {
+        if self.is_asked_for(piece)
+            && let Some(release_first) = self.release_first.take()
+        {
+            release_first(self.plaintext, piece);
+        }
+    }
+
+    /// Waits for what a tag is over.
+    async fn text(&self, words: Words) {
+        if !self.codec.checks_plaintext() {
+            return self.await_words(words).await;
+        }
+        self.plaintext(words).await;
+    }
+
+    async fn plaintext(&self, words: Words) {
+        for word in words.iter() {
+            self.decrypted[word.index()].wait().await;
+        }
+    }
+
+    async fn verdict(&self) -> Result<(), Fault> {
+        let Some(mac) = &self.codec.mac else { return Ok(()) };
+        match self.codec.work.tag.filter(|_| self.arrived.others.is_empty()) {
+            Some(uses) if uses.order == Order::Parallel => self.check_pieces(mac, uses).await,
+            Some(uses) => self.check_chain(uses).await,
+            None => {
+                self.text(Words::ALL).await;
+                self.codec.check(self.verbs, self.arrived, &self.covered()).await
+            }
+        }
+    }
+
+    /// What of the line its tag is over.
+    fn covered(&self) -> Line {
+        if self.codec.checks_plaintext() { self.plaintext.bytes } else { self.arrived.stored.examine() }
+    }
+
+    /// Checks each piece against its own tag.
+    async fn check_pieces(&self, mac: &Mac, uses: Uses) -> Result<(), Fault> {
+        let computed = mac.tag(self.arrived.at, self.arrived.counter, &self.covered());
+        let check = async |piece: Words| {
+            self.text(piece).await;
+            self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;
+            self.plaintext(piece).await;
+            let number = piece.iter().next().map_or(0, Word::index) * WORD_BYTES / uses.block_bytes();
+            let fits = mac.fits_piece(self.arrived.tag, computed, number as u32, uses.of_line);
+            if fits {
+                self.release_asked_for(piece);
+            }
+            fits
+        };
+        let verdicts = join_all(self.pieces(uses.block_bytes()).map(check)).await;
+        if verdicts.into_iter().all(|fits| fits) { Ok(()) } else { Err(Fault::Tag(self.arrived.at.line())) }
+    }
+
+    /// Checks the line against a tag whose blocks are a chain, from the first to the last.
+    async fn check_chain(&self, uses: Uses) -> Result<(), Fault> {
+        for number in 0..uses.of_line as usize {
+            self.text(Words::with_bytes(number * uses.block_bytes(), uses.block_bytes())).await;
+            self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;
+        }
+        self.codec.judge(self.arrived, &self.covered())
+    }
+}

@@ -1,0 +1,81 @@
+//! A line in beats: on the machine of 2005 a row hit's first word comes after 100 ns and one more every 5 ns. What is asked
+//! for goes to the core when it is decrypted, and verified if it has a tag of its own; the rest follows.
+
+use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, explain};
+use catalogue::{Design, Machine};
+use protection::design::{CipherChoice, MacChoice, MacDesign, Over};
+use protection::execution::CipherEngine;
+
+/// A line whose metadata is in other banks than itself.
+const ONE_LINE: Lines = Lines::At(0x123_5640);
+/// From the start of a read to its counter, which is on the chip.
+const LOOK_UP: u64 = 1;
+/// From one block into a unit for Triple-DES or AES to the next.
+const PERIODS: (u64, u64) = (2, 1);
+
+/// A read with its metadata on the chip and its row open, under a cipher with chunks and perhaps a tag for each.
+fn read(cipher: CipherChoice, tags: Option<Over>, change: impl Fn(&mut Machine)) -> Explanation {
+    let mut machine = catalogue::machine("simplescalar-2005").unwrap();
+    change(&mut machine);
+    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    explain(&machine, &design(cipher, tags), scenario, ONE_LINE).unwrap()
+}
+
+fn design(cipher: CipherChoice, tags: Option<Over>) -> Design {
+    let mut design = catalogue::design(if tags.is_some() { "sc64-bmt" } else { "ctr-only" }).unwrap();
+    design.parts.cipher = cipher;
+    let of_chunks = |over| MacDesign { code: MacChoice::OcbChunks, tag_bits: 64, over, ..MacDesign::default() };
+    design.parts.mac = tags.map_or_else(MacDesign::default, of_chunks);
+    design
+}
+
+/// The asked-for chunk and the whole line, in nanoseconds.
+fn steps(explanation: &Explanation) -> (u64, u64) {
+    let ns = |fs: u64| {
+        assert_eq!(fs % 1_000_000, 0);
+        fs / 1_000_000
+    };
+    (ns(explanation.latency_fs), ns(explanation.rest_fs.unwrap_or(explanation.latency_fs)))
+}
+
+fn as_it_is(_: &mut Machine) {}
+
+#[test]
+fn an_unprotected_read_goes_on_with_its_first_word() {
+    let machine = catalogue::machine("simplescalar-2005").unwrap();
+    let none = catalogue::design("none").unwrap();
+    let times = [(Row::Hit, (100, 135)), (Row::Closed, (135, 170)), (Row::Conflict, (170, 205))];
+    for (row, expected) in times {
+        let scenario = Scenario { on_chip: OnChip::All, row, ..Scenario::default() };
+        assert_eq!(steps(&explain(&machine, &none, scenario, ONE_LINE).unwrap()), expected, "{row:?}");
+    }
+}
+
+#[test]
+fn the_asked_for_chunk_is_decrypted_as_the_paper_has_it_and_the_rest_as_it_comes() {
+    assert_eq!(steps(&read(CipherChoice::TdesOcbChunks, None, as_it_is)), (100 + 96, 135 + 96));
+    assert_eq!(steps(&read(CipherChoice::Aes256OcbChunks, None, as_it_is)), (105 + 65, 135 + 65));
+}
+
+#[test]
+fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_most_a_period() {
+    let (tdes, aes) = (CipherChoice::TdesOcbChunks, CipherChoice::Aes256OcbChunks);
+    // The tag's block goes in when the chunk has come out; the last chunk's likewise.
+    assert_eq!(steps(&read(tdes, Some(Over::Plaintext), as_it_is)), (196 + 96, 231 + 96));
+    assert_eq!(steps(&read(aes, Some(Over::Plaintext), as_it_is)), (170 + 65, 200 + 65));
+}
+
+#[test]
+fn latencies_periods_and_clocks_move_the_steps_as_arithmetic_says() {
+    let tdes = |change: fn(&mut CipherEngine)| {
+        steps(&read(CipherChoice::TdesOcbChunks, None, |machine| change(machine.engines.tdes.as_mut().unwrap())))
+    };
+    assert_eq!(tdes(|engine| engine.decrypt_latency_ns = Some(97.0)), (197, 232));
+    // R is the sum of two encryptions, which begin with the counter: until it is there nothing is decrypted.
+    assert_eq!(tdes(|engine| engine.latency_ns = 99.0 - LOOK_UP as f64), (100 + 98, 135 + 98));
+    let late = |ns: f64| (LOOK_UP + 2 * ns as u64, 135 + ns as u64);
+    assert_eq!(tdes(|engine| engine.latency_ns = 110.0), late(110.0));
+    // One unit that takes a block every ten nanoseconds: beats come every five.
+    let slow = |engine: &mut CipherEngine| (engine.units, engine.interval_ns) = (1, 10.0);
+    assert_eq!(tdes(slow), (1 + 10 + 96 + 96, 1 + 10 + 96 + 7 * 10 + 96));
+}
