@@ -3,7 +3,7 @@
 //! The nonce has a fixed length and comes first, so that no line can be read as part of it. Several lines follow each other,
 //! each with its nonce in front; a user of a key has messages of one number of lines under it, as CBC-MAC demands.
 
-use super::first_bits;
+use super::Tag;
 use crate::{Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use units::Line;
@@ -27,16 +27,20 @@ impl<M: Mac + Clone> MessageMac<M> {
 }
 
 impl<M: Mac + Clone> LineMac for MessageMac<M> {
-    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
-        first_bits(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    fn whole_bits(&self) -> u32 {
+        8 * M::output_size() as u32
     }
 
-    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
+        Tag::first_of(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<Tag> {
         let mut mac = self.keyed.clone();
         for (nonce, text) in lines {
             mac.update(&nonce.block(Domain::TagMask, 0));
             mac.update(text);
         }
-        Some(first_bits(&mac.finalize().into_bytes(), bits))
+        Some(Tag::first_of(&mac.finalize().into_bytes(), bits))
     }
 }

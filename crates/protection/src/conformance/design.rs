@@ -4,7 +4,6 @@
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{CacheDesign, Covered, Over, Parts, TreeKind};
 use crate::execution::{Functional, run_now};
-use crate::mac::TAG_BYTES;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
 use crate::verbs::{Role, Slot, Untrusted};
@@ -151,11 +150,11 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     // A tag that lies with its line is in the line's own slot.
     let slot = memory.scheme.tag_slot(line).unwrap_or(data);
     let stored = memory.stored(slot);
-    for bit in 0..u64::BITS as usize {
+    for bit in 0..mac.places().bytes * 8 {
         let changed = if mac.travels() {
             Untrusted::with(stored.examine(), stored.beside() ^ 1 << bit)
         } else {
-            flipped(&stored.examine(), mac.entry_of(line).1 * TAG_BYTES * 8 + bit).into()
+            flipped(&stored.examine(), mac.places().entry_of(line).1 * mac.places().bytes * 8 + bit).into()
         };
         memory.bring_back(&[(slot, changed)]);
         memory.flush();

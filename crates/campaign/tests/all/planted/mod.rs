@@ -52,7 +52,7 @@ impl Case {
     }
 
     fn design(&self) -> Design {
-        catalogue::design(self.design).unwrap()
+        codes::with_long_tags(self.design).unwrap_or_else(|| catalogue::design(self.design).unwrap())
     }
 }
 
