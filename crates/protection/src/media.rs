@@ -94,20 +94,24 @@ impl Shape {
 #[derive(Clone)]
 pub struct Media {
     lines: Sparse<Cells>,
-    /// The lower 64 spare bits, and the upper ones: few designs have these.
-    beside: [Sparse<u64>; 2],
+    /// The lower 64 spare bits.
+    beside: Sparse<u64>,
+    /// The upper ones, from when there are any: few designs have them.
+    upper: Option<Sparse<u64>>,
+    slots: u64,
 }
 
 impl Media {
     /// A blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
-        Media { lines: Sparse::new(slots), beside: [Sparse::new(slots), Sparse::new(slots)] }
+        Media { lines: Sparse::new(slots), beside: Sparse::new(slots), upper: None, slots }
     }
 
     /// What a slot holds.
     pub fn read(&self, slot: Slot) -> Untrusted {
-        let [low, high] = self.beside.each_ref().map(|half| half.get(slot.0).copied().unwrap_or(0));
-        let beside = u128::from(low) | u128::from(high) << u64::BITS;
+        let lower = self.beside.get(slot.0).copied().unwrap_or(0);
+        let upper = self.upper.as_ref().and_then(|upper| upper.get(slot.0)).copied().unwrap_or(0);
+        let beside = u128::from(lower) | u128::from(upper) << u64::BITS;
         self.lines.get(slot.0).map_or(Untrusted::BLANK, |cells| Untrusted::with(cells.0, beside))
     }
 
@@ -122,11 +126,13 @@ impl Media {
             return;
         }
         self.write(slot, &content.examine());
-        let halves = [content.beside() as u64, (content.beside() >> u64::BITS) as u64];
-        for (half, bits) in self.beside.iter_mut().zip(halves) {
-            if bits != 0 || half.holds(slot.0) {
-                *half.entry(slot.0) = bits;
-            }
+        let beside = content.beside();
+        let (lower, upper) = (beside as u64, (beside >> u64::BITS) as u64);
+        if lower != 0 || self.beside.holds(slot.0) {
+            *self.beside.entry(slot.0) = lower;
+        }
+        if upper != 0 || self.upper.is_some() {
+            *self.upper.get_or_insert_with(|| Sparse::new(self.slots)).entry(slot.0) = upper;
         }
     }
 
@@ -142,7 +148,8 @@ impl Media {
 
     /// Bytes of this process that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
-        self.lines.footprint_bytes() + self.beside.iter().map(Sparse::footprint_bytes).sum::<u64>()
+        let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
+        self.lines.footprint_bytes() + self.beside.footprint_bytes() + upper
     }
 }
 

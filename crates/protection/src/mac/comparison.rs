@@ -24,19 +24,19 @@ impl Comparison {
     /// What a planted bug says, if there is one that has something to say.
     #[inline]
     fn weak(&self, stored: Tag, computed: Tag) -> Option<bool> {
-        let differing = stored ^ computed;
+        let differing = || stored ^ computed;
         let fits = |differing: Tag| Some(differing == Tag::default());
         if self.planted.has(Bug::ShortComparison) {
-            return fits((differing.low_word() & 0xff).into());
+            return fits((differing().low_word() & 0xff).into());
         }
         if self.planted.has(Bug::SpareTagBitsIgnored) {
-            return fits(differing << (Tag::BITS - self.bits));
+            return fits(differing() << (Tag::BITS - self.bits));
         }
         if self.planted.has(Bug::WideTagComparedShort) && self.bits > u64::BITS {
-            return fits(differing >> (self.bits - u64::BITS));
+            return fits(differing() >> (self.bits - u64::BITS));
         }
         if self.planted.has(Bug::LastChunkTagNotCompared) && self.chunks > 1 {
-            return fits(differing >> (self.bits / self.chunks));
+            return fits(differing() >> (self.bits / self.chunks));
         }
         if self.planted.has(Bug::ChunkTagsComparedAsSet) && self.chunks > 1 {
             return Some(self.sorted(stored) == self.sorted(computed));

@@ -70,11 +70,13 @@ impl Places {
     }
 
     /// A tag out of a line of tags.
+    #[inline]
     pub fn entry(&self, tags: &Line, position: usize) -> Tag {
         Tag::from_bytes(&tags[position * self.bytes..(position + 1) * self.bytes])
     }
 
     /// Puts a tag into a line of tags.
+    #[inline]
     pub fn set_entry(&self, tags: &mut Line, position: usize, tag: Tag) {
         let entry = &mut tags[position * self.bytes..(position + 1) * self.bytes];
         match <&mut [u8; LEAST_BYTES]>::try_from(&mut *entry) {
