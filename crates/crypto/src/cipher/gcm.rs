@@ -120,6 +120,7 @@ mod tests {
             let theirs = by_aes_gcm(&Key(key).cipher::<Aes256Gcm>(), line, counter, &text);
             prop_assert_eq!((sealed, gcm.full_tag(&at, &sealed)), theirs);
             prop_assert_eq!(gcm.open(&at, &sealed), text);
+            prop_assert_eq!(gcm.tag(&at, &sealed, 128), u128::from_be_bytes(theirs.1).into());
             let key = Key::<16>(key[..16].try_into().unwrap());
             let gcm = Gcm::<Aes128>::new(&key);
             let sealed = gcm.seal(&at, &text);

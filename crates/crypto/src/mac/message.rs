@@ -44,3 +44,28 @@ impl<M: Mac + Clone> LineMac for MessageMac<M> {
         Some(Tag::first_of(&mac.finalize().into_bytes(), bits))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::nonce;
+    use crate::{Domain, HmacSha1, HmacSha256, HmacSha512, Key, LineMac, MessageMac};
+
+    /// The whole tag of a line, from its first byte on, and the library's code of nonce and line.
+    fn of_a_line<M: cmac::Mac + Clone>(mac: &MessageMac<M>) -> (Vec<u8>, Vec<u8>) {
+        let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
+        let tag = mac.tag(&at, &text, mac.whole_bits());
+        let bytes = tag.to_bytes().into_iter().take(mac.whole_bits() as usize / 8).rev();
+        (bytes.collect(), mac.code(&[&at.block(Domain::TagMask, 0), &text]).as_ref().to_vec())
+    }
+
+    #[test]
+    fn the_whole_tag_of_a_line_is_the_whole_code_of_its_nonce_and_of_the_line() {
+        for (tag, code) in [
+            of_a_line(&HmacSha1::new(&Key([1; 20]))),
+            of_a_line(&HmacSha256::new(&Key([2; 32]))),
+            of_a_line(&HmacSha512::new(&Key([3; 64]))),
+        ] {
+            assert_eq!(tag, code);
+        }
+    }
+}
