@@ -96,7 +96,8 @@ impl Victim {
                     self.put(slot, Untrusted::with(line, content.beside()));
                 }
                 1 => {
-                    let flips = u64::from(*stroke) << (place % 64);
+                    let room = self.scheme.layout().tag_bytes().clamp(8, 16) as u32 * 8;
+                    let flips = u128::from(*stroke) << (u32::from(*place) % room) & u128::MAX >> (u128::BITS - room);
                     self.put(slot, Untrusted::with(content.examine(), content.beside() ^ flips));
                 }
                 2 => {

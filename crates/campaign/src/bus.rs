@@ -12,8 +12,8 @@ use std::fmt;
 use std::ops::Range;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
 
-/// A line and its spare bits, as bytes.
-pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u64>();
+/// A line and as many spare bits as any design has, as bytes.
+pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u128>();
 
 /// Everything that was in memory at one moment, in the order of slots.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -93,7 +93,7 @@ impl<'a> Map<'a> {
     /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
-            return Some((self.0.data_slot(line).slot(), LINE_BYTES..CELL_BYTES));
+            return Some((self.0.data_slot(line).slot(), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
         }
         let region = self.region(structure)?;
         let served = self.served_by_each(region);
@@ -121,7 +121,8 @@ impl<'a> Map<'a> {
     /// As [`Map::place`], of what cannot be moved without moving more: data takes the tag along that lies with it.
     pub fn moved(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         let whole = structure == Structure::Data && self.0.tags_with_data();
-        self.place(structure, line).map(|(slot, bytes)| (slot, if whole { 0..CELL_BYTES } else { bytes }))
+        self.place(structure, line)
+            .map(|(slot, bytes)| (slot, if whole { 0..LINE_BYTES + self.0.tag_bytes() } else { bytes }))
     }
 
     /// The position of a line among those that share its line of counters.
@@ -254,7 +255,7 @@ impl<'a> Bus<'a> {
         let (mut line, mut beside) = (ZERO_LINE, [0; CELL_BYTES - LINE_BYTES]);
         line.copy_from_slice(&cell[..LINE_BYTES]);
         beside.copy_from_slice(&cell[LINE_BYTES..]);
-        self.put(slot, Untrusted::with(line, u64::from_le_bytes(beside)));
+        self.put(slot, Untrusted::with(line, u128::from_le_bytes(beside)));
     }
 
     /// Flips one bit of a slot; those beyond the line are its spare bits.

@@ -9,7 +9,7 @@
 //! tag's place whose line was never written, a field that no check and no cipher looks at. How many there are is part of
 //! the report, so that a bit that ought to be covered cannot hide among them.
 
-use crate::bus::{CELL_BYTES, Recording, Structure};
+use crate::bus::{Recording, Structure};
 use crate::oracle::Wish;
 use crate::report::{ExhaustiveReport, ExhaustiveRow};
 use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
@@ -49,10 +49,9 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
         progress(done, slots.len());
         let structure = victim.map().structure(*slot);
         flip_each_bit(&victim, &stored, (*slot, 0..BITS_PER_LINE), row_of(&mut rows, design, structure));
-        let tagged = |line| victim.map().moved(Structure::Data, line).is_some_and(with_tag);
-        if structure == Structure::Data && tagged(LineAddr(victim.map().lines_served(*slot).start)) {
+        if let Some(bytes) = tag_with(&victim, *slot).filter(|_| structure == Structure::Data) {
             let row = row_of(&mut rows, design, Structure::Tag);
-            flip_each_bit(&victim, &stored, (*slot, BITS_PER_LINE..CELL_BYTES * 8), row);
+            flip_each_bit(&victim, &stored, (*slot, 8 * bytes.start..8 * bytes.end), row);
         }
     }
     progress(slots.len(), slots.len());
@@ -86,9 +85,10 @@ fn small_memory(design: &Design, planted: Planted) -> Victim {
     victim
 }
 
-/// Whether a tag lies with the data.
-fn with_tag((_, bytes): (Slot, Range<usize>)) -> bool {
-    bytes.end > LINE_BYTES
+/// The bytes of the tag that lies with the data in a slot, if one does.
+fn tag_with(victim: &Victim, slot: Slot) -> Option<Range<usize>> {
+    let line = LineAddr(victim.map().lines_served(slot).start);
+    victim.map().place(Structure::Tag, line).filter(|(of_tag, _)| *of_tag == slot).map(|(_, bytes)| bytes)
 }
 
 fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range<usize>), row: &mut ExhaustiveRow) {

@@ -21,6 +21,7 @@ use crate::slot::Untrusted;
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Plaintext, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use block_work::BlockWork;
+use crypto::Tag;
 use sim::join;
 use std::future::Future;
 use units::{Line, Word, Words, ZERO_LINE};
@@ -45,7 +46,7 @@ pub(crate) struct Arrived {
     /// When its words are there.
     pub beats: Beats,
     /// Its tag; anything without a code.
-    pub tag: u64,
+    pub tag: Tag,
     /// The other lines under its tag.
     pub others: Others,
 }
@@ -54,7 +55,7 @@ impl Arrived {
     /// A line that is there as a whole, with no tag yet.
     pub fn at_once(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
         let Arriving { content, beats } = Arriving::whole(stored);
-        Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: 0, others: Others::new() }
+        Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: Tag::default(), others: Others::new() }
     }
 }
 
@@ -72,8 +73,8 @@ pub(crate) struct Sealed {
 
 impl Sealed {
     /// What memory gets, with a tag that travels with the line.
-    pub fn with(&self, tag: u64) -> Untrusted {
-        Untrusted::with(self.ciphertext, tag)
+    pub fn with(&self, tag: Tag) -> Untrusted {
+        Untrusted::with(self.ciphertext, tag.low_128())
     }
 }
 
@@ -115,8 +116,8 @@ impl LineCodec {
     }
 
     /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
-    pub fn tag_of(&self, stored: &Untrusted, in_region: u64) -> u64 {
-        if self.tags_travel() { stored.beside() } else { in_region }
+    pub fn tag_of(&self, stored: &Untrusted, in_region: Tag) -> Tag {
+        if self.tags_travel() { stored.beside().into() } else { in_region }
     }
 
     /// The plaintext of a line under a version, whose blocks are there.
@@ -166,7 +167,7 @@ impl LineCodec {
         self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, text))
     }
 
-    fn compare(&self, mac: &Mac, arrived: &Arrived, computed: u64) -> Result<(), Fault> {
+    fn compare(&self, mac: &Mac, arrived: &Arrived, computed: Tag) -> Result<(), Fault> {
         let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
         if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }
@@ -199,13 +200,13 @@ impl LineCodec {
     }
 
     /// Computes the tag of a line and of those under the same tag, if there are tags.
-    pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<u64> {
+    pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<Tag> {
         let mac = self.mac.as_ref()?;
         Some(self.compute_tag(verbs, mac, self.named(mac, sealed), others).await)
     }
 
     /// The tag of a line that booting puts into memory, and of those that are there already; it takes no time.
-    pub fn tag_at_boot(&self, mac: &Mac, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> u64 {
+    pub fn tag_at_boot(&self, mac: &Mac, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Tag {
         mac.tag_over(&among(self.named(mac, sealed), others))
     }
 
@@ -219,7 +220,7 @@ impl LineCodec {
         mac: &Mac,
         (at, counter, text): Named<'_>,
         others: &[(DataSlot, Counter, Line)],
-    ) -> u64 {
+    ) -> Tag {
         if others.is_empty() {
             mac.schedule(at, counter, text);
             self.work.to_tag(verbs, 1).await;
@@ -228,7 +229,7 @@ impl LineCodec {
         Box::pin(self.compute_common_tag(verbs, mac, among((at, counter, text), others))).await
     }
 
-    async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> u64 {
+    async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> Tag {
         // The line's own mask is made with its pad.
         join!(self.work.masks(verbs, lines.len() - 1), self.work.to_tag(verbs, lines.len()));
         mac.tag_over(&lines)

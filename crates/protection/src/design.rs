@@ -9,6 +9,7 @@ mod counters;
 mod keys;
 mod macs;
 mod persistence;
+mod tag_lengths;
 mod trees;
 
 pub use crate::mac::Place as MacPlace;
@@ -23,7 +24,7 @@ use crate::cipher::Told;
 use crate::codec::LineCodec;
 use crate::counter::{Counters, StartingAge, Steady};
 use crate::layout::{Layout, LayoutReport, Needs};
-use crate::mac::Place;
+use crate::mac::{Mac, Place};
 use crate::metadata::Metadata;
 use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
@@ -106,6 +107,9 @@ impl Parts {
         if let Some(rule) = self.mac.broken_rule(self.cipher) {
             return Err(rule.to_owned());
         }
+        if let Some(rule) = self.mac.broken_length(self.cipher) {
+            return Err(rule);
+        }
         let group = Counters::new(self.counters.organisation(), Planted::NONE).lines_per_group();
         if !uncounted && !group.is_multiple_of(self.mac.lines) {
             return Err(format!(
@@ -173,7 +177,7 @@ impl Parts {
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
-            tags: mac.is_some().then_some((self.mac.place, self.mac.lines)),
+            tags: mac.as_ref().map(Mac::places),
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;

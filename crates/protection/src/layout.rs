@@ -9,7 +9,7 @@ mod report;
 
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
-use crate::mac;
+use crate::mac::{Place, Places};
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::placement::{DataSlot, Placement};
@@ -61,8 +61,7 @@ pub struct Layout {
     /// What the tree covers.
     leaves: Option<Kind>,
     root: Option<Root>,
-    tags_with_data: Option<mac::Place>,
-    lines_per_tag: u64,
+    tags: Option<Places>,
 }
 
 /// The lines on the chip that vouch for the topmost ones in memory.
@@ -79,8 +78,8 @@ pub struct Root {
 pub struct Needs {
     /// Data lines served by one line of counters.
     pub lines_per_counter_line: Option<u64>,
-    /// Where tags lie, and how many data lines each is over.
-    pub tags: Option<(mac::Place, u64)>,
+    /// How tags lie.
+    pub tags: Option<Places>,
     /// The tree, if there is one.
     pub tree: Option<TreeNeeds>,
 }
@@ -114,20 +113,15 @@ impl Layout {
             of: EnumMap::default(),
             leaves: None,
             root: None,
-            tags_with_data: None,
-            lines_per_tag: 1,
+            tags: needs.tags,
         };
         layout.append(Role::Data, data_lines, 1);
         let served = |layout: &mut Layout, role, each| layout.append(role, data_lines.div_ceil(each), each);
         if let Some(lines) = needs.lines_per_counter_line {
             served(&mut layout, Role::Counter, lines);
         }
-        if let Some((place, lines)) = needs.tags {
-            layout.lines_per_tag = lines;
-            match place {
-                mac::Place::Region => served(&mut layout, Role::Tag, lines * mac::TAGS_PER_LINE),
-                mac::Place::Ecc | mac::Place::Beside => layout.tags_with_data = Some(place),
-            }
+        if let Some(tags) = needs.tags.filter(|tags| tags.place == Place::Region) {
+            served(&mut layout, Role::Tag, tags.lines * tags.per_line());
         }
         if let Some(tree) = &needs.tree {
             layout.grow(tree)?;
@@ -190,7 +184,8 @@ impl Layout {
 
     /// How slots lie on what the memory's channels move.
     pub fn shape(&self) -> Shape {
-        let behind = if self.tags_with_data == Some(mac::Place::Beside) { mac::TAG_BYTES as u64 } else { 0 };
+        let behind = self.tags.filter(|tags| tags.place == Place::Beside);
+        let behind = behind.map_or(0, |tags| tags.bytes as u64);
         Shape { slots: self.total_lines(), data: self.data_lines(), behind }
     }
 
@@ -202,12 +197,23 @@ impl Layout {
 
     /// Whether each tag lies with its data, in the same slot.
     pub fn tags_with_data(&self) -> bool {
-        self.tags_with_data.is_some()
+        self.tags.is_some_and(|tags| tags.place != Place::Region)
     }
 
     /// Data lines under one tag.
     pub fn lines_per_tag(&self) -> u64 {
-        self.lines_per_tag
+        self.tags.map_or(1, |tags| tags.lines)
+    }
+
+    /// Bytes that each tag takes, if there are tags.
+    pub fn tag_bytes(&self) -> usize {
+        self.tags.map_or(0, |tags| tags.bytes)
+    }
+
+    /// Data lines whose tags lie on one line of tags; as many as of the shortest tags if none do.
+    pub fn lines_per_line_of_tags(&self) -> u64 {
+        let in_region = self.region(Kind::Tags).and(self.tags);
+        in_region.map_or(Places::MOST_PER_LINE, |tags| tags.lines * tags.per_line())
     }
 
     /// The regions of a kind, from the bottom up.
@@ -269,7 +275,7 @@ mod tests {
             let leaves = if over_tags { Role::Tag } else { Role::Counter };
             let tree = TreeNeeds { leaves, arities: vec![low, high], root_lines };
             let layout = Layout::new(data_lines, Needs {
-                lines_per_counter_line: Some(64), tags: Some((mac::Place::Region, 1)), tree: Some(tree.clone()),
+                lines_per_counter_line: Some(64), tags: Some(Places::of(56, Place::Region, 1)), tree: Some(tree.clone()),
             }).unwrap();
             let mut next = 0;
             for region in layout.regions() {
@@ -289,7 +295,8 @@ mod tests {
     #[test]
     fn sixteen_gigabytes_under_sc64_and_a_bonsai_tree_cost_as_much_as_the_arithmetic_says() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
-        let needs = Needs { lines_per_counter_line: Some(64), tags: Some((mac::Place::Region, 1)), tree: Some(tree) };
+        let needs =
+            Needs { lines_per_counter_line: Some(64), tags: Some(Places::of(56, Place::Region, 1)), tree: Some(tree) };
         let layout = Layout::new((16 << 30) / 64, needs).unwrap();
         // 1/64 counters, 1/8 tags, 1/64 * (1/8 + 1/64 + ...) nodes.
         assert!((layout.overhead_percent() - (1.5625 + 12.5 + 1.5625 / 7.0)).abs() < 0.001);
@@ -299,7 +306,10 @@ mod tests {
     fn a_binary_tree_over_a_petabyte_fits_and_one_over_more_is_refused_with_a_way_out() {
         let laid_out = |data_lines| {
             let tree = Some(TreeNeeds { leaves: Role::Tag, arities: vec![2], root_lines: 1 });
-            Layout::new(data_lines, Needs { lines_per_counter_line: None, tags: Some((mac::Place::Region, 1)), tree })
+            Layout::new(
+                data_lines,
+                Needs { lines_per_counter_line: None, tags: Some(Places::of(56, Place::Region, 1)), tree },
+            )
         };
         assert_eq!(laid_out((1 << 50) / 64).unwrap().levels().len(), LEVELS_MAX);
         assert!(laid_out((1 << 51) / 64).unwrap_err().contains("tree.root_lines"));
@@ -308,7 +318,8 @@ mod tests {
     #[test]
     fn a_report_tells_every_line_in_memory_and_what_one_of_each_kind_serves() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
-        let needs = Needs { lines_per_counter_line: Some(64), tags: Some((mac::Place::Region, 1)), tree: Some(tree) };
+        let needs =
+            Needs { lines_per_counter_line: Some(64), tags: Some(Places::of(56, Place::Region, 1)), tree: Some(tree) };
         let layout = Layout::new(1 << 16, needs).unwrap();
         let report = layout.report(&[("counters", units::Bytes(256))], 2);
         assert_eq!(report.regions.iter().map(|region| region.lines).sum::<u64>(), layout.total_lines());

@@ -1,6 +1,6 @@
 //! The memory chips: bytes in slots, within an attacker's reach. A slot that nothing was ever written to is blank.
 //!
-//! Each slot holds a line and may hold 64 *spare bits* with it. Where these are is the memory's [`Shape`]: in those of
+//! Each slot holds a line and may hold *spare bits* with it, 64 or 128. Where these are is the memory's [`Shape`]: in those of
 //! ECC modules, which are wider and send them with the line; or behind the line in ordinary memory, where they push the
 //! next line up, so that lines no longer begin where the channel's do.
 //!
@@ -59,7 +59,7 @@ impl Shape {
         let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
         if self.behind == 0 || first.0 >= self.data {
             let found = read(first);
-            return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.beside() });
+            return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.beside() as u64 });
         }
         let mut content = None;
         for slot in (first.0..=last.0).map(Slot) {
@@ -94,18 +94,24 @@ impl Shape {
 #[derive(Clone)]
 pub struct Media {
     lines: Sparse<Cells>,
+    /// The lower 64 spare bits.
     beside: Sparse<u64>,
+    /// The upper ones, from when there are any: few designs have them.
+    upper: Option<Sparse<u64>>,
+    slots: u64,
 }
 
 impl Media {
     /// A blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
-        Media { lines: Sparse::new(slots), beside: Sparse::new(slots) }
+        Media { lines: Sparse::new(slots), beside: Sparse::new(slots), upper: None, slots }
     }
 
     /// What a slot holds.
     pub fn read(&self, slot: Slot) -> Untrusted {
-        let beside = self.beside.get(slot.0).copied().unwrap_or(0);
+        let lower = self.beside.get(slot.0).copied().unwrap_or(0);
+        let upper = self.upper.as_ref().and_then(|upper| upper.get(slot.0)).copied().unwrap_or(0);
+        let beside = u128::from(lower) | u128::from(upper) << u64::BITS;
         self.lines.get(slot.0).map_or(Untrusted::BLANK, |cells| Untrusted::with(cells.0, beside))
     }
 
@@ -120,8 +126,13 @@ impl Media {
             return;
         }
         self.write(slot, &content.examine());
-        if content.beside() != 0 || self.beside.holds(slot.0) {
-            *self.beside.entry(slot.0) = content.beside();
+        let beside = content.beside();
+        let (lower, upper) = (beside as u64, (beside >> u64::BITS) as u64);
+        if lower != 0 || self.beside.holds(slot.0) {
+            *self.beside.entry(slot.0) = lower;
+        }
+        if upper != 0 || self.upper.is_some() {
+            *self.upper.get_or_insert_with(|| Sparse::new(self.slots)).entry(slot.0) = upper;
         }
     }
 
@@ -137,7 +148,8 @@ impl Media {
 
     /// Bytes of this process that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
-        self.lines.footprint_bytes() + self.beside.footprint_bytes()
+        let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
+        self.lines.footprint_bytes() + self.beside.footprint_bytes() + upper
     }
 }
 
@@ -148,8 +160,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, with_tags: bool) {
-            let shape = Shape { slots: data + above, data, behind: if with_tags { 8 } else { 0 } };
+        fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
+            let (with_tags, behind) = (tag > 0, 8 * tag);
+            let shape = Shape { slots: data + above, data, behind };
             let mut next = 0_u64;
             for slot in 0..shape.slots {
                 let (first, last) = (shape.byte(Slot(slot)), shape.lines(Slot(slot)));
@@ -165,16 +178,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, behind: bool) {
-            let shape = Shape { slots: data + above, data, behind: if behind { 8 } else { 0 } };
+        fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
+            let shape = Shape { slots: data + above, data, behind: 8 * tag };
             // Every slot but each third was written to, byte by byte in the order of their addresses.
             let written = |slot: Slot| slot.0 % 3 != 1;
             let value = |byte: u64| (byte.wrapping_mul(0x9e37_79b9) >> 8) as u8;
             let read = |slot: Slot| {
                 let byte = shape.byte(slot);
                 let line = std::array::from_fn(|at| value(byte + at as u64));
-                let tag = std::array::from_fn(|at| value(byte + 64 + at as u64));
-                if written(slot) { Untrusted::with(line, u64::from_le_bytes(tag)) } else { Untrusted::BLANK }
+                let tag = u128::from_le_bytes(std::array::from_fn(|at| value(byte + 64 + at as u64)));
+                // Where none lies behind, ECC modules have room for 64 bits.
+                let tag = if shape.behind == 16 { tag } else { tag & u128::from(u64::MAX) };
+                if written(slot) { Untrusted::with(line, tag) } else { Untrusted::BLANK }
             };
             let mut bytes = vec![None; (shape.byte(Slot(shape.slots)) as usize).next_multiple_of(64)];
             for slot in (0..shape.slots).map(Slot).filter(|slot| written(*slot)) {
@@ -188,8 +203,8 @@ mod tests {
                 let flat: Vec<u8> = expected.iter().map(|byte| byte.unwrap_or(0)).collect();
                 prop_assert!(found.is_none_or(|found| found.line[..] == flat[..]), "line {}", number);
                 // Spare bits that do not lie behind a line go with it.
-                let spare = (!behind).then(|| read(Slot(number as u64)).beside());
-                prop_assert!(spare.is_none_or(|spare| found.is_none_or(|found| found.spare == spare)), "line {}", number);
+                let spare = (shape.behind == 0).then(|| read(Slot(number as u64)).beside());
+                prop_assert!(spare.is_none_or(|spare| found.is_none_or(|found| u128::from(found.spare) == spare)), "line {}", number);
             }
         }
     }
@@ -202,16 +217,18 @@ mod tests {
             with_tags.store(slot, Untrusted::with([1; 64], 1));
         }
         assert!(plain.footprint_bytes() >= (1 << 14) * 64);
-        assert!(with_tags.footprint_bytes() >= plain.footprint_bytes() + (1 << 14) * 8);
+        let tags = with_tags.footprint_bytes() - plain.footprint_bytes();
+        assert!(((1 << 14) * 8..(1 << 14) * 10).contains(&tags), "64 bits each, and no room for what none has: {tags}");
     }
 
     #[test]
     fn what_lies_beside_a_line_moves_with_it_and_stays_when_only_the_line_is_written() {
         let mut media = Media::new(9);
-        media.store(Slot(3), Untrusted::with([1; 64], 77));
+        let wide = 77 | 78 << 64;
+        media.store(Slot(3), Untrusted::with([1; 64], wide));
         media.store(Slot(4), media.read(Slot(3)));
         media.write(Slot(3), &[2; 64]);
-        assert_eq!((media.read(Slot(3)).beside(), media.read(Slot(4)).beside()), (77, 77));
+        assert_eq!((media.read(Slot(3)).beside(), media.read(Slot(4)).beside()), (wide, wide));
         media.store(Slot(3), [5; 64].into());
         assert_eq!(media.read(Slot(3)), [5; 64].into());
     }

@@ -1,6 +1,5 @@
 //! Whether and in which order writes become durable: what the text of a tuple asks (PLP: Freij et al., MICRO 2020).
 
-use crate::mac::TAGS_PER_LINE;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -31,7 +30,7 @@ pub struct Persistence {
 }
 
 fn eight() -> usize {
-    TAGS_PER_LINE as usize
+    8
 }
 
 impl Default for Persistence {

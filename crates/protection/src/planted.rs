@@ -4,7 +4,10 @@
 //! a scheme can be built with exactly one of these; the test of the tests is that each is caught. Without the feature
 //! they do not exist in the program.
 
-use crypto::{LineCipher, Nonce, Uses};
+mod first_for_all;
+
+use crypto::{LineCipher, LineMac};
+use first_for_all::{FirstBlockForAll, FirstChunkForAll};
 use units::{LINE_BYTES, Line};
 
 macro_rules! bugs {
@@ -73,6 +76,14 @@ bugs! {
     ShortComparison,
     /// The bits that a tag leaves unused are not compared.
     SpareTagBitsIgnored,
+    /// Of a tag that is longer than a word, the first 64 bits are compared.
+    WideTagComparedShort,
+    /// Of the tags of a line's chunks, the last is not compared.
+    LastChunkTagNotCompared,
+    /// The tags of a line's chunks are compared as a set: whichever chunk each is of.
+    ChunkTagsComparedAsSet,
+    /// Every chunk of a line has the tag that it would have as the first.
+    ChunkIndexMissing,
     /// A stored tag of zero fits every line, as if nothing had been written yet.
     ZeroTagFits,
     /// All machines have the same key for tags.
@@ -332,6 +343,12 @@ impl Planted {
     pub(crate) fn weakened(self, mode: Box<dyn LineCipher>) -> Box<dyn LineCipher> {
         if self.has(Bug::BlockIndexMissing) { Box::new(FirstBlockForAll(mode)) } else { mode }
     }
+
+    /// A code, likewise.
+    pub(crate) fn weakened_code(self, code: Box<dyn LineMac>) -> Box<dyn LineMac> {
+        let weakened = self.has(Bug::ChunkIndexMissing) && code.chunks() > 1;
+        if weakened { Box::new(FirstChunkForAll(code)) } else { code }
+    }
 }
 
 const BLOCK_BYTES: usize = crypto::BLOCK_BYTES;
@@ -341,32 +358,4 @@ pub(crate) fn without_last_block(line: &Line) -> Line {
     let mut line = *line;
     line[LINE_BYTES - BLOCK_BYTES..].fill(0);
     line
-}
-
-/// A mode that treats each block of a line as it should treat the first.
-struct FirstBlockForAll(Box<dyn LineCipher>);
-
-impl FirstBlockForAll {
-    fn each(line: &Line, mode: impl Fn(&Line) -> Line) -> Line {
-        let mut result = *line;
-        for block in result.chunks_mut(BLOCK_BYTES) {
-            let alike: Line = std::array::from_fn(|byte| block[byte % BLOCK_BYTES]);
-            block.copy_from_slice(&mode(&alike)[..BLOCK_BYTES]);
-        }
-        result
-    }
-}
-
-impl LineCipher for FirstBlockForAll {
-    fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line {
-        FirstBlockForAll::each(plaintext, |line| self.0.seal(nonce, line))
-    }
-
-    fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line {
-        FirstBlockForAll::each(ciphertext, |line| self.0.open(nonce, line))
-    }
-
-    fn uses(&self) -> Uses {
-        self.0.uses()
-    }
 }

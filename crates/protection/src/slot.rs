@@ -101,20 +101,22 @@ impl fmt::Display for Role {
 
 /// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
 ///
-/// Each line has 64 spare bits, where a design that wants to keeps the line's tag. They move with the line.
+/// Each line has 128 spare bits, where a design that wants to keeps the line's tag, as far as what holds them has room: ECC
+/// modules for 64. They move with the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Untrusted {
     line: Option<Line>,
-    beside: u64,
+    /// From the lowest up; apart, so that a line in flight takes no more room than its bytes do.
+    beside: [u64; 2],
 }
 
 impl Untrusted {
     /// What a slot holds that nothing was ever written to.
-    pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: 0 };
+    pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: [0; 2] };
 
     /// A line with its spare bits.
-    pub fn with(line: Line, beside: u64) -> Untrusted {
-        Untrusted { line: Some(line), beside }
+    pub fn with(line: Line, beside: u128) -> Untrusted {
+        Untrusted { line: Some(line), beside: [beside as u64, (beside >> 64) as u64] }
     }
 
     /// The bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
@@ -123,8 +125,9 @@ impl Untrusted {
     }
 
     /// The line's spare bits; zero where a design has no use for them.
-    pub fn beside(&self) -> u64 {
-        self.beside
+    pub fn beside(&self) -> u128 {
+        let [low, high] = self.beside;
+        u128::from(low) | u128::from(high) << 64
     }
 
     /// Whether nothing was ever written there.

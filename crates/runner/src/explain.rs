@@ -264,6 +264,8 @@ async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: Lin
         OnChip::Nothing => return,
         OnChip::Tree => target.0 ^ group,
         OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
+        // Tags that fill a line each are brought by the line itself alone.
+        OnChip::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
         OnChip::All => target.0 ^ 2,
     };
     scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;

@@ -64,8 +64,10 @@ class MacDesign(Result):
         "ocb-chunks",
     ]
     """Which authentication code."""
-    tag_bits: int
-    """Length of a tag, in bits."""
+    tag_bits: int | None = None
+    """Length of a line's tag, in bits; nothing if each chunk has one."""
+    chunk_tag_bits: int | None = None
+    """Length of the tag of each chunk, in bits, if each has one and its length was given."""
     over: Literal["ciphertext", "plaintext"]
     """What of a line it is computed over."""
     covers: tuple[Literal["address", "counter"], ...]

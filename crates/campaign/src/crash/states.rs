@@ -148,7 +148,7 @@ fn replay(
 }
 
 /// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. The spare bits are its
-/// last word.
+/// last words.
 fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     let is_new: fn(usize) -> bool = match fate {
         0 => return None,
@@ -160,7 +160,9 @@ fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     for word in (0..8).filter(|word| is_new(*word)) {
         torn[word * 8..word * 8 + 8].copy_from_slice(&sent[word * 8..word * 8 + 8]);
     }
-    Some(Untrusted::with(torn, if is_new(8) { new.beside() } else { old.beside() }))
+    let word = |word: usize| u128::from(u64::MAX) << (u64::BITS as usize * (word - 8));
+    let beside = [8, 9].map(|at| word(at) & if is_new(at) { new.beside() } else { old.beside() });
+    Some(Untrusted::with(torn, beside[0] | beside[1]))
 }
 
 #[cfg(test)]

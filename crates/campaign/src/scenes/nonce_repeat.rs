@@ -27,7 +27,8 @@ fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
         return None;
     }
     let target = stage.any_line();
-    let bits = stage.parts.mac.tag_bits;
+    // Of a longer tag, as much as GHASH has.
+    let bits = stage.parts.mac.line_bits(stage.parts.cipher).min(u128::BITS);
     let known = stage.random.line();
     // With the same keys, and no memory of its counters.
     let boot = stage.blank(stage.seed);
@@ -59,16 +60,16 @@ fn after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Victim {
 }
 
 /// The ciphertext and the tag that its first write leaves.
-fn sealed_after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Option<(Line, u64)> {
+fn sealed_after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Option<(Line, u128)> {
     let victim = after_boot(boot, target, content);
     let data = victim.attacked(|bus| bus.read_place(Structure::Data, target))?;
     Some((data, stored_tag(&victim, target)?))
 }
 
-fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u64> {
+fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u128> {
     let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
     let cell = victim.attacked(|bus| bus.read_cell(slot));
-    Some(cell[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u64::from(*byte)))
+    Some(cell[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u128::from(*byte)))
 }
 
 /// Changes the ciphertext by what the plaintext is to change by, and the tag by what that does to the hash.
@@ -81,13 +82,14 @@ fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u1
         let mut data = bus.read_place(Structure::Data, target)?;
         data.iter_mut().zip(&change).for_each(|(byte, change)| *byte ^= change);
         bus.write(victim.map().place(Structure::Data, target)?.0, &data);
-        bus.write_bytes(slot, bytes.clone(), &tag.to_le_bytes()[..bytes.len()]);
+        let (tag, bytes) = (tag.to_le_bytes(), bytes.start..bytes.end.min(bytes.start + size_of::<u128>()));
+        bus.write_bytes(slot, bytes.clone(), &tag[..bytes.len()]);
         Some(())
     })
 }
 
 /// By what a GMAC tag of so many bits changes with a change of its line, under this hash key.
-pub fn change_of_tag(change: &Line, key: u128, bits: u32) -> u64 {
+pub fn change_of_tag(change: &Line, key: u128, bits: u32) -> u128 {
     // The hash is the line's blocks and the block of lengths, each times one more power of the key than the next.
     let hash = (0..BLOCKS).fold(0, |sum, index| times(sum ^ block(change, index), key));
     first_bits(times(hash, key), bits)
@@ -98,8 +100,8 @@ fn block(line: &Line, index: usize) -> u128 {
 }
 
 /// The first bits of a hash, as tags hold them.
-fn first_bits(hash: u128, bits: u32) -> u64 {
-    (hash >> (128 - bits)) as u64
+fn first_bits(hash: u128, bits: u32) -> u128 {
+    hash >> (u128::BITS - bits)
 }
 
 /// The product in the field of GHASH: the first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
@@ -139,7 +141,7 @@ impl Default for Equations {
 
 impl Equations {
     /// The first bits of `factor` times the unknown are those of `tags`.
-    fn add_pair(&mut self, factor: u128, tags: u64, bits: u32) {
+    fn add_pair(&mut self, factor: u128, tags: u128, bits: u32) {
         // By the bit of the unknown, from the first, which is the coefficient of 1.
         let columns: Vec<u128> =
             std::iter::successors(Some(factor), |column| Some(next_power(*column))).take(128).collect();

@@ -9,7 +9,7 @@
 use super::{Ended, Scenes, Stage};
 use crate::victim::{Victim, with_tiny_caches};
 use catalogue::{Attack, Verdict};
-use protection::design::{MacChoice, MacDesign, Parts};
+use protection::design::{MacChoice, MacDesign, MacPlace as Place, Parts};
 use std::collections::BTreeMap;
 use units::LineAddr;
 
@@ -48,7 +48,12 @@ fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// How many random lines are released under the tag that is stored: a tree may cover the tags themselves.
 fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
-    let mac = MacDesign { tag_bits, ..stage.parts.mac.clone() };
+    let mac = stage.parts.mac.clone();
+    // The chunk that the core asks for comes out under its own tag.
+    let mac = match mac.code {
+        MacChoice::OcbChunks => MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) },
+        _ => mac.with_line_bits(tag_bits),
+    };
     let parts = Parts { mac, ..with_tiny_caches(stage.parts) };
     let mut victim = Victim::checked_blank(&parts, stage.seed, stage.planted);
     victim.write(target, &stage.random.line());

@@ -3,7 +3,7 @@
 use crate::common::swept::swept;
 use casemate_campaign::{ExhaustiveRow, exhaustive};
 use catalogue::{Verdict, design};
-use protection::design::{CounterChoice, MacPlace, TreeKind};
+use protection::design::{CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, TreeKind};
 
 /// Bits of the memory that serve nothing in use, where nothing above them covers them: the last line of tags holds the tag of
 /// one line and room for seven more, the last line of counters the minors of 63 lines that were never written.
@@ -46,6 +46,27 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
             assert_eq!(row.first_at.contains_key(&Verdict::Harmless), uncovered > 0);
         }
     }
+}
+
+#[test]
+fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_than_there_is() {
+    let of = |place, length: fn(MacDesign) -> MacDesign, code| {
+        let mut sc64 = design("sc64-bmt").unwrap();
+        sc64.parts.mac = length(MacDesign { code, place, ..MacDesign::default() });
+        if code == MacChoice::OcbChunks {
+            sc64.parts.cipher = CipherChoice::TdesOcbChunks;
+        }
+        let report = exhaustive(&sc64, &mut |_, _| ());
+        assert!(report.agrees, "{:?}", report.rows.iter().find(|row| !row.agrees));
+        let row = report.rows.into_iter().find(|row| row.structure == "tag").unwrap();
+        (row.flips, harmless(&row))
+    };
+    // 65 tags; in a region, the last of them has others' room beside it.
+    let wide = |mac: MacDesign| mac.with_line_bits(128);
+    assert_eq!(of(MacPlace::Beside, wide, MacChoice::Gmac), (65 * 128, 0));
+    assert_eq!(of(MacPlace::Region, wide, MacChoice::Gmac), (17 * 512, 3 * 128));
+    assert_eq!(of(MacPlace::Region, |mac| mac.with_chunk_bits(64), MacChoice::OcbChunks), (65 * 512, 0));
+    assert_eq!(of(MacPlace::Ecc, |mac| mac, MacChoice::Gmac), (65 * 64, 0));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn what_is_logged_of_other_parts_or_another_seed_does_not_count() {
     let log = log("other");
     run(100, &log);
     let mut other = plan(100);
-    other.designs[1].parts.mac.tag_bits = 48;
+    other.designs[1].parts.mac.tag_bits = Some(48);
     other.seed = 6;
     assert_eq!(run_logged(&other, &log, &mut |_| ()).unwrap().resumed, 0);
     other.seed = 5;

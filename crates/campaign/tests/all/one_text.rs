@@ -9,7 +9,7 @@ use crate::common::swept::swept;
 use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
-use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over, Parts, TreeKind};
+use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, TreeKind};
 use protection::execution::{Explained, Functional, Operation, Receiver, Timed, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
@@ -212,6 +212,24 @@ proptest! {
     }
 }
 
+/// The strongest design with tags of more than a word: where they lie, and what of which text.
+fn with_long_tags() -> impl Iterator<Item = Parts> {
+    use {CipherChoice as C, MacChoice as M, MacPlace as P, Over as O};
+    let base = catalogue::design("sc64-bmt").unwrap().parts;
+    let mac = |code, over, place| MacDesign { code, over, place, ..MacDesign::default() };
+    let hmac = MacDesign { covers: vec![Covered::Address], ..mac(M::HmacSha256, O::Plaintext, P::Region) };
+    let four = MacDesign { lines: 4, ..mac(M::Gmac, O::Ciphertext, P::Region) };
+    [
+        (C::Aes128Counter, mac(M::Gmac, O::Ciphertext, P::Beside).with_line_bits(128)),
+        (C::Aes128Counter, hmac.with_line_bits(256)),
+        (C::Aes128Counter, four.with_line_bits(128)),
+        (C::TdesOcbChunks, mac(M::OcbChunks, O::Ciphertext, P::Region).with_chunk_bits(64)),
+        (C::Aes256OcbChunks, mac(M::OcbChunks, O::Plaintext, P::Region).with_chunk_bits(128)),
+    ]
+    .into_iter()
+    .map(move |(cipher, mac)| Parts { cipher, mac, ..base.clone() })
+}
+
 /// The strongest design with other ciphers and codes.
 fn with_others() -> Vec<Parts> {
     use {CipherChoice as C, MacChoice as M, Over as O};
@@ -226,8 +244,13 @@ fn with_others() -> Vec<Parts> {
     .into_iter()
     .map(|(cipher, code, over)| {
         let covers = if code == M::HmacSha256 { vec![Covered::Address, Covered::Counter] } else { vec![] };
-        Parts { cipher, mac: MacDesign { code, tag_bits: 64, over, covers, ..MacDesign::default() }, ..base.clone() }
+        Parts {
+            cipher,
+            mac: MacDesign { code, tag_bits: Some(64), over, covers, ..MacDesign::default() },
+            ..base.clone()
+        }
     })
+    .chain(with_long_tags())
     .collect()
 }
 

@@ -1,6 +1,7 @@
-//! The machine files and their rules, from outside, as one program.
+//! The files of machines and designs and their rules, from outside, as one program.
 
 mod cores;
 mod engine_rules;
 mod machine_rules;
 mod memories;
+mod tag_lengths;

@@ -8,8 +8,7 @@
 
 use crate::blocks::xor;
 use crate::cipher::Uses;
-use crate::mac::first_bits;
-use crate::{BLOCK_BYTES, CounterMode, Domain, Gmac, Key, LineCipher, LineMac, Nonce, Seed};
+use crate::{BLOCK_BYTES, CounterMode, Domain, Gmac, Key, LineCipher, LineMac, Nonce, Seed, Tag};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
 use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
@@ -67,17 +66,21 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineCipher 
 }
 
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineMac for Gcm<C> {
-    fn tag(&self, nonce: &Nonce, ciphertext: &Line, bits: u32) -> u64 {
-        first_bits(&self.full_tag(nonce, ciphertext), bits)
+    fn whole_bits(&self) -> u32 {
+        8 * BLOCK_BYTES as u32
+    }
+
+    fn tag(&self, nonce: &Nonce, ciphertext: &Line, bits: u32) -> Tag {
+        Tag::first_of(&self.full_tag(nonce, ciphertext), bits)
     }
 
     fn is_masked(&self) -> bool {
         true
     }
 
-    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<Tag> {
         let masks = lines.iter().map(|(nonce, _)| nonce.block(Domain::Pad, 1));
-        Some(first_bits(&self.mac.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
+        Some(Tag::first_of(&self.mac.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
     }
 }
 
@@ -117,6 +120,7 @@ mod tests {
             let theirs = by_aes_gcm(&Key(key).cipher::<Aes256Gcm>(), line, counter, &text);
             prop_assert_eq!((sealed, gcm.full_tag(&at, &sealed)), theirs);
             prop_assert_eq!(gcm.open(&at, &sealed), text);
+            prop_assert_eq!(gcm.tag(&at, &sealed, 128), u128::from_be_bytes(theirs.1).into());
             let key = Key::<16>(key[..16].try_into().unwrap());
             let gcm = Gcm::<Aes128>::new(&key);
             let sealed = gcm.seal(&at, &text);

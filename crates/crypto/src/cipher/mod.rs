@@ -12,7 +12,7 @@ pub use cbc::Cbc;
 pub use counter::CounterMode;
 pub use ecb::Ecb;
 pub use gcm::Gcm;
-pub use ocb_chunks::OcbChunks;
+pub use ocb_chunks::{ChunkText, OcbChunks};
 pub use ocb3::Ocb3;
 pub use xts::Xts;
 

@@ -5,8 +5,7 @@
 
 use crate::blocks::blocks_per_line;
 use crate::cipher::{BlockCipher, Order, Uses};
-use crate::mac::first_bits;
-use crate::{Domain, Key, LineCipher, LineMac, Nonce};
+use crate::{BLOCK_BYTES, Domain, Key, LineCipher, LineMac, Nonce, Tag};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::{U14, U16};
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
@@ -68,8 +67,12 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> LineMac for Ocb3<C> {
-    fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> u64 {
-        first_bits(&self.seal_with_tag(nonce, plaintext).1, bits)
+    fn whole_bits(&self) -> u32 {
+        8 * BLOCK_BYTES as u32
+    }
+
+    fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> Tag {
+        Tag::first_of(&self.seal_with_tag(nonce, plaintext).1, bits)
     }
 }
 
@@ -129,6 +132,6 @@ mod tests {
         let text: Line = std::array::from_fn(|byte| byte as u8);
         let (sealed, tag) = mode.seal_with_tag(&at, &text);
         assert_eq!(mode.open(&at, &sealed), text);
-        assert_eq!(mode.tag(&at, &mode.open(&at, &sealed), 64), u64::from_be_bytes(tag[..8].try_into().unwrap()));
+        assert_eq!(mode.tag(&at, &mode.open(&at, &sealed), 128), u128::from_be_bytes(tag).into());
     }
 }

@@ -3,12 +3,16 @@
 //!
 //! ```text
 //! L = E(0)   R = E(nonce ^ L)   Z_i = Z_(i-1) ^ 2^ntz(i) L, Z_0 = R      i = 1 ..= m, blocks of the line
-//! C_i = E(P_i ^ Z_i) ^ Z_i      T_i = E(P_i ^ Z_(m+i))
+//! C_i = E(P_i ^ Z_i) ^ Z_i      T_i = E(P_i ^ Z_(m+i))   or   T_i = E(C_i ^ Z_(2m+i))
 //! ```
 //! Every chunk can be encrypted early for a guessed plaintext and compared when its ciphertext arrives, and so can its tag:
 //! this is what ciphertext speculation needs. The paper keeps one code for each chunk but does not say which. Here it is
 //! the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004), cut to its share
-//! of the tag's bits.
+//! of the tag's bits. It is over the plaintext of the chunk, or over its ciphertext, which is compared while it is decrypted.
+//!
+//! No offset serves for two of the three. Of one nonce they are `R ^ g(i) L`, where `g(i) = i ^ i/2` is the i-th word of a Gray
+//! code: the words are all different, so `Z_i ^ Z_j` is a product of `L` and something that is not zero, for any two of the 3m.
+//! Of two nonces they have different `R`, as any two lines of OCB have.
 //!
 //! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then R is the
 //! sum of its halves, each encrypted under an offset of its own: `R = E(first ^ L) ^ E(second ^ 2L)`. Offsets need no more
@@ -17,20 +21,30 @@
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};
-use crate::mac::first_bits;
-use crate::{BLOCK_BYTES, Domain, Key, LineCipher, LineMac, Nonce};
+use crate::{BLOCK_BYTES, Domain, Key, LineCipher, LineMac, Nonce, Tag};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{Block, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use dbl::Dbl;
-use units::Line;
+use units::{LINE_BYTES, Line};
 
-/// Doublings of L for offsets 1 to 16: blocks and tags of a line of eight blocks.
+/// Doublings of L for offsets 1 to 24: blocks of a line of eight, their tags over plaintext and those over ciphertext.
 const DOUBLINGS: usize = 5;
 
 /// A block cipher in OCB, chunk by chunk: the encryption and the code.
 pub struct OcbChunks<C: BlockCipherEncrypt> {
     cipher: C,
     doublings: [Block<C>; DOUBLINGS],
+    tagged: ChunkText,
+}
+
+/// What of a chunk its tag is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ChunkText {
+    /// Its plaintext.
+    #[default]
+    Plaintext,
+    /// Its ciphertext.
+    Ciphertext,
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt> OcbChunks<C>
@@ -53,7 +67,13 @@ where
             l = this.clone().dbl();
             this
         });
-        OcbChunks { cipher, doublings }
+        OcbChunks { cipher, doublings, tagged: ChunkText::Plaintext }
+    }
+
+    /// The same, with tags over this text of the chunks.
+    #[must_use]
+    pub fn with_tags_over(self, tagged: ChunkText) -> OcbChunks<C> {
+        OcbChunks { tagged, ..self }
     }
 
     /// Chunks in a line, each with its tag.
@@ -73,20 +93,24 @@ where
         sum
     }
 
-    /// The offsets of a line in their order: those of its chunks, then those of their tags.
+    /// The offsets of a line in their order: those of its chunks, then those of tags over their plaintext, then those of tags
+    /// over their ciphertext.
     fn offsets(&self, nonce: &Nonce) -> impl Iterator<Item = Block<C>> + Clone {
         let mut offset = self.start(nonce);
-        (1..=2 * Self::chunks()).map(move |index| {
+        (1..=3 * Self::chunks()).map(move |index| {
             xor(&mut offset, &self.doublings[index.trailing_zeros() as usize]);
             offset.clone()
         })
     }
 
     /// The whole tags of a line's chunks, side by side.
-    fn chunk_tags(&self, nonce: &Nonce, plaintext: &Line) -> Line {
-        let mut tags = *plaintext;
+    fn chunk_tags(&self, nonce: &Nonce, text: &Line) -> Line {
+        let mut tags = *text;
         let blocks = blocks_of::<C>(&mut tags);
-        let before = blocks.len();
+        let before = match self.tagged {
+            ChunkText::Plaintext => blocks.len(),
+            ChunkText::Ciphertext => 2 * blocks.len(),
+        };
         mask::<C>(blocks, self.offsets(nonce).skip(before));
         self.cipher.encrypt_blocks(blocks);
         tags
@@ -138,17 +162,26 @@ where
         Some(Uses { cipher, of_nonce: 0, nonce_chained: false, of_line, order: Order::Parallel })
     }
 
+    /// As many as all blocks of the line: each chunk's is as long as the chunk.
+    fn whole_bits(&self) -> u32 {
+        8 * LINE_BYTES as u32
+    }
+
+    fn chunks(&self) -> u32 {
+        Self::chunks()
+    }
+
     /// The chunks' tags, each cut to its share of `bits`, the first chunk's at the top. If they cannot be shared equally,
     /// the first chunks have one more.
     ///
     /// # Panics
     /// If there are fewer bits than chunks.
-    fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> u64 {
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
         let (share, rest) = (bits / Self::chunks(), bits % Self::chunks());
-        let tags = self.chunk_tags(nonce, plaintext);
-        (0..).zip(tags.chunks(C::block_size())).fold(0, |tag, (index, chunk)| {
+        let tags = self.chunk_tags(nonce, text);
+        (0..).zip(tags.chunks(C::block_size())).fold(Tag::default(), |tag, (index, chunk)| {
             let bits = share + u32::from(index < rest);
-            tag << bits | first_bits(chunk, bits)
+            tag << bits | Tag::first_of(chunk, bits)
         })
     }
 }
@@ -157,11 +190,13 @@ where
 mod tests {
     use super::*;
     use crate::tests::nonce;
-    use aes::Aes128;
+    use aes::{Aes128, Aes256};
     use des::TdesEde3;
+    use std::collections::HashSet;
 
-    /// The definition, chunk by chunk, with offsets computed from scratch.
-    fn by_definition<C: BlockCipherEncrypt>(cipher: &C, nonce: &Nonce, plaintext: &Line) -> (Line, Line)
+    /// The definition, chunk by chunk, with offsets computed from scratch: the ciphertext, the tags over the plaintext, and the
+    /// tags over the ciphertext.
+    fn by_definition<C: BlockCipherEncrypt>(cipher: &C, nonce: &Nonce, plaintext: &Line) -> [Line; 3]
     where
         Block<C>: Dbl,
     {
@@ -170,39 +205,65 @@ mod tests {
             block
         };
         let l = encrypt(Block::<C>::default());
-        let mut z = Block::<C>::default();
-        let mut offset = l.clone();
+        let (mut r, mut offset) = (Block::<C>::default(), l.clone());
         for part in nonce.block(Domain::Pad, 0).chunks(C::block_size()) {
             let mut masked = offset.clone();
             xor(&mut masked, part);
-            xor(&mut z, &encrypt(masked));
+            xor(&mut r, &encrypt(masked));
             offset = offset.dbl();
         }
-        let (mut sealed, mut tags) = (*plaintext, *plaintext);
         let m = 64 / C::block_size();
-        for index in 1..=2 * m {
-            let doubled = (0..index.trailing_zeros()).fold(l.clone(), |l, _| l.dbl());
-            xor(&mut z, &doubled);
-            let text = if index <= m { &mut sealed } else { &mut tags };
-            let chunk = &mut blocks_of::<C>(text)[(index - 1) % m];
-            xor(chunk, &z);
-            *chunk = encrypt(chunk.clone());
-            if index <= m {
+        let masked = |text: &Line, index: usize, also_after: bool| -> Line {
+            let mut line = *text;
+            for (chunk, number) in blocks_of::<C>(&mut line).iter_mut().zip(1 + index * m..) {
+                // The Gray code of the number says which doublings of L.
+                let code = number ^ (number / 2);
+                let mut z = r.clone();
+                for power in (0..usize::BITS).filter(|power| code >> power & 1 == 1) {
+                    xor(&mut z, &(0..power).fold(l.clone(), |l, _| l.dbl()));
+                }
                 xor(chunk, &z);
+                *chunk = encrypt(chunk.clone());
+                if also_after {
+                    xor(chunk, &z);
+                }
             }
-        }
-        (sealed, tags)
+            line
+        };
+        let sealed = masked(plaintext, 0, true);
+        [sealed, masked(plaintext, 1, false), masked(&sealed, 2, false)]
+    }
+
+    fn follows_the_definition<C, const BYTES: usize>(key: &Key<BYTES>)
+    where
+        Block<C>: Dbl,
+        C: BlockCipherEncrypt + BlockCipherDecrypt + KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
+    {
+        let text: Line = std::array::from_fn(|byte| byte as u8);
+        let at = nonce(77, 5);
+        let (mode, over_ciphertext) =
+            (OcbChunks::<C>::new(key), OcbChunks::<C>::new(key).with_tags_over(ChunkText::Ciphertext));
+        let [sealed, tags, of_ciphertext] = by_definition(&key.cipher::<C>(), &at, &text);
+        assert_eq!((mode.seal(&at, &text), over_ciphertext.seal(&at, &text)), (sealed, sealed));
+        // The first chunk's tag is at the top, each with its first byte.
+        let whole = |tags: &Line| Tag::first_of(tags, 512);
+        assert_eq!(mode.tag(&at, &text, 512), whole(&tags));
+        assert_eq!(over_ciphertext.tag(&at, &sealed, 512), whole(&of_ciphertext));
     }
 
     #[test]
     fn chunks_and_their_tags_follow_the_definition() {
-        let text: Line = std::array::from_fn(|byte| byte as u8);
-        let at = nonce(77, 5);
-        let (aes, tdes) = (Key([3; 16]), Key([4; 24]));
-        let (mode, cipher) = (OcbChunks::<Aes128>::new(&aes), aes.cipher::<Aes128>());
-        assert_eq!((mode.seal(&at, &text), mode.chunk_tags(&at, &text)), by_definition(&cipher, &at, &text));
-        let (mode, cipher) = (OcbChunks::<TdesEde3>::new(&tdes), tdes.cipher::<TdesEde3>());
-        assert_eq!((mode.seal(&at, &text), mode.chunk_tags(&at, &text)), by_definition(&cipher, &at, &text));
+        follows_the_definition::<Aes128, 16>(&Key([3; 16]));
+        follows_the_definition::<Aes256, 32>(&Key([5; 32]));
+        follows_the_definition::<TdesEde3, 24>(&Key([4; 24]));
+    }
+
+    #[test]
+    fn no_offset_of_a_line_serves_twice() {
+        let (aes, tdes) = (OcbChunks::<Aes128>::new(&Key([3; 16])), OcbChunks::<TdesEde3>::new(&Key([4; 24])));
+        let of_aes: HashSet<Vec<u8>> = aes.offsets(&nonce(1, 1)).map(|offset| offset.to_vec()).collect();
+        let of_tdes: HashSet<Vec<u8>> = tdes.offsets(&nonce(1, 1)).map(|offset| offset.to_vec()).collect();
+        assert_eq!((of_aes.len(), of_tdes.len()), (12, 24));
     }
 
     #[test]
@@ -212,20 +273,30 @@ mod tests {
         let whole = mode.chunk_tags(&at, &text);
         let first = |chunk: usize, bits: u32| u64::from(whole[16 * chunk]) >> (8 - bits);
         let expected = first(0, 3) << 7 | first(1, 3) << 4 | first(2, 2) << 2 | first(3, 2);
-        assert_eq!(mode.tag(&at, &text, 10), expected);
+        assert_eq!(mode.tag(&at, &text, 10), expected.into());
     }
 
     #[test]
     fn a_changed_chunk_changes_its_own_ciphertext_and_its_own_share_of_the_tag_only() {
-        let mode = OcbChunks::<TdesEde3>::new(&Key([4; 24]));
         let at = nonce(1, 1);
-        let mut text = [9; 64];
-        let (before, tag) = (mode.seal(&at, &text), mode.tag(&at, &text, 64));
-        text[8 * 5 + 3] ^= 1;
-        let (after, changed) = (mode.seal(&at, &text), mode.tag(&at, &text, 64));
-        let differing: Vec<usize> = (0..8).filter(|i| before[8 * i..8 * i + 8] != after[8 * i..8 * i + 8]).collect();
-        assert_eq!(differing, [5]);
-        assert_eq!((tag ^ changed) & !(0xff << 16), 0, "chunk 5 of 8 has the third byte from below");
-        assert_ne!(tag, changed);
+        let text = [9; 64];
+        let mut changed = text;
+        changed[8 * 5 + 3] ^= 1;
+        for mode in [
+            OcbChunks::<TdesEde3>::new(&Key([4; 24])),
+            OcbChunks::new(&Key([4; 24])).with_tags_over(ChunkText::Ciphertext),
+        ] {
+            let (before, after) = (mode.seal(&at, &text), mode.seal(&at, &changed));
+            let differing: Vec<usize> =
+                (0..8).filter(|i| before[8 * i..8 * i + 8] != after[8 * i..8 * i + 8]).collect();
+            assert_eq!(differing, [5]);
+            for share in [8, 64] {
+                let difference = mode.tag(&at, &text, 8 * share) ^ mode.tag(&at, &changed, 8 * share);
+                // Chunk 5 of 8 has the third share from below.
+                assert_ne!(difference, Tag::default());
+                assert_eq!(difference, (difference >> (2 * share) << (2 * share)), "nothing below");
+                assert_eq!(difference >> (3 * share), Tag::default(), "nothing above");
+            }
+        }
     }
 }

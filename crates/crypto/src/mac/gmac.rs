@@ -6,9 +6,8 @@
 //! Several lines are one text, so that each block has a power of the hash key of its own, under the masks of all their
 //! nonces together: as long as one of them is new, so is the sum.
 
-use super::first_bits;
 use crate::blocks::xor;
-use crate::{BLOCK_BYTES, Domain, Halves, Key, LineMac, Nonce};
+use crate::{BLOCK_BYTES, Domain, Halves, Key, LineMac, Nonce, Tag};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
 use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
@@ -78,27 +77,31 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
 }
 
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> LineMac for Gmac<C> {
-    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
-        first_bits(&self.masked(nonce.block(Domain::TagMask, 0), &[], text), bits)
+    fn whole_bits(&self) -> u32 {
+        8 * BLOCK_BYTES as u32
+    }
+
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
+        Tag::first_of(&self.masked(nonce.block(Domain::TagMask, 0), &[], text), bits)
     }
 
     fn halves(&self) -> Option<&dyn Halves> {
         Some(self)
     }
 
-    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<Tag> {
         let masks = lines.iter().map(|(nonce, _)| nonce.block(Domain::TagMask, 0));
-        Some(first_bits(&self.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
+        Some(Tag::first_of(&self.masked_by_all(masks, lines.iter().map(|(_, text)| text)), bits))
     }
 }
 
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Halves for Gmac<C> {
-    fn product(&self, text: &Line, bits: u32) -> u64 {
-        first_bits(&self.hash(&[], text), bits)
+    fn product(&self, text: &Line, bits: u32) -> Tag {
+        Tag::first_of(&self.hash(&[], text), bits)
     }
 
-    fn mask(&self, nonce: &Nonce, bits: u32) -> u64 {
-        first_bits(&self.encrypted(nonce.block(Domain::TagMask, 0)), bits)
+    fn mask(&self, nonce: &Nonce, bits: u32) -> Tag {
+        Tag::first_of(&self.encrypted(nonce.block(Domain::TagMask, 0)), bits)
     }
 }
 
@@ -124,7 +127,9 @@ mod tests {
     fn a_tag_is_its_two_halves() {
         let gmac = Gmac::<Aes128>::new(&Key([7; 16]));
         let (nonce, text) = (Nonce::new(5, 9), [0x31; 64]);
-        assert_eq!(gmac.product(&text, 56) ^ gmac.mask(&nonce, 56), gmac.tag(&nonce, &text, 56));
+        for bits in [1, 56, 100, 128] {
+            assert_eq!(gmac.product(&text, bits) ^ gmac.mask(&nonce, bits), gmac.tag(&nonce, &text, bits));
+        }
         assert_ne!(gmac.mask(&nonce, 56), gmac.mask(&Nonce::new(5, 10), 56));
     }
 }

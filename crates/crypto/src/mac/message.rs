@@ -3,7 +3,7 @@
 //! The nonce has a fixed length and comes first, so that no line can be read as part of it. Several lines follow each other,
 //! each with its nonce in front; a user of a key has messages of one number of lines under it, as CBC-MAC demands.
 
-use super::first_bits;
+use super::Tag;
 use crate::{Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use units::Line;
@@ -27,16 +27,45 @@ impl<M: Mac + Clone> MessageMac<M> {
 }
 
 impl<M: Mac + Clone> LineMac for MessageMac<M> {
-    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
-        first_bits(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    fn whole_bits(&self) -> u32 {
+        8 * M::output_size() as u32
     }
 
-    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
+        Tag::first_of(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    }
+
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<Tag> {
         let mut mac = self.keyed.clone();
         for (nonce, text) in lines {
             mac.update(&nonce.block(Domain::TagMask, 0));
             mac.update(text);
         }
-        Some(first_bits(&mac.finalize().into_bytes(), bits))
+        Some(Tag::first_of(&mac.finalize().into_bytes(), bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::nonce;
+    use crate::{Domain, HmacSha1, HmacSha256, HmacSha512, Key, LineMac, MessageMac};
+
+    /// The whole tag of a line, from its first byte on, and the library's code of nonce and line.
+    fn of_a_line<M: cmac::Mac + Clone>(mac: &MessageMac<M>) -> (Vec<u8>, Vec<u8>) {
+        let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
+        let tag = mac.tag(&at, &text, mac.whole_bits());
+        let bytes = tag.to_bytes().into_iter().take(mac.whole_bits() as usize / 8).rev();
+        (bytes.collect(), mac.code(&[&at.block(Domain::TagMask, 0), &text]).as_ref().to_vec())
+    }
+
+    #[test]
+    fn the_whole_tag_of_a_line_is_the_whole_code_of_its_nonce_and_of_the_line() {
+        for (tag, code) in [
+            of_a_line(&HmacSha1::new(&Key([1; 20]))),
+            of_a_line(&HmacSha256::new(&Key([2; 32]))),
+            of_a_line(&HmacSha512::new(&Key([3; 64]))),
+        ] {
+            assert_eq!(tag, code);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod message;
 mod multilinear;
 mod sha2;
 mod sha3;
+mod tag;
 
 pub use cbc_mac::CbcMac;
 pub use cmac::Cmac;
@@ -18,18 +19,30 @@ pub use message::MessageMac;
 pub use multilinear::Multilinear;
 pub use sha2::Sha256Prefix;
 pub use sha3::Sha3Prefix;
+pub use tag::Tag;
 
 use crate::Nonce;
 use crate::cipher::Uses;
 use units::Line;
 
+/// Bits that every code gives, whatever it is: only a design with longer tags need ask for [`LineMac::whole_bits`].
+pub const ALL_GIVE_BITS: u32 = 64;
+
 /// A message authentication code over a line, its place and its version.
 pub trait LineMac {
+    /// Bits of its whole tags: no longer ones can be asked for.
+    fn whole_bits(&self) -> u32;
+
     /// The tag of `text` under `nonce`: the first `bits` of the whole one.
     ///
     /// # Panics
-    /// If no bits or more than 64 are asked for.
-    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64;
+    /// If no bits are asked for, or more than [`LineMac::whole_bits`].
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag;
+
+    /// How many chunks of a line have tags of their own, which lie side by side in its tag: the first chunk's at the top.
+    fn chunks(&self) -> u32 {
+        1
+    }
 
     /// The uses of a block cipher that a tag takes, if the code is made of one: those of its nonce, then those of the text, one
     /// after the other, or one for each chunk's own tag. Nothing if it has an engine of its own.
@@ -57,7 +70,7 @@ pub trait LineMac {
     ///
     /// # Panics
     /// As [`LineMac::tag`].
-    fn tag_over(&self, _lines: &[(Nonce, Line)], _bits: u32) -> Option<u64> {
+    fn tag_over(&self, _lines: &[(Nonce, Line)], _bits: u32) -> Option<Tag> {
         None
     }
 }
@@ -69,13 +82,13 @@ pub trait Halves {
     ///
     /// # Panics
     /// As [`LineMac::tag`].
-    fn product(&self, text: &Line, bits: u32) -> u64;
+    fn product(&self, text: &Line, bits: u32) -> Tag;
 
     /// What only the nonce decides, likewise.
     ///
     /// # Panics
     /// As [`LineMac::tag`].
-    fn mask(&self, nonce: &Nonce, bits: u32) -> u64;
+    fn mask(&self, nonce: &Nonce, bits: u32) -> Tag;
 }
 
 /// A code that takes two lines, which have nothing to do with each other, in less time than one after the other.
@@ -84,26 +97,5 @@ pub trait Pairs {
     ///
     /// # Panics
     /// As [`LineMac::tag`].
-    fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [u64; 2];
-}
-
-/// The first `bits` of a tag, as a number.
-pub(crate) fn first_bits(tag: &[u8], bits: u32) -> u64 {
-    assert!((1..=64).contains(&bits), "a tag of {bits} bits");
-    let mut first = [0; 8];
-    first.copy_from_slice(&tag[..8]);
-    u64::from_be_bytes(first) >> (64 - bits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hex_literal::hex;
-
-    #[test]
-    fn a_short_tag_is_the_beginning_of_the_long_one() {
-        let tag = hex!("0123456789abcdef0000000000000000");
-        assert_eq!(first_bits(&tag, 64), 0x0123_4567_89ab_cdef);
-        assert_eq!(first_bits(&tag, 56), 0x01_2345_6789_abcd);
-    }
+    fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [Tag; 2];
 }

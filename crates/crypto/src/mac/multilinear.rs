@@ -8,7 +8,7 @@
 //! and encryption have keys of their own. The report fixes field, lengths and structure, but no order of bits: here a word
 //! is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. It publishes no vectors.
 
-use super::first_bits;
+use super::Tag;
 use crate::blocks::xor;
 use crate::{Domain, Key, LineMac, Nonce};
 use aes::Aes128;
@@ -59,11 +59,16 @@ fn double(element: u64) -> u64 {
 }
 
 impl LineMac for Multilinear {
-    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
+    /// Those of the hash: what the mask has more hides nothing.
+    fn whole_bits(&self) -> u32 {
+        u64::BITS
+    }
+
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
         let mut tag = Array(nonce.block(Domain::TagMask, 0));
         self.cipher.encrypt_block(&mut tag);
         xor(&mut tag[..8], &self.hash(text).to_be_bytes());
-        first_bits(&tag, bits)
+        Tag::first_of(&tag[..8], bits)
     }
 
     fn is_masked(&self) -> bool {

@@ -8,7 +8,7 @@
 //! time than the others take one. RustCrypto has no such permutation for today's compiler; that of `rscrypto` is held against
 //! it, line by line, by a test.
 
-use super::{Pairs, first_bits};
+use super::{Pairs, Tag};
 use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
 use rscrypto::Sha3_256 as InPairs;
 use sha3::{Digest, Sha3_256};
@@ -55,11 +55,15 @@ fn has_vectors() -> bool {
 }
 
 impl LineMac for Sha3Prefix {
-    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> u64 {
+    fn whole_bits(&self) -> u32 {
+        256
+    }
+
+    fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
         // Alone, a line is hashed twice, side by side: even so the vectors are faster.
         match self.pairs() {
             Some(pairs) => pairs.tags([(nonce, text); 2], bits)[0],
-            None => first_bits(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits),
+            None => Tag::first_of(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits),
         }
     }
 
@@ -67,21 +71,21 @@ impl LineMac for Sha3Prefix {
         self.has_vectors.then_some(self)
     }
 
-    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<u64> {
+    fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<Tag> {
         let mut hash = self.keyed.clone();
         for (nonce, text) in lines {
             hash.update(nonce.block(Domain::TagMask, 0));
             hash.update(text);
         }
-        Some(first_bits(&hash.finalize(), bits))
+        Some(Tag::first_of(&hash.finalize(), bits))
     }
 }
 
 impl Pairs for Sha3Prefix {
-    fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [u64; 2] {
+    fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [Tag; 2] {
         let [one, other] = lines.map(|(nonce, text)| self.message(nonce, text));
         let (one, other) = InPairs::digest_pair(&one, &other);
-        [one, other].map(|hash| first_bits(&hash, bits))
+        [one, other].map(|hash| Tag::first_of(&hash, bits))
     }
 }
 
@@ -110,9 +114,9 @@ mod tests {
             let mac = Sha3Prefix::new(&Key(key));
             let nonces = lines.map(|line| nonce(line.into(), counter.into()));
             let block = |which: usize| nonces[which].block(Domain::TagMask, 0);
-            let hashed = [0, 1].map(|which| first_bits(&mac.code(&[&block(which), &texts[which]]), 64));
-            prop_assert_eq!(mac.tags([(&nonces[0], &texts[0]), (&nonces[1], &texts[1])], 64), hashed);
-            prop_assert_eq!(mac.tag(&nonces[0], &texts[0], 64), hashed[0]);
+            let hashed = [0, 1].map(|which| Tag::first_of(&mac.code(&[&block(which), &texts[which]]), 256));
+            prop_assert_eq!(mac.tags([(&nonces[0], &texts[0]), (&nonces[1], &texts[1])], 256), hashed);
+            prop_assert_eq!(mac.tag(&nonces[0], &texts[0], 256), hashed[0]);
         }
     }
 }

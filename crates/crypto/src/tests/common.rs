@@ -47,12 +47,17 @@ static CODES: LazyLock<Vec<(&str, Code)>> = LazyLock::new(|| {
         ("multilinear", Box::new(Multilinear::new(&key, &Key([7; 64])))),
         ("OCB3", Box::new(Ocb3::<Aes128>::new(&key))),
         ("AES OCB chunks", Box::new(OcbChunks::<Aes128>::new(&key))),
+        (
+            "AES OCB chunks over ciphertext",
+            Box::new(OcbChunks::<Aes128>::new(&key).with_tags_over(ChunkText::Ciphertext)),
+        ),
         ("Triple-DES OCB chunks", Box::new(OcbChunks::<TdesEde3>::new(&Key([1; 24])))),
     ]
 });
 
 /// Codes that are made for one line only.
-const TAKES_ONE_LINE: [&str; 4] = ["multilinear", "OCB3", "AES OCB chunks", "Triple-DES OCB chunks"];
+const TAKES_ONE_LINE: [&str; 5] =
+    ["multilinear", "OCB3", "AES OCB chunks", "AES OCB chunks over ciphertext", "Triple-DES OCB chunks"];
 
 /// A line of random bytes.
 fn any_line() -> impl Strategy<Value = Line> {
@@ -100,7 +105,17 @@ proptest! {
         let (code, at) = (Cmac::<Aes128>::new(&Key([1; 16])), nonce(line, 7));
         let mut beginning = [0; 8];
         code.beginning(&at, &text, &mut beginning[..width]);
-        prop_assert_eq!(code.tag(&at, &text, 8 * width as u32), u64::from_be_bytes(beginning) >> (64 - 8 * width));
+        prop_assert_eq!(code.tag(&at, &text, 8 * width as u32), (u64::from_be_bytes(beginning) >> (64 - 8 * width)).into());
+    }
+
+    #[test]
+    fn every_code_gives_as_many_bits_as_it_says_and_no_more(text in any_line(), line in 0u64..1 << 40) {
+        for (name, code) in CODES.iter() {
+            let bits = code.whole_bits();
+            prop_assert!((ALL_GIVE_BITS..=Tag::BITS).contains(&bits) && bits.is_multiple_of(code.chunks()), "{}", name);
+            let of_many = (0..64).fold(Tag::default(), |all, n| all | code.tag(&nonce(line, n), &text, bits));
+            prop_assert_eq!(of_many, Tag::ones(bits), "{}: every bit is in use", name);
+        }
     }
 
     #[test]
@@ -118,6 +133,11 @@ proptest! {
             if !name.contains("chunks") {
                 prop_assert_ne!(tag, code.tag(&at, &flipped, 64), "{}: bit {}", name, bit);
                 prop_assert_eq!(code.tag(&at, &text, 28), tag >> 36, "{}: cut short", name);
+                let (whole, bits) = (code.tag(&at, &text, code.whole_bits()), code.whole_bits());
+                prop_assert_eq!(tag, whole >> (bits - 64), "{}: the first word", name);
+                prop_assert_eq!(code.tag(&at, &text, bits - 3), whole >> 3, "{}: nearly whole", name);
+                let last = whole ^ code.tag(&at, &flipped, bits);
+                prop_assert_ne!(last << (Tag::BITS - 16), Tag::default(), "{}: bit {} and the last bits", name, bit);
             }
         }
     }

@@ -97,6 +97,12 @@ impl MemorySystem {
         MemorySystem { channels, interleave, critical_word_first }
     }
 
+    /// The same, handing on words as they come.
+    #[must_use]
+    pub fn word_by_word(self) -> MemorySystem {
+        MemorySystem { critical_word_first: true, ..self }
+    }
+
     /// Reads a line; ready when what is wanted of it has arrived. Unless the critical word comes first, lines are handed on
     /// whole.
     pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {

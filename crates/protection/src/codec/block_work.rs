@@ -20,7 +20,7 @@ pub(crate) struct BlockWork {
     /// Those of its encryption.
     pub(super) uses: Option<Uses>,
     /// Those of its tag, if the code is made of a block cipher.
-    pub(super) tag: Option<Uses>,
+    pub tag: Option<Uses>,
     /// Those of its tag's mask, if tags have masks.
     pub(super) masks: u32,
     /// Whether a counter must be decoded before it is known.

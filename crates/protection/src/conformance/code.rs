@@ -6,6 +6,7 @@ use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDe
 use crate::mac::Mac;
 use crate::placement::DataSlot;
 use crate::planted::Planted;
+use crypto::Tag;
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::Line;
@@ -16,35 +17,40 @@ struct Tagged {
     line: DataSlot,
     counter: Counter,
     text: Line,
-    tag: u64,
+    tag: Tag,
 }
 
 /// Holds an authentication with a cipher to the contract of all.
 pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
     let part = |boot| design.build(cipher, Keys::new(boot, planted), planted).ok_or("there is no code");
     let (mac, other_boot) = (part(1)?, part(2)?);
+    let bits = design.line_bits(cipher);
     let mut random = Random::new(1);
     for _ in 0..3 {
         let (line, counter) = (placed(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
         let text = random.line();
         let right = Tagged { line, counter, text, tag: mac.tag(line, counter, &text) };
         hold(mac.fits(right.tag, mac.tag(line, counter, &text)), || "a tag does not fit its own line".into())?;
-        hold(right.tag >> (design.tag_bits - 1) < 2, || "a tag is longer than it should be".into())?;
+        hold(right.tag >> bits == Tag::default(), || "a tag is longer than it should be".into())?;
         hold(other_boot.tag(line, counter, &text) != right.tag, || "the key survives a boot".into())?;
         stored_bits(&mac, &right)?;
         places_and_versions(design, &mac, &right)?;
         texts(design, cipher, &mac, &right)?;
+        chunks(design, cipher, &mac, &right)?;
     }
-    let all = (0..64).fold(0, |all, line| all | mac.tag(placed(line), Counter(1), &random.line()));
-    hold(all == u64::MAX >> (u64::BITS - design.tag_bits), || "some bits of a tag are always zero".into())
+    let tag = |line| mac.tag(placed(line), Counter(1), &random.line());
+    let all = (0..64).map(tag).fold(Tag::default(), |all, tag| all | tag);
+    hold(all == Tag::ones(bits), || "some bits of a tag are always zero".into())
 }
 
 /// Every stored bit is compared, those too that a short tag leaves unused; and no stored value is a master key.
 fn stored_bits(mac: &Mac, right: &Tagged) -> Checked {
-    for bit in 0..u64::BITS {
-        hold(!mac.fits(right.tag ^ 1 << bit, right.tag), || format!("bit {bit} of a stored tag is not compared"))?;
+    let room = 8 * mac.places().bytes as u32;
+    for bit in 0..room {
+        let flipped = right.tag ^ Tag::from(1_u64) << bit;
+        hold(!mac.fits(flipped, right.tag), || format!("bit {bit} of a stored tag is not compared"))?;
     }
-    let masters = [0, u64::MAX, !right.tag];
+    let masters = [Tag::default(), Tag::ones(room), Tag::ones(room) ^ right.tag];
     hold(masters.iter().all(|stored| !mac.fits(*stored, right.tag)), || "a stored tag fits every line".into())
 }
 
@@ -67,8 +73,8 @@ fn places_and_versions(design: &MacDesign, mac: &Mac, right: &Tagged) -> Checked
 
 /// A tag fits no text of which a bit is flipped, but as often as its length, or a chunk's share of it, makes likely.
 fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -> Checked {
-    let share = design.tag_bits / cipher.ocb_chunks().filter(|_| design.code == MacChoice::OcbChunks).unwrap_or(1);
-    let likely = LINE_BITS as u64 >> share;
+    let share = design.line_bits(cipher) / design.chunks(cipher);
+    let likely = LINE_BITS as u64 >> share.min(63);
     let missed: Vec<usize> = (0..LINE_BITS)
         .filter(|bit| mac.fits(right.tag, mac.tag(right.line, right.counter, &flipped(&right.text, *bit))))
         .collect();
@@ -79,14 +85,39 @@ fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) ->
     linear(mac, right)
 }
 
+/// Where chunks have tags of their own: those of two chunks fit no more when they have changed places, whether the chunks move
+/// along or not.
+fn chunks(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -> Checked {
+    let (number, bits) = (design.chunks(cipher), design.line_bits(cipher));
+    // As many as four bits for each are equal too often.
+    if number == 1 || !bits.is_multiple_of(number) || bits / number < 32 {
+        return Ok(());
+    }
+    let (share, bytes) = (bits / number, units::LINE_BYTES / number as usize);
+    for (one, other) in (0..number).flat_map(|other| (0..other).map(move |one| (one, other))) {
+        // The first chunk's is at the top.
+        let below = |chunk| (number - 1 - chunk) * share;
+        let of = |chunk| right.tag >> below(chunk) << (Tag::BITS - share) >> (Tag::BITS - share);
+        let differing = of(one) ^ of(other);
+        let swapped = right.tag ^ differing << below(one) ^ differing << below(other);
+        hold(!mac.fits(swapped, right.tag), || format!("the tags of chunks {one} and {other} fit when swapped"))?;
+        let mut text = right.text;
+        let (low, high) = text.split_at_mut(other as usize * bytes);
+        low[one as usize * bytes..][..bytes].swap_with_slice(&mut high[..bytes]);
+        let fits = mac.fits(swapped, mac.tag(right.line, right.counter, &text));
+        hold(!fits, || format!("chunks {one} and {other} fit when swapped with their tags"))?;
+    }
+    Ok(())
+}
+
 /// Three tags under three nonces must not add up to the tag of the sum: a mask that repeats makes them.
 fn linear(mac: &Mac, right: &Tagged) -> Checked {
-    let mut random = Random::new(right.tag);
+    let mut random = Random::new(right.tag.low_word());
     let texts = [random.line(), random.line(), random.line()];
     let at = |index: u128| Counter(right.counter.0 ^ index);
     let sum: Line = std::array::from_fn(|byte| texts.iter().fold(0, |sum, text| sum ^ text[byte]));
     let tags = texts.iter().zip(1..).map(|(text, index)| mac.tag(right.line, at(index), text));
-    let tag = tags.fold(0, |sum, tag| sum ^ tag);
+    let tag = tags.fold(Tag::default(), |sum, tag| sum ^ tag);
     hold(tag != mac.tag(right.line, at(0), &sum), || "three tags add up to the tag of a sum: their mask repeats".into())
 }
 

@@ -4,12 +4,11 @@
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{CacheDesign, Covered, Over, Parts, TreeKind};
 use crate::execution::{Functional, run_now};
-use crate::mac::TAG_BYTES;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
-use crate::verbs::{Role, Slot, Untrusted};
+use crate::verbs::{Plaintext, Role, Slot, Untrusted};
 use units::random::Random;
-use units::{Bytes, Line, LineAddr};
+use units::{Bytes, Line, LineAddr, Words};
 
 /// Caches so small that everything leaves them all the time.
 pub fn tiny_caches() -> CacheDesign {
@@ -144,6 +143,11 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
         memory.put(data, &flipped(&stored, bit));
         let released = memory.read(line);
         hold(released.is_none() == authentic, || format!("bit {bit} of the data: {released:02x?}"))?;
+        let right = |(_, first, words): (_, Plaintext, Words)| {
+            words.iter().all(|word| word.of(&first.bytes) == word.of(current))
+        };
+        let first = memory.functional.take_released_first();
+        hold(first.is_none_or(right), || format!("bit {bit} of the data comes out before the line is refused"))?;
         hold(released != Some(*current), || format!("bit {bit} of the data does not matter"))?;
     }
     memory.put(data, &stored);
@@ -151,11 +155,11 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     // A tag that lies with its line is in the line's own slot.
     let slot = memory.scheme.tag_slot(line).unwrap_or(data);
     let stored = memory.stored(slot);
-    for bit in 0..u64::BITS as usize {
+    for bit in 0..mac.places().bytes * 8 {
         let changed = if mac.travels() {
             Untrusted::with(stored.examine(), stored.beside() ^ 1 << bit)
         } else {
-            flipped(&stored.examine(), mac.entry_of(line).1 * TAG_BYTES * 8 + bit).into()
+            flipped(&stored.examine(), mac.places().entry_of(line).1 * mac.places().bytes * 8 + bit).into()
         };
         memory.bring_back(&[(slot, changed)]);
         memory.flush();

@@ -11,7 +11,7 @@ use crate::placement::Placement;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
 use crate::tree::{Tree, Voucher};
-use crypto::{BLOCK_BYTES, Domain, Nonce};
+use crypto::{BLOCK_BYTES, Domain, Nonce, Tag};
 use std::array;
 use units::random::Random;
 use units::{LINE_BYTES, Line, ZERO_LINE};
@@ -21,8 +21,8 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     data_and_tweak(&scheme.codec.cipher)?;
     let Some(mac) = &scheme.codec.mac else { return Ok(()) };
-    let bits = parts.mac.tag_bits;
-    if mac.group() == 1 {
+    let bits = parts.mac.line_bits(parts.cipher);
+    if mac.places().lines == 1 {
         data_and_tags(&scheme.codec.cipher, (mac, bits))?;
     }
     scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
@@ -57,7 +57,9 @@ fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
     let blocks = change.chunks(BLOCK_BYTES).map(|block| u128::from_be_bytes(array::from_fn(|byte| block[byte])));
     let hash = times(blocks.fold(0, |sum, block| times(sum ^ block, hash_key)), hash_key);
     let difference = mac.tag(line, counter, &text) ^ mac.tag(line, counter, &changed);
-    hold(difference != (hash >> (u128::BITS - bits)) as u64, || {
+    // Of a longer tag as much as GMAC has.
+    let shared = bits.min(u128::BITS);
+    hold(difference >> (bits - shared) != Tag::from(hash >> (u128::BITS - shared)), || {
         "keystream shows the hash key of the tags: one key encrypts data and authenticates it".into()
     })
 }
@@ -80,7 +82,7 @@ fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Chec
     };
     let shared = width.min(bits);
     let tag = mac.tag(Placement::Fixed.in_slot(slot), version, &content);
-    hold(of_tree >> (width - shared) != tag >> (bits - shared), || {
+    hold(Tag::from(of_tree >> (width - shared)) != tag >> (bits - shared), || {
         "a tag is what the tree makes of the same bytes: one key authenticates data and makes the tree".into()
     })
 }

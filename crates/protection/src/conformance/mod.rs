@@ -85,9 +85,33 @@ fn codes() -> Vec<MacDesign> {
                 let covers = if plain.has_nonce() { vec![] } else { vec![Covered::Address] };
                 codes.push(MacDesign { covers, ..plain });
             }
+            codes.extend(long_tags(&MacDesign { code: *code, over: *over, ..MacDesign::default() }));
         }
     }
     codes
+}
+
+/// The same with tags of more than a word, where they have room; and with tags of each chunk, as long as chunks and shorter.
+fn long_tags(plain: &MacDesign) -> impl Iterator<Item = MacDesign> {
+    let covers = if plain.has_nonce() { vec![] } else { vec![Covered::Address] };
+    let plain = MacDesign { covers, ..plain.clone() };
+    let placed = |place, lines| MacDesign { place, lines, ..plain.clone() };
+    let of_lines = [
+        placed(Place::Region, 1).with_line_bits(128),
+        placed(Place::Region, 2).with_line_bits(100),
+        placed(Place::Region, 1).with_line_bits(256),
+        placed(Place::Region, 4).with_line_bits(256),
+        placed(Place::Beside, 1).with_line_bits(128),
+    ];
+    let of_chunks = [
+        placed(Place::Region, 1).with_chunk_bits(128),
+        placed(Place::Region, 1).with_chunk_bits(64),
+        placed(Place::Region, 1).with_chunk_bits(32),
+        placed(Place::Beside, 1).with_chunk_bits(32),
+        placed(Place::Beside, 1).with_chunk_bits(16),
+        placed(Place::Ecc, 1).with_chunk_bits(8),
+    ];
+    of_lines.into_iter().chain(of_chunks)
 }
 
 /// All trees that differ in kind, in the number of children, in what their nodes are made of and in when they learn.
@@ -131,12 +155,17 @@ const HANDLINGS: [fn(&mut Parts); 5] = [
 ];
 
 /// Ways to handle what becomes durable in tuples: with tags that lie with their lines, with counters and nodes in the
-/// last-level cache, with speculative release.
-const DURABLE_HANDLINGS: [fn(&mut Parts); 4] = [
+/// last-level cache, with speculative release, with long tags and with those of chunks.
+const DURABLE_HANDLINGS: [fn(&mut Parts); 6] = [
     |parts| parts.mac.place = Place::Ecc,
     |parts| parts.mac.place = Place::Beside,
     |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| parts.release = Release::Speculative,
+    |parts| parts.mac = MacDesign { place: Place::Beside, ..gmac() }.with_line_bits(128),
+    |parts| {
+        let chunks = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() }.with_chunk_bits(32);
+        (parts.cipher, parts.mac) = (CipherChoice::Aes128OcbChunks, chunks);
+    },
 ];
 
 fn handled_by(parts: &Parts, handling: fn(&mut Parts)) -> Parts {

@@ -27,7 +27,7 @@ enum Check {
 /// Parts that every function of the kit has something to check of.
 fn parts(bug: Bug) -> Parts {
     use Bug as B;
-    let mac = MacDesign { code: MacChoice::Gmac, tag_bits: 56, ..MacDesign::default() };
+    let mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
     let versions = TreeDesign { levels: vec![CounterChoice::Mono56], root_lines: 4, ..TreeKind::Counters.into() };
     let with = |counters, tree| composition(CipherChoice::Aes128Counter, counters, &mac, tree);
     match bug {
@@ -56,6 +56,15 @@ fn parts(bug: Bug) -> Parts {
             let covers = vec![Covered::Address, Covered::Counter];
             let mac = MacDesign { code: MacChoice::Cmac, covers, ..mac };
             composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &mac, &TreeKind::Bonsai.into())
+        }
+        B::WideTagComparedShort => {
+            let mac = MacDesign { code: MacChoice::HmacSha256, covers: vec![Covered::Address], ..mac };
+            let mac = mac.with_line_bits(256);
+            composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &mac, &TreeKind::Bonsai.into())
+        }
+        B::FirstPieceUnchecked | B::LastChunkTagNotCompared | B::ChunkTagsComparedAsSet | B::ChunkIndexMissing => {
+            let mac = MacDesign { code: MacChoice::OcbChunks, ..mac }.with_chunk_bits(64);
+            composition(CipherChoice::TdesOcbChunks, CounterChoice::Sc64, &mac, &TreeKind::Bonsai.into())
         }
         B::CopiesOutliveWrites | B::CopiesOutliveRenewals | B::OutdatedCopyEnters | B::VoidCountersServe => eager(),
         B::FoldLosesNews | B::FoldKeepsNews | B::RootDropped | B::RaiseStopsEarly => forest(),
@@ -101,6 +110,11 @@ fn cases() -> Vec<Case> {
         (Bug::TagCutShort, Code, "some bits of a tag are always zero", Design),
         (Bug::ShortComparison, Code, "bit 8 of a stored tag is not compared", Cipher),
         (Bug::SpareTagBitsIgnored, Code, "bit 56 of a stored tag is not compared", Tree),
+        (Bug::WideTagComparedShort, Code, "bit 0 of a stored tag is not compared", Keys),
+        (Bug::FirstPieceUnchecked, Design, "bit 0 of the data comes out before the line is refused", Code),
+        (Bug::LastChunkTagNotCompared, Code, "bit 0 of a stored tag is not compared", Keys),
+        (Bug::ChunkTagsComparedAsSet, Code, "the tags of chunks 0 and 1 fit when swapped", Design),
+        (Bug::ChunkIndexMissing, Code, "chunks 0 and 1 fit when swapped with their tags", Design),
         (Bug::ZeroTagFits, Code, "a stored tag fits every line", Design),
         (Bug::OneTagKey, Code, "the key survives a boot", Design),
         (Bug::CounterStandsStill, Counters, "a write did not advance the counter at 0", Code),

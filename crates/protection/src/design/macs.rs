@@ -5,8 +5,8 @@ use super::keys::{Keys, Purpose};
 use crate::mac::{Coverage, GROUP_MAX, Mac, Place};
 use crate::planted::{Bug, Planted};
 use crypto::{
-    Aes128, Aes256, CbcMac, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3, OcbChunks,
-    Sha3Prefix, TdesEde3,
+    Aes128, Aes256, CbcMac, ChunkText, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3,
+    OcbChunks, Sha3Prefix, TdesEde3,
 };
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -16,6 +16,9 @@ const SEC_DED_BITS: u32 = 8;
 
 /// The shortest tag, or share of one, that is not called short.
 const SHORT_TAG_BITS: u32 = 32;
+
+/// What a line's tag has if nothing is said.
+pub(super) const DEFAULT_BITS: u32 = 56;
 
 /// How lines are authenticated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
@@ -41,7 +44,8 @@ pub enum MacChoice {
     Sha3,
     /// The tag of `cipher = "aes128-ocb"`.
     Ocb,
-    /// A tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side.
+    /// A tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side,
+    /// over its plaintext or over its ciphertext.
     OcbChunks,
 }
 
@@ -68,13 +72,16 @@ pub enum Over {
 
 /// The authentication of a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct MacDesign {
     /// Which code.
     pub code: MacChoice,
-    /// Length of a tag in bits.
-    #[serde(default = "default_tag_bits")]
-    pub tag_bits: u32,
+    /// Length of a line's tag in bits, from 1 to 256; 56 if nothing is said of it and nothing of chunks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_bits: Option<u32>,
+    /// Instead, for a code with a tag for each chunk: the length of each in bits, up to that of the cipher's block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_tag_bits: Option<u32>,
     /// What of the line it is computed over.
     #[serde(default)]
     pub over: Over,
@@ -93,15 +100,12 @@ fn one() -> u64 {
     1
 }
 
-fn default_tag_bits() -> u32 {
-    56
-}
-
 impl Default for MacDesign {
     fn default() -> MacDesign {
         MacDesign {
             code: MacChoice::None,
-            tag_bits: default_tag_bits(),
+            tag_bits: Some(DEFAULT_BITS),
+            chunk_tag_bits: None,
             over: Over::default(),
             covers: Vec::new(),
             place: Place::default(),
@@ -111,6 +115,29 @@ impl Default for MacDesign {
 }
 
 impl MacDesign {
+    /// The same with a line's tag of so many bits.
+    #[must_use]
+    pub fn with_line_bits(self, bits: u32) -> MacDesign {
+        MacDesign { tag_bits: Some(bits), chunk_tag_bits: None, ..self }
+    }
+
+    /// The same with a tag of so many bits for each chunk.
+    #[must_use]
+    pub fn with_chunk_bits(self, bits: u32) -> MacDesign {
+        MacDesign { tag_bits: None, chunk_tag_bits: Some(bits), ..self }
+    }
+
+    /// Chunks of a line that have tags of their own.
+    pub(crate) fn chunks(&self, cipher: CipherChoice) -> u32 {
+        cipher.ocb_chunks().filter(|_| self.code == MacChoice::OcbChunks).unwrap_or(1)
+    }
+
+    /// Bits of a line's tag, all chunks' together.
+    pub fn line_bits(&self, cipher: CipherChoice) -> u32 {
+        let of_chunks = self.chunk_tag_bits.map(|bits| bits.saturating_mul(self.chunks(cipher)));
+        of_chunks.or(self.tag_bits).unwrap_or(DEFAULT_BITS)
+    }
+
     /// Whether the code has a nonce that must never repeat. It then covers address and counter.
     pub(crate) fn has_nonce(&self) -> bool {
         use MacChoice as M;
@@ -127,7 +154,6 @@ impl MacDesign {
     /// The rule that the authentication breaks by itself or with this cipher, if any.
     pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<&'static str> {
         use MacChoice as M;
-        let is_ocb = matches!(self.code, M::Ocb | M::OcbChunks);
         let rules = [
             (
                 cipher.is_gcm() && (self.code != M::Gmac || self.over != Over::Ciphertext),
@@ -144,8 +170,8 @@ impl MacDesign {
                  \"aes256-ocb-chunks\" or \"tdes-ocb-chunks\"",
             ),
             (
-                is_ocb && self.over != Over::Plaintext,
-                "the tags of OCB are over the plaintext: set mac.over = \"plaintext\"",
+                self.code == M::Ocb && self.over != Over::Plaintext,
+                "the tag of OCB over whole lines is over the plaintext: set mac.over = \"plaintext\"",
             ),
             (
                 self.over == Over::Plaintext && cipher == CipherChoice::None,
@@ -154,11 +180,6 @@ impl MacDesign {
             (
                 self.over == Over::Plaintext && self.code == M::None,
                 "mac.over says what a tag is over, and there is none: set mac.code = \"gmac\" or leave mac.over out",
-            ),
-            (
-                !(8..=64).contains(&self.tag_bits),
-                "mac.tag_bits must lie between 8 and 64: that is what a line of tags, ECC modules and data with its tag have \
-                 room for",
             ),
             (
                 self.place != Place::Region && self.code == M::None,
@@ -189,20 +210,38 @@ impl MacDesign {
                 self.code == M::SgxCw,
                 "mac.code = \"sgx-cw\" has a key for the words of one line: set mac.lines = 1 or mac.code = \"gmac\"",
             ),
+            (
+                self.code == M::OcbChunks,
+                "mac.code = \"ocb-chunks\" has tags for the chunks of one line: set mac.lines = 1 or mac.code = \"gmac\"",
+            ),
         ];
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
     /// Builds the part, if there is one.
     pub(crate) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
+        let keys = if planted.has(Bug::OneTagKey) { Keys::new(0, planted) } else { keys };
+        let code = planted.weakened_code(self.code(cipher, keys)?);
+        let coverage = Coverage {
+            address: self.has_nonce() || self.covers.contains(&Covered::Address),
+            counter: self.has_nonce() || self.covers.contains(&Covered::Counter),
+            plaintext: self.over == Over::Plaintext,
+        };
+        Some(Mac::new(code, self.line_bits(cipher), coverage, planted).placed(self.place, self.lines))
+    }
+
+    /// The code, if there is one.
+    pub(super) fn code(&self, cipher: CipherChoice, keys: Keys) -> Option<Box<dyn LineMac>> {
         use CipherChoice as C;
         use MacChoice as M;
-        let keys = if planted.has(Bug::OneTagKey) { Keys::new(0, planted) } else { keys };
         let key = keys.key(Purpose::Authentication);
-        let code: Box<dyn LineMac> = match (self.code, cipher) {
+        // Codes that are one with the cipher have its key, as long as that has it.
+        let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
+        let text = if self.over == Over::Plaintext { ChunkText::Plaintext } else { ChunkText::Ciphertext };
+        Some(match (self.code, cipher) {
             (M::None, _) => return None,
-            (M::Gmac, C::Aes128Gcm) => Box::new(Gcm::<Aes128>::new(&keys.key(Purpose::Encryption))),
-            (M::Gmac, C::Aes256Gcm) => Box::new(Gcm::<Aes256>::new(&keys.key(Purpose::Encryption))),
+            (M::Gmac, C::Aes128Gcm) => Box::new(Gcm::<Aes128>::new(&short)),
+            (M::Gmac, C::Aes256Gcm) => Box::new(Gcm::<Aes256>::new(&long)),
             (M::Gmac, _) => Box::new(Gmac::<Aes128>::new(&key)),
             (M::SgxCw, _) => Box::new(Multilinear::new(&key, &keys.key(Purpose::Hash))),
             (M::Cmac, _) => Box::new(Cmac::<Aes128>::new(&key)),
@@ -211,32 +250,41 @@ impl MacDesign {
             (M::HmacSha256, _) => Box::new(HmacSha256::new(&keys.key::<32>(Purpose::Authentication))),
             (M::HmacSha512, _) => Box::new(HmacSha512::new(&keys.key::<64>(Purpose::Authentication))),
             (M::Sha3, _) => Box::new(Sha3Prefix::new(&key)),
-            (M::Ocb, _) => Box::new(Ocb3::<Aes128>::new(&keys.key(Purpose::Encryption))),
-            (M::OcbChunks, C::Aes256OcbChunks) => Box::new(OcbChunks::<Aes256>::new(&keys.key(Purpose::Encryption))),
-            (M::OcbChunks, C::TdesOcbChunks) => Box::new(OcbChunks::<TdesEde3>::new(&keys.key(Purpose::Encryption))),
-            (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&keys.key(Purpose::Encryption))),
-        };
-        let coverage = Coverage {
-            address: self.has_nonce() || self.covers.contains(&Covered::Address),
-            counter: self.has_nonce() || self.covers.contains(&Covered::Counter),
-            plaintext: self.over == Over::Plaintext,
-        };
-        Some(Mac::new(code, self.tag_bits, coverage, planted).placed(self.place, self.lines))
+            (M::Ocb, _) => Box::new(Ocb3::<Aes128>::new(&short)),
+            (M::OcbChunks, C::Aes256OcbChunks) => Box::new(OcbChunks::<Aes256>::new(&long).with_tags_over(text)),
+            (M::OcbChunks, C::TdesOcbChunks) => {
+                Box::new(OcbChunks::<TdesEde3>::new(&keys.key(Purpose::Encryption)).with_tags_over(text))
+            }
+            (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&short).with_tags_over(text)),
+        })
     }
 
     /// What a reviewer would object to.
     pub(super) fn weaknesses(&self, cipher: CipherChoice) -> impl Iterator<Item = &'static str> {
         use MacChoice as M;
         let exists = self.code != M::None;
-        let chunks = if self.code == M::OcbChunks { cipher.ocb_chunks().unwrap_or(1) } else { 1 };
+        let bits = self.line_bits(cipher);
         let versioned = self.has_nonce() || self.covers.contains(&Covered::Counter);
         let weak = [
             (!exists, "no authentication"),
-            (exists && self.tag_bits / chunks < SHORT_TAG_BITS, "short tag"),
+            (exists && bits / self.chunks(cipher) < SHORT_TAG_BITS, "short tag"),
             (exists && self.over == Over::Plaintext && !versioned, "equal plaintexts have equal tags"),
             (self.code == M::HmacSha1, "SHA-1"),
-            (self.place == Place::Ecc && self.tag_bits > 64 - SEC_DED_BITS, "no ECC bits left to correct errors"),
+            (self.place == Place::Ecc && bits > 64 - SEC_DED_BITS, "no ECC bits left to correct errors"),
         ];
         weak.into_iter().filter_map(|(is, word)| is.then_some(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_have_their_bits_in_the_line_s_tag() {
+        let design = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() }.with_chunk_bits(48);
+        assert_eq!(design.line_bits(CipherChoice::TdesOcbChunks), 8 * 48);
+        assert_eq!(design.line_bits(CipherChoice::Aes256OcbChunks), 4 * 48);
+        assert_eq!(design.with_line_bits(64).line_bits(CipherChoice::TdesOcbChunks), 64);
     }
 }

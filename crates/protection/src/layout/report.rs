@@ -78,7 +78,7 @@ impl Layout {
         let shape = self.shape();
         let start = shape.byte(region.slot(0));
         let bytes = shape.byte(Slot(region.base + region.lines)) - start;
-        let with = match self.tags_with_data.filter(|_| region.role == Role::Data) {
+        let with = match self.tags.filter(|_| region.role == Role::Data).map(|tags| tags.place) {
             Some(Place::Ecc) => " (tags in its ECC)",
             Some(Place::Beside) => " and tags",
             Some(Place::Region) | None => "",

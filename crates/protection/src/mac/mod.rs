@@ -2,46 +2,29 @@
 //!
 //! # Contract
 //! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] has to cover. It is over one
-//! line or over the lines of a *tag group*, aligned to their number. Tags lie eight to a line in a region of their own, or
-//! each with its line.
+//! line or over the lines of a *tag group*, aligned to their number. Tags lie in a region of their own, or each with its
+//! line ([`Places`]).
 
+mod comparison;
 mod pairing;
+mod places;
+
+pub use places::{Place, Places};
 
 use crate::counter::Counter;
 use crate::memo::{Memo, Message};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted, without_last_block};
 use arrayvec::ArrayVec;
-use crypto::{Halves, LineMac, Nonce, Uses};
+use comparison::Comparison;
+use crypto::{Halves, LineMac, Nonce, Tag, Uses};
 use pairing::Pairing;
-use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::rc::Rc;
-use strum::VariantArray;
-use units::{Line, LineAddr};
+use units::Line;
 
 /// The most lines under one tag.
 pub const GROUP_MAX: usize = 4;
-
-/// Where tags lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// In a region of their own, eight to a line; through a cache of tags.
-    #[default]
-    Region,
-    /// Each with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018): they come and go with the
-    /// line and cost no time.
-    Ecc,
-    /// Each behind its line in ordinary memory: the line takes 8 bytes more and no longer lies on one line of the channel,
-    /// which moves two.
-    Beside,
-}
-
-/// Bytes that a tag takes in memory, whatever its length.
-pub const TAG_BYTES: usize = 8;
-/// Tags in one line.
-pub const TAGS_PER_LINE: u64 = (units::LINE_BYTES / TAG_BYTES) as u64;
 
 /// What a tag vouches for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,10 +43,9 @@ pub struct Mac {
     code: Rc<dyn LineMac>,
     bits: u32,
     coverage: Coverage,
-    place: Place,
-    group: u64,
+    places: Places,
     planted: Planted,
-    memo: Rc<Memo<u64>>,
+    memo: Rc<Memo<Tag>>,
     pairing: Rc<Pairing>,
     computed: Rc<Cell<(u64, u64)>>,
 }
@@ -75,8 +57,7 @@ impl Mac {
             code: code.into(),
             bits,
             coverage,
-            place: Place::Region,
-            group: 1,
+            places: Places::of(bits, Place::Region, 1),
             planted,
             memo: Rc::default(),
             pairing: Rc::default(),
@@ -85,24 +66,18 @@ impl Mac {
     }
 
     /// The same, with tags lying there, each over so many lines.
-    pub fn placed(self, place: Place, group: u64) -> Mac {
-        Mac { place, group, ..self }
+    pub fn placed(self, place: Place, lines: u64) -> Mac {
+        Mac { places: Places::of(self.bits, place, lines), ..self }
+    }
+
+    /// How tags lie.
+    pub fn places(&self) -> Places {
+        self.places
     }
 
     /// Whether each tag lies with its line.
     pub fn travels(&self) -> bool {
-        self.place != Place::Region
-    }
-
-    /// Lines under one tag.
-    pub fn group(&self) -> u64 {
-        self.group
-    }
-
-    /// The index of the line that holds a data line's tag, and the tag's position in it.
-    pub fn entry_of(&self, line: LineAddr) -> (u64, usize) {
-        let tag = line.0 / self.group;
-        (tag / TAGS_PER_LINE, (tag % TAGS_PER_LINE) as usize)
+        self.places.place != Place::Region
     }
 
     /// The uses of a block cipher that a line's tag takes, if the code is made of one.
@@ -126,7 +101,7 @@ impl Mac {
     }
 
     /// The tag of a line, of which `text` is what the tag is over.
-    pub fn tag(&self, at: DataSlot, counter: Counter, text: &Line) -> u64 {
+    pub fn tag(&self, at: DataSlot, counter: Counter, text: &Line) -> Tag {
         #[cfg(test)]
         self.perform(1);
         let message = self.message(at, counter, text);
@@ -161,7 +136,7 @@ impl Mac {
     ///
     /// # Panics
     /// If there are several and the code takes one line only, which designs are checked for.
-    pub fn tag_over(&self, lines: &[(DataSlot, Counter, Line)]) -> u64 {
+    pub fn tag_over(&self, lines: &[(DataSlot, Counter, Line)]) -> Tag {
         if let [(at, counter, text)] = lines {
             return self.tag(*at, *counter, text);
         }
@@ -186,7 +161,7 @@ impl Mac {
     ///
     /// # Panics
     /// If the code has no halves, which designs are checked for.
-    pub fn without_product(&self, stored: u64, text: &Line) -> u64 {
+    pub fn without_product(&self, stored: Tag, text: &Line) -> Tag {
         #[cfg(test)]
         crate::work_done::mac();
         self.count(1, 0);
@@ -197,7 +172,7 @@ impl Mac {
     ///
     /// # Panics
     /// As [`Mac::without_product`].
-    pub fn mask(&self, at: DataSlot, counter: Counter) -> u64 {
+    pub fn mask(&self, at: DataSlot, counter: Counter) -> Tag {
         #[cfg(test)]
         crate::work_done::blocks(self.mask_blocks());
         self.halves().mask(&self.nonce(at.bound(), counter), self.bits)
@@ -216,43 +191,22 @@ impl Mac {
         let counter = if version { counter } else { Counter::default() };
         let place = if self.planted.has(Bug::TagAddressTruncated) { place % 64 } else { place };
         let line_of_tags = self.planted.has(Bug::TagNamesLineOfTags);
-        let place = if line_of_tags { place / self.group / TAGS_PER_LINE } else { place };
+        let place = if line_of_tags { place / self.places.lines / self.places.per_line() } else { place };
         let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
         Nonce::new(place, counter.0)
     }
 
-    /// Whether the share of a stored tag fits that one of so many pieces of a line has.
-    pub fn fits_piece(&self, stored: u64, computed: u64, piece: u32, pieces: u32) -> bool {
-        let below = |piece: u32| self.bits - piece * (self.bits / pieces) - piece.min(self.bits % pieces);
-        let (top, bottom) = (below(piece), below(piece + 1));
-        let share = |tag: u64| tag >> bottom & (u64::MAX >> (u64::BITS - (top - bottom)));
-        let spare = piece == 0 && (stored ^ computed).checked_shr(self.bits).unwrap_or(0) != 0;
-        self.fits(share(stored), share(computed)) && !spare
-    }
-
     /// Whether a stored tag fits. Compares all of it, unused bits included.
-    pub fn fits(&self, stored: u64, computed: u64) -> bool {
-        if self.planted.has(Bug::ShortComparison) {
-            return stored as u8 == computed as u8;
-        }
-        if self.planted.has(Bug::SpareTagBitsIgnored) {
-            return (stored ^ computed) << (u64::BITS - self.bits) == 0;
-        }
-        if self.planted.has(Bug::ZeroTagFits) && stored == 0 {
-            return true;
-        }
-        stored == computed
+    pub fn fits(&self, stored: Tag, computed: Tag) -> bool {
+        self.comparison().fits(stored, computed)
     }
-}
 
-/// A tag out of a line of tags; also how tree nodes hold the tags of their children.
-pub fn entry(tags: &Line, position: usize) -> u64 {
-    let mut bytes = [0; TAG_BYTES];
-    bytes.copy_from_slice(&tags[position * TAG_BYTES..(position + 1) * TAG_BYTES]);
-    u64::from_le_bytes(bytes)
-}
+    /// Whether the tag of a chunk fits, which lies with those of the others of its line.
+    pub fn fits_chunk(&self, stored: Tag, computed: Tag, chunk: u32) -> bool {
+        self.comparison().fits_chunk(stored, computed, chunk)
+    }
 
-/// Puts a tag into a line of tags.
-pub fn set_entry(tags: &mut Line, position: usize, tag: u64) {
-    tags[position * TAG_BYTES..(position + 1) * TAG_BYTES].copy_from_slice(&tag.to_le_bytes());
+    fn comparison(&self) -> Comparison {
+        Comparison { bits: self.bits, chunks: self.code.chunks(), planted: self.planted }
+    }
 }

@@ -10,6 +10,7 @@ use crate::counter::Counter;
 use crate::memo::Message;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
+use crypto::Tag;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use units::Line;
@@ -55,7 +56,7 @@ impl Mac {
     }
 
     /// Computes a tag, and with it the oldest that is scheduled.
-    pub(super) fn compute(&self, message: &Message) -> u64 {
+    pub(super) fn compute(&self, message: &Message) -> Tag {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
         let nonce = |of: &Message| self.nonce(of.place, Counter(of.version));
         let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.pairing.oldest_beside(message)?)));
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
     use crate::placement::Placement;
     use crate::planted::Planted;
-    use crypto::{LineMac, Nonce, Pairs};
+    use crypto::{LineMac, Nonce, Pairs, Tag};
     use proptest::prelude::*;
     use units::LineAddr;
 
@@ -85,8 +86,12 @@ mod tests {
     struct InPairs;
 
     impl LineMac for InPairs {
-        fn tag(&self, nonce: &Nonce, text: &Line, _bits: u32) -> u64 {
-            u64::from(nonce.block(crypto::Domain::Pad, 0)[0]) << 8 | u64::from(text[0])
+        fn whole_bits(&self) -> u32 {
+            64
+        }
+
+        fn tag(&self, nonce: &Nonce, text: &Line, _bits: u32) -> Tag {
+            (u64::from(nonce.block(crypto::Domain::Pad, 0)[0]) << 8 | u64::from(text[0])).into()
         }
 
         fn pairs(&self) -> Option<&dyn Pairs> {
@@ -95,7 +100,7 @@ mod tests {
     }
 
     impl Pairs for InPairs {
-        fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [u64; 2] {
+        fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [Tag; 2] {
             lines.map(|(nonce, text)| self.tag(nonce, text, bits))
         }
     }
@@ -105,7 +110,7 @@ mod tests {
         Mac::new(Box::new(InPairs), 64, coverage, Planted::NONE)
     }
 
-    fn tag(mac: &Mac, line: u64) -> u64 {
+    fn tag(mac: &Mac, line: u64) -> Tag {
         mac.tag(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64])
     }
 
@@ -141,7 +146,7 @@ mod tests {
             let mac = mac();
             for (line, needed) in steps {
                 if needed {
-                    prop_assert_eq!(tag(&mac, line), line << 8 | line);
+                    prop_assert_eq!(tag(&mac, line), (line << 8 | line).into());
                 } else {
                     schedule(&mac, line);
                 }

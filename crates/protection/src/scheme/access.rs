@@ -6,11 +6,11 @@
 use super::Scheme;
 use crate::codec::{Arrived, Others};
 use crate::counter::{Counter, Overflow};
-use crate::mac;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Arriving, Beats, Fault, LockName, Verbs, Wanted};
+use crypto::Tag;
 use sim::lock::Mode;
 use sim::{join, join_all};
 use std::future::Future;
@@ -29,7 +29,7 @@ pub(super) struct Arrivals {
     /// When its words are there.
     beats: Beats,
     /// Its tag; anything without a code.
-    tag: u64,
+    tag: Tag,
     /// The other lines under its tag.
     pub others: Fetched,
 }
@@ -103,17 +103,17 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 
     /// Puts the line's tag into the region of tags, and updates the nodes above at once if the tree is eager.
-    pub async fn put_tag(&self, tag: u64) -> Result<(), Fault> {
+    pub async fn put_tag(&self, tag: Tag) -> Result<(), Fault> {
         let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
         self.enter_tag(slot, tag).await?;
         self.scheme.metadata.raise(self.verbs, slot).await
     }
 
     /// Puts the line's tag into its entry on the chip.
-    pub async fn enter_tag(&self, slot: Slot, tag: u64) -> Result<(), Fault> {
+    pub async fn enter_tag(&self, slot: Slot, tag: Tag) -> Result<(), Fault> {
         let Some(mac) = &self.scheme.codec.mac else { return Ok(()) };
-        let position = mac.entry_of(self.line()).1;
-        let enter = |tags: &mut Line| mac::set_entry(tags, position, tag);
+        let (places, position) = (mac.places(), mac.places().entry_of(self.line()).1);
+        let enter = |tags: &mut Line| places.set_entry(tags, position, tag);
         self.scheme.metadata.edit(self.verbs, slot, Role::Tag, enter).await
     }
 
@@ -145,13 +145,13 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 
     /// The tag of the line in the region of tags, if there is one.
-    async fn stored_tag(&self) -> Result<u64, Fault> {
+    async fn stored_tag(&self) -> Result<Tag, Fault> {
         match (&self.scheme.codec.mac, self.scheme.tag_slot(self.line())) {
             (Some(mac), Some(slot)) => {
                 let tags = self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?;
-                Ok(mac::entry(&tags, mac.entry_of(self.line()).1))
+                Ok(mac.places().entry(&tags, mac.places().entry_of(self.line()).1))
             }
-            _ => Ok(0),
+            _ => Ok(Tag::default()),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::counter::Counter;
 use crate::mac::Mac;
 use crate::tree::Tree;
 use crate::verbs::{Role, Slot};
+use crypto::Tag;
 use serde::Serialize;
 use units::{Line, LineAddr};
 
@@ -48,7 +49,7 @@ impl Cryptography<'_> {
     }
 
     /// Computes the tag of a line, if lines have tags: with the one before it, if that was [scheduled](Cryptography::schedule).
-    pub fn tag(&self, line: LineAddr, counter: u64, text: &Line) -> Option<u64> {
+    pub fn tag(&self, line: LineAddr, counter: u64, text: &Line) -> Option<Tag> {
         self.0.codec.mac.as_ref().map(|mac| mac.tag(self.0.layout.data_slot(line), Counter(counter.into()), text))
     }
 

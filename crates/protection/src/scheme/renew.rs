@@ -13,7 +13,7 @@ use super::write::Write;
 use crate::codec::{Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
-use crate::mac::{self, GROUP_MAX};
+use crate::mac::GROUP_MAX;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
@@ -85,7 +85,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
 
     /// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
     pub fn by_line_of_tags<'b>(&self, lines: &'b [LineAddr]) -> impl Iterator<Item = &'b [LineAddr]> + use<'b, V> {
-        let each = self.scheme.layout.lines_per_tag() * mac::TAGS_PER_LINE;
+        let each = self.scheme.layout.lines_per_line_of_tags();
         lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
     }
 

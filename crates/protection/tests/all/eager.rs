@@ -35,7 +35,11 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let scheme = parts().build(1 << 14, 3).unwrap();
+        Bench::of(&parts())
+    }
+
+    fn of(parts: &Parts) -> Bench {
+        let scheme = parts.build(1 << 14, 3).unwrap();
         let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
         Bench { scheme, verbs }
     }
@@ -208,11 +212,18 @@ fn no_copy_outlives_an_overflow() {
 
 #[test]
 fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
-    let bench = Bench::new();
+    flips_are_refused(&Bench::new(), &[1000, 1001, 1055]);
+    let mut wide = parts();
+    wide.mac = MacDesign { place: MacPlace::Beside, ..wide.mac }.with_line_bits(128);
+    flips_are_refused(&Bench::of(&wide), &Vec::from_iter(1000..1128));
+}
+
+/// Flips the bits of a line, and those of its spare bits whose number, and 1000, is given.
+fn flips_are_refused(bench: &Bench, spare: &[usize]) {
     bench.write(5, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
     let slot = Slot(5);
-    for bit in (0..8 * LINE_BYTES).chain([1000, 1001, 1055]) {
+    for bit in (0..8 * LINE_BYTES).chain(spare.iter().copied()) {
         let honest = bench.verbs.inside().media.borrow().read(slot);
         let mut bytes = honest.examine();
         let mut beside = honest.beside();

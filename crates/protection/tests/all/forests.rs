@@ -24,7 +24,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
     Parts {
         cipher: CipherChoice::Aes128Counter,
         counters: CounterChoice::Sc64,
-        mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, over: Over::Ciphertext, ..MacDesign::default() },
+        mac: MacDesign { code: MacChoice::Gmac, over: Over::Ciphertext, ..MacDesign::default() },
         tree: TreeDesign { update: Update::Eager, forest, ..TreeKind::Bonsai.into() },
         ownership: Ownership::None,
         release: Release::Verified,

@@ -8,3 +8,4 @@ mod page_records;
 mod persistence;
 mod renewals;
 mod scheme;
+mod tag_lengths;

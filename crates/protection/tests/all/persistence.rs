@@ -26,7 +26,7 @@ fn parts(order: Order) -> Parts {
     Parts {
         cipher: CipherChoice::Aes128Counter,
         counters: CounterChoice::Sc64,
-        mac: MacDesign { code: MacChoice::Gmac, tag_bits: 56, ..MacDesign::default() },
+        mac: MacDesign { code: MacChoice::Gmac, ..MacDesign::default() },
         tree: TreeKind::Bonsai.into(),
         ownership: Ownership::None,
         release: Release::Verified,

@@ -1,5 +1,6 @@
 //! Does the one text do what a plain memory does, in every way to run?
 
+use crate::tag_lengths::long_tags;
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, Persistence,
     TreeDesign, TreeKind,
@@ -17,9 +18,9 @@ fn tiny() -> CacheDesign {
     CacheDesign::default().resized(Bytes(256), 2)
 }
 /// So many that every tree stores a level or more.
-const LINES: u64 = 1 << 16;
+pub const LINES: u64 = 1 << 16;
 
-fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: impl Into<TreeDesign>) -> Parts {
+pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: impl Into<TreeDesign>) -> Parts {
     use MacChoice as M;
     let covers = match code {
         M::None | M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks => vec![],
@@ -29,7 +30,7 @@ fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: i
     Parts {
         cipher,
         counters,
-        mac: MacDesign { code, tag_bits: 56, over, covers, ..MacDesign::default() },
+        mac: MacDesign { code, over, covers, ..MacDesign::default() },
         tree: tree.into(),
         ownership: Ownership::None,
         caches: tiny(),
@@ -53,13 +54,13 @@ fn a_report_names_the_caches_that_a_design_has_a_use_for() {
     assert_eq!(caches_of(with(C::Sc64, MacChoice::None, TreeKind::None)), each(&["counters"]));
 }
 
-fn over_plaintext(mut parts: Parts) -> Parts {
+pub fn over_plaintext(mut parts: Parts) -> Parts {
     parts.mac.over = Over::Plaintext;
     parts
 }
 
 /// With tags lying there, each over so many lines.
-fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
+pub fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
     (parts.mac.place, parts.mac.lines) = (place, lines);
     parts
 }
@@ -96,7 +97,7 @@ fn compositions() -> Vec<Parts> {
     use Update::{Eager, Lazy};
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let hashes = |kind: T, arity, update| TreeDesign { arity, update, ..kind.into() };
-    vec![
+    let mut all = vec![
         parts(C::None, N::None, M::None, T::None),
         parts(C::Aes128Xts, N::None, M::None, T::None),
         parts(C::Aes128Xts, N::None, M::Cmac, T::None),
@@ -154,7 +155,9 @@ fn compositions() -> Vec<Parts> {
         nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
         nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, hashes(T::Bonsai, 2, Eager))),
         nodes_in_llc(unified(parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)), 256)),
-    ]
+    ];
+    all.extend(long_tags());
+    all
 }
 
 fn read(scheme: &Scheme, memory: &Functional, line: LineAddr) -> units::Line {
@@ -294,38 +297,14 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
 fn what_only_one_key_of_the_authentication_breaks_is_refused_with_a_way_out() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let mut shared = parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::None);
-    shared.mac.tag_bits = 4;
-    assert!(shared.check().unwrap_err().contains("between 8 and 64"));
-    shared.mac.tag_bits = 64;
-    shared.mac.over = Over::Ciphertext;
-    assert!(shared.check().unwrap_err().contains("mac.over = \"plaintext\""));
-    shared.mac.over = Over::Plaintext;
+    shared.mac.tag_bits = Some(4);
+    assert!(shared.check().unwrap_err().contains("set mac.tag_bits = 8"));
+    shared.mac.tag_bits = Some(64);
+    let mut whole = parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::None);
+    whole.mac.over = Over::Ciphertext;
+    assert!(whole.check().unwrap_err().contains("mac.over = \"plaintext\""));
     shared.mac.covers = vec![Covered::Address];
     assert!(shared.check().unwrap_err().contains("always covers address and counter"));
-}
-
-#[test]
-fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
-    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
-    let bonsai = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
-    for (parts, remedy) in [
-        (tags(bonsai.clone(), P::Ecc, 4), "mac.place = \"region\""),
-        (tags(bonsai.clone(), P::Beside, 2), "mac.place = \"region\""),
-        (tags(bonsai.clone(), P::Region, 3), "1, 2 or 4"),
-        (tags(bonsai.clone(), P::Region, 0), "1, 2 or 4"),
-        (tags(over_plaintext(bonsai.clone()), P::Region, 2), "mac.over = \"ciphertext\""),
-        (tags(parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai), P::Region, 2), "mac.lines = 1"),
-        (tags(parts(C::Aes128Counter, N::Sc64, M::SgxCw, T::Bonsai), P::Region, 4), "mac.code = \"gmac\""),
-        (tags(parts(C::Aes128Xts, N::None, M::Cmac, T::Merkle), P::Ecc, 1), "tree.kind = \"bonsai\""),
-        (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Beside, 1), "leave mac.place out"),
-        (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Region, 4), "leave mac.lines out"),
-    ] {
-        let refusal = parts.check().unwrap_err();
-        assert!(refusal.contains(remedy), "{refusal}");
-    }
-    let mut long = tags(bonsai, P::Ecc, 1);
-    long.mac.tag_bits = 72;
-    assert!(long.check().unwrap_err().contains("between 8 and 64"));
 }
 
 #[test]
@@ -375,7 +354,7 @@ fn weak_choices_are_named() {
     assert_eq!(weak(parts(C::Aes128OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai)), ["short tag"]);
     let mut in_ecc = tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), MacPlace::Ecc, 1);
     assert_eq!(weak(in_ecc.clone()), [""; 0]);
-    in_ecc.mac.tag_bits = 64;
+    in_ecc.mac.tag_bits = Some(64);
     assert_eq!(weak(in_ecc), ["no ECC bits left to correct errors"]);
     assert_eq!(
         weak(over_plaintext(parts(C::Aes128Counter, N::Sc64, M::Sha3, T::Bonsai))),

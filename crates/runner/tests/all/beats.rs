@@ -10,8 +10,6 @@ use protection::execution::CipherEngine;
 const ONE_LINE: Lines = Lines::At(0x123_5640);
 /// From the start of a read to its counter, which is on the chip.
 const LOOK_UP: u64 = 1;
-/// From one block into a unit for Triple-DES or AES to the next.
-const PERIODS: (u64, u64) = (2, 1);
 
 /// A read with its metadata on the chip and its row open, under a cipher with chunks and perhaps a tag for each.
 fn read(cipher: CipherChoice, tags: Option<Over>, change: impl Fn(&mut Machine)) -> Explanation {
@@ -24,18 +22,21 @@ fn read(cipher: CipherChoice, tags: Option<Over>, change: impl Fn(&mut Machine))
 fn design(cipher: CipherChoice, tags: Option<Over>) -> Design {
     let mut design = catalogue::design(if tags.is_some() { "sc64-bmt" } else { "ctr-only" }).unwrap();
     design.parts.cipher = cipher;
-    let of_chunks = |over| MacDesign { code: MacChoice::OcbChunks, tag_bits: 64, over, ..MacDesign::default() };
+    let of_chunks = |over| MacDesign { code: MacChoice::OcbChunks, over, ..MacDesign::default() }.with_chunk_bits(64);
     design.parts.mac = tags.map_or_else(MacDesign::default, of_chunks);
     design
 }
 
-/// The asked-for chunk and the whole line, in nanoseconds.
+/// The asked-for chunk and the whole line, in picoseconds.
+fn exact_steps(explanation: &Explanation) -> (u64, u64) {
+    (explanation.latency_fs / 1_000, explanation.rest_fs.unwrap_or(explanation.latency_fs) / 1_000)
+}
+
+/// The same in nanoseconds, of which both are a whole number.
 fn steps(explanation: &Explanation) -> (u64, u64) {
-    let ns = |fs: u64| {
-        assert_eq!(fs % 1_000_000, 0);
-        fs / 1_000_000
-    };
-    (ns(explanation.latency_fs), ns(explanation.rest_fs.unwrap_or(explanation.latency_fs)))
+    let (first, line) = exact_steps(explanation);
+    assert_eq!((first % 1_000, line % 1_000), (0, 0));
+    (first / 1_000, line / 1_000)
 }
 
 fn as_it_is(_: &mut Machine) {}
@@ -63,6 +64,16 @@ fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_mos
     // The tag's block goes in when the chunk has come out; the last chunk's likewise.
     assert_eq!(steps(&read(tdes, Some(Over::Plaintext), as_it_is)), (196 + 96, 231 + 96));
     assert_eq!(steps(&read(aes, Some(Over::Plaintext), as_it_is)), (170 + 65, 200 + 65));
+    // It goes into another unit next to the chunk, or with one unit behind it.
+    let one_unit = |machine: &mut Machine| {
+        machine.engines.aes.units = 1;
+        machine.engines.tdes.as_mut().unwrap().units = 1;
+    };
+    assert_eq!(steps(&read(tdes, Some(Over::Ciphertext), as_it_is)), (196, 231));
+    assert_eq!(steps(&read(tdes, Some(Over::Ciphertext), one_unit)), (196 + 2, 231 + 2));
+    // Two blocks for each chunk take 12.8 ns and chunks come every 10: the last block is the eighth from 105 ns on.
+    let aes_behind = exact_steps(&read(aes, Some(Over::Ciphertext), one_unit));
+    assert_eq!(aes_behind, (170_000 + 6_400, 105_000 + 7 * 6_400 + 65_000));
 }
 
 #[test]

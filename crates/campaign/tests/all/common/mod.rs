@@ -6,6 +6,7 @@ pub mod swept;
 use casemate_campaign::victim::with_tiny_caches;
 use machine::channel::Channel;
 use machine::dram::DramConfig;
+use machine::memory::MemorySystem;
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
 use protection::execution::{CipherEngine, CounterTags, Engine, Engines, OverflowLimits, Receiver, Timed, TimedMemory};
@@ -58,20 +59,30 @@ impl<R: Receiver + 'static> Machine<R> {
         Machine::limited(parts, seed, receiver, None)
     }
 
+    /// The same, whose memory hands on words as they come.
+    pub fn in_beats(scheme: Scheme, receiver: R) -> Machine<R> {
+        Machine::built(scheme, receiver, MemorySystem::word_by_word)
+    }
+
     /// The same, with so much re-encryption at once.
     pub fn limited(parts: &Parts, seed: u64, receiver: R, limits: Option<OverflowLimits>) -> Machine<R> {
-        let scheme = Rc::new(parts.build(DATA_LINES, seed).unwrap());
-        let executor = Executor::new();
-        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
-        let shape = scheme.layout().shape();
-        let core = Rc::new(receiver);
-        let memory = Memory::new(executor.clock(), channel.clone(), shape, &engines(), true, core.clone());
-        let memory = memory.with_one_port(parts.caches.unified.is_some());
+        let machine = Machine::built(parts.build(DATA_LINES, seed).unwrap(), receiver, |memory| memory);
+        let Machine { memory, .. } = machine;
+        let memory = Rc::into_inner(memory).unwrap().with_one_port(parts.caches.unified.is_some());
         let memory = match limits {
             Some(limits) => memory.with_overflows(limits),
             None => memory,
         };
-        Machine { executor, channel, memory: Rc::new(memory), core, scheme }
+        Machine { memory: Rc::new(memory), ..machine }
+    }
+
+    fn built(scheme: Scheme, receiver: R, change: impl FnOnce(MemorySystem) -> MemorySystem) -> Machine<R> {
+        let executor = Executor::new();
+        let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
+        let (shape, core) = (scheme.layout().shape(), Rc::new(receiver));
+        let channels = change(channel.clone().into());
+        let memory = Memory::new(executor.clock(), channels, shape, &engines(), true, core.clone());
+        Machine { executor, channel, memory: Rc::new(memory), core, scheme: Rc::new(scheme) }
     }
 
     /// Runs until `done`, for at most `limit` of simulated time; whether `done` was reached. DRAM refreshes for ever, so

@@ -5,7 +5,6 @@ use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, honest, overflow, tamper_before_overflow};
 use catalogue::{Attack, Design, End, Verdict};
 use protection::counter::Age;
-use protection::mac;
 use protection::planted::Planted;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
@@ -34,6 +33,10 @@ pub enum Check {
     ZeroTag,
     /// Zeros for a line of data.
     ZeroLine,
+    /// The tags of a line's first two chunks change places.
+    SwappedTags,
+    /// Its first two chunks do, with their tags.
+    SwappedChunks,
     /// Zeros for a line of counters; then its line of data is written.
     ZeroCounters,
     /// A line of zeros, and then one that opens to what the attacker knows if the zeros have shown the mask of XTS.
@@ -108,6 +111,11 @@ pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
             let (slot, bytes) = bus.map().place(Structure::Data, line).unwrap();
             bus.write_bytes(slot, bytes.clone(), &vec![0; bytes.len()]);
         }),
+        Check::SwappedTags => tampered(design, planted, |bus, line| swap_chunks(bus, Structure::Tag, line)),
+        Check::SwappedChunks => tampered(design, planted, |bus, line| {
+            swap_chunks(bus, Structure::Data, line);
+            swap_chunks(bus, Structure::Tag, line);
+        }),
         Check::ZeroCounters => zero_counters(design, planted),
         Check::ChosenCiphertext => chosen_ciphertext(design, planted),
     }
@@ -133,6 +141,23 @@ fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>,
         Verdict::Detected => Found::Nothing,
         other => Found::Ended(other.into(), Vec::new()),
     }
+}
+
+/// What a line, or its entry of tags, has of the first two of eight chunks changes places. In memory a tag lies from its lowest
+/// byte up, and the first chunk's is at its top.
+fn swap_chunks(bus: &mut Bus<'_>, structure: Structure, line: LineAddr) {
+    let (slot, bytes) = bus.map().place(structure, line).unwrap();
+    let width = bytes.len() / 8;
+    let mut content = bus.read(slot)[bytes.clone()].to_vec();
+    if structure == Structure::Tag {
+        content.reverse();
+    }
+    let (first, rest) = content.split_at_mut(width);
+    first.swap_with_slice(&mut rest[..width]);
+    if structure == Structure::Tag {
+        content.reverse();
+    }
+    bus.write_bytes(slot, bytes, &content);
 }
 
 /// A line whose four blocks are the same.
@@ -202,5 +227,6 @@ fn equal_nodes(design: &Design, planted: Planted) -> Found {
     let [first, second] = lines.map(|line| victim.attacked(|bus| bus.read_place(Structure::Counter, line)));
     assert!(first.is_some() && first == second, "the scene is set: equal counters");
     let node = victim.attacked(|bus| bus.read_place(Structure::Node(0), lines[0])).unwrap();
-    if mac::entry(&node, 0) == mac::entry(&node, 1) { Found::Alike } else { Found::Nothing }
+    let entry = |child: usize| &node[8 * child..8 * child + 8];
+    if entry(0) == entry(1) { Found::Alike } else { Found::Nothing }
 }

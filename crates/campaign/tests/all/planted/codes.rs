@@ -1,10 +1,39 @@
 //! Bugs in tags, in how they are compared, and in what is done about it.
 
 use super::Case;
-use super::checks::Check::{EveryBit, Honest, Overflow, Row, SpliceFrom, ZeroLine, ZeroTag};
+use super::checks::Check::{
+    EveryBit, Honest, Overflow, Row, SpliceFrom, SwappedChunks, SwappedTags, ZeroLine, ZeroTag,
+};
 use super::checks::Found::{Ended, Unnoticed};
-use catalogue::{Attack, Verdict};
+use catalogue::{Attack, Design, Verdict};
+use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over};
 use protection::planted::Bug;
+
+/// The design with a tree with a tag of 256 bits.
+pub const WIDE: &str = "sc64-bmt, 256 bits";
+/// The same with a tag of 64 bits for each chunk of 64, over its plaintext or over its ciphertext.
+pub const CHUNKS: &str = "sc64-bmt, chunks";
+pub const SEALED_CHUNKS: &str = "sc64-bmt, chunks over ciphertext";
+
+/// The design of one of these names.
+pub fn with_long_tags(name: &str) -> Option<Design> {
+    let mut design = catalogue::design("sc64-bmt").unwrap();
+    let mac = |code| MacDesign { code, ..MacDesign::default() };
+    let (cipher, mac) = match name {
+        WIDE => {
+            let covers = vec![Covered::Address, Covered::Counter];
+            (CipherChoice::Aes128Counter, MacDesign { covers, ..mac(MacChoice::HmacSha256) }.with_line_bits(256))
+        }
+        CHUNKS => {
+            let mac = MacDesign { over: Over::Plaintext, ..mac(MacChoice::OcbChunks) };
+            (CipherChoice::TdesOcbChunks, mac.with_chunk_bits(64))
+        }
+        SEALED_CHUNKS => (CipherChoice::TdesOcbChunks, mac(MacChoice::OcbChunks).with_chunk_bits(64)),
+        _ => return None,
+    };
+    (design.parts.cipher, design.parts.mac) = (cipher, mac);
+    Some(design)
+}
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
@@ -32,6 +61,22 @@ pub fn cases() -> Vec<Case> {
             Unnoticed(65 * 8, Verdict::Detected),
             row(Attack::SpoofTag),
         ),
+        // As little use, but 192 bits of each tag can be anything: it is as short as 64.
+        Case::new(
+            Bug::WideTagComparedShort,
+            EveryBit("tag"),
+            Unnoticed(65 * 192, Verdict::Detected),
+            row(Attack::SpoofTag),
+        )
+        .of(WIDE),
+        // Whatever the last chunk decrypts to is taken for authentic.
+        // What the core gets first is out before it is refused. Tags that are none do not change it.
+        Case::new(Bug::FirstPieceUnchecked, row(Attack::FlipData), garbled(), row(Attack::SpoofTag)).of(CHUNKS),
+        Case::new(Bug::LastChunkTagNotCompared, row(Attack::FlipData), garbled(), SwappedChunks).of(CHUNKS),
+        // Two stored tags change places, and nobody sees it; what they are over is still bound to its own place.
+        Case::new(Bug::ChunkTagsComparedAsSet, SwappedTags, ended(Verdict::Harmless), SwappedChunks).of(SEALED_CHUNKS),
+        // Chunks that take their tags along fit at each other's place, where they decrypt to something else.
+        Case::new(Bug::ChunkIndexMissing, SwappedChunks, garbled(), SwappedTags).of(SEALED_CHUNKS),
         Case::new(Bug::ZeroTagFits, ZeroTag, garbled(), row(Attack::SpoofTag)),
         Case::new(Bug::BlankLinePasses, ZeroLine, garbled(), row(Attack::SpoofData)),
         // The alarm comes, but the flipped bit is out already.

@@ -73,7 +73,8 @@ fn forged_with_the_first_pad(planted: Planted) -> bool {
         let slot = Placement::Fixed.of(TARGET).slot();
         let stored = media.read(slot).examine();
         media.write(slot, &std::array::from_fn(|byte| stored[byte] ^ change[byte]));
-        let difference = change_of_tag(&change, u128::from_be_bytes(pad), parts.mac.tag_bits).to_le_bytes();
+        let difference =
+            change_of_tag(&change, u128::from_be_bytes(pad), parts.mac.line_bits(parts.cipher)).to_le_bytes();
         let (mut line, start) = (media.read(tags).examine(), TARGET.0 as usize % 8 * 8);
         line[start..start + 8].iter_mut().zip(difference).for_each(|(byte, difference)| *byte ^= difference);
         media.write(tags, &line);

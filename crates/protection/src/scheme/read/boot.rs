@@ -10,10 +10,11 @@
 use super::Access;
 use crate::codec::{Arrived, Sealed};
 use crate::counter::Counter;
-use crate::mac::{self, Mac};
+use crate::mac::Mac;
 use crate::planted::Bug;
 use crate::slot::{Role, Untrusted};
 use crate::verbs::{Fault, Verbs, Wanted};
+use crypto::Tag;
 use units::Line;
 
 impl<V: Verbs> Access<'_, V> {
@@ -25,7 +26,7 @@ impl<V: Verbs> Access<'_, V> {
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
-        let mut beside = 0;
+        let mut beside = Tag::default();
         if let Some(mac) = &scheme.codec.mac {
             arrived.tag = self.tag_at_boot(mac, arrived, &sealed)?;
             if mac.travels() {
@@ -35,7 +36,7 @@ impl<V: Verbs> Access<'_, V> {
             }
         }
         scheme.codec.spend_pad(verbs, &sealed);
-        arrived.stored = Untrusted::with(sealed.ciphertext, beside);
+        arrived.stored = sealed.with(beside);
         verbs.boot(at.slot(), Role::Data, |_| arrived.stored);
         Ok(())
     }
@@ -58,7 +59,7 @@ impl<V: Verbs> Access<'_, V> {
     }
 
     /// The tag of a line that is put into memory, and of those that are there already, which must fit theirs.
-    fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived, sealed: &Sealed) -> Result<u64, Fault> {
+    fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived, sealed: &Sealed) -> Result<Tag, Fault> {
         let planted = self.scheme.planted;
         let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
         let checked = is_alone || planted.has(Bug::BootBesideForgery);
@@ -71,13 +72,13 @@ impl<V: Verbs> Access<'_, V> {
 
     /// Puts a tag into the region of tags: on the chip if the tree covers it, so that its parent vouches for it; else into
     /// memory, and into what the chip has of it.
-    async fn boot_tag(&self, mac: &Mac, tag: u64) -> Result<(), Fault> {
+    async fn boot_tag(&self, mac: &Mac, tag: Tag) -> Result<(), Fault> {
         let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
         if self.scheme.metadata.tree().is_some_and(|tree| tree.covers(Role::Tag)) {
             return Box::pin(self.enter_tag(slot, tag)).await;
         }
-        let position = mac.entry_of(self.line()).1;
-        let enter = |tags: &mut Line| mac::set_entry(tags, position, tag);
+        let (places, position) = (mac.places(), mac.places().entry_of(self.line()).1);
+        let enter = |tags: &mut Line| places.set_entry(tags, position, tag);
         self.verbs.boot(slot, Role::Tag, |stored| changed(stored, enter));
         self.scheme.metadata.on_chip(|chip| chip.caches.amend_tags(slot, enter));
         Ok(())

@@ -23,6 +23,7 @@ use crate::ownership::Asker;
 use crate::planted::Bug;
 use crate::slot::Role;
 use crate::verbs::{Fault, Verbs};
+use crypto::Tag;
 use sim::{Once, join};
 use tuple::Tuple;
 use units::{Line, LineAddr};
@@ -33,7 +34,7 @@ pub(super) struct Write<'a, V: Verbs> {
     plaintext: Line,
     counter: Once<Counter>,
     sealed: Once<Sealed>,
-    tag: Once<Option<u64>>,
+    tag: Once<Option<Tag>>,
 }
 
 impl<V: Verbs> Access<'_, V> {
@@ -82,7 +83,7 @@ impl<'a, V: Verbs> Write<'a, V> {
     }
 
     /// The tag of the line and of those under the same tag, if there are tags.
-    async fn tag(&self, sealed: &Sealed, others: &Others) -> Option<u64> {
+    async fn tag(&self, sealed: &Sealed, others: &Others) -> Option<Tag> {
         if self.tag.get().is_none() {
             self.tag.set(self.access.scheme.codec.tag(self.access.verbs, sealed, others).await);
         }
@@ -90,7 +91,7 @@ impl<'a, V: Verbs> Write<'a, V> {
     }
 
     /// Encrypts the line and computes its tag, which has it to itself.
-    pub async fn seal(&self) -> (&Sealed, Option<u64>) {
+    pub async fn seal(&self) -> (&Sealed, Option<Tag>) {
         let sealed = self.sealed().await;
         (sealed, self.tag(sealed, &Others::new()).await)
     }

@@ -34,6 +34,7 @@ use crate::scheme::renew::Renewer;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Verbs};
+use crypto::Tag;
 use sim::lock::Mode;
 use sim::{join, join_all};
 use units::{Line, LineAddr};
@@ -170,7 +171,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         // A tuple ahead of this one may have been given up meanwhile: the nodes that this one has changed know of it.
         writes.iter().try_for_each(|write| write.access.refuse_if_halted())?;
         let travels = scheme.codec.tags_travel();
-        let beside = |tag: Option<u64>| tag.filter(|_| travels).unwrap_or_default();
+        let beside = |tag: Option<Tag>| tag.filter(|_| travels).unwrap_or_default();
         let data = sealed.iter().map(|(sealed, tag)| (sealed.at.slot(), Role::Data, sealed.with(beside(*tag))));
         let unless = |bug| move |_: &(Slot, Role, Untrusted)| !planted.has(bug);
         let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, (*content).into()));
@@ -202,7 +203,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
 
     /// Puts the tags of lines into their entries on the chip. Returns the lines of tags as they are in the end: a line
     /// that boots meanwhile puts its tag there too.
-    async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<u64>)]) -> Result<Lines, Fault> {
+    async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<Tag>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
         for (write, (_, tag)) in writes.iter().zip(sealed) {
             let Some((slot, tag)) = self.scheme.tag_slot(write.access.line()).zip(*tag) else { continue };

@@ -1,0 +1,113 @@
+//! Words of a line that are used before they have come: what leaves the controller is held against the pins.
+
+use super::codes::{CHUNKS, SEALED_CHUNKS, with_long_tags};
+use crate::common::{DATA_LINES, Machine};
+use catalogue::Design;
+use protection::execution::{Receiver, Timed};
+use protection::planted::{Bug, Planted};
+use protection::probe::Probe;
+use protection::verbs::{Fault, Plaintext};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr, Time, Word, Words};
+
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 1] = [Bug::WordsNotAwaited];
+
+const LINE: LineAddr = LineAddr(5);
+/// From one word to the next on a bus of DDR4-3200.
+const BEAT: Duration = Duration::from_fs(312_500);
+
+/// A core that notes when words come.
+#[derive(Default)]
+struct Core {
+    clock: RefCell<Option<sim::Clock>>,
+    first: Cell<Option<(Words, Time)>>,
+    line: Cell<Option<Time>>,
+}
+
+impl Core {
+    fn now(&self) -> Time {
+        self.clock.borrow().as_ref().map_or(Time::ZERO, sim::Clock::now)
+    }
+}
+
+impl Receiver for Core {
+    fn released_first(&self, _: LineAddr, plaintext: &Plaintext, words: Words) {
+        assert_eq!(plaintext.bytes, [7; 64]);
+        self.first.set(Some((words, self.now())));
+    }
+
+    fn released(&self, _: LineAddr, plaintext: &Plaintext) {
+        assert_eq!(plaintext.bytes, [7; 64]);
+        self.line.set(Some(self.now()));
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("nothing was tampered with, and yet: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        [7; 64]
+    }
+}
+
+/// A read of a line whose metadata is on the chip: when its last word crossed the pins, and when the core had what.
+fn read(design: &Design, word: Word, planted: Planted) -> (Time, Option<(Words, Time)>, Time) {
+    let scheme = design.parts.build_with(DATA_LINES, 1, planted).unwrap();
+    let slot = scheme.layout().data_slot(LINE).slot();
+    let (line, _) = scheme.layout().shape().lines(slot);
+    let mut machine = Machine::in_beats(scheme, Core::default());
+    machine.core.clock.replace(Some(machine.executor.clock().clone()));
+    let crossed = Rc::new(Cell::new(Time::ZERO));
+    let seen = crossed.clone();
+    machine.memory.attach(Probe::new(false, move |at, crossing| {
+        if crossing.line == line {
+            seen.set(at);
+        }
+    }));
+    let (scheme, memory, done) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(false)));
+    let (finished, clock) = (done.clone(), machine.executor.clock().clone());
+    machine.executor.clock().spawn(async move {
+        let verbs = Timed::new(&memory);
+        scheme.write(&verbs, LINE, &[7; 64]).await;
+        // Long enough for memory to have taken it.
+        clock.sleep(Duration::from_ns(10_000)).await;
+        scheme.read_at_controller(&verbs, LINE, word).await;
+        finished.set(true);
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "the read ends");
+    machine.memory.probe().into_iter().for_each(Probe::finish);
+    (crossed.get(), machine.core.first.get(), machine.core.line.get().unwrap())
+}
+
+/// Whether what the core had was there, and something of it before the rest.
+fn in_time(design: &Design, planted: Planted) -> bool {
+    Words::ALL.iter().all(|word| {
+        let (crossed, first, line) = read(design, word, planted);
+        let (words, at) = first.unwrap();
+        // Those that come first are as many beats before the last as there are others.
+        let others = 8 - words.iter().count() as u64;
+        assert!(words.contains(Words::of(word)) && others > 0);
+        at + BEAT * others >= crossed && line >= crossed
+    })
+}
+
+fn designs() -> impl Iterator<Item = Design> {
+    let chunks = [CHUNKS, SEALED_CHUNKS].map(|name| with_long_tags(name).unwrap());
+    chunks.into_iter().chain(["none", "ctr-only", "xts", "ecb"].map(|name| catalogue::design(name).unwrap()))
+}
+
+#[test]
+fn nothing_of_a_line_leaves_the_controller_before_it_has_crossed_the_pins() {
+    for design in designs() {
+        assert!(in_time(&design, Planted::NONE), "{}", design.name);
+    }
+}
+
+#[test]
+fn words_that_are_not_awaited_leave_before_they_have_come() {
+    let caught = designs().filter(|design| !in_time(design, Planted::new(Bug::WordsNotAwaited))).count();
+    // A cipher that takes longer than the burst, or a tag that does, hides it.
+    assert!(caught >= 2, "{caught}");
+}

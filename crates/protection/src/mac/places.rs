@@ -1,0 +1,123 @@
+//! Where tags lie, and how much room each has there.
+//!
+//! In a region of their own the entry of a tag is a power of two of bytes, 8 of them or more, so that no tag lies on two lines. A
+//! tag that lies with its line has 8 bytes there or 16.
+
+use crypto::Tag;
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
+use units::{LINE_BYTES, Line, LineAddr};
+
+/// Bytes of the smallest room for a tag.
+const LEAST_BYTES: usize = 8;
+
+/// Where tags lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// In a region of their own, as many to a line as it has room for: eight of up to 64 bits; through a cache of tags.
+    #[default]
+    Region,
+    /// Each with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018): they come and go with the
+    /// line and cost no time.
+    Ecc,
+    /// Each behind its line in ordinary memory: the line takes 8 bytes more, or 16, and no longer lies on one line of the
+    /// channel, which moves two.
+    Beside,
+}
+
+impl Place {
+    /// Bits of the longest tag that has room there.
+    pub fn room_bits(self) -> u32 {
+        match self {
+            Place::Region => Tag::BITS,
+            Place::Ecc => u64::BITS,
+            Place::Beside => u128::BITS,
+        }
+    }
+}
+
+/// How the tags of a design lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// Where.
+    pub place: Place,
+    /// Lines of data that each is over.
+    pub lines: u64,
+    /// Bytes that each takes.
+    pub bytes: usize,
+}
+
+impl Places {
+    /// Of the shortest tags, those in a line of tags.
+    pub const MOST_PER_LINE: u64 = (LINE_BYTES / LEAST_BYTES) as u64;
+
+    /// Tags of so many bits, each over so many lines.
+    pub fn of(bits: u32, place: Place, lines: u64) -> Places {
+        let bytes = (bits.div_ceil(8) as usize).next_power_of_two().max(LEAST_BYTES);
+        Places { place, lines, bytes }
+    }
+
+    /// Tags in a line of tags.
+    pub fn per_line(&self) -> u64 {
+        (LINE_BYTES / self.bytes) as u64
+    }
+
+    /// The index of the line that holds a data line's tag, and the tag's position in it.
+    pub fn entry_of(&self, line: LineAddr) -> (u64, usize) {
+        let tag = line.0 / self.lines;
+        (tag / self.per_line(), (tag % self.per_line()) as usize)
+    }
+
+    /// A tag out of a line of tags.
+    #[inline]
+    pub fn entry(&self, tags: &Line, position: usize) -> Tag {
+        Tag::from_bytes(&tags[position * self.bytes..(position + 1) * self.bytes])
+    }
+
+    /// Puts a tag into a line of tags.
+    #[inline]
+    pub fn set_entry(&self, tags: &mut Line, position: usize, tag: Tag) {
+        let entry = &mut tags[position * self.bytes..(position + 1) * self.bytes];
+        match <&mut [u8; LEAST_BYTES]>::try_from(&mut *entry) {
+            Ok(entry) => *entry = tag.low_word().to_le_bytes(),
+            Err(_) => entry.copy_from_slice(&tag.to_bytes()[..self.bytes]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_has_the_next_power_of_two_of_bytes_that_holds_it() {
+        let found = |bits| {
+            let places = Places::of(bits, Place::Region, 1);
+            (places.bytes, places.per_line())
+        };
+        let expected = [(1, (8, 8)), (56, (8, 8)), (64, (8, 8)), (65, (16, 4)), (128, (16, 4)), (160, (32, 2))];
+        let longer = [(256, (32, 2)), (257, (64, 1)), (512, (64, 1))];
+        for (bits, room) in expected.into_iter().chain(longer) {
+            assert_eq!(found(bits), room, "{bits}");
+        }
+    }
+
+    #[test]
+    fn entries_lie_one_behind_the_other_and_change_no_other() {
+        for bits in [64, 128, 256, 512] {
+            let places = Places::of(bits, Place::Region, 2);
+            let mut line = [0xee; LINE_BYTES];
+            let tag = |position: usize| Tag::ones(bits) ^ (position as u64).into();
+            let positions = places.per_line() as usize;
+            (0..positions).for_each(|position| places.set_entry(&mut line, position, tag(position)));
+            for position in 0..positions {
+                assert_eq!(places.entry(&line, position), tag(position));
+                assert_eq!(line[position * LINE_BYTES / positions], !(position as u8));
+                // Each is over two lines.
+                let data = LineAddr(2 * (3 * positions as u64 + position as u64) + 1);
+                assert_eq!(places.entry_of(data), (3, position));
+            }
+        }
+    }
+}
