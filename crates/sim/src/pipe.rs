@@ -1,5 +1,10 @@
 //! Hardware that is a pipeline: engines, and ports of small caches.
 
+mod idle;
+
+pub use idle::IdleBatch;
+
+use idle::IdleQueue;
 use std::cell::{Cell, RefCell};
 use units::{Duration, Time};
 
@@ -14,6 +19,8 @@ pub struct Pipe {
     next_free: RefCell<Vec<Time>>,
     /// Items that go into a unit later than it is free: links of chains. Others may go in before them.
     reserved: RefCell<Vec<(usize, Time)>>,
+    /// What goes in where nothing else would.
+    idle: IdleQueue,
     items: Cell<u64>,
     waited: Cell<Duration>,
 }
@@ -49,6 +56,7 @@ impl Pipe {
             interval,
             next_free: RefCell::new(vec![Time::ZERO; units]),
             reserved: RefCell::default(),
+            idle: IdleQueue::default(),
             items: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
         }
@@ -112,6 +120,9 @@ impl Pipe {
     /// Reserved intervals that are over by now, or before what their unit takes next, take no room any more.
     #[inline]
     fn let_past_go(&self, now: Time) {
+        if !self.idle.is_empty() {
+            self.fill_gaps(now);
+        }
         let mut reserved = self.reserved.borrow_mut();
         if reserved.is_empty() {
             return;
