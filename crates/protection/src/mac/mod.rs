@@ -42,6 +42,7 @@ pub struct Coverage {
 pub struct Mac {
     code: Rc<dyn LineMac>,
     bits: u32,
+    comparison: Comparison,
     coverage: Coverage,
     places: Places,
     planted: Planted,
@@ -54,6 +55,7 @@ impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
         Mac {
+            comparison: Comparison { bits, chunks: code.chunks(), planted },
             code: code.into(),
             bits,
             coverage,
@@ -190,7 +192,6 @@ impl Mac {
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.
     pub fn fits(&self, stored: Tag, computed: Tag) -> bool {
-        let (bits, chunks, planted) = (self.bits, self.code.chunks(), self.planted);
-        Comparison { bits, chunks, planted }.fits(stored, computed)
+        self.comparison.fits(stored, computed)
     }
 }

@@ -71,7 +71,7 @@ pub fn cases() -> Vec<Case> {
         .of(WIDE),
         // Whatever the last chunk decrypts to is taken for authentic.
         Case::new(Bug::LastChunkTagNotCompared, row(Attack::FlipData), garbled(), SwappedChunks).of(CHUNKS),
-        // Two stored tags change places, and nobody sees it; what they are over is still bound to its own place.
+        // Two stored tags change places unnoticed; what they are over is still bound to its own place.
         Case::new(Bug::ChunkTagsComparedAsSet, SwappedTags, ended(Verdict::Harmless), SwappedChunks).of(SEALED_CHUNKS),
         // Chunks that take their tags along fit at each other's place, where they decrypt to something else.
         Case::new(Bug::ChunkIndexMissing, SwappedChunks, garbled(), SwappedTags).of(SEALED_CHUNKS),
