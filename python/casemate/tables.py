@@ -48,7 +48,8 @@ def layout_table(layout: Layout) -> RenderableType:
 def _served(role: str, number: int) -> str:
     if role.startswith("data"):
         return ""
-    return f"{number} {'children' if 'tree' in role else 'lines'}"
+    one, several = ("child", "children") if "tree" in role else ("line", "lines")
+    return f"{number} {one if number == 1 else several}"
 
 
 def trace_table(info: TraceInfo) -> RenderableType:

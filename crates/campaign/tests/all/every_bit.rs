@@ -61,7 +61,7 @@ fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_t
         let row = report.rows.into_iter().find(|row| row.structure == "tag").unwrap();
         (row.flips, harmless(&row))
     };
-    // 65 tags; in a region, the last of them has others' room beside it.
+    // 65 tags; in a region, the line of the last has room for others.
     let wide = |mac: MacDesign| mac.with_line_bits(128);
     assert_eq!(of(MacPlace::Beside, wide, MacChoice::Gmac), (65 * 128, 0));
     assert_eq!(of(MacPlace::Region, wide, MacChoice::Gmac), (17 * 512, 3 * 128));

@@ -76,10 +76,10 @@ pub enum Over {
 pub struct MacDesign {
     /// Which code.
     pub code: MacChoice,
-    /// Length of a line's tag in bits, from 1 to 256; 56 if nothing is said of it and nothing of chunks.
+    /// Length of a line's tag in bits, from 1 to 256; 56 if neither this nor `chunk_tag_bits` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_bits: Option<u32>,
-    /// Instead, for a code with a tag for each chunk: the length of each in bits, up to that of the cipher's block.
+    /// Length of each chunk's tag in bits, in place of `tag_bits`, for a code with a tag for each: up to the cipher's block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_tag_bits: Option<u32>,
     /// What of the line it is computed over.

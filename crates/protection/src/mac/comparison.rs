@@ -70,3 +70,30 @@ impl Comparison {
         tags
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_that_there_is_room_for_belongs_to_the_tag_of_one_chunk() {
+        for (bits, chunks) in [(64, 8), (10, 4), (512, 8), (128, 4), (57, 8), (8, 8)] {
+            let comparison = Comparison { bits, chunks, planted: Planted::NONE };
+            let computed = Tag::first_of(&[0xa5; 64], bits);
+            let owners: Vec<Vec<u32>> = (0..Tag::BITS)
+                .map(|bit| {
+                    let stored = computed ^ Tag::from(1_u64) << bit;
+                    (0..chunks).filter(|chunk| !comparison.fits_chunk(stored, computed, *chunk)).collect()
+                })
+                .collect();
+            assert!(owners.iter().all(|owners| owners.len() == 1), "{bits} bits, {chunks} chunks: {owners:?}");
+            assert!(owners.is_sorted_by(|below, above| below >= above), "the first chunk's is at the top");
+            // Equal shares but for one bit.
+            let shares: Vec<usize> = (0..chunks)
+                .map(|chunk| owners[..bits as usize].iter().filter(|owners| owners[0] == chunk).count())
+                .collect();
+            assert!(shares.iter().max() <= shares.iter().min().map(|least| least + 1).as_ref(), "{shares:?}");
+            assert!((0..chunks).all(|chunk| comparison.fits_chunk(computed, computed, chunk)));
+        }
+    }
+}

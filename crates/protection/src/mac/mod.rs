@@ -42,6 +42,7 @@ pub struct Coverage {
 pub struct Mac {
     code: Rc<dyn LineMac>,
     bits: u32,
+    comparison: Comparison,
     coverage: Coverage,
     places: Places,
     planted: Planted,
@@ -54,6 +55,7 @@ impl Mac {
     /// A code, cut to this many bits, over what `coverage` says of each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
         Mac {
+            comparison: Comparison { bits, chunks: code.chunks(), planted },
             code: code.into(),
             bits,
             coverage,
@@ -198,15 +200,11 @@ impl Mac {
 
     /// Whether a stored tag fits. Compares all of it, unused bits included.
     pub fn fits(&self, stored: Tag, computed: Tag) -> bool {
-        self.comparison().fits(stored, computed)
+        self.comparison.fits(stored, computed)
     }
 
     /// Whether the tag of a chunk fits, which lies with those of the others of its line.
     pub fn fits_chunk(&self, stored: Tag, computed: Tag, chunk: u32) -> bool {
-        self.comparison().fits_chunk(stored, computed, chunk)
-    }
-
-    fn comparison(&self) -> Comparison {
-        Comparison { bits: self.bits, chunks: self.code.chunks(), planted: self.planted }
+        self.comparison.fits_chunk(stored, computed, chunk)
     }
 }

@@ -73,7 +73,7 @@ pub fn cases() -> Vec<Case> {
         // What the core gets first is out before it is refused. Tags that are none do not change it.
         Case::new(Bug::FirstPieceUnchecked, row(Attack::FlipData), garbled(), row(Attack::SpoofTag)).of(CHUNKS),
         Case::new(Bug::LastChunkTagNotCompared, row(Attack::FlipData), garbled(), SwappedChunks).of(CHUNKS),
-        // Two stored tags change places, and nobody sees it; what they are over is still bound to its own place.
+        // Two stored tags change places unnoticed; what they are over is still bound to its own place.
         Case::new(Bug::ChunkTagsComparedAsSet, SwappedTags, ended(Verdict::Harmless), SwappedChunks).of(SEALED_CHUNKS),
         // Chunks that take their tags along fit at each other's place, where they decrypt to something else.
         Case::new(Bug::ChunkIndexMissing, SwappedChunks, garbled(), SwappedTags).of(SEALED_CHUNKS),
