@@ -27,8 +27,8 @@ Cell = str | Text
 Question = tuple[str, Callable[[Record], Cell]]
 
 
-def run_table(results: RunResults, check_values: bool) -> RenderableType:
-    """All that a run has to say, for people."""
+def run_table(results: RunResults, check_values: bool, verbose: bool = False) -> RenderableType:
+    """What a run has to say, for people: all of it, if asked to be verbose."""
     first = results.records[0]
     origin = first.configuration.workload
     machines = dict.fromkeys(record.machine for record in results.records)
@@ -40,7 +40,7 @@ def run_table(results: RunResults, check_values: bool) -> RenderableType:
     tables = math.ceil(len(results.records) / DESIGNS_PER_TABLE)
     width = math.ceil(len(results.records) / tables)
     for start in range(0, len(results.records), width):
-        parts.append(_table(results, results.records[start : start + width], check_values))
+        parts.append(_table(results, results.records[start : start + width], check_values, verbose))
     parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
     if isinstance(origin.finish, Killed) and origin.finish.likely_cause:
@@ -151,7 +151,7 @@ def _share(samples: Sequence[Sampling]) -> str:
     return f"{span(percent, '.2f')} %, measured in {span([sample.units for sample in samples], ',')} units"
 
 
-def _table(results: RunResults, records: Sequence[Record], check_values: bool) -> Table:
+def _table(results: RunResults, records: Sequence[Record], check_values: bool, verbose: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     several = len({record.machine for record in results.records}) > 1
@@ -161,6 +161,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool) -
         table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
     sections = (
         ("cost", _cost(results, records[0])),
+        *((("where reads spend their time", _reads()), ("metadata and memory", _metadata())) if verbose else ()),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -201,12 +202,64 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
         ("DRAM traffic", traffic),
         ("", times("dram_bytes", ".2f")),
         ("read latency", latency),
+        ("99 % within", lambda record: f"{record.reads.p99_ns:.1f} ns" if record.reads else ""),
         *_windows(results),
         *_in_l2(results),
         *_overflows(results),
         ("metadata in memory", lambda record: f"{record.footprint.metadata_percent:.1f} %"),
         ("metadata caches", lambda record: amounts.size(record.footprint.metadata_cache_bytes)),
     ]
+
+
+PARTS = (
+    ("before the fetch", "admission"),
+    ("queue of memory", "memory_queue"),
+    ("data", "data"),
+    ("counter", "counter"),
+    ("tree", "tree"),
+    ("tag", "tag"),
+    ("queue for engines", "engine_queue"),
+    ("engines", "engine"),
+    ("on the chip", "on_chip"),
+)
+"""What a read waits for at the controller, and what the record calls it."""
+
+
+def _reads() -> list[Question]:
+    """What the mean read at the controller is made of. The parts add up to it."""
+
+    def of(part: str) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            spent = getattr(record.reads.parts_ns, part) if record.reads else 0.0
+            return f"{spent:.1f} ns" if spent else ""
+
+        return answer
+
+    def figure(name: Literal["mean_ns", "median_ns"]) -> Callable[[Record], str]:
+        return lambda record: f"{getattr(record.reads, name):.1f} ns" if record.reads else ""
+
+    return [("mean", figure("mean_ns")), ("half within", figure("median_ns")), *((said, of(part)) for said, part in PARTS)]
+
+
+def _metadata() -> list[Question]:
+    """How metadata caches fare, and how much of memory's time the bus is used."""
+
+    def hits(index: int) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            cache = record.metadata_caches[index]
+            looked_up = cache.hits + cache.misses
+            if not looked_up:
+                return ""
+            return f"{100 * cache.hits / looked_up:.1f} %, {1000 * cache.misses / record.node.instructions:.2f}"
+
+        return answer
+
+    def bandwidth(record: Record) -> str:
+        return f"{record.dram_bytes / max(record.time_fs, 1) * 1e6:.2f} GB/s"
+
+    kinds = enumerate(("counters", "tags", "tree"))
+    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in kinds]
+    return [*caches, ("memory bandwidth", bandwidth)]
 
 
 def _windows(results: RunResults) -> list[Question]:

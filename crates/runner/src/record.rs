@@ -5,11 +5,12 @@ use catalogue::{Design, Machine};
 use chip::LlcCounters;
 use chip::feed::FeedCounters;
 use chip::load_values::LoadValues;
+use enum_map::EnumMap;
 use machine::dram::DramCounters;
 use machine::node::NodeCounters;
 use machine::observer::ObserverCounters;
 use protection::counter::StartingAge;
-use protection::execution::{TimedCounters, WindowCounters};
+use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
 use protection::on_chip::{CacheCounters, CopyCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::verbs::Fault;
@@ -68,6 +69,39 @@ pub struct Footprint {
     pub metadata_percent: f64,
     /// Metadata caches on the chip, in bytes.
     pub metadata_cache_bytes: u64,
+}
+
+/// What reads took from the memory controller's door to the release of the line, or of the words that were asked for.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ReadTimes {
+    /// Lines.
+    pub lines: u64,
+    /// In the mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// What half of them did not exceed, to within a thirty-second part, in nanoseconds.
+    pub median_ns: f64,
+    /// What 99 in 100 did not exceed, likewise.
+    pub p99_ns: f64,
+    /// What the mean is made of, in nanoseconds.
+    pub parts_ns: EnumMap<ReadPart, f64>,
+    /// How many ended in each bucket, by its end in femtoseconds.
+    pub histogram: Histogram,
+}
+
+impl ReadTimes {
+    /// From what was counted; nothing if no line was read.
+    pub fn of(counted: &ReadCounters) -> Option<ReadTimes> {
+        let mean_ns = |sum_fs: u64| sum_fs as f64 / 1e6 / counted.lines as f64;
+        let permille = |permille| counted.histogram.permille(permille).map(|latency| latency.as_fs() as f64 / 1e6);
+        Some(ReadTimes {
+            lines: counted.lines,
+            mean_ns: mean_ns(counted.parts_fs.total()),
+            median_ns: permille(500)?,
+            p99_ns: permille(990)?,
+            parts_ns: EnumMap::from_fn(|part| mean_ns(counted.parts_fs.of(part))),
+            histogram: counted.histogram,
+        })
+    }
 }
 
 /// The time from the release of lines to their verdicts.
@@ -152,6 +186,8 @@ pub struct Record {
     pub ipc: f64,
     /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
     pub read_latency_ns: f64,
+    /// What reads took at the memory controller, and what for; nothing without a read.
+    pub reads: Option<ReadTimes>,
     /// All DRAM reads and writes, in bytes.
     pub dram_bytes: u64,
     /// The program's events, those of the warm-up included.

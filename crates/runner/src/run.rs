@@ -11,7 +11,7 @@ pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
 use crate::core_task::{CoreTask, Ends, Team};
-use crate::record::{Footprint, Host, Record, SCHEMA, UnverifiedWindow};
+use crate::record::{Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
 use catalogue::Machine;
 use chip::Chip;
@@ -236,6 +236,7 @@ impl<S: Source + 'static> Bench<S> {
             time_fs,
             ipc: instructions as f64 / cycles.max(1) as f64,
             read_latency_ns,
+            reads: ReadTimes::of(&counts.protection.reads),
             dram_bytes,
             feed,
             node: counts.node,

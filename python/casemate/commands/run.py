@@ -152,6 +152,9 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     "its own, as in FILE's gups.bus: gups.sc64-bmt.bus (see `casemate bus`).",
 )
 @click.option("--bus-bytes", is_flag=True, help="With --bus: the bytes of the lines, too.")
+@click.option(
+    "--verbose", is_flag=True, help="Also show where reads spend their time, how metadata caches fare, and the bandwidth."
+)
 @options.stdout
 @screen.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]")
@@ -179,6 +182,7 @@ def command(
     folder: Path | None,
     bus: Path | None,
     bus_bytes: bool,
+    verbose: bool,
     output: Literal["inherit", "discard"],
     as_json: bool,
     program: tuple[str, ...],
@@ -256,7 +260,7 @@ def command(
     if as_json:
         screen.print_json(results)
     elif results.records:
-        screen.results().print(run_table.run_table(results, check_values))
+        screen.results().print(run_table.run_table(results, check_values, verbose))
     for failure in results.failures:
         which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
         notices.print(f"{which}: {failure.error}", style="red", markup=False)

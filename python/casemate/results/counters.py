@@ -233,6 +233,50 @@ class Ahead(Result):
     """The sum of these waits, in femtoseconds."""
 
 
+class ReadParts(Result):
+    """What a read's mean latency is made of, in nanoseconds.
+
+    While the line itself is not there, time counts for it, though metadata may be under way too; then for what is
+    awaited, in the order in which it ends. So the parts add up to the whole.
+    """
+
+    admission: float
+    """Before the fetch: others had the line or its group, or groups were being renewed."""
+    memory_queue: float
+    """The line's fetch, in so far as other requests, refreshes and writes made it longer than a lone one."""
+    data: float
+    """The rest of the fetch."""
+    counter: float
+    """Its counter."""
+    tree: float
+    """Nodes of the tree and their hashes."""
+    tag: float
+    """Its tag."""
+    engine_queue: float
+    """Units for cryptography that were busy."""
+    engine: float
+    """Units for cryptography at work."""
+    on_chip: float
+    """Ways on the chip, after the controller: where an L2 goes on with the line."""
+
+
+class ReadTimes(Result):
+    """What reads took from the memory controller's door to the release of the line, or of the words asked for."""
+
+    lines: int
+    """Lines."""
+    mean_ns: float
+    """In the mean, in nanoseconds."""
+    median_ns: float
+    """What half of them did not exceed, to within a thirty-second part, in nanoseconds."""
+    p99_ns: float
+    """What 99 in 100 did not exceed, likewise."""
+    parts_ns: ReadParts
+    """What the mean is made of, in nanoseconds."""
+    histogram: tuple[tuple[int, int], ...]
+    """How many ended in each bucket, by its end in femtoseconds."""
+
+
 class UnverifiedWindow(Result):
     """The time from the release of lines to their verdicts."""
 

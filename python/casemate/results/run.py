@@ -19,6 +19,7 @@ from casemate.results.counters import (
     MetadataCache,
     Node,
     ProtectionWork,
+    ReadTimes,
     Renewals,
     UnverifiedWindow,
 )
@@ -163,6 +164,8 @@ class Record(Result):
     """Instructions per cycle, of all cores together."""
     read_latency_ns: float
     """Mean time from the last-level cache's miss to the released line, in nanoseconds."""
+    reads: ReadTimes | None
+    """What reads took at the memory controller, and what for; nothing without a read."""
     dram_bytes: int
     """All DRAM reads and writes, in bytes."""
     feed: Feed

@@ -54,6 +54,8 @@ pub(super) struct Served {
     pub request: Request,
     /// Why it waited.
     pub waited_for: WaitCause,
+    /// For so many clocks.
+    pub waited: u64,
 }
 
 /// Queues, banks and the state between them.

@@ -98,6 +98,8 @@ pub struct Completion {
     pub outcome: RowOutcome,
     /// What delayed it the most.
     pub waited_for: WaitCause,
+    /// How much longer it took than a lone read that finds its bank so.
+    pub waited: Duration,
     /// Whether its data came from the memory. The controller itself answers a read of a line whose write still waits.
     pub burst: bool,
 }
@@ -181,7 +183,9 @@ impl Dram {
                 counters.read_latency += at.since(now);
                 let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
                 let burst = false;
-                self.answered.push(Completion { token, first_at: at, at, arrived: now, outcome, waited_for, burst });
+                let waited = Duration::ZERO;
+                let times = Completion { token, first_at: at, at, arrived: now, outcome, waited_for, waited, burst };
+                self.answered.push(times);
             }
             (Kind::Write, true) => counters.merged += 1,
             (_, false) => {
@@ -197,7 +201,7 @@ impl Dram {
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         self.controller.run_before(now.as_fs() / self.clock.period().as_fs() + 1);
         completions.append(&mut self.answered);
-        for Served { issued, request, waited_for } in self.controller.served.drain(..) {
+        for Served { issued, request, waited_for, waited } in self.controller.served.drain(..) {
             let at = self.clock.start_of(Cycles(issued + self.read_latency));
             self.controller.counters.read_latency += at.since(request.arrived);
             completions.push(Completion {
@@ -207,6 +211,7 @@ impl Dram {
                 arrived: request.arrived,
                 outcome: request.outcome.unwrap_or(RowOutcome::Hit),
                 waited_for,
+                waited: self.clock.span(Cycles(waited)),
                 burst: true,
             });
         }

@@ -62,10 +62,15 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
+    /// How much longer than a lone read's a wait was that ends at `now`.
+    pub fn beyond(&self, now: u64, needed: u64) -> u64 {
+        (now - self.seen).saturating_sub(needed)
+    }
+
     /// The cause, for a read whose column command issues at `now`, which a lone read would have issued `needed` clocks
     /// after it was seen, at a time when the refresh and drain clocks show these values.
     pub fn cause(&self, now: u64, needed: u64, refresh: u64, drain: u64) -> WaitCause {
-        let waited = (now - self.seen).saturating_sub(needed);
+        let waited = self.beyond(now, needed);
         if waited == 0 {
             return WaitCause::Nothing;
         }

@@ -298,6 +298,7 @@ impl Pcm {
             arrived,
             outcome: if needed > Duration::ZERO { RowOutcome::Closed } else { RowOutcome::Hit },
             waited_for: waits.cause(begins.as_fs(), needed.as_fs(), 0, drain),
+            waited: Duration::from_fs(waits.beyond(begins.as_fs(), needed.as_fs())),
             burst,
         });
     }

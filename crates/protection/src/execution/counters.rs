@@ -1,6 +1,6 @@
 //! What a timed memory counts.
 
-use crate::execution::WindowCounters;
+use crate::execution::{ReadCounters, WindowCounters};
 use crate::slot::{Kind, Role};
 use enum_map::EnumMap;
 use serde::Serialize;
@@ -57,6 +57,9 @@ pub struct TimedCounters {
     pub aes_blocks_in_l2: u64,
     /// Blocks of Triple-DES.
     pub tdes_blocks: u64,
+    /// What reads took, and what for: a record has it by itself.
+    #[serde(skip)]
+    pub reads: ReadCounters,
     /// Lines released in the L2 that asked for them.
     pub released_in_l2: u64,
     /// Tags of data lines computed.

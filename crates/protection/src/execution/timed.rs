@@ -11,6 +11,7 @@ use crate::execution::explained::Account;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
 use crate::execution::private::Patience;
+use crate::execution::reads::{Progress, ReadPart};
 use crate::execution::units::Units;
 use crate::execution::waits::{cause_of, word_for};
 use crate::execution::windows::Windows;
@@ -195,18 +196,35 @@ fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Option<Cause>) {
 pub struct Timed<R> {
     memory: Rc<TimedMemory<R>>,
     account: Cell<Account>,
+    progress: Progress,
 }
 
 impl<R: Receiver> Timed<R> {
     /// The verbs over a memory.
     pub fn new(memory: &Rc<TimedMemory<R>>) -> Timed<R> {
-        Timed { memory: memory.clone(), account: Cell::default() }
+        Timed { memory: memory.clone(), account: Cell::default(), progress: Progress::default() }
     }
 
     /// Sends items through a unit, now, and waits until the last has come out.
-    fn through(&self, unit: &Pipe, items: u32) -> impl Future<Output = ()> {
+    fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> impl Future<Output = ()> {
         let (done, waited_for) = pass(unit, self.memory.clock.now(), items);
-        self.until(done, waited_for)
+        self.until_of(part, done, waited_for)
+    }
+
+    /// As [`Timed::until`], of a part of a read.
+    async fn until_of(&self, part: ReadPart, end: Time, waited_for: Option<Cause>) {
+        self.until(end, waited_for).await;
+        self.progress.ended(part, end);
+    }
+
+    /// The line of a read goes to the core, or the first words of it.
+    fn count_read(&self) {
+        let now = self.memory.clock.now();
+        let Some(parts) = self.progress.released(now) else { return };
+        let mut counters = self.memory.counters.borrow_mut();
+        counters.reads.lines += 1;
+        counters.reads.parts_fs += parts;
+        counters.reads.histogram.add(Duration::from_fs(parts.total()));
     }
 
     /// Waits until a stretch of time from now is over.
@@ -224,6 +242,7 @@ impl<R: Receiver> Timed<R> {
         let channels = &self.memory.channels;
         let (first, second) = self.memory.shape.lines(slot);
         self.memory.counters.borrow_mut().fetched.count(role);
+        let began = self.memory.clock.now();
         let (answer, beats) = match second {
             None => {
                 let answer = channels.read(first, wanted).await;
@@ -236,6 +255,7 @@ impl<R: Receiver> Timed<R> {
                 (answer, Beats::at_once(answer.at))
             }
         };
+        self.progress.fetched(role, (began, answer.waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
         self.account.set(Account { waited_for, outcome, done: None });
         Arriving { content: self.memory.media.borrow().read(slot), beats }

@@ -128,7 +128,8 @@ impl Controller {
         };
         let refresh = self.refreshes[self.device.banks[number].rank].clock(at);
         let waited_for = request.waits.cause(at, needed, refresh, self.drain_clock.at(at));
-        self.served.push(Served { issued: at, request, waited_for });
+        let waited = request.waits.beyond(at, needed);
+        self.served.push(Served { issued: at, request, waited_for, waited });
     }
 
     /// Refreshes of an idle channel whose banks are closed happen exactly when due, so all of them before `end` are

@@ -4,6 +4,7 @@ use super::{Timed, pass};
 use crate::domain::Registers;
 use crate::execution::Receiver;
 use crate::execution::explained::Account;
+use crate::execution::reads::{ReadPart, part_of};
 use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::verbs::{
@@ -22,7 +23,7 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
     }
 
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()> {
-        self.until(beats.when(words), None)
+        self.until_of(ReadPart::Data, beats.when(words), None)
     }
 
     /// What was blank may have got its start-up content, which was there all the time.
@@ -79,7 +80,11 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
     fn pad(&self, units: AesUnits, blocks: Blocks, Known(known): Known) -> impl Future<Output = ()> {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
-        self.until(passage.done, (passage.start > ready).then_some(Cause::Unit))
+        let waited_for = (passage.start > ready).then_some(Cause::Unit);
+        if waited_for.is_some() {
+            self.progress.ended(ReadPart::EngineQueue, passage.start);
+        }
+        self.until_of(ReadPart::Engine, passage.done, waited_for)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -88,23 +93,23 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
-        self.through(&self.memory.units.mac, 1)
+        self.through(&self.memory.units.mac, 1, ReadPart::Engine)
     }
 
     fn hash(&self) -> impl Future<Output = ()> {
-        self.through(self.memory.units.hash(), 1)
+        self.through(self.memory.units.hash(), 1, ReadPart::Tree)
     }
 }
 
 impl<R: Receiver> TransitVerbs for Timed<R> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         let (now, receiver) = (self.memory.clock.now(), &self.memory.receiver);
-        let (end, waited_for) = match cache {
-            Cache::Controller(role) => pass(self.memory.units.port(role.kind()), now, 1),
-            Cache::LastLevel(slot) => (now + receiver.last_level_look_up(slot), None),
-            Cache::L2(role) => (now + receiver.private_look_up(role), None),
+        let ((end, waited_for), part) = match cache {
+            Cache::Controller(role) => (pass(self.memory.units.port(role.kind()), now, 1), part_of(role)),
+            Cache::LastLevel(slot) => ((now + receiver.last_level_look_up(slot), None), ReadPart::OnChip),
+            Cache::L2(role) => ((now + receiver.private_look_up(role), None), ReadPart::OnChip),
         };
-        self.until(end, waited_for)
+        self.until_of(part, end, waited_for)
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
@@ -115,6 +120,7 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
             if let Some(last) = self.memory.receiver.last_stretch(leg) {
                 self.after(last).await;
             }
+            self.progress.ended(ReadPart::OnChip, self.memory.clock.now());
         }
     }
 
@@ -123,6 +129,7 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
     }
 
     fn come_in(&self) -> impl Future<Output = ()> {
+        self.progress.begin(self.memory.clock.now());
         self.memory.overflows.come_in()
     }
 
@@ -154,10 +161,12 @@ impl<R: Receiver> LockVerbs for Timed<R> {
 
 impl<R: Receiver> ExitVerbs for Timed<R> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        self.count_read();
         self.memory.receiver.released_first(line, &plaintext, words);
     }
 
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
+        self.count_read();
         let memory = &self.memory;
         match exit {
             Exit::Controller => {

@@ -1,0 +1,133 @@
+//! Latencies as a histogram, from which any percentile can be read.
+//!
+//! A bucket is a thirty-second part of an octave, so that a percentile is known to within 3.2 %, whatever its size.
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+use std::ops::{AddAssign, Sub};
+use units::Duration;
+
+/// Buckets of an octave.
+const SHARES: usize = 32;
+/// The first octave begins with two to this power of femtoseconds: about a nanosecond. What is shorter is in its first bucket.
+const FIRST_OCTAVE: u32 = 20;
+/// From a nanosecond to a millisecond; what is longer is in the last bucket.
+const BUCKETS: usize = 20 * SHARES;
+
+/// How often a latency lay in each bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Histogram([u64; BUCKETS]);
+
+impl Histogram {
+    /// Adds a latency.
+    #[inline]
+    pub fn add(&mut self, latency: Duration) {
+        self.0[Histogram::bucket(latency.as_fs())] += 1;
+    }
+
+    #[inline]
+    fn bucket(fs: u64) -> usize {
+        let octave = fs.max(1).ilog2();
+        if octave < FIRST_OCTAVE {
+            return 0;
+        }
+        let share = (fs >> (octave - SHARES.ilog2())) as usize % SHARES;
+        ((octave - FIRST_OCTAVE) as usize * SHARES + share).min(BUCKETS - 1)
+    }
+
+    /// Where a bucket ends, in femtoseconds.
+    fn end(bucket: usize) -> u64 {
+        let octave = FIRST_OCTAVE + (bucket / SHARES) as u32;
+        (1 << octave) + ((bucket % SHARES) as u64 + 1) * (1 << (octave - SHARES.ilog2()))
+    }
+
+    /// The latency that so many in a thousand do not exceed, as the end of its bucket; nothing if there are none.
+    pub fn permille(&self, permille: u64) -> Option<Duration> {
+        let all: u64 = self.0.iter().sum();
+        let wanted = (u128::from(all) * u128::from(permille)).div_ceil(1000).max(1) as u64;
+        let mut so_far = 0;
+        let bucket = self.0.iter().position(|count| {
+            so_far += count;
+            so_far >= wanted
+        })?;
+        Some(Duration::from_fs(Histogram::end(bucket)))
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram([0; BUCKETS])
+    }
+}
+
+impl AddAssign for Histogram {
+    fn add_assign(&mut self, other: Histogram) {
+        self.0.iter_mut().zip(other.0).for_each(|(here, there)| *here += there);
+    }
+}
+
+impl Sub for Histogram {
+    type Output = Histogram;
+
+    fn sub(self, other: Histogram) -> Histogram {
+        Histogram(std::array::from_fn(|bucket| self.0[bucket] - other.0[bucket]))
+    }
+}
+
+impl Serialize for Histogram {
+    /// Buckets that have something, each as its end in femtoseconds and how often.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for (bucket, count) in self.0.iter().enumerate().filter(|(_, count)| **count > 0) {
+            list.serialize_element(&(Histogram::end(bucket), count))?;
+        }
+        list.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Random;
+
+    #[test]
+    fn a_percentile_is_at_most_a_thirty_second_part_too_long() {
+        let mut random = Random::new(3);
+        for _ in 0..50 {
+            let one = |random: &mut Random| {
+                let most = 1 << (21 + random.below(18));
+                1_100_000 + random.below(most)
+            };
+            let mut latencies: Vec<u64> = (0..1 + random.below(300)).map(|_| one(&mut random)).collect();
+            let mut histogram = Histogram::default();
+            latencies.iter().for_each(|latency| histogram.add(Duration::from_fs(*latency)));
+            latencies.sort_unstable();
+            for permille in [1, 500, 990, 1000] {
+                let exact = latencies[(latencies.len() * permille).div_ceil(1000) - 1];
+                let found = histogram.permille(permille as u64).unwrap().as_fs();
+                assert!(exact < found && found <= exact + exact / 32 + 1, "{permille}: {found} for {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_follow_each_other_without_a_gap() {
+        for bucket in 0..BUCKETS - 1 {
+            let end = Histogram::end(bucket);
+            assert_eq!((Histogram::bucket(end - 1), Histogram::bucket(end)), (bucket, bucket + 1));
+        }
+        assert_eq!([0, 1, 1 << 19, u64::MAX].map(Histogram::bucket), [0, 0, 0, BUCKETS - 1]);
+        assert_eq!(Histogram::default().permille(500), None);
+    }
+
+    #[test]
+    fn what_is_subtracted_is_as_if_it_had_never_been_added() {
+        let (mut before, mut both) = (Histogram::default(), Histogram::default());
+        before.add(Duration::from_ns(10));
+        both += before;
+        both.add(Duration::from_ns(50));
+        let mut after = Histogram::default();
+        after.add(Duration::from_ns(50));
+        assert_eq!(both - before, after);
+    }
+}

@@ -1,0 +1,198 @@
+//! Where the time of reads went: from the controller's door to the release, of which each moment counts for one cause.
+//!
+//! ```text
+//! door ─ admitted ─ queue of memory ─ data ─ what else is awaited, in the order in which it ends ─ release
+//! ```
+//! While the line itself is not there, time counts for it, though metadata may be under way at the same time: an unprotected
+//! read would wait as well. After that the first cause to end counts until its end, then the next, each by the last of its
+//! work that had been done when the line was released. So the parts of a read add up to it, and what hides behind another
+//! wait costs nothing.
+
+use super::Histogram;
+use crate::slot::{Kind, Role};
+use derive_more::{AddAssign, Sub};
+use enum_map::{Enum, EnumMap};
+use serde::Serialize;
+use std::cell::Cell;
+use units::{Duration, Time};
+
+/// What a part of a read's time was for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Enum, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadPart {
+    /// Before the fetch: others have the line or its group, or groups are being renewed.
+    Admission,
+    /// The line's fetch, in so far as other requests, refreshes and writes made it longer than a lone one.
+    MemoryQueue,
+    /// The rest of the fetch.
+    Data,
+    /// Its counter, from its cache or memory.
+    Counter,
+    /// Nodes of the tree and their hashes.
+    Tree,
+    /// Its tag, from its cache or memory.
+    Tag,
+    /// Units for cryptography that were busy.
+    EngineQueue,
+    /// Units for cryptography at work.
+    Engine,
+    /// Ways on the chip, after the controller: where an L2 goes on with the line.
+    OnChip,
+}
+
+/// What reads of lines took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct ReadCounters {
+    /// Lines released, in whole or in part.
+    pub lines: u64,
+    /// The sum over them of each part, in femtoseconds.
+    pub parts_fs: Parts,
+    /// How long they took together.
+    pub histogram: Histogram,
+}
+
+/// Femtoseconds by part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Parts(EnumMap<ReadPart, u64>);
+
+impl Parts {
+    /// Of one part.
+    pub fn of(&self, part: ReadPart) -> u64 {
+        self.0[part]
+    }
+
+    /// Of all.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+}
+
+impl std::ops::AddAssign for Parts {
+    fn add_assign(&mut self, other: Parts) {
+        self.0.iter_mut().for_each(|(part, fs)| *fs += other.0[part]);
+    }
+}
+
+impl std::ops::Sub for Parts {
+    type Output = Parts;
+
+    fn sub(self, other: Parts) -> Parts {
+        Parts(EnumMap::from_fn(|part| self.0[part] - other.0[part]))
+    }
+}
+
+/// One read under way, as far as its time is known.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// When it was at the door; nothing once its line is released.
+    came: Cell<Option<Time>>,
+    /// When the line's fetch began, and how much longer than a lone one it took.
+    fetch: Cell<(Time, Duration)>,
+    /// When the latest work of each part ended.
+    ends: EnumMap<ReadPart, Cell<Time>>,
+}
+
+impl Progress {
+    /// An access comes to the door.
+    #[inline]
+    pub fn begin(&self, now: Time) {
+        self.came.set(Some(now));
+        self.fetch.set((now, Duration::ZERO));
+        self.ends.values().for_each(|end| end.set(now));
+    }
+
+    /// Work of a part has ended.
+    #[inline]
+    pub fn ended(&self, part: ReadPart, at: Time) {
+        let end = &self.ends[part];
+        end.set(end.get().max(at));
+    }
+
+    /// A line is there, or as much of it as was wanted first, whose fetch began then.
+    #[inline]
+    pub fn fetched(&self, role: Role, (began, waited): (Time, Duration), at: Time) {
+        if role == Role::Data {
+            self.fetch.set((began, waited));
+        }
+        self.ended(part_of(role), at);
+    }
+
+    /// The line is released: how long each part was. Nothing if it was before.
+    pub fn released(&self, now: Time) -> Option<Parts> {
+        let came = self.came.take()?;
+        let (began, waited) = self.fetch.get();
+        let mut parts = Parts::default();
+        let mut reached = came;
+        let mut until = |part: ReadPart, end: Time| {
+            let end = end.min(now).max(reached);
+            parts.0[part] += end.since(reached).as_fs();
+            reached = end;
+        };
+        until(ReadPart::Admission, began);
+        until(ReadPart::MemoryQueue, began + waited);
+        until(ReadPart::Data, self.ends[ReadPart::Data].get());
+        let mut rest = AWAITED.map(|part| (self.ends[part].get(), part));
+        rest.sort_unstable();
+        rest.into_iter().for_each(|(end, part)| until(part, end));
+        until(ReadPart::Admission, now);
+        Some(parts)
+    }
+}
+
+/// What may be awaited when the line is there.
+const AWAITED: [ReadPart; 6] =
+    [ReadPart::Counter, ReadPart::Tree, ReadPart::Tag, ReadPart::EngineQueue, ReadPart::Engine, ReadPart::OnChip];
+
+/// What work on a line of this role is for.
+pub(super) fn part_of(role: Role) -> ReadPart {
+    match role.kind() {
+        Kind::Data => ReadPart::Data,
+        Kind::Counters => ReadPart::Counter,
+        Kind::Tags => ReadPart::Tag,
+        Kind::Nodes => ReadPart::Tree,
+        Kind::Owners => ReadPart::Admission,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ReadPart as P;
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Duration::from_ns(ns)
+    }
+
+    fn parts(progress: &Progress, now: u64) -> Vec<(ReadPart, u64)> {
+        let parts = progress.released(at(now)).unwrap();
+        parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect()
+    }
+
+    #[test]
+    fn while_the_line_is_not_there_time_counts_for_it_and_then_for_what_ends_next() {
+        let progress = Progress::default();
+        progress.begin(at(100));
+        progress.fetched(Role::Counter, (at(110), Duration::ZERO), at(130));
+        progress.fetched(Role::Data, (at(110), Duration::from_ns(5)), at(150));
+        progress.fetched(Role::Tag, (at(110), Duration::ZERO), at(170));
+        progress.ended(P::EngineQueue, at(172));
+        progress.ended(P::Engine, at(180));
+        let expected =
+            [(P::Admission, 10), (P::MemoryQueue, 5), (P::Data, 35), (P::Tag, 20), (P::EngineQueue, 2), (P::Engine, 8)];
+        assert_eq!(parts(&progress, 180), expected);
+        assert!(progress.released(at(190)).is_none(), "it is released once");
+    }
+
+    #[test]
+    fn what_ends_after_the_release_counts_until_then_and_an_access_begins_anew() {
+        let progress = Progress::default();
+        progress.begin(at(0));
+        progress.fetched(Role::Data, (at(0), Duration::ZERO), at(50));
+        progress.ended(P::Tree, at(90));
+        assert_eq!(parts(&progress, 60), [(P::Data, 50), (P::Tree, 10)]);
+        progress.begin(at(100));
+        progress.fetched(Role::Data, (at(100), Duration::ZERO), at(140));
+        assert_eq!(parts(&progress, 140), [(P::Data, 40)]);
+    }
+}
