@@ -10,6 +10,7 @@ mod explain;
 mod footprint;
 mod latencies;
 mod machines;
+mod reads;
 mod runs;
 mod sampling;
 mod threads;

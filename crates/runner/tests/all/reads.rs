@@ -1,0 +1,62 @@
+//! Where the time of reads goes: the parts are the whole, and what a unit takes longer shows in its own part.
+
+use casemate_runner::{Control, ReadTimes, Record, RunOptions, run};
+use catalogue::Machine;
+use protection::execution::ReadPart;
+use std::collections::BTreeMap;
+
+fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    let mut machine = catalogue::machine(if design == "emcc" { "emcc-4core" } else { "modern" }).unwrap();
+    change(&mut machine);
+    let parameters = match workload {
+        "chase" => BTreeMap::from([("chains".to_owned(), "1".to_owned())]),
+        _ => BTreeMap::new(),
+    };
+    let source = workload::kernels::open(workload, &parameters, 1).unwrap();
+    let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
+    run(&options, source, |_| Control::GoOn).unwrap()
+}
+
+fn reads(record: &Record) -> &ReadTimes {
+    record.reads.as_ref().unwrap()
+}
+
+#[test]
+fn the_parts_of_reads_add_up_to_them_under_every_design() {
+    for (number, design) in catalogue::designs().into_iter().enumerate() {
+        let workload = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"][number % 6];
+        let record = record(workload, &design.name, 60_000, |_| ());
+        let ReadTimes { lines, mean_ns, median_ns, p99_ns, parts_ns, .. } = reads(&record);
+        let sum: f64 = parts_ns.values().sum();
+        assert!((sum / mean_ns - 1.0).abs() < 1e-9, "{}: {sum} of {mean_ns}", design.name);
+        assert!(median_ns <= p99_ns && *mean_ns < 1.04 * p99_ns, "{}", design.name);
+        // From the last-level cache's miss there is the way to the controller, and what waits for a write-back buffer.
+        assert!(record.read_latency_ns > *mean_ns, "{}: {} ns", design.name, record.read_latency_ns);
+        assert!(lines.abs_diff(record.llc.misses) <= 64, "{}: {lines} of {}", design.name, record.llc.misses);
+    }
+}
+
+/// By how many nanoseconds each part of the mean read is longer on a machine that is changed so, where it is longer by more
+/// than one: refreshes and rows fall otherwise in a run that takes longer.
+fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
+    // A chain of reads: none waits for another.
+    let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
+    let (plain, changed) = (reads(&plain).parts_ns, reads(&changed).parts_ns);
+    let by = plain.iter().map(|(part, plain)| (part, (changed[part] - plain).round() as i64));
+    by.filter(|(_, ns)| ns.abs() > 1).collect()
+}
+
+#[test]
+fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
+    assert_eq!(longer("ecb", |machine| machine.engines.aes.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
+    assert_eq!(longer("sc64-bmt", |machine| machine.engines.mac.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
+    let hashed = longer("sc64-bmt", |machine| machine.engines.hash.latency_ns += 25.0);
+    assert!(matches!(hashed[..], [(ReadPart::Tree, 1..)]), "{hashed:?}");
+    let slow = longer("ecb", |machine| {
+        machine.engines.aes.units = 1;
+        machine.engines.aes.interval_ns = 10.0;
+    });
+    // Four blocks of a line through one unit: the wait of the last is work of one passage, which none preceded.
+    assert!(matches!(slow[..], [(ReadPart::Engine, 25..)]), "{slow:?}");
+    assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
+}
