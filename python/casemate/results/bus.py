@@ -16,7 +16,7 @@ class BusShape(Result):
     data: int
     """How many of these, from the first, hold data."""
     behind: int
-    """Bytes that lie behind each of these: 8 where tags do, and slots then share lines, else 0."""
+    """Bytes that lie behind each of these: 8 or 16 where tags do, and slots then share lines, else 0."""
 
 
 class BusHeader(Result):

@@ -4,6 +4,7 @@ use crate::common::swept::swept;
 use casemate_campaign::crash::{crash, workload};
 use casemate_campaign::{CrashOptions, CrashReport};
 use catalogue::{Loss, Verdict, design};
+use protection::design::{CipherChoice, MacChoice, MacDesign, MacPlace};
 
 fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
     let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
@@ -27,6 +28,30 @@ fn what_returned_survives_losses_during_recovery_and_tampering_is_found() {
             let report = tried(name, &Loss::ALL[1..], Some(workload));
             assert_eq!(report.complaints(), Vec::<String>::new());
             assert!(report.rows.iter().all(|row| row.histogram.values().sum::<u64>() > 0));
+        }
+    }
+}
+
+/// Tags that take two words with their line, of which one may be torn off, and tags that fill a line of their own.
+#[test]
+fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
+    let of = |name, cipher: Option<CipherChoice>, mac: MacDesign| {
+        let mut design = design(name).unwrap();
+        design.parts.cipher = cipher.unwrap_or(design.parts.cipher);
+        design.parts.mac = mac;
+        design
+    };
+    let behind = MacDesign { place: MacPlace::Beside, code: MacChoice::Gmac, ..MacDesign::default() };
+    let chunks = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() };
+    for design in [
+        of("plp-pipelined", None, behind.with_line_bits(128)),
+        of("plp-coalesced", Some(CipherChoice::TdesOcbChunks), chunks.with_chunk_bits(64)),
+    ] {
+        for workload in [3, 37] {
+            let options = CrashOptions { workload: Some(workload), ..CrashOptions::default() };
+            let report = crash(&design, &options, &mut |_, _| {});
+            assert_eq!(report.complaints(), Vec::<String>::new(), "{:?}", design.parts.mac);
+            assert!(report.torn > 0, "{:?}", design.parts.mac);
         }
     }
 }

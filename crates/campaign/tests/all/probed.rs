@@ -5,6 +5,7 @@ use crate::common::swept::swept;
 use crate::common::{Machine, with_caches};
 use crate::one_text::{Request, perform, requests};
 use casemate_campaign::tap::{Alias, Meddling, Tapped};
+use catalogue::Design;
 use machine::dram::{DramCounters, Kind};
 use protection::design::Parts;
 use protection::execution::{Receiver, Timed, Untimed, run_now};
@@ -100,9 +101,16 @@ fn alike_by_slot(shape: Shape, line: u64, one: &[(Kind, Option<Content>)], other
         && parts.all(|part| bytes(one, part.clone()) == bytes(other, part))
 }
 
+/// Those of the sweep, and one with 128 bits behind each line.
+fn with_long_tags() -> Vec<Design> {
+    let mut behind = catalogue::design("sc64-bmt-beside").unwrap();
+    behind.parts.mac = behind.parts.mac.with_line_bits(128);
+    swept().into_iter().chain([behind]).collect()
+}
+
 #[test]
 fn the_pins_of_a_functional_and_of_a_timed_run_carry_the_same_bytes_of_each_line_in_the_same_order() {
-    for (number, design) in swept().into_iter().enumerate() {
+    for (number, design) in with_long_tags().into_iter().enumerate() {
         let (parts, requests) = (with_caches(&design.parts, number as u64), requests(5, false));
         let scheme = parts.build(crate::common::DATA_LINES, 1).unwrap();
         let tapped = Tapped::new(scheme.layout().total_lines(), None);
@@ -142,7 +150,7 @@ fn a_probe_sees_the_reads_and_writes_that_memory_counts_in_the_order_of_time() {
 
 #[test]
 fn what_the_last_write_of_a_line_carries_is_what_the_chips_hold_at_the_end() {
-    for design in swept() {
+    for design in with_long_tags() {
         let Timeline { crossings, media, .. } = timed(&design.parts, &requests(9, false), Some(true));
         let shape = design.parts.build(crate::common::DATA_LINES, 1).unwrap().layout().shape();
         let writes = crossings.into_iter().filter(|(_, crossing)| crossing.kind == Kind::Write);

@@ -89,7 +89,7 @@ fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) ->
 /// along or not.
 fn chunks(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -> Checked {
     let (number, bits) = (design.chunks(cipher), design.line_bits(cipher));
-    // As many as four bits for each are equal too often.
+    // Shorter ones are equal now and then.
     if number == 1 || !bits.is_multiple_of(number) || bits / number < 32 {
         return Ok(());
     }

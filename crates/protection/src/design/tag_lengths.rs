@@ -101,7 +101,10 @@ impl MacDesign {
                 Some(_) => format!("mac.chunk_tag_bits = {}", room / chunks),
                 None => format!("mac.tag_bits = {room}"),
             };
-            format!("mac.place = {place} has room for {room} bits of a line's tag, and these are {bits}: set {shorter} or mac.place = \"region\"")
+            format!(
+                "mac.place = {place} has room for {room} bits of a line's tag, and these are {bits}: set {shorter} or mac.place = \
+                 \"region\""
+            )
         })
     }
 
