@@ -25,7 +25,7 @@ EXIT_INTERRUPTED = interruption.EXIT_CTRL_C
 
 COMMANDS = {
     "run": "Run a program under several designs: cost and protection side by side.",
-    "explain": "Show the timeline of one read, and what it waits for.",
+    "explain": "Show the timeline of one read or write, and what it waits for.",
     "attack": "Attack designs, and compare what happens with what they claim.",
     "crash": "Cut the power at every point, and see what comes back.",
     "list": "List designs, machines, workloads, attacks or traces.",
