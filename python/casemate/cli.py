@@ -32,6 +32,7 @@ COMMANDS = {
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",
     "bus": "Look at what crossed the pins of memory in a run.",
+    "excerpt": "Look at what every unit did in a window of a run.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
     "reproduce": "Run a paper's evaluation again: its figures next to ours, its trends held or not.",

@@ -121,6 +121,20 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
     return [Program([str(word) for word in listed])]
 
 
+@dataclass(frozen=True)
+class TraceWindow:
+    """A window of a run, and a file for what every unit did in it: Perfetto opens it, `casemate.excerpt` reads it."""
+
+    window: str
+    """When it begins after power-on, and how long it is, in simulated time: `"20us:5us"`."""
+    file: str | os.PathLike[str]
+    """The file; of several designs or machines each has one, with its name before the suffix."""
+
+    def asked(self) -> dict[str, Any]:
+        """The request in the form of the laboratory. Raises `CasemateError` if that is no window."""
+        return {"file": str(self.file), **asked.window(self.window, "window")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a program is run."""
@@ -153,6 +167,8 @@ class RunOptions:
     has one, with its name before the suffix. It changes no result."""
     bus_bytes: bool = False
     """Whether that file has the bytes, too."""
+    trace: TraceWindow | None = None
+    """A window of simulated time, and a file for what every unit did in it. It changes no result."""
 
     def __post_init__(self) -> None:
         asked.check(self)
@@ -173,6 +189,7 @@ class RunOptions:
             "ledger": self.ledger,
             "sampling": dict(self.sampling) if sampled else None,
             "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
+            "excerpt": None if self.trace is None else self.trace.asked(),
         }
 
 

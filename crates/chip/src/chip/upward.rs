@@ -165,6 +165,9 @@ impl Chip {
         let Journey { core, permission, changed, waiting, .. } = journey;
         let port = &self.ports[core];
         let at = self.clock.now() + rest;
+        if let Some(excerpt) = self.excerpt.get() {
+            excerpt.arrived(core, line, at);
+        }
         self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
         if let Some(task) = port.task.get() {
             self.clock.wake(task);

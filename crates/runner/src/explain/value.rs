@@ -61,7 +61,7 @@ impl FromStr for Value {
         let nibbles = nibbles.ok_or_else(|| refused("is not hexadecimal"))?;
         let pattern: Vec<u8> =
             nibbles.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| 16 * byte + digit)).collect();
-        if nibbles.len() % 2 != 0 || pattern.is_empty() || LINE_BYTES % pattern.len() != 0 {
+        if nibbles.len() % 2 != 0 || pattern.is_empty() || !LINE_BYTES.is_multiple_of(pattern.len()) {
             return Err(refused(&format!("has {} digits, which do not fill a line", nibbles.len())));
         }
         Ok(Value(std::array::from_fn(|at| pattern[at % pattern.len()])))

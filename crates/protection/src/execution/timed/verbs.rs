@@ -14,7 +14,7 @@ use sim::join;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
 use std::future::{Future, ready};
-use units::{Line, LineAddr};
+use units::{Duration, Line, LineAddr};
 
 impl<R: Receiver> MemoryVerbs for Timed<R> {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Untrusted> {
@@ -75,7 +75,7 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
     fn pad(&self, units: AesUnits, blocks: Blocks, Known(known): Known) -> impl Future<Output = ()> {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
-        self.until(passage.done, (passage.start > ready).then_some(Cause::Unit))
+        self.until(passage.done, passage.start.min(passage.done).since(ready))
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -95,12 +95,12 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
 impl<R: Receiver> TransitVerbs for Timed<R> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         let (now, receiver) = (self.memory.clock.now(), &self.memory.receiver);
-        let (end, waited_for) = match cache {
+        let (end, waited) = match cache {
             Cache::Controller(role) => pass(self.memory.units.port(role.kind()), now, 1),
-            Cache::LastLevel(slot) => (now + receiver.last_level_look_up(slot), None),
-            Cache::L2(role) => (now + receiver.private_look_up(role), None),
+            Cache::LastLevel(slot) => (now + receiver.last_level_look_up(slot), Duration::ZERO),
+            Cache::L2(role) => (now + receiver.private_look_up(role), Duration::ZERO),
         };
-        self.until(end, waited_for)
+        self.until(end, waited)
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
