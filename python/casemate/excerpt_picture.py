@@ -12,6 +12,9 @@ LANE_INCHES = 0.055
 """The least height of a lane."""
 ROW_INCHES = 0.19
 """The least height of a unit."""
+CROWDED = 48
+"""More units than so many stand closer together: memory may have a hundred banks."""
+CLOSER = 0.6
 GAP = 0.25
 """Between one unit and the next, in lanes of the lowest row."""
 ACCESS = "#c3cad4"
@@ -35,7 +38,8 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
     from matplotlib import pyplot
 
     units = {unit: spans for unit, spans in excerpt.units.items() if unit.name != "window"}
-    heights = {unit: max(ROW_INCHES, LANE_INCHES * _lanes(spans)) for unit, spans in units.items()}
+    closer = CLOSER if len(units) > CROWDED else 1.0
+    heights = {unit: max(closer * ROW_INCHES, LANE_INCHES * _lanes(spans)) for unit, spans in units.items()}
     titles = len({unit.part for unit in units})
     figure, axis = pyplot.subplots(
         figsize=(WIDTH_INCHES, sum(heights.values()) * (1 + GAP) + ROW_INCHES * titles + 1.0), layout="constrained"
@@ -50,7 +54,7 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
         _row(axis, unit, spans, (top, heights[unit]), (begin, end))
         ticks.append((top + heights[unit] / 2, unit.name))
         top += heights[unit] * (1 + GAP)
-    axis.set_yticks([place for place, _ in ticks], [name for _, name in ticks])
+    axis.set_yticks([place for place, _ in ticks], [name for _, name in ticks], fontsize=8 * closer**0.5)
     axis.set_ylim(top, 0)
     axis.set_xlim(begin, end)
     axis.set_xlabel("time since power-on (ns)")

@@ -207,7 +207,13 @@ impl Uncore {
         }
         self.chip.asking(miss.line);
         self.intensities.iter().for_each(|intensities| intensities.borrow_mut()[miss.core].served_by_memory());
+        if let Some(excerpt) = self.chip.excerpt.get() {
+            excerpt.missed(miss.core, miss.line, self.clock.now());
+        }
         self.writeback_buffer().await;
+        if let Some(excerpt) = self.chip.excerpt.get() {
+            excerpt.went_on(miss.core, miss.line, self.clock.now());
+        }
         self.clock.sleep(self.path).await;
         Some(Asked::Memory)
     }

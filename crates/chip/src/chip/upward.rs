@@ -128,6 +128,9 @@ impl Chip {
     /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
+        if let Some(excerpt) = self.excerpt.get() {
+            excerpt.set_off(core, line, self.clock.now());
+        }
         if !self.network.has_links() {
             self.arrive(line, delay + self.network.way(core, line), delay);
             return;

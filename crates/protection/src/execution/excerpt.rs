@@ -14,6 +14,22 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
+/// Whether some work meets a window; neither contains its end. What takes no time does if it is in the window.
+pub fn meet(work: &Range<Time>, window: &Range<Time>) -> bool {
+    work.start < window.end && (work.end > window.start || work.start >= window.start)
+}
+
+/// Where a line that was requested has been, as far as no text ran: on the way to the controller and from there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stops {
+    /// When the last-level cache had looked it up, and missed.
+    pub missed: Option<Time>,
+    /// When a write-back buffer was free, so that it could go on.
+    pub went_on: Option<Time>,
+    /// When it set off to its core: from memory's controller, or from what had it on the chip.
+    pub set_off: Option<Time>,
+}
+
 /// The way of one line between memory and what is above it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trip {
@@ -27,6 +43,8 @@ pub struct Trip {
     pub start: Time,
     /// When the line was there: with the core, or all steps of the write done.
     pub end: Time,
+    /// Where a read has been between the two.
+    pub stops: Stops,
 }
 
 /// A piece of work, and the trip that it was a part of.
@@ -45,8 +63,8 @@ pub struct Excerpt {
     window: Range<Time>,
     clips: RefCell<Vec<Clip>>,
     trips: RefCell<Vec<Trip>>,
-    /// Lines on their way to a core: the trip, and when it began.
-    requested: RefCell<FxHashMap<(usize, LineAddr), (u64, Time)>>,
+    /// The trips of lines on their way to a core, which have no end yet.
+    requested: RefCell<FxHashMap<(usize, LineAddr), Trip>>,
     /// Trips that have begun.
     begun: Cell<u64>,
 }
@@ -63,12 +81,6 @@ impl Excerpt {
         self.window.clone()
     }
 
-    /// Whether something from `start` to `end`, which it does not contain, meets the window. What takes no time does if it is
-    /// in it.
-    fn is_met(&self, start: Time, end: Time) -> bool {
-        start < self.window.end && (end > self.window.start || start >= self.window.start)
-    }
-
     fn next(&self) -> u64 {
         self.begun.set(self.begun.get() + 1);
         self.begun.get()
@@ -76,18 +88,42 @@ impl Excerpt {
 
     /// A core's request for a line leaves its private caches.
     pub fn requested(&self, core: usize, line: LineAddr, at: Time) {
-        self.requested.borrow_mut().insert((core, line), (self.next(), at));
+        let (number, stops) = (self.next(), Stops::default());
+        let trip = Trip { number, line, core: Some(core), start: at, end: Time::NEVER, stops };
+        self.requested.borrow_mut().insert((core, line), trip);
+    }
+
+    /// The last-level cache has not got what was requested.
+    pub fn missed(&self, core: usize, line: LineAddr, at: Time) {
+        self.stop(core, line, |stops| stops.missed = Some(at));
+    }
+
+    /// A write-back buffer is free for what a line that was requested may displace.
+    pub fn went_on(&self, core: usize, line: LineAddr, at: Time) {
+        self.stop(core, line, |stops| stops.went_on = Some(at));
+    }
+
+    /// A line that was requested sets off to its core.
+    pub fn set_off(&self, core: usize, line: LineAddr, at: Time) {
+        self.stop(core, line, |stops| stops.set_off = Some(at));
+    }
+
+    fn stop(&self, core: usize, line: LineAddr, change: impl FnOnce(&mut Stops)) {
+        if let Some(trip) = self.requested.borrow_mut().get_mut(&(core, line)) {
+            change(&mut trip.stops);
+        }
     }
 
     /// A line arrives where it was requested.
     pub fn arrived(&self, core: usize, line: LineAddr, end: Time) {
-        if let Some((number, start)) = self.requested.borrow_mut().remove(&(core, line)) {
-            self.add(Trip { number, line, core: Some(core), start, end });
+        let trip = self.requested.borrow_mut().remove(&(core, line));
+        if let Some(trip) = trip {
+            self.add(Trip { end, ..trip });
         }
     }
 
     fn add(&self, trip: Trip) {
-        if self.is_met(trip.start, trip.end) {
+        if meet(&(trip.start..trip.end), &self.window) {
             self.trips.borrow_mut().push(trip);
         }
     }
@@ -119,7 +155,7 @@ impl Keep for Clipper {
     fn operation(&self, _: impl FnOnce() -> Operation) {}
 
     fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> Piece) {
-        if self.excerpt.is_met(start, end) {
+        if meet(&(start..end), &self.excerpt.window) {
             self.excerpt.clips.borrow_mut().push(Clip { trip: self.trip.get(), line: self.line.get(), piece: piece() });
         }
     }
@@ -147,7 +183,7 @@ impl<V: Verbs + Watch> Attended for Explained<V, Clipper> {
     fn reads(&self, core: usize, line: LineAddr) {
         let kept = self.kept();
         let requested = kept.excerpt.requested.borrow();
-        kept.trip.set(requested.get(&(core, line)).map_or(0, |(number, _)| *number));
+        kept.trip.set(requested.get(&(core, line)).map_or(0, |trip| trip.number));
         kept.line.set(line);
     }
 
@@ -161,7 +197,8 @@ impl<V: Verbs + Watch> Attended for Explained<V, Clipper> {
     fn written(&self) {
         let Clipper { excerpt, trip, line, began } = self.kept();
         let (start, end) = (began.get(), self.inside().now());
-        excerpt.add(Trip { number: trip.get(), line: line.get(), core: None, start, end });
+        let (number, line, stops) = (trip.get(), line.get(), Stops::default());
+        excerpt.add(Trip { number, line, core: None, start, end, stops });
     }
 }
 
@@ -223,10 +260,12 @@ mod tests {
         excerpt.arrived(0, LineAddr(7), at(150));
         excerpt.requested(0, LineAddr(7), at(110));
         excerpt.requested(1, LineAddr(7), at(120));
+        excerpt.missed(1, LineAddr(7), at(130));
         excerpt.arrived(1, LineAddr(7), at(150));
         excerpt.arrived(1, LineAddr(7), at(160));
         let (trips, _) = excerpt.take();
-        let trip = Trip { number: 2, line: LineAddr(7), core: Some(1), start: at(120), end: at(150) };
+        let stops = Stops { missed: Some(at(130)), ..Stops::default() };
+        let trip = Trip { number: 2, line: LineAddr(7), core: Some(1), start: at(120), end: at(150), stops };
         assert_eq!(trips, [trip]);
     }
 }

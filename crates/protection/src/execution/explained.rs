@@ -115,7 +115,9 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         let output = work.await;
         let Account { waited_for, outcome, done, waited, data } = self.inside.account();
         let end = done.unwrap_or_else(|| self.inside.now());
-        self.kept.span(start, end, || {
+        // A reader may have gone on with the first word while the rest was on its way.
+        let last = data.map_or(end, |data| data.max(end));
+        self.kept.span(start, last, || {
             let span = Span { verb, what: what(), start, end, waited_for, outcome };
             Piece { unit, span, began: start + waited, data }
         });

@@ -22,7 +22,7 @@ mod windows;
 pub use at_once::AtOnce;
 pub use counters::TimedCounters;
 pub use engines::{CipherEngine, CounterTags, Engine, Engines};
-pub use excerpt::{Attended, Clip, Clipper, Excerpt, Trip};
+pub use excerpt::{Attended, Clip, Clipper, Excerpt, Stops, Trip, meet};
 pub use explained::{Explained, Watch};
 pub use functional::{Functional, run_now};
 pub use keep::{Everything, Piece, Unit};

@@ -171,6 +171,31 @@ fn the_spans_of_a_read_lie_between_its_request_and_its_arrival_but_for_what_foll
 }
 
 #[test]
+fn a_read_comes_to_the_last_level_cache_waits_for_a_buffer_and_goes_back_without_a_gap() {
+    let folder = Folder::new("stops");
+    let path = folder.0.join("file");
+    let mut options = options("sc64-bmt", &path, 0, 1000 * US);
+    // So few that reads wait for them.
+    options.machine.llc.writeback_buffers = 2;
+    run(&options, gups(), |_| Control::GoOn).unwrap();
+    let found = found(&path);
+    let by_access = |unit: &str| -> BTreeMap<u64, (u64, u64)> {
+        of(&found, unit).map(|(_, _, start, length, access)| (*access, (*start, start + length))).collect()
+    };
+    let [reads, there, waits, back] =
+        ["core 0 reads", "way to last-level cache", "for a write-back buffer", "way to L2"].map(by_access);
+    assert!(waits.len() > 10, "{}", waits.len());
+    for (access, (start, end)) in reads {
+        let (Some(there), Some(back)) = (there.get(&access), back.get(&access)) else { continue };
+        assert_eq!((there.0, back.1), (start, end));
+        if let Some(wait) = waits.get(&access) {
+            assert_eq!(wait.0, there.1);
+            assert!(wait.1 <= back.0);
+        }
+    }
+}
+
+#[test]
 fn an_excerpt_changes_no_event_and_is_the_same_each_time() {
     let folder = Folder::new("again");
     for design in ["none", "sc64-bmt", "emcc", "sc64-bmt-speculative", "plp-pipelined"] {

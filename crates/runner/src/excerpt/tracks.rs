@@ -2,7 +2,7 @@
 
 use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig};
-use protection::execution::{Clip, Piece, Trip, Unit};
+use protection::execution::{Clip, Piece, Stops, Trip, Unit, meet};
 use protection::media::Shape;
 use protection::verbs::{AesUnits, BlockCipher, Cache, Leg};
 use serde::Serialize;
@@ -186,13 +186,36 @@ impl Tracks {
                 None => (u32::MAX - 1, "write-backs".to_owned(), "write back"),
             };
             let about = About { access: Some(trip.number), line: Some(address(trip.line)), ..about.clone() };
-            tracks.add((Part::Cores, order, name), verb, "access", trip.start..trip.end, about);
+            tracks.add((Part::Cores, order, name), verb, "access", trip.start..trip.end, about.clone());
+            tracks.add_stops(trip, &window, &about);
         }
         for clip in clips {
             tracks.add_clip(units, clip, &window);
         }
         tracks.0.values_mut().for_each(|events| lay(events));
         tracks
+    }
+
+    /// The stretches of a read's way on which no text runs.
+    fn add_stops(&mut self, trip: &Trip, window: &Range<Time>, about: &About) {
+        let Stops { missed, went_on, set_off } = trip.stops;
+        for (unit, name, category, from, to) in [
+            (
+                (Part::Chip, 20, "way to last-level cache"),
+                "travel to last-level cache",
+                "way",
+                Some(trip.start),
+                missed,
+            ),
+            ((Part::Waits, 1, "for a write-back buffer"), "await a write-back buffer", "wait", missed, went_on),
+            ((Part::Chip, 23, "way to L2"), "travel to L2", "way", set_off, Some(trip.end)),
+        ] {
+            let span = from.zip(to).map(|(from, to)| from..to);
+            if let Some(span) = span.filter(|span| span.start < span.end && meet(span, window)) {
+                let (part, order, unit) = unit;
+                self.add((part, order, unit.to_owned()), name, category, span, about.clone());
+            }
+        }
     }
 
     fn add_clip(&mut self, units: &Units, Clip { trip, line, piece }: &Clip, window: &Range<Time>) {
@@ -205,22 +228,20 @@ impl Tracks {
             waited_ns: (piece.began > span.start).then(|| piece.began.since(span.start).as_ns_f64()),
             outcome: span.outcome,
         };
-        let meets =
-            |work: &Range<Time>| work.start < window.end && (work.end > window.start || work.start >= window.start);
         let unit = units.name(piece);
         if piece.began > span.start {
             let (part, order, unit) = &unit;
             let wait = span.start..piece.began;
-            if meets(&wait) {
+            if meet(&wait, window) {
                 let waits = (Part::Waits, 10 * *part as u32 + order, format!("for {unit}"));
                 self.add(waits, &name, category, wait, about.clone());
             }
         }
-        if let Some((bus, burst)) = units.on_bus(piece).filter(|(_, burst)| meets(burst)) {
+        if let Some((bus, burst)) = units.on_bus(piece).filter(|(_, burst)| meet(burst, window)) {
             self.add(bus, &name, category, burst, about.clone());
         }
         let work = piece.began..span.end;
-        if meets(&work) {
+        if meet(&work, window) {
             self.add(unit, &name, category, work, about);
         }
     }
