@@ -4,7 +4,7 @@ use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig};
 use protection::execution::{Clip, Piece, Stops, Trip, Unit, meet};
 use protection::media::Shape;
-use protection::verbs::{AesUnits, BlockCipher, Cache, Leg};
+use protection::verbs::{AesUnits, BlockCipher, Cache, Leg, Slot};
 use serde::Serialize;
 use sim::span::{Cause, Verb};
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ impl Units {
     fn name(&self, piece: &Piece) -> Name {
         let engine = |order, name: &str| (Part::Engines, order, name.to_owned());
         match piece.unit {
-            Unit::Memory(slot) => self.of_memory(self.shape.lines(slot).0, piece.span.verb),
+            Unit::Memory(slot) => self.of_memory(self.last_line(slot), piece.span.verb),
             Unit::Cipher(AesUnits::L2(core), _) if self.aes_in_l2 => {
                 (Part::Engines, 10 + core as u32, format!("AES in L2 of core {core}"))
             }
@@ -125,6 +125,12 @@ impl Units {
             Unit::Wait => (Part::Waits, 0, waits(piece.span.verb).to_owned()),
             Unit::Exit => (Part::Cores, u32::MAX, "releases and verdicts".to_owned()),
         }
+    }
+
+    /// The line of a slot that is asked for last, which is the one that memory's answer is about.
+    fn last_line(&self, slot: Slot) -> LineAddr {
+        let (first, second) = self.shape.lines(slot);
+        second.unwrap_or(first)
     }
 
     fn of_memory(&self, line: LineAddr, verb: Verb) -> Name {
@@ -154,7 +160,7 @@ impl Units {
     /// When a line that was read was on the bus, and on which.
     fn on_bus(&self, piece: &Piece) -> Option<(Name, Range<Time>)> {
         let (Unit::Memory(slot), Some(end)) = (piece.unit, piece.data) else { return None };
-        let channel = self.memory.place(self.shape.lines(slot).0).0;
+        let channel = self.memory.place(self.last_line(slot)).0;
         let name = (Part::Memory, 1000 * channel as u32, format!("channel {channel} data bus: reads"));
         Some((name, Time::from_fs(end.as_fs() - self.burst.as_fs())..end))
     }
