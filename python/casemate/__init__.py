@@ -33,7 +33,7 @@ from casemate.api import (
     window,
     workloads,
 )
-from casemate.requests import BuiltIn, Program, Read, RunOptions, Trace
+from casemate.requests import BuiltIn, Program, Read, RunOptions, Trace, TraceWindow, Write
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
 __all__ = [
@@ -50,6 +50,8 @@ __all__ = [
     "RunResults",
     "Trace",
     "TraceInfo",
+    "TraceWindow",
+    "Write",
     "__version__",
     "attack",
     "attacks",

@@ -3,10 +3,16 @@
 import re
 
 _SECONDS: dict[str, int] = {"s": 1, "m": 60, "h": 3600}
+_SIMULATED_FS: dict[str, int] = {
+    "fs": 1, "ps": 10**3, "ns": 10**6, "us": 10**9, "µs": 10**9, "ms": 10**12, "s": 10**15,
+}  # fmt: skip
 _SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 COUNT_MAX = 2**63 - 1
 """More than any run has."""
+
+FS_MAX = 2**64 - 1
+"""Where the simulated clock ends."""
 
 
 def parse_count(text: str) -> int:
@@ -34,6 +40,33 @@ def parse_seconds(text: str) -> float:
     if not match:
         raise ValueError(f"'{text}' is not a length of time: expected a number and its unit, as in 90s, 10m or 1.5h")
     return float(match[1]) * _SECONDS[match[2].lower()]
+
+
+def parse_simulated(text: str) -> int:
+    """Simulated time in femtoseconds: `250ns`, `20us`, `1.5ms`. Raises `ValueError` with what was expected."""
+    match = re.fullmatch(r"([0-9]+)(?:\.([0-9]+))?\s*(fs|ps|ns|us|µs|ms|s)", text.strip())
+    if not match:
+        raise ValueError(
+            f"'{text}' is not a length of simulated time: expected a number and its unit, as in 250ns, 20us or 1.5ms"
+        )
+    whole, fraction, unit = match.groups(default="")
+    scaled = int(whole + fraction) * _SIMULATED_FS[unit]
+    if scaled % 10 ** len(fraction):
+        raise ValueError(f"'{text}' is no whole number of femtoseconds, of which the simulated clock counts no parts")
+    time: int = scaled // 10 ** len(fraction)
+    if time > FS_MAX:
+        raise ValueError(f"'{text}' is more than the simulated clock can count: expected at most 18446s")
+    return time
+
+
+def parse_window(text: str) -> tuple[int, int]:
+    """A window of simulated time: when it begins and how long it is, in femtoseconds. Raises `ValueError`
+    with what was expected, which is text as in `20us:5us`.
+    """
+    begin, colon, length = text.partition(":")
+    if not colon:
+        raise ValueError(f"'{text}' is not a window: expected FROM:LENGTH, as in 20us:5us")
+    return parse_simulated(begin), parse_simulated(length)
 
 
 def count(number: int) -> str:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from casemate import _core, asked
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
-from casemate.requests import Program, Read, Runnable, RunOptions, runnables
+from casemate.requests import Access, Program, Read, Runnable, RunOptions, runnables
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
 from casemate.results.catalogue import (
     Attack,
@@ -180,19 +180,20 @@ def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) ->
 
 def explain(
     design: str,
-    read: Read | None = None,
+    access: Access | None = None,
     *,
     machine: str = DEFAULT_MACHINE,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one read under a design, `changes` as for `run`.
+    """The timeline of one access under a design: of a `Read` or a `Write`; `changes` as for `run`.
 
-    Raises `CasemateError` for an address outside the memory.
+    Raises `CasemateError` for an address outside the memory, and for a value that fills no line.
     """
-    read = Read() if read is None else read
-    asked.be(read, Read, "read")
+    access = Read() if access is None else access
+    if not isinstance(access, Access):
+        raise CasemateError(f"access is {access!r}: expected a Read or a Write, as in Read(...)")
     changed = json.dumps(asked.changes(changes, [machine], [design]))
-    scenario, chosen = json.dumps(read.scenario()), json.dumps(read.chosen())
+    scenario, chosen = json.dumps(access.scenario()), json.dumps(access.chosen())
     return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, chosen))
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from casemate._core import CasemateError
-from casemate.amounts import parse_count
+from casemate.amounts import parse_count, parse_window
 from casemate.nearest import hint
 
 Instructions = int | str
@@ -37,6 +37,15 @@ def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int
     if number == 0:
         raise CasemateError("limit is 0: expected 1 instruction or more, or 'all'")
     return number
+
+
+def window(given: str, what: str) -> dict[str, int]:
+    """A window of simulated time, as in `"20us:5us"`. Raises `CasemateError` if it is none."""
+    try:
+        begin, length = parse_window(given)
+    except ValueError as error:
+        raise CasemateError(f"{what}: {error}") from None
+    return {"from_fs": begin, "length_fs": length}
 
 
 def check(request: object) -> None:

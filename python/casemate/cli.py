@@ -25,13 +25,14 @@ EXIT_INTERRUPTED = interruption.EXIT_CTRL_C
 
 COMMANDS = {
     "run": "Run a program under several designs: cost and protection side by side.",
-    "explain": "Show the timeline of one read, and what it waits for.",
+    "explain": "Show the timeline of one read or write, and what it waits for.",
     "attack": "Attack designs, and compare what happens with what they claim.",
     "crash": "Cut the power at every point, and see what comes back.",
     "list": "List designs, machines, workloads, attacks or traces.",
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",
     "bus": "Look at what crossed the pins of memory in a run.",
+    "excerpt": "Look at what every unit did in a window of a run.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
     "reproduce": "Run a paper's evaluation again: its figures next to ours, its trends held or not.",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from casemate.amounts import parse_count, parse_seconds
+from casemate.amounts import parse_count, parse_seconds, parse_window
 
 
 class Count(click.ParamType[int | Literal["all"]]):
@@ -42,6 +42,20 @@ class Seconds(click.ParamType[float]):
             return parse_seconds(value)
         except ValueError as error:
             return self.fail(str(error), param, ctx)
+
+
+class SimulatedWindow(click.ParamType[str]):
+    """A window of simulated time, as in `20us:5us`."""
+
+    name = "window"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text, which is a window."""
+        try:
+            parse_window(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
 
 
 class Percent(click.ParamType[float]):

@@ -1,4 +1,4 @@
-"""The timeline of a read as a picture: SVG or PNG."""
+"""The timeline of a read or a write as a picture: SVG or PNG."""
 
 import io
 import textwrap
@@ -45,8 +45,9 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     horizon = timeline.horizon_ns(explanations)
     for axis, explanation in zip(axes[:, 0], explanations, strict=True):
         _panel(axis, explanation, horizon)
-    reached = {"controller": "reached the memory controller", "l2": "reached L2"}[explanations[0].scenario.start]
-    axes[-1, 0].set_xlabel(f"time since the read {reached} (ns)")
+    scenario = explanations[0].scenario
+    reached = {"controller": "reached the memory controller", "l2": "reached L2"}[scenario.start]
+    axes[-1, 0].set_xlabel(f"time since the {scenario.of} {reached} (ns)")
     content = io.BytesIO()
     # A date in the file would make two pictures of the same thing differ.
     figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
@@ -90,7 +91,9 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
 def _heading(explanation: Explanation) -> str:
     """What is drawn, under which condition, and how to read it, in lines that fit above the axis."""
     lines = [
-        f"{explanation.design}: {explanation.latency_ns:.1f} ns, {timeline.among(explanation)}",
+        f"{explanation.design}: {explanation.latency_ns:.1f} ns {timeline.UNTIL[explanation.until]}, "
+        f"{timeline.among(explanation)}",
+        timeline.value(explanation),
         f"{timeline.condition(explanation)}; solid: critical path"
         f"{', shaded: where nine in ten lines end' if explanation.spread else ''}",
     ]

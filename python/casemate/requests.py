@@ -1,4 +1,4 @@
-"""What can be asked for: what to run and how, and which read to explain."""
+"""What can be asked for: what to run and how, and which read or write to explain."""
 
 import os
 from abc import ABC, abstractmethod
@@ -10,14 +10,14 @@ from typing import Any, Literal
 from casemate import asked
 from casemate._core import CasemateError
 from casemate.asked import Instructions
-from casemate.results.explain import OnChip, Row, Start
+from casemate.results.explain import Of, OnChip, Row, Start
 from casemate.results.run import Age
 
 DEFAULT_LIMIT = 20_000_000
 """Instructions of a program or a built-in workload that are run if nothing is said: seconds, not hours."""
 
 EXPLAINED_LINES = 999
-"""Lines whose reads are timed if nothing is said: the median's timeline is shown."""
+"""Lines that are timed if nothing is said: the median's timeline is shown."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 
@@ -121,6 +121,20 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
     return [Program([str(word) for word in listed])]
 
 
+@dataclass(frozen=True)
+class TraceWindow:
+    """A window of a run, and a file for what every unit did in it: Perfetto opens it, `casemate.excerpt` reads it."""
+
+    window: str
+    """When it begins after power-on, and how long it is, in simulated time: `"20us:5us"`."""
+    file: str | os.PathLike[str]
+    """The file; of several designs or machines each has one, with its name before the suffix."""
+
+    def asked(self) -> dict[str, Any]:
+        """The request in the form of the laboratory. Raises `CasemateError` if that is no window."""
+        return {"file": str(self.file), **asked.window(self.window, "window")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a program is run."""
@@ -153,6 +167,8 @@ class RunOptions:
     has one, with its name before the suffix. It changes no result."""
     bus_bytes: bool = False
     """Whether that file has the bytes, too."""
+    trace: TraceWindow | None = None
+    """A window of simulated time, and a file for what every unit did in it. It changes no result."""
 
     def __post_init__(self) -> None:
         asked.check(self)
@@ -173,6 +189,7 @@ class RunOptions:
             "ledger": self.ledger,
             "sampling": dict(self.sampling) if sampled else None,
             "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
+            "excerpt": None if self.trace is None else self.trace.asked(),
         }
 
 
@@ -184,33 +201,61 @@ def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Read:
-    """A read to be explained, and which of many: of the median among so many lines, or of the one at an address."""
+class Access(ABC):
+    """An access to be explained, and which of many: to the median among so many lines, or to the one at an address."""
 
     on_chip: OnChip = "nothing"
     """Which metadata of the line is on the chip."""
     row: Row = "closed"
-    """How the DRAM rows stand of the line and of the metadata fetched with it."""
-    start: Start = "controller"
-    """Where the timeline begins and ends."""
-    predicted: bool = False
-    """Whether the L2, with its own look-up, notifies the controller that it expects the line in memory."""
+    """How the DRAM rows stand of all that it fetches: a read's line, and metadata that is not on the chip."""
     decoded: bool = False
     """Whether counters need no decoding."""
     address: int | None = None
     """The line at this address, in bytes; nothing for the median of several."""
     lines: int = EXPLAINED_LINES
-    """How many lines are read, drawn from all of the memory."""
+    """How many lines are tried, drawn from all of the memory."""
     seed: int = 1
     """What they are drawn from."""
+    value: str | bytes | None = None
+    """What the line holds, or of a write what is written: 64 bytes, or in hexadecimal digits; fewer are repeated, as in
+    `"5a"`; `"zeros"` is all zeros; nothing for the usual pattern."""
 
     def __post_init__(self) -> None:
         asked.check(self)
 
+    @abstractmethod
     def scenario(self) -> dict[str, Any]:
-        """The condition, in the form of the laboratory."""
-        return {name: getattr(self, name) for name in ("on_chip", "row", "start", "predicted", "decoded")}
+        """The access and its condition, in the form of the laboratory."""
+
+    def condition(self, of: Of) -> dict[str, Any]:
+        """What reads and writes have in common of that."""
+        value = self.value.hex() if isinstance(self.value, bytes) else self.value
+        told = {"of": of} | {name: getattr(self, name) for name in ("on_chip", "row", "decoded")}
+        return told if value is None else told | {"value": value}
 
     def chosen(self) -> dict[str, Any]:
         """The lines, in the form of the laboratory."""
         return {"sample": {"lines": self.lines, "seed": self.seed}} if self.address is None else {"at": self.address}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read(Access):
+    """A read to be explained: from the request that comes in to the line that goes out."""
+
+    start: Start = "controller"
+    """Where the timeline begins and ends."""
+    predicted: bool = False
+    """Whether the L2, with its own look-up, notifies the controller that it expects the line in memory."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The read and its condition, in the form of the laboratory."""
+        return self.condition("read") | {"start": self.start, "predicted": self.predicted}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write(Access):
+    """A write to be explained: from the moment at which the controller takes the line until all its steps are done."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The write and its condition, in the form of the laboratory."""
+        return self.condition("write") | {"start": "controller", "predicted": False}

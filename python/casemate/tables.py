@@ -10,6 +10,7 @@ from rich.text import Text
 from casemate import amounts
 from casemate.results.bus import BusInfo
 from casemate.results.catalogue import Layout
+from casemate.results.excerpt import ExcerptInfo
 from casemate.results.origin import Exited, Killed, Origin, TraceInfo
 from casemate.results.validation import Validation
 from casemate.results.window import Window
@@ -71,6 +72,32 @@ def trace_table(info: TraceInfo) -> RenderableType:
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
     return table
+
+
+def excerpt_table(info: ExcerptInfo) -> RenderableType:
+    """What every unit did in a window of a run."""
+    about, table = info.about, Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    begin, length = about.window_from_fs / 1e9, about.window_length_fs / 1e9
+    rows = {
+        "run": f"{' '.join(about.workload)} on {about.machine}",
+        "design": about.design,
+        "window": f"{length:g} us from {begin:g} us; the run ended at {about.ended_fs / 1e9:.3f} us",
+        "accesses": amounts.count(info.accesses),
+    }
+    for name, value in rows.items():
+        table.add_row(Text(name, style="bold"), Text(value))
+    numbers = ("spans", "busy", "at once", "mean [ns]", "longest [ns]")
+    units = plain_table("unit", *numbers, right=numbers)
+    part = None
+    for unit in info.units:
+        if unit.part != part:
+            part = unit.part
+            units.add_section()
+            units.add_row(Text(part, style="bold"))
+        times = (f"{time / 1e6:.1f}" for time in (unit.mean_fs, unit.longest_fs))
+        busy = f"{100 * unit.busy_fs / about.window_length_fs:.1f} %"
+        units.add_row(Text(f"  {unit.unit}"), amounts.count(unit.spans), busy, str(unit.at_once), *times)
+    return Group(table, Text(), units)
 
 
 def bus_table(info: BusInfo) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The timeline of a read, drawn with characters."""
+"""The timeline of a read or a write, drawn with characters."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from casemate import colours, tables
-from casemate.results.explain import AesBandwidth, Cause, Explanation, Explanations, Span
+from casemate.results.explain import AesBandwidth, Cause, Explanation, Explanations, Span, Until
 
 WAITS: dict[Cause, str] = {
     "queue": "queued",
@@ -28,6 +28,19 @@ ON_CHIP = {
 ROW = {"hit": "row open", "closed": "row closed", "conflict": "another row open"}
 
 START = {"controller": "", "l2": " from L2's look-up to L2"}
+UNTIL: dict[Until, str] = {
+    "released": "until released",
+    "in-l2": "until in L2",
+    "taken": "until taken",
+    "durable": "until durable",
+}
+MEANING: dict[Until, str] = {
+    "released": "",
+    "in-l2": "",
+    "taken": "until taken: memory's controller has taken all that is stored, and the write-back buffer is free",
+    "durable": "until durable: the tuple is complete, and line, tag, counters and root survive a loss of power",
+}
+PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
 LABEL_COLUMNS = 24
 TIME_COLUMNS = 15
@@ -47,15 +60,25 @@ def note(span: Span) -> str:
 
 
 def condition(explanation: Explanation) -> str:
-    """The condition of a read, in words."""
+    """The condition of an access, in words."""
     scenario = explanation.scenario
     predicted = ", predicted to be in memory" if scenario.predicted else ""
     decoded = ", counters decoded" if scenario.decoded else ""
     return f"{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}{decoded}"
 
 
+def value(explanation: Explanation) -> str:
+    """What the line holds, in words: a pattern once if it is repeated."""
+    scenario = explanation.scenario
+    line = bytes.fromhex(scenario.value)
+    pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
+    told = "zeros" if not any(line) else pattern.hex()
+    repeated = f" {len(line) // len(pattern)} times" if any(line) and pattern != line else ""
+    return f"{'the line holds' if scenario.of == 'read' else 'what is written:'} {told}{repeated}"
+
+
 def among(explanation: Explanation) -> str:
-    """Which line was read, and how the latencies of others are spread."""
+    """Which line it was, and how the latencies of others are spread."""
     spread = explanation.spread
     if spread is None:
         return f"the line at {explanation.address:#x}"
@@ -98,15 +121,18 @@ def _timeline(explanation: Explanation, horizon: float, columns: int) -> Rendera
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
-        f" on {explanation.machine}: one read{START[scenario.start]}, {condition(explanation)}: ",
+        f" on {explanation.machine}: one {scenario.of}{START[scenario.start]}, {condition(explanation)}: ",
         (f"{explanation.latency_ns:.1f} ns", "bold"),
+        f" {UNTIL[explanation.until]}" if scenario.of == "write" else "",
     )
     width = max(columns - LABEL_COLUMNS - TIME_COLUMNS - NOTE_COLUMNS - 3, 16)
-    lines = [heading, Text(among(explanation)), _axis(horizon, width)]
+    lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(horizon, width)]
     critical = {id(span) for span in explanation.critical_path()}
     for span in explanation.spans:
         lines.append(_line(span, horizon, width, id(span) in critical))
     lines.append(Text("● on the critical path: the chain that decides the latency", style="dim"))
+    if MEANING[explanation.until]:
+        lines.append(Text(MEANING[explanation.until], style="dim"))
     if explanation.aes.total is not None:
         lines.append(Text(aes(explanation.aes), style="dim"))
     return Group(*lines)
@@ -161,7 +187,8 @@ def _difference(first: Explanation, second: Explanation) -> RenderableType:
     latencies = (first.latency_ns, second.latency_ns)
     table.add_section()
     cells = [f"{time:.1f} ns" for time in latencies]
-    table.add_row("[bold]until released[/]", *cells, _signed(latencies[0] - latencies[1]))
+    ends = dict.fromkeys(UNTIL[explanation.until] for explanation in (first, second))
+    table.add_row(f"[bold]{' and '.join(ends)}[/]", *cells, _signed(latencies[0] - latencies[1]))
     return table
 
 

@@ -57,7 +57,7 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: UNTYPED.BuiltIn("gups", "scale=3"), "BuiltIn: settings is 'scale=3': expected a mapping"),
         (lambda: UNTYPED.Read(start="L2"), "Read: start is 'L2': expected 'controller', 'l2'"),
         (lambda: UNTYPED.run(GUPS, options={"limit": "5M"}), "expected a RunOptions, as in RunOptions(...)"),
-        (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read, as in Read(...)"),
+        (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read or a Write, as in Read(...)"),
     ],
 )
 def test_a_request_that_makes_no_sense_names_its_field(ask: Callable[[], object], expected: str) -> None:

@@ -21,6 +21,7 @@ TYPES = {
     "CounterChoice": catalogue.Counters,
     "Covered": get_args(_of(catalogue.MacDesign, "covers"))[0],
     "MacChoice": _of(catalogue.MacDesign, "code"),
+    "Of": explain.Of,
     "OnChip": explain.OnChip,
     "Order": _of(catalogue.PersistenceDesign, "order"),
     "Over": _of(catalogue.MacDesign, "over"),
@@ -30,6 +31,7 @@ TYPES = {
     "Row": explain.Row,
     "Start": explain.Start,
     "TreeKind": _of(catalogue.TreeDesign, "kind"),
+    "Until": explain.Until,
     "Update": _of(catalogue.TreeDesign, "update"),
     "Verdict": catalogue.Verdict,
 }

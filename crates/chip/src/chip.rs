@@ -18,14 +18,14 @@ use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
-use protection::execution::Receiver;
+use protection::execution::{Excerpt, Receiver};
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use sim::resource::WorkQueue;
 use sim::{Clock, TaskId};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use units::{Duration, LineAddr, Words};
@@ -95,6 +95,8 @@ pub struct Chip {
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
+    /// What is kept of the run, if an excerpt is.
+    pub(crate) excerpt: OnceCell<Rc<Excerpt>>,
 }
 
 impl Chip {
@@ -125,12 +127,18 @@ impl Chip {
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
             counters: Cell::default(),
+            excerpt: OnceCell::new(),
         })
     }
 
     /// Whether a line in the last-level cache is one of metadata.
     fn is_metadata(&self, line: LineAddr) -> bool {
         line.0 >= self.data_lines
+    }
+
+    /// Keeps an excerpt of what happens. To be asked for before readers and writers start.
+    pub fn keep(&self, excerpt: &Rc<Excerpt>) {
+        let _ = self.excerpt.set(excerpt.clone());
     }
 
     /// Names the scheme to notify when data displaces a line of metadata.

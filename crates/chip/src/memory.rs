@@ -8,6 +8,11 @@ use protection::layout::Layout;
 use sim::Clock;
 use std::rc::Rc;
 
+/// Whether lines of metadata take an AES block each instead of the engine for hashes.
+pub fn hashes_by_aes(machine: &Machine, parts: &Parts) -> bool {
+    machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters
+}
+
 /// A blank memory behind these channels. With `ledger`, every pad is written down.
 pub fn build<R: Receiver>(
     clock: &Clock,
@@ -21,7 +26,7 @@ pub fn build<R: Receiver>(
     let (engines, in_l2) = machine.engines_under(parts);
     let memory = TimedMemory::new(clock, channels, layout.shape(), &engines, ledger, receiver)
         .with_one_port(parts.caches.unified.is_some())
-        .with_hashes_by_aes(machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters);
+        .with_hashes_by_aes(hashes_by_aes(machine, parts));
     let memory = match machine.memory.overflows {
         Some(limits) => memory.with_overflows(limits),
         None => memory,

@@ -13,9 +13,9 @@ use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
-use protection::execution::{Timed, TimedMemory};
+use protection::execution::{Attended, Clipper, Explained, Timed, TimedMemory};
 use protection::scheme::{Demand, Scheme};
-use protection::verbs::{Leg, TransitVerbs};
+use protection::verbs::Leg;
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -84,13 +84,22 @@ impl Uncore {
             reads: Cell::new(0),
             wait_for_rest: RefCell::default(),
         });
-        for _ in 0..machine.llc.mshrs {
-            clock.spawn(uncore.clone().read_forever());
-        }
-        for _ in 0..machine.llc.writeback_buffers {
-            clock.spawn(uncore.clone().write_forever());
+        let plain = || Timed::new(&uncore.memory);
+        match uncore.chip.excerpt.get() {
+            None => uncore.employ(machine, plain),
+            Some(excerpt) => uncore.employ(machine, || Explained::keeping(plain(), Clipper::new(excerpt))),
         }
         uncore
+    }
+
+    /// Starts readers and writers with these verbs.
+    fn employ<V: Attended + 'static>(self: &Rc<Uncore>, machine: &Machine, verbs: impl Fn() -> V) {
+        for _ in 0..machine.llc.mshrs {
+            self.clock.spawn(self.clone().read_forever(verbs()));
+        }
+        for _ in 0..machine.llc.writeback_buffers {
+            self.clock.spawn(self.clone().write_forever(verbs()));
+        }
     }
 
     /// Whether memory has a line of data, whatever of it is on the chip.
@@ -105,6 +114,9 @@ impl Uncore {
                 // What the core has already it only asks to write: there is nothing to read.
                 let in_l2 = kind != RequestKind::Upgrade
                     && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.predicts());
+                if let Some(excerpt) = self.chip.excerpt.get() {
+                    excerpt.requested(core, line, at);
+                }
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, word, kind, in_l2 });
@@ -145,10 +157,10 @@ impl Uncore {
         }
     }
 
-    async fn read_forever(self: Rc<Uncore>) {
-        let verbs = Timed::new(&self.memory);
+    async fn read_forever<V: Attended>(self: Rc<Uncore>, verbs: V) {
         loop {
             let miss = self.chip.misses.next().await;
+            verbs.reads(miss.core, miss.line);
             let outcome = Cell::new(None);
             self.sample(miss.core);
             let predicted = miss.in_l2 && self.chip.expects_memory(miss);
@@ -196,7 +208,13 @@ impl Uncore {
         }
         self.chip.asking(miss.line);
         self.intensities.iter().for_each(|intensities| intensities.borrow_mut()[miss.core].served_by_memory());
+        if let Some(excerpt) = self.chip.excerpt.get() {
+            excerpt.missed(miss.core, miss.line, self.clock.now());
+        }
         self.writeback_buffer().await;
+        if let Some(excerpt) = self.chip.excerpt.get() {
+            excerpt.went_on(miss.core, miss.line, self.clock.now());
+        }
         self.clock.sleep(self.path).await;
         Some(Asked::Memory)
     }
@@ -207,13 +225,14 @@ impl Uncore {
         answers.max().unwrap_or(Duration::ZERO)
     }
 
-    async fn write_forever(self: Rc<Uncore>) {
-        let verbs = Timed::new(&self.memory);
+    async fn write_forever<V: Attended>(self: Rc<Uncore>, verbs: V) {
         loop {
             let line = self.next_victim().await;
+            verbs.writes(line);
             self.clock.sleep(self.path).await;
             let content = self.chip.put(line);
             self.scheme.write(&verbs, line, &content).await;
+            verbs.written();
             self.chip.written(line);
             self.let_one_go_on();
             self.tell_of_rest();

@@ -6,7 +6,8 @@
 use crate::domain::Registers;
 use crate::placement::DataSlot;
 pub use crate::slot::{Role, Slot, Untrusted};
-use crypto::{BlockCipher, Nonce};
+pub use crypto::BlockCipher;
+use crypto::Nonce;
 pub use machine::dram::{Beats, Wanted};
 use serde::Serialize;
 use sim::lock::Mode;

@@ -76,12 +76,13 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
     to_json(&read.map_err(refused)?)
 }
 
-/// The timeline of one read, and how the latencies of several lines are spread.
+/// The timeline of one read or write, and how the latencies of several lines are spread.
 #[pyfunction]
 fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
     let changes: Changes = from_json(changes)?;
     let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
-    let scenario: Scenario = from_json(scenario)?;
+    // By way of a value: what is wrong with it has no line and column that its asker would know.
+    let scenario: Scenario = serde_json::from_value(from_json(scenario)?).map_err(refused)?;
     let lines: Lines = from_json(lines)?;
     to_json(&runner::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
 }

@@ -7,9 +7,11 @@ use crate::{from_json, refused, to_json};
 use catalogue::{Design, Machine};
 use pyo3::prelude::*;
 use runner::bus::{BusOptions, check_bus};
+use runner::excerpt::{ExcerptOptions, check_excerpt};
 use runner::sampling::{Detail, SamplingOptions};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use units::{Duration, Time};
 use workload::Source;
 
 /// A run of one program, or of several at once, on several machines under several designs.
@@ -31,6 +33,8 @@ struct RunSpec {
     sampling: Option<SamplingOptions>,
     /// Where to write what crosses the pins of memory; nothing for nowhere.
     bus: Option<BusSpec>,
+    /// Which window to write as what each unit did, and where; nothing for none.
+    excerpt: Option<ExcerptSpec>,
 }
 
 /// A file for what crosses the pins, or one for each simulation.
@@ -43,12 +47,24 @@ struct BusSpec {
 }
 
 impl BusSpec {
-    /// The file of one simulation: of several each has one of its own, with what sets it apart before the suffix.
-    fn of(&self, spec: &RunSpec, machine: &Machine, design: &Design) -> BusOptions {
-        let machine = (spec.machines.len() > 1).then_some(machine.name.as_str());
-        let design = (spec.designs.len() > 1).then_some(design.name.as_str());
-        let names: Vec<_> = machine.into_iter().chain(design).collect();
-        BusOptions { path: self.file.clone(), bytes: self.bytes }.of_one(&names)
+    fn options(&self) -> BusOptions {
+        BusOptions { path: self.file.clone(), bytes: self.bytes }
+    }
+}
+
+/// A window of simulated time, and a file for what each unit does in it, or one for each simulation.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExcerptSpec {
+    file: PathBuf,
+    from_fs: u64,
+    length_fs: u64,
+}
+
+impl ExcerptSpec {
+    fn options(&self) -> ExcerptOptions {
+        let (from, length) = (Time::from_fs(self.from_fs), Duration::from_fs(self.length_fs));
+        ExcerptOptions { path: self.file.clone(), from, length }
     }
 }
 
@@ -63,16 +79,43 @@ impl RunSpec {
         for machine in &self.machines {
             let machine = self.changes.machine(machine)?;
             for design in &designs {
-                let bus = self.bus.as_ref().map(|bus| bus.of(self, &machine, design));
+                let names = self.apart(&machine, design);
+                let bus = self.bus.as_ref().map(|bus| bus.options().of_one(&names));
+                let excerpt = self.excerpt.as_ref().map(|excerpt| excerpt.options().of_one(&names));
                 let (machine, design) = (machine.clone(), design.clone());
-                all.push(runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, bus });
+                let options =
+                    runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, bus, excerpt };
+                all.push(options);
             }
         }
-        // What is asked for is itself to be a file, also where each simulation has one of another name.
-        let asked = self.bus.as_ref().map(|bus| BusOptions { path: bus.file.clone(), bytes: bus.bytes });
-        let mut written = asked.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
-        written.try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
+        self.check_files(&all, detail)?;
         Ok(all)
+    }
+
+    /// What sets one simulation apart from the others.
+    fn apart<'a>(&self, machine: &'a Machine, design: &'a Design) -> Vec<&'a str> {
+        let machine = (self.machines.len() > 1).then_some(machine.name.as_str());
+        let design = (self.designs.len() > 1).then_some(design.name.as_str());
+        machine.into_iter().chain(design).collect()
+    }
+
+    /// Whether all files can be written. What is asked for is itself to be a file, also where each simulation has one of
+    /// another name.
+    fn check_files(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
+        let bus = self.bus.as_ref().map(BusSpec::options);
+        let mut written = bus.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
+        written.try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
+        let excerpt = self.excerpt.as_ref().map(ExcerptSpec::options);
+        if let (Some(bus), Some(excerpt)) = (&bus, &excerpt)
+            && bus.path == excerpt.path
+        {
+            let file = bus.path.display();
+            return Err(refused(format!(
+                "'{file}' is asked for twice, by --bus and for --trace-window: expected two files"
+            )));
+        }
+        let mut written = excerpt.iter().chain(all.iter().filter_map(|options| options.excerpt.as_ref()));
+        written.try_for_each(|excerpt| check_excerpt(excerpt, detail)).map_err(refused)
     }
 
     /// The designs. Two of one name are refused: what is found out about one would be taken for the other's.
@@ -121,16 +164,20 @@ struct RunAnswer {
     passed: bool,
     /// The files of what crossed the pins, one for each record, if that was asked for.
     bus: Vec<PathBuf>,
+    /// The files of what each unit did in a window, likewise.
+    excerpts: Vec<PathBuf>,
 }
 
 impl RunAnswer {
     fn of(simulations: &[runner::RunOptions], results: runner::Results) -> RunAnswer {
-        let (mut records, mut failures, mut bus) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut records, mut failures) = (Vec::new(), Vec::new());
+        let (mut bus, mut excerpts) = (Vec::new(), Vec::new());
         for (options, outcome) in simulations.iter().zip(results.outcomes) {
             match outcome {
                 Ok(record) => {
                     records.push(record);
                     bus.extend(options.bus.iter().map(|bus| bus.path.clone()));
+                    excerpts.extend(options.excerpt.iter().map(|excerpt| excerpt.path.clone()));
                 }
                 Err(error) => {
                     let (design, machine) = (options.design.name.clone(), options.machine.name.clone());
@@ -139,7 +186,7 @@ impl RunAnswer {
             }
         }
         let passed = failures.is_empty() && records.iter().all(|record: &runner::Record| record.checks.passed);
-        RunAnswer { records, failures, interrupted: results.ended_early, passed, bus }
+        RunAnswer { records, failures, interrupted: results.ended_early, passed, bus, excerpts }
     }
 }
 

@@ -15,6 +15,7 @@ pub use writer::BusWriter;
 
 use crate::record::Configuration;
 use crate::sampling::Detail;
+use crate::whole_file::{Unwritten, WholeFile, of_one, words_of};
 use protection::media::Shape;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -45,13 +46,7 @@ pub struct BusOptions {
 impl BusOptions {
     /// The same for one of several simulations: the names that set it apart come before the file's suffix.
     pub fn of_one(&self, names: &[&str]) -> BusOptions {
-        let suffix = self.path.extension().unwrap_or_default();
-        let mut name = self.path.file_stem().unwrap_or_default().to_owned();
-        for part in names.iter().map(std::ffi::OsStr::new).chain((!suffix.is_empty()).then_some(suffix)) {
-            name.push(".");
-            name.push(part);
-        }
-        BusOptions { path: self.path.with_file_name(name), ..*self }
+        BusOptions { path: of_one(&self.path, names), ..*self }
     }
 }
 
@@ -111,13 +106,8 @@ impl BusTotals {
 #[derive(Debug, Error)]
 pub enum BusError {
     /// It cannot be written.
-    #[error("cannot write '{}': {why}", .path.display())]
-    Writing {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
+    #[error(transparent)]
+    Writing(#[from] Unwritten),
     /// A sampled run has no complete list.
     #[error(
         "a sampled run does not write what crosses the pins (--bus): between its windows nothing does; run it with every instruction in detail"
@@ -170,18 +160,6 @@ impl BusError {
         let path = path.to_owned();
         move |error| BusError::Reading { path, why: words_of(&error) }
     }
-
-    /// For `map_err`: this file cannot be written.
-    fn writing(path: &Path) -> impl FnOnce(io::Error) -> BusError {
-        let path = path.to_owned();
-        move |error| BusError::Writing { path, why: words_of(&error) }
-    }
-}
-
-/// What the operating system says, without its number.
-fn words_of(error: &io::Error) -> String {
-    let said = error.to_string();
-    said.split_once(" (os error").map_or(said.clone(), |(words, _)| words.to_owned())
 }
 
 /// Whether a run can write what it is to write of its pins, as far as it is known before it runs. Nothing is left behind.
@@ -192,7 +170,7 @@ pub fn check_bus(bus: &BusOptions, detail: Detail) -> Result<(), BusError> {
     if matches!(detail, Detail::Sampled(_)) {
         return Err(BusError::Sampled);
     }
-    writer::check_target(&bus.path)
+    Ok(WholeFile::check(&bus.path)?)
 }
 
 #[cfg(test)]

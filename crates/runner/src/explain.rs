@@ -1,16 +1,18 @@
-//! The timeline of one read: what was done, from when to when, and what it waited for.
+//! The timeline of one access: what was done, from when to when, and what it waited for.
 //!
 //! A machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
-//! own, then one line is read through [`Explained`]. It is the same text and the same resources as in any run.
+//! own, then one line is read or written through [`Explained`]. It is the same text and the same resources as in any run.
 //!
 //! How long that takes depends on the line: where it and its metadata meet in a bank, one waits for the other. So many
-//! lines are read, each on a machine of its own, and the timeline is that of the one with the median latency
+//! lines are taken, each on a machine of its own, and the timeline is that of the one with the median latency
 //! ([`sample`]).
 
 mod sample;
+mod value;
 mod witness;
 
 pub use self::sample::{Lines, Spread};
+pub use self::value::Value;
 
 use self::witness::Witness;
 use catalogue::{AesBandwidth, Design, Machine};
@@ -19,16 +21,44 @@ use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::execution::{Explained, Timed, TimedMemory};
 use protection::scheme::{Demand, Scheme};
+use protection::slot::Slot;
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use serde::{Deserialize, Serialize};
 use sim::Executor;
-use sim::span::Span;
+use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
 use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time, Word};
 
-/// Which metadata of the line is on the chip when the line is read.
+/// Which access is explained.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// A read of a line: from the request that comes in to the line that goes out.
+    #[default]
+    Read,
+    /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all
+    /// its steps are done.
+    Write,
+}
+
+/// What the latency of an explained access goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// A read: the line has left the checker.
+    Released,
+    /// A read that an L2 begins: the line is in the L2.
+    InL2,
+    /// A write: memory's controller has taken all that it stores, so that the controller may answer and its write-back buffer
+    /// is free. It need not be durable.
+    Taken,
+    /// A write of a design with persistence: its tuple is complete, and survives a loss of power.
+    Durable,
+}
+
+/// Which metadata of the line is on the chip when the access begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChip {
@@ -45,8 +75,8 @@ pub enum OnChip {
     All,
 }
 
-/// How the DRAM rows stand of all that the read fetches: the line, and what metadata is not on the chip. Where two of them are
-/// in one bank, the line has its row.
+/// How the DRAM rows stand of all that the access fetches: a read's line, and what metadata is not on the chip. Where two of
+/// them are in one bank, the line has its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Row {
@@ -70,10 +100,13 @@ pub enum Start {
     L2,
 }
 
-/// The condition in which the line is read.
+/// What is explained, and in which condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
+    /// Which access.
+    #[serde(default)]
+    pub of: Of,
     /// What is on the chip.
     pub on_chip: OnChip,
     /// How the rows stand.
@@ -88,9 +121,12 @@ pub struct Scenario {
     /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.
     #[serde(default)]
     pub decoded: bool,
+    /// What the line holds: what a read finds in memory, encrypted there; of a write, what is written.
+    #[serde(default)]
+    pub value: Value,
 }
 
-/// The timeline of one read under one design.
+/// The timeline of one access under one design.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
     /// The design's name.
@@ -99,18 +135,20 @@ pub struct Explanation {
     pub machine: String,
     /// The condition.
     pub scenario: Scenario,
-    /// The first byte of the line whose read this is.
+    /// The first byte of the line whose access this is.
     pub address: u64,
     /// The latencies of the lines of which this one has the median, if several were read.
     pub spread: Option<Spread>,
-    /// From the start to the released line, or to the line in L2 if it begins there, in femtoseconds. If the asked-for words
-    /// go to the core before the rest, until those do.
+    /// From the start to the moment that `until` says, in femtoseconds. If the asked-for words of a read go to the core before
+    /// the rest, until those do.
     pub latency_fs: u64,
     /// Until all of the line is released, if some of it was before.
     pub rest_fs: Option<u64>,
+    /// What the latency goes to.
+    pub until: Until,
     /// AES blocks a second at the peak, as the design has the machine's units.
     pub aes: AesBandwidth,
-    /// What was done; times are in femtoseconds from the start of the read.
+    /// What was done; times are in femtoseconds from the start of the access.
     pub spans: Vec<Span>,
 }
 
@@ -118,12 +156,19 @@ pub struct Explanation {
 /// the next clock of the memory's bus.
 const REST: Duration = Duration::from_ns(200);
 
-/// Reads lines of a protected memory in the stated condition, each for itself.
+/// Reads or writes lines of a protected memory in the stated condition, each for itself.
 ///
 /// # Errors
-/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it; an
-/// address outside the memory; a sample of no lines.
+/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it; a
+/// write from an L2; an address outside the memory; a sample of no lines.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
+    if scenario.of == Of::Write && scenario.start == Start::L2 {
+        return Err(
+            "a write begins at the memory controller, when the last-level cache evicts its line: no L2 waits for it, so \
+             begin there, with start = \"controller\""
+                .to_owned(),
+        );
+    }
     if scenario.predicted && scenario.start != Start::L2 {
         return Err(
             "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
@@ -140,9 +185,9 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let targets = lines.targets(bench.whole_lines)?;
     let mut readings = Vec::with_capacity(targets.len());
     for target in targets {
-        readings.push(bench.read(target)?);
+        readings.push(bench.measure(target)?);
     }
-    let (Reading { target, latency, rest, spans }, spread) = lines.median(readings, |reading| reading.latency);
+    let (Reading { target, latency, rest, until, spans }, spread) = lines.median(readings, |reading| reading.latency);
     Ok(Explanation {
         design: design.name.clone(),
         machine: machine.name.clone(),
@@ -152,20 +197,22 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
         aes: machine.aes_bandwidth(&design.parts),
         latency_fs: latency.as_fs(),
         rest_fs: rest.map(Duration::as_fs),
+        until,
         spans,
     })
 }
 
-/// The read of one line.
+/// The access to one line.
 struct Reading {
     target: LineAddr,
     latency: Duration,
     /// Until all of the line was released, if some of it was before.
     rest: Option<Duration>,
+    until: Until,
     spans: Vec<Span>,
 }
 
-/// What lines are read on: a machine under a design, and the condition.
+/// What lines are read and written on: a machine under a design, and the condition.
 struct Bench<'a> {
     machine: &'a Machine,
     design: &'a Design,
@@ -183,15 +230,15 @@ impl Bench<'_> {
         Ok(Bench { machine, design, scenario, memory_lines, whole_lines })
     }
 
-    /// Reads one line on a machine that has done nothing else.
-    fn read(&self, target: LineAddr) -> Result<Reading, String> {
+    /// Reads or writes one line on a machine that has done nothing else.
+    fn measure(&self, target: LineAddr) -> Result<Reading, String> {
         let Bench { machine, design, scenario, .. } = *self;
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let scheme = Rc::new(design.parts.build(self.memory_lines, 1)?);
         let config = machine.memory_config();
         let channels = MemorySystem::start(&clock, config.clone());
-        let witness = Witness::new(&clock, machine);
+        let witness = Witness::new(&clock, machine, scenario.value.line());
         let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness);
         let result = Rc::new(RefCell::new(None));
 
@@ -200,7 +247,7 @@ impl Bench<'_> {
             prepare(&scheme, &seen, target, scenario.on_chip).await;
             clock.sleep_until(at_rest(&config.device, clock.now())).await;
             channels.close_rows();
-            for slot in scheme.fetched_for(target) {
+            for slot in fetched(&scheme, target, scenario.of) {
                 let (line, _) = scheme.layout().shape().lines(slot);
                 if let Some(opening) = that_opens_a_row(&config, line, scenario.row) {
                     channels.read(opening, Wanted::LINE).await;
@@ -211,28 +258,47 @@ impl Bench<'_> {
             let start = clock.now();
             seen.receiver().forget();
             let explained = Explained::new(Timed::new(&seen));
-            match scenario.start {
-                Start::Controller => scheme.read_at_controller(&explained, target, Word::FIRST).await,
-                Start::L2 => read_from_l2(&scheme, &explained, target, scenario.predicted).await,
-            }
-            let end = match scenario.start {
-                Start::Controller => seen.receiver().released(),
-                Start::L2 => seen.receiver().in_l2(&explained, target),
+            let ended = match (scenario.of, scenario.start) {
+                (Of::Write, _) => {
+                    scheme.write(&explained, target, &scenario.value.line()).await;
+                    Some((clock.now(), Until::Taken))
+                }
+                (Of::Read, Start::Controller) => {
+                    scheme.read_at_controller(&explained, target, Word::FIRST).await;
+                    seen.receiver().released().map(|end| (end, Until::Released))
+                }
+                (Of::Read, Start::L2) => {
+                    read_from_l2(&scheme, &explained, target, scenario.predicted).await;
+                    seen.receiver().in_l2(&explained, target).map(|end| (end, Until::InL2))
+                }
             };
             let rest = seen.receiver().whole().filter(|whole| Some(*whole) > seen.receiver().released());
-            *outcome.borrow_mut() = end.map(|end| (start, end, rest, explained.take_spans()));
+            *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, explained.take_spans()));
         });
         executor.run_until(|| result.borrow().is_some());
 
-        let Some((start, end, rest, mut spans)) = result.take() else {
+        let Some((start, ended, rest, mut spans)) = result.take() else {
             unreachable!("a read without an attacker is released")
         };
+        let durable = spans.iter().find(|span| span.verb == Verb::Complete);
+        let (end, until) = durable.map_or(ended, |tuple| (tuple.end, Until::Durable));
         for span in &mut spans {
             (span.start, span.end) = (since(start, span.start), since(start, span.end));
         }
         spans.sort_by_key(|span| (span.start, span.end));
-        Ok(Reading { target, latency: end.since(start), rest: rest.map(|rest| rest.since(start)), spans })
+        let rest = rest.map(|rest| rest.since(start));
+        Ok(Reading { target, latency: end.since(start), rest, until, spans })
     }
+}
+
+/// The slots that an access fetches, a read's line last. What a write stores waits in its controller's queue, whatever the
+/// row.
+fn fetched(scheme: &Scheme, target: LineAddr, of: Of) -> Vec<Slot> {
+    let mut slots = scheme.fetched_for(target);
+    if of == Of::Write {
+        slots.pop();
+    }
+    slots
 }
 
 /// How many lines share a line of counters, or as many as share a page if there are no counters.

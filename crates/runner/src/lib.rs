@@ -2,11 +2,13 @@
 //!
 //! [`run()`] gives one [`record::Record`]: what it cost, and whether every line that came back was the line that had been
 //! written. [`session()`] runs several designs on one execution of the program, [`record_trace`] stores an execution,
-//! [`explain`] gives the timeline of a single access, and [`bus`] keeps what crossed the pins of memory.
+//! [`explain`] gives the timeline of a single access, [`bus`] keeps what crossed the pins of memory, and [`excerpt`] what
+//! every unit did in a window of time.
 
 pub mod bus;
 mod core_task;
 mod endable;
+pub mod excerpt;
 pub mod explain;
 mod pace;
 pub mod record;
@@ -15,6 +17,7 @@ mod run;
 pub mod sampling;
 mod session;
 pub mod validate;
+mod whole_file;
 mod window;
 
 pub use chip::feed::{FeedCounters, FeedError};
@@ -24,4 +27,5 @@ pub use record::{ReadTimes, Record};
 pub use recording::record_trace;
 pub use run::{Control, RunError, RunOptions, check_fits, check_warm_up, run, run_together};
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
+pub use whole_file::Unwritten;
 pub use window::{Accesses, Extent, Window, WindowError, measure_window};

@@ -11,6 +11,7 @@ pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
 use crate::core_task::{CoreTask, Ends, Team};
+use crate::excerpt::ExcerptFile;
 use crate::record::{Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
 use catalogue::Machine;
@@ -72,7 +73,8 @@ pub fn run_together<S: Source + 'static>(
     let started = Instant::now();
     check_fits(&sources, &options.machine)?;
     let mut warm_up = WarmUp::new(options, sources.len())?;
-    let mut bench = Bench::assemble(options, sources)?;
+    let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
+    let mut bench = Bench::assemble(options, sources, &excerpt)?;
     let bus = bench.listen(options)?;
     let mut looked_at = 0;
     let mut stop = false;
@@ -98,6 +100,8 @@ pub fn run_together<S: Source + 'static>(
         return Err(error.into());
     }
     let record = bench.record(options, &warm_up.before(), started)?;
+    let shape = bench.meters.scheme.layout().shape();
+    excerpt.finish(clock.now(), shape, || options.configuration(bench.origins()))?;
     bus.finish(&bench.meters.memory)?;
     Ok(record)
 }
@@ -150,7 +154,7 @@ struct Bench<S> {
 }
 
 impl<S: Source + 'static> Bench<S> {
-    fn assemble(options: &RunOptions, sources: Vec<S>) -> Result<Bench<S>, RunError> {
+    fn assemble(options: &RunOptions, sources: Vec<S>, excerpt: &ExcerptFile) -> Result<Bench<S>, RunError> {
         let RunOptions { machine, design, seed, age, budget, ledger, .. } = options;
         let (programs, cores) = (sources.len(), machine.cores);
         if programs > cores {
@@ -169,6 +173,7 @@ impl<S: Source + 'static> Bench<S> {
         let pages = Rc::new(RefCell::new(pages));
         let chip = Chip::new(clock, machine, shadow.clone());
         last_level::share(&chip, &scheme);
+        excerpt.attach(&chip);
         let channels = MemorySystem::start(clock, machine.memory_config());
         let layout = scheme.layout();
         let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());

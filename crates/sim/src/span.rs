@@ -1,7 +1,7 @@
 //! What happened when, and what it waited for: the raw material of a timeline.
 
 use serde::Serialize;
-use strum::{EnumMessage, VariantArray};
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use units::Time;
 
 /// Why something took longer than it would have on an idle machine.
@@ -25,8 +25,9 @@ pub enum Cause {
 }
 
 /// What a piece of work is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray, EnumMessage)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray, EnumMessage, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Verb {
     /// Read from memory.
     Fetch,
@@ -40,6 +41,7 @@ pub enum Verb {
     Complete,
     /// Looked into a cache.
     #[serde(rename = "look up")]
+    #[strum(serialize = "look up")]
     LookUp,
     /// Decoded a line of counters.
     Decode,
@@ -66,8 +68,9 @@ pub enum Verb {
 }
 
 /// What a verb is about: verbs of one subject look alike in a timeline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Subject {
     /// Memory.
     Memory,
@@ -128,6 +131,13 @@ pub struct Span {
     pub waited_for: Option<Cause>,
     /// A word on how it went: a row hit, a cache miss.
     pub outcome: Option<&'static str>,
+}
+
+impl Span {
+    /// What it is called: verb and object.
+    pub fn title(&self) -> String {
+        format!("{} {}", <&str>::from(self.verb), self.what)
+    }
 }
 
 fn as_fs<S: serde::Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {

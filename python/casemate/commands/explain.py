@@ -1,4 +1,4 @@
-"""`casemate explain`: where the time of one read goes, and where metadata lies."""
+"""`casemate explain`: where the time of one read or write goes, and where metadata lies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -15,6 +15,8 @@ EPILOG = """\b
 Examples:
   casemate explain sc64-bmt                            a read with no metadata on the chip
   casemate explain sc64-bmt --on-chip counter --row hit
+  casemate explain plp-pipelined --of write            a write, until it is durable
+  casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
   casemate explain sc64-bmt --address 0x80005000       the line there, instead of many
   casemate explain sc64-bmt --svg read.svg --png read.png
@@ -22,9 +24,13 @@ Examples:
   casemate explain --layout sc64-bmt --memory "64 GB"  where its metadata lies, and what is on the chip
 
 It is the same scheme text on the same simulated hardware as in any run: an otherwise idle machine is put
-into the stated condition, and one line is read. That is done for many lines, drawn from all of the memory, since
-a line whose metadata lies in its own bank waits longer: the one with the median latency is drawn, and how far the
-others are from it is said.
+into the stated condition, and one line is read or written. That is done for many lines, drawn from all of the
+memory, since a line whose metadata lies in its own bank waits longer: the one with the median latency is drawn, and
+how far the others are from it is said.
+
+A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency goes until
+memory's controller has taken all that is stored, so that the write-back buffer is free again; under a design with
+persistence, until the write is durable.
 """
 
 
@@ -54,6 +60,19 @@ class Address(click.ParamType[int]):
 @options.machine
 @options.changes
 @click.option(
+    "--of",
+    type=click.Choice(["read", "write"]),
+    default="read",
+    show_default=True,
+    help="The access: a read, or a write until all its steps are done.",
+)
+@click.option(
+    "--value",
+    metavar="HEX",
+    help="What the line holds, encrypted in memory; with --of write, what is written. The 128 hexadecimal digits of a "
+    "line, fewer that are repeated, or `zeros`.  [default: 5a]",
+)
+@click.option(
     "--on-chip",
     type=click.Choice(["nothing", "tree", "last-level", "counter", "all"]),
     default="nothing",
@@ -66,7 +85,7 @@ class Address(click.ParamType[int]):
     type=click.Choice(["hit", "closed", "conflict"]),
     default="closed",
     show_default=True,
-    help="How the DRAM rows stand: the line's, and those of the metadata that is fetched with it.",
+    help="How the DRAM rows stand: a read line's, and those of the metadata that is fetched with the access.",
 )
 @click.option(
     "--from",
@@ -82,9 +101,7 @@ class Address(click.ParamType[int]):
     help="With --from l2: L2 expects the line in memory, and notifies the controller when its look-up begins.",
 )
 @click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
-@click.option(
-    "--address", type=Address(), metavar="BYTE", help="Read the line that holds this byte, instead of many lines."
-)
+@click.option("--address", type=Address(), metavar="BYTE", help="The line that holds this byte, instead of many lines.")
 @options.seed
 @click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
 @click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
@@ -98,6 +115,8 @@ def command(
     against: str | None,
     machine: str,
     changes: dict[str, str],
+    of: str,
+    value: str | None,
     on_chip: str,
     row: str,
     start: str,
@@ -111,9 +130,9 @@ def command(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Show the timeline of one read: what was done when, what it waited for, and which chain decided the latency."""
+    """Show the timeline of one read or write: what was done when, what it waited for, what decided the latency."""
     from casemate import api, timeline
-    from casemate.requests import Read
+    from casemate.requests import Access, Read, Write
     from casemate.results.explain import Explanations, OnChip, Row, Start
 
     names = [design] if against is None else [design, against]
@@ -122,30 +141,34 @@ def command(
             raise click.UsageError("--svg and --png draw timelines: leave --layout out")
         if address is not None:
             raise click.UsageError("--address is for timelines: leave --layout out")
+        if value is not None or of != "read":
+            raise click.UsageError("--value and --of are for timelines: leave --layout out")
         if changes:
             raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
         layouts = tuple(api.layout(name, machine=machine, memory=memory) for name in names)
         show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
         return
     if address is not None and context.get_parameter_source("seed") is not ParameterSource.DEFAULT:
-        raise click.UsageError("--seed draws the lines that are read: with --address there is only one")
+        raise click.UsageError("--seed draws the lines that are tried: with --address there is only one")
     if memory:
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
+    if of == "write" and start == "l2":
+        raise click.UsageError("--from l2 is for reads: no L2 waits for a write, which begins at the memory controller")
     if predicted and start != "l2":
         raise click.UsageError("--predicted is what an L2 expects of its misses: add --from l2")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
     starts: dict[str, Start] = {name: name for name in get_args(Start)}
-    read = Read(
-        on_chip=scenarios[on_chip],
-        row=rows[row],
-        start=starts[start],
-        predicted=predicted,
-        decoded=decoded,
-        address=address,
-        seed=seed,
-    )
-    explained = tuple(api.explain(name, read, machine=machine, changes=changes) for name in names)
+    told: dict[str, Any] = {
+        "on_chip": scenarios[on_chip],
+        "row": rows[row],
+        "decoded": decoded,
+        "address": address,
+        "seed": seed,
+        "value": value,
+    }
+    access: Access = Write(**told) if of == "write" else Read(**told, start=starts[start], predicted=predicted)
+    explained = tuple(api.explain(name, access, machine=machine, changes=changes) for name in names)
     found = Explanations(explanations=explained)
     if as_json:
         screen.print_json(found)

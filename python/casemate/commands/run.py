@@ -38,6 +38,8 @@ Examples:
       Three programs side by side, which share the last-level cache and memory.
   casemate run --workload gups --design sc64-bmt --limit 1M --bus gups.bus --bus-bytes
       What crosses the pins of memory goes to gups.bus, with its bytes; `casemate bus gups.bus` looks at it.
+  casemate run --workload gups --design sc64-bmt --limit 1M --trace-window 20us:5us -o gups.json
+      What every unit did in five microseconds, for https://ui.perfetto.dev; `casemate excerpt gups.json` draws it.
 
 \b
 How to read the table:
@@ -155,6 +157,22 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
 @click.option(
     "--verbose", is_flag=True, help="Also show where reads spend their time, how metadata caches fare, and the bandwidth."
 )
+@click.option(
+    "--trace-window",
+    type=options.SimulatedWindow(),
+    metavar="FROM:LENGTH",
+    help="With -o: write what every unit did in a window of simulated time, which begins FROM after power-on, as in "
+    "20us:5us (warm-up included).",
+)
+@click.option(
+    "-o",
+    "--trace-file",
+    "trace_file",
+    type=options.file,
+    metavar="FILE",
+    help="With --trace-window: the file, which Perfetto opens; of several designs each has one of its own, as with "
+    "--bus (see `casemate excerpt`). Records go to the folder of --output.",
+)
 @options.stdout
 @screen.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]")
@@ -183,6 +201,8 @@ def command(
     bus: Path | None,
     bus_bytes: bool,
     verbose: bool,
+    trace_window: str | None,
+    trace_file: Path | None,
     output: Literal["inherit", "discard"],
     as_json: bool,
     program: tuple[str, ...],
@@ -214,6 +234,13 @@ def command(
         raise click.UsageError(f"--{next(iter(sampling))} is for sampled runs: add --detail sampled", context)
     if bus_bytes and not bus:
         raise click.UsageError("--bus-bytes is about what crosses the pins of memory: add --bus FILE", context)
+    if trace_window is not None and trace_file is None:
+        raise click.UsageError("--trace-window needs a file for what it finds: add -o FILE", context)
+    if trace_file is not None and trace_window is None:
+        raise click.UsageError(
+            "-o is the file of a window of the run: add --trace-window FROM:LENGTH; records go to --output FOLDER",
+            context,
+        )
     if as_json and output == "inherit":
         raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
     notices = screen.notices()
@@ -230,7 +257,7 @@ def command(
         # Found out now, not after a long run.
         screen.make_folder(folder)
     from casemate.progress import Instructions
-    from casemate.requests import BuiltIn, Program, Repeatable, RunOptions, Trace
+    from casemate.requests import BuiltIn, Program, Repeatable, RunOptions, Trace, TraceWindow
 
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
@@ -248,6 +275,7 @@ def command(
             ledger=ledger,
             bus=bus,
             bus_bytes=bus_bytes,
+            trace=TraceWindow(trace_window, trace_file) if trace_window and trace_file else None,
         )
         results = api.run(
             live if program else several,
@@ -264,7 +292,7 @@ def command(
     for failure in results.failures:
         which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
         notices.print(f"{which}: {failure.error}", style="red", markup=False)
-    for written in results.bus:
+    for written in (*results.bus, *results.excerpts):
         notices.print(f"wrote {written}", markup=False)
     if folder:
         for record in results.records:

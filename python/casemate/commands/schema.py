@@ -20,6 +20,7 @@ KINDS = {
     "record": "Recording",
     "list": "Listing",
     "bus": "BusInfo",
+    "excerpt": "ExcerptInfo",
     "trace": "TraceInfo",
     "validate": "Validation",
     "champsim": "Window",

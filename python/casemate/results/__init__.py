@@ -17,6 +17,7 @@ from casemate.results.catalogue import (
     Workload,
 )
 from casemate.results.crash import CrashReport, CrashResults
+from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.reproduce import Reproduction
@@ -41,6 +42,8 @@ __all__ = [
     "Design",
     "DesignInfo",
     "End",
+    "ExcerptAbout",
+    "ExcerptInfo",
     "ExhaustiveReport",
     "Explanation",
     "Explanations",
@@ -65,6 +68,7 @@ __all__ = [
     "Spread",
     "Totals",
     "TraceInfo",
+    "UnitWork",
     "Validation",
     "ValidationRow",
     "Verdict",

@@ -1,4 +1,4 @@
-"""The timeline of one read."""
+"""The timeline of one read or write."""
 
 import json
 from typing import Annotated, Literal
@@ -8,6 +8,15 @@ from pydantic import Field, JsonValue
 from casemate import _core
 from casemate.results.base import Result
 from casemate.results.catalogue import Layout
+
+Of = Literal["read", "write"]
+"""Which access is explained: a read, from the request that comes in to the line that goes out; or a write, from the
+moment at which the memory controller takes the line until all its steps are done."""
+
+Until = Literal["released", "in-l2", "taken", "durable"]
+"""What a latency goes to: the line has left the checker, or is in the L2 that began the read; of a write, memory's
+controller has taken all that it stores, so that the write-back buffer is free, or its tuple is complete and survives a
+loss of power."""
 
 OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]
 """Which metadata of the line is on the chip: nothing, the tree, the counter as well in the last-level cache or in the
@@ -30,8 +39,10 @@ VERBS: list[JsonValue] = json.loads(_core.words())["Verb"]
 
 
 class Scenario(Result):
-    """The condition in which the line is read."""
+    """What is explained, and in which condition."""
 
+    of: Of
+    """Which access."""
     on_chip: OnChip
     """Which metadata is on the chip."""
     row: Row
@@ -42,6 +53,8 @@ class Scenario(Result):
     """Whether the L2 notifies the controller, as its own look-up begins, that it expects the line in memory."""
     decoded: bool
     """Whether counters need no decoding."""
+    value: str
+    """What the line holds, encrypted in memory; of a write, what is written: 64 bytes in hexadecimal digits."""
 
 
 class AesBandwidth(Result):
@@ -63,7 +76,7 @@ class Span(Result):
     what: str
     """What it was done to."""
     start: int
-    """When it was asked for, in femtoseconds from the start of the read."""
+    """When it was asked for, in femtoseconds from the start of the access."""
     end: int
     """When it was done, likewise."""
     waited_for: Cause | None
@@ -88,10 +101,10 @@ class Span(Result):
 
 
 class Spread(Result):
-    """The latencies of several lines, each read by itself."""
+    """The latencies of several lines, each read or written by itself."""
 
     lines: int
-    """How many lines were read, drawn from all of the memory."""
+    """How many lines were tried, drawn from all of the memory."""
     seed: int
     """What they were drawn from."""
     shortest_fs: int
@@ -115,7 +128,7 @@ class Spread(Result):
 
 
 class Explanation(Result):
-    """The timeline of one read under one design."""
+    """The timeline of one read or write under one design."""
 
     design: str
     """The design's name."""
@@ -124,32 +137,34 @@ class Explanation(Result):
     scenario: Scenario
     """The condition."""
     address: int
-    """The first byte of the line whose read this is."""
+    """The first byte of the line."""
     spread: Spread | None
-    """The latencies of the lines of which this one has the median; nothing if only this line was read."""
+    """The latencies of the lines of which this one has the median; nothing if only this line was tried."""
     latency_fs: int
-    """From the start to the released line, or to the line in L2 if it begins there, in femtoseconds. If the asked-for words go
-    to the core before the rest, until those do."""
+    """From the start to the moment that `until` names, in femtoseconds. If the asked-for words of a read go to the core before
+    the rest, until those do."""
     rest_fs: int | None
     """Until all of the line is released, in femtoseconds, if some of it was before."""
+    until: Until
+    """What the latency goes to."""
     aes: AesBandwidth
     """What the AES units can do, as the design has them."""
     spans: tuple[Span, ...]
     """What was done, in the order in which it was asked for."""
 
     def brief(self) -> str:
-        """Whose read it is, and how long it takes."""
-        return f"a read under {self.design} on {self.machine}: {self.latency_ns:.1f} ns"
+        """Whose access it is, and how long it takes."""
+        return f"a {self.scenario.of} under {self.design} on {self.machine}: {self.latency_ns:.1f} ns"
 
     @property
     def latency_ns(self) -> float:
-        """From the start to the released line, or to the line in L2 if it begins there, in nanoseconds."""
+        """From the start to the moment that `until` names, in nanoseconds."""
         return self.latency_fs / FS_PER_NS
 
     def critical_path(self) -> list[Span]:
         """The chain of work that decided the latency, from first to last.
 
-        Followed from the release backwards: each step began when the one before it was done.
+        Followed from its end backwards: each step began when the one before it was done.
         """
         path: list[Span] = []
         until = self.latency_fs
@@ -160,7 +175,7 @@ class Explanation(Result):
 
 
 class Explanations(Result):
-    """One read under one design, and under another to compare it with."""
+    """One access under one design, and under another to compare it with."""
 
     explanations: tuple[Explanation, ...]
     """The timelines, in the order asked for; none if layouts were asked for."""

@@ -253,6 +253,8 @@ class RunResults(Result):
     """What each design stops, from a short campaign of attacks; empty if none was asked for."""
     bus: tuple[str, ...] = ()
     """The files of what crossed the pins of memory, one for each record; empty if none was asked for."""
+    excerpts: tuple[str, ...] = ()
+    """The files of what every unit did in a window of time, likewise."""
 
     def brief(self) -> str:
         """What ran, how much slower each design is, and whether all is well."""

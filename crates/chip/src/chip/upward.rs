@@ -130,6 +130,9 @@ impl Chip {
     /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
+        if let Some(excerpt) = self.excerpt.get() {
+            excerpt.set_off(core, line, self.clock.now());
+        }
         if !self.network.has_links() {
             self.arrive(line, delay + self.network.way(core, line), delay);
             return;
@@ -181,6 +184,9 @@ impl Chip {
         let Journey { core, permission, changed, waiting, .. } = journey;
         let port = &self.ports[core];
         let at = self.clock.now() + rest;
+        if let Some(excerpt) = self.excerpt.get() {
+            excerpt.arrived(core, line, at);
+        }
         self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
         if let Some(task) = port.task.get() {
             self.clock.wake(task);

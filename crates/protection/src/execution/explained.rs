@@ -1,9 +1,11 @@
 //! Explained: a wrapper around any way to run, which keeps what was done and when.
 //!
 //! It is not a third implementation: it asks the way inside and writes down the answer. The operations prove that the
-//! ways agree; the spans are the timeline.
+//! ways agree; the spans are the timeline. What is kept of both is a matter of its own ([`Keep`]).
 
 use crate::domain::Registers;
+use crate::execution::keep::{Everything, Keep, Piece, Unit};
+use crate::execution::operation::Operation;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
@@ -12,9 +14,8 @@ use crate::verbs::{
 use crypto::BlockCipher;
 use sim::lock::Mode;
 use sim::span::{Cause, Span, Verb};
-use std::cell::RefCell;
 use std::future::Future;
-use units::{Line, LineAddr, Time, WORD_BYTES, Words};
+use units::{Duration, Line, LineAddr, Time, WORD_BYTES, Words};
 
 /// What can be said of a verb that has returned.
 #[derive(Clone, Copy, Default)]
@@ -25,6 +26,10 @@ pub struct Account {
     pub outcome: Option<&'static str>,
     /// When its work was done, if the access that began it may have come for it later.
     pub done: Option<Time>,
+    /// How long the unit that did it was at work for others first.
+    pub waited: Duration,
+    /// Of a read of memory that moved a line: when the last of it had arrived.
+    pub data: Option<Time>,
 }
 
 /// What a mode of execution can say about itself; without a clock, nothing.
@@ -40,56 +45,43 @@ pub trait Watch {
     }
 }
 
-/// One thing that a scheme did. Locks are not among them: they order the work and do none.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Operation {
-    /// Read a slot.
-    Fetch(Role, Slot),
-    /// Wrote this to a slot.
-    Store(Role, Slot, Untrusted),
-    /// Wrote these bytes to a slot as a part of the open tuple.
-    Persist(Role, Slot, Untrusted),
-    /// All that was persisted before has arrived.
-    Fence,
-    /// Completed the open tuple and set the registers.
-    Complete(Registers),
-    /// Hid something of the line in a slot under this keystream.
-    Spend(Slot, Keystream),
-    /// Decoded a line of counters.
-    Decode,
-    /// Sent blocks through units of their cipher.
-    Pad(AesUnits, Blocks),
-    /// Computed a line's authentication code.
-    Mac,
-    /// Computed the hash of a line of metadata.
-    Hash,
-    /// Looked into a cache.
-    LookUp(Cache),
-    /// Went a leg of the way.
-    Travel(Leg),
-    /// Let words of a line out before the rest.
-    ReleaseFirst(LineAddr, Plaintext, Words),
-    /// Let a line out.
-    Release(LineAddr, Plaintext, Exit),
-    /// Had the verdict of a line that was let out before it.
-    Settle(LineAddr, bool),
-    /// Waited for all verdicts under way.
-    AwaitVerdicts,
-    /// Reported tampering.
-    Fault(Fault),
-}
-
-/// A way to run that keeps a record.
-pub struct Explained<V> {
+/// A way to run whose work is kept.
+pub struct Explained<V, K = Everything> {
     inside: V,
-    operations: RefCell<Vec<Operation>>,
-    spans: RefCell<Vec<Span>>,
+    kept: K,
 }
 
 impl<V: Verbs + Watch> Explained<V> {
-    /// Wraps a way to run.
+    /// Wraps a way to run, and keeps everything.
     pub fn new(inside: V) -> Explained<V> {
-        Explained { inside, operations: RefCell::default(), spans: RefCell::default() }
+        Explained::keeping(inside, Everything::default())
+    }
+
+    /// Everything done so far, in the order in which it was asked for; asking forgets it.
+    pub fn take_operations(&self) -> Vec<Operation> {
+        self.kept.take_operations()
+    }
+
+    /// How many operations have been asked for since they were last taken.
+    pub fn operations(&self) -> usize {
+        self.kept.operations()
+    }
+
+    /// The timeline so far, in the order in which spans ended; asking forgets it.
+    pub fn take_spans(&self) -> Vec<Span> {
+        self.kept.take_spans()
+    }
+
+    /// Adds a piece of work that was done elsewhere to the timeline.
+    pub fn add(&self, verb: Verb, what: String, start: Time, end: Time) {
+        self.kept.add(Span { verb, what, start, end, waited_for: None, outcome: None });
+    }
+}
+
+impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
+    /// Wraps a way to run, and keeps what is wanted of it.
+    pub fn keeping(inside: V, kept: K) -> Explained<V, K> {
+        Explained { inside, kept }
     }
 
     /// The way inside.
@@ -97,73 +89,75 @@ impl<V: Verbs + Watch> Explained<V> {
         &self.inside
     }
 
-    /// Everything done so far, in the order in which it was asked for; asking forgets it.
-    pub fn take_operations(&self) -> Vec<Operation> {
-        self.operations.take()
-    }
-
-    /// How many operations have been asked for since they were last taken.
-    pub fn operations(&self) -> usize {
-        self.operations.borrow().len()
-    }
-
-    /// The timeline so far, in the order in which spans ended; asking forgets it.
-    pub fn take_spans(&self) -> Vec<Span> {
-        self.spans.take()
+    /// What is kept.
+    pub fn kept(&self) -> &K {
+        &self.kept
     }
 
     /// Keeps a span from now, when the work was called for, until it is awaited and done.
     fn record<T>(
         &self,
-        verb: Verb,
+        (verb, unit): (Verb, Unit),
         what: impl Fn() -> String,
         work: impl Future<Output = T>,
     ) -> impl Future<Output = T> {
-        self.record_from(self.inside.now(), verb, what, work)
+        self.record_from(self.inside.now(), (verb, unit), what, work)
     }
 
     /// As [`Explained::record`], of work that begins at `start`.
     async fn record_from<T>(
         &self,
         start: Time,
-        verb: Verb,
+        (verb, unit): (Verb, Unit),
         what: impl Fn() -> String,
         work: impl Future<Output = T>,
     ) -> T {
         let output = work.await;
-        let Account { waited_for, outcome, done } = self.inside.account();
+        let Account { waited_for, outcome, done, waited, data } = self.inside.account();
         let end = done.unwrap_or_else(|| self.inside.now());
-        self.spans.borrow_mut().push(Span { verb, what: what(), start, end, waited_for, outcome });
+        // A reader may have gone on with the first word while the rest was on its way.
+        let last = data.map_or(end, |data| data.max(end));
+        self.kept.span(start, last, || {
+            let span = Span { verb, what: what(), start, end, waited_for, outcome };
+            Piece { unit, span, began: start + waited, data }
+        });
         output
     }
 
-    /// Adds a piece of work that was done elsewhere to the timeline.
-    pub fn add(&self, verb: Verb, what: String, start: Time, end: Time) {
-        self.spans.borrow_mut().push(Span { verb, what, start, end, waited_for: None, outcome: None });
+    fn note(&self, operation: impl FnOnce() -> Operation) {
+        self.kept.operation(operation);
     }
 
-    fn note(&self, operation: Operation) {
-        self.operations.borrow_mut().push(operation);
+    /// Keeps work of which it is known when it is done, or what takes no time.
+    fn known(&self, (verb, unit): (Verb, Unit), what: impl Fn() -> String, (start, end): (Time, Time)) {
+        self.kept.span(start, end, || {
+            let span = Span { verb, what: what(), start, end, waited_for: None, outcome: None };
+            Piece { unit, span, began: start, data: None }
+        });
     }
 
-    fn mark(&self, verb: Verb, what: String) {
+    fn mark(&self, verb: Verb, what: impl Fn() -> String) {
         let now = self.inside.now();
-        self.spans.borrow_mut().push(Span { verb, what, start: now, end: now, waited_for: None, outcome: None });
+        self.known((verb, Unit::Exit), what, (now, now));
     }
 }
 
-impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
+impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
-        self.note(Operation::Fetch(role, slot));
-        self.record(Verb::Fetch, move || role.to_string(), self.inside.fetch(slot, role, wanted))
+        self.note(|| Operation::Fetch(role, slot));
+        self.record((Verb::Fetch, Unit::Memory(slot)), move || role.to_string(), self.inside.fetch(slot, role, wanted))
     }
 
     async fn await_words(&self, beats: Beats, words: Words) {
         let start = self.inside.now();
         self.inside.await_words(beats, words).await;
-        let end = self.inside.now();
+        let (end, _) = (self.inside.now(), self.inside.account());
         if end > start {
-            self.add(Verb::Fetch, format!("data, {}", in_bytes(words)), start, end);
+            self.kept.span(start, end, || {
+                let what = format!("data, {}", in_bytes(words));
+                let span = Span { verb: Verb::Fetch, what, start, end, waited_for: None, outcome: None };
+                Piece { unit: Unit::Wait, span, began: start, data: None }
+            });
         }
     }
 
@@ -172,23 +166,27 @@ impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
     }
 
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.note(Operation::Store(role, slot, content));
-        self.record(Verb::Store, move || role.to_string(), self.inside.store(slot, role, content))
+        self.note(|| Operation::Store(role, slot, content));
+        self.record((Verb::Store, Unit::Memory(slot)), move || role.to_string(), self.inside.store(slot, role, content))
     }
 
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.note(Operation::Persist(role, slot, content));
-        self.record(Verb::Persist, move || role.to_string(), self.inside.persist(slot, role, content))
+        self.note(|| Operation::Persist(role, slot, content));
+        self.record(
+            (Verb::Persist, Unit::Memory(slot)),
+            move || role.to_string(),
+            self.inside.persist(slot, role, content),
+        )
     }
 
     async fn fence(&self) {
-        self.record(Verb::Fence, || "tuple".to_owned(), self.inside.fence()).await;
-        self.note(Operation::Fence);
+        self.record((Verb::Fence, Unit::Exit), || "tuple".to_owned(), self.inside.fence()).await;
+        self.note(|| Operation::Fence);
     }
 
     fn complete(&self, registers: Registers) {
-        self.note(Operation::Complete(registers.clone()));
-        self.mark(Verb::Complete, "tuple".to_owned());
+        self.note(|| Operation::Complete(registers.clone()));
+        self.mark(Verb::Complete, || "tuple".to_owned());
         self.inside.complete(registers);
     }
 
@@ -201,12 +199,12 @@ impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
     }
 }
 
-impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
+impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
     fn decode(&self) -> Known {
-        self.note(Operation::Decode);
+        self.note(|| Operation::Decode);
         let (start, known) = (self.inside.now(), self.inside.decode());
         if known.0 > start {
-            self.add(Verb::Decode, "counter".to_owned(), start, known.0);
+            self.known((Verb::Decode, Unit::Decoder), || "counter".to_owned(), (start, known.0));
         }
         known
     }
@@ -216,9 +214,14 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
             AesUnits::Controller => "",
             AesUnits::L2(_) => " in L2",
         };
-        self.note(Operation::Pad(units, blocks));
+        self.note(|| Operation::Pad(units, blocks));
         let (start, work) = (self.inside.now().max(counter.0), self.inside.pad(units, blocks, counter));
-        self.record_from(start, Verb::Pad, move || format!("{}{in_l2}", in_words(blocks)), work)
+        self.record_from(
+            start,
+            (Verb::Pad, Unit::Cipher(units, blocks.cipher)),
+            move || format!("{}{in_l2}", in_words(blocks)),
+            work,
+        )
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -226,13 +229,13 @@ impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
     }
 
     fn mac(&self) -> impl Future<Output = ()> {
-        self.note(Operation::Mac);
-        self.record(Verb::Mac, || "data".to_owned(), self.inside.mac())
+        self.note(|| Operation::Mac);
+        self.record((Verb::Mac, Unit::Mac), || "data".to_owned(), self.inside.mac())
     }
 
     fn hash(&self) -> impl Future<Output = ()> {
-        self.note(Operation::Hash);
-        self.record(Verb::Hash, || "metadata".to_owned(), self.inside.hash())
+        self.note(|| Operation::Hash);
+        self.record((Verb::Hash, Unit::Hash), || "metadata".to_owned(), self.inside.hash())
     }
 }
 
@@ -246,19 +249,19 @@ fn in_words(blocks: Blocks) -> String {
     }
 }
 
-impl<V: Verbs + Watch> TransitVerbs for Explained<V> {
+impl<V: Verbs + Watch, K: Keep> TransitVerbs for Explained<V, K> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
-        self.note(Operation::LookUp(cache));
-        self.record(Verb::LookUp, move || cache.to_string(), self.inside.look_up(cache))
+        self.note(|| Operation::LookUp(cache));
+        self.record((Verb::LookUp, Unit::Cache(cache)), move || cache.to_string(), self.inside.look_up(cache))
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
-        self.note(Operation::Travel(leg));
-        self.record(Verb::Travel, move || leg.to_string(), self.inside.travel(leg))
+        self.note(|| Operation::Travel(leg));
+        self.record((Verb::Travel, Unit::Way(leg)), move || leg.to_string(), self.inside.travel(leg))
     }
 
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()> {
-        self.record(Verb::Outwait, || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
+        self.record((Verb::Outwait, Unit::Wait), || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
     }
 
     fn come_in(&self) -> impl Future<Output = ()> {
@@ -274,20 +277,23 @@ impl<V: Verbs + Watch> TransitVerbs for Explained<V> {
     }
 }
 
-impl<V: Verbs + Watch> LockVerbs for Explained<V> {
+impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
     type Guard<'a>
         = V::Guard<'a>
     where
-        V: 'a;
+        V: 'a,
+        K: 'a;
 
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {
         let start = self.inside.now();
         let guard = self.inside.lock(name, mode).await;
         let end = self.inside.now();
         if end > start {
-            let what = format!("{name:?}");
-            let waited_for = Some(Cause::Lock);
-            self.spans.borrow_mut().push(Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None });
+            self.kept.span(start, end, || {
+                let (what, waited_for) = (format!("{name:?}"), Some(Cause::Lock));
+                let span = Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None };
+                Piece { unit: Unit::Wait, span, began: start, data: None }
+            });
         }
         guard
     }
@@ -305,46 +311,45 @@ fn in_bytes(words: Words) -> String {
     }
 }
 
-impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
+impl<V: Verbs + Watch, K: Keep> ExitVerbs for Explained<V, K> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
-        self.note(Operation::ReleaseFirst(line, plaintext, words));
+        self.note(|| Operation::ReleaseFirst(line, plaintext, words));
         let verdict = if plaintext.verified { "verified" } else { "unverified" };
-        self.mark(Verb::Release, format!("{verdict}, {}", in_bytes(words)));
+        self.mark(Verb::Release, || format!("{verdict}, {}", in_bytes(words)));
         self.inside.release_first(line, plaintext, words);
     }
 
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
-        self.note(Operation::Release(line, plaintext, exit));
+        self.note(|| Operation::Release(line, plaintext, exit));
         let verdict = if plaintext.verified { "verified" } else { "unverified" };
-        let what = match exit {
+        self.mark(Verb::Release, || match exit {
             Exit::Controller => verdict.to_owned(),
             Exit::AheadOfVerdict => "ahead".to_owned(),
             Exit::L2 => format!("{verdict} in L2"),
-        };
-        self.mark(Verb::Release, what);
+        });
         self.inside.release(line, plaintext, exit);
     }
 
     fn settle(&self, line: LineAddr, good: bool) {
-        self.note(Operation::Settle(line, good));
-        self.mark(Verb::Settle, if good { "verified" } else { "refused" }.to_owned());
+        self.note(|| Operation::Settle(line, good));
+        self.mark(Verb::Settle, || if good { "verified" } else { "refused" }.to_owned());
         self.inside.settle(line, good);
     }
 
     fn await_verdicts(&self) -> impl Future<Output = bool> {
-        self.note(Operation::AwaitVerdicts);
-        self.record(Verb::Await, || "verdicts".to_owned(), self.inside.await_verdicts())
+        self.note(|| Operation::AwaitVerdicts);
+        self.record((Verb::Await, Unit::Wait), || "verdicts".to_owned(), self.inside.await_verdicts())
     }
 
     fn fault(&self, fault: Fault) {
-        self.note(Operation::Fault(fault));
-        self.mark(Verb::Fault, fault.to_string());
+        self.note(|| Operation::Fault(fault));
+        self.mark(Verb::Fault, || fault.to_string());
         self.inside.fault(fault);
     }
 
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         let Some(keystream) = keystream() else { return };
-        self.note(Operation::Spend(slot, keystream.clone()));
+        self.note(|| Operation::Spend(slot, keystream.clone()));
         self.inside.spend(slot, || Some(keystream));
     }
 }

@@ -186,10 +186,10 @@ impl<R: Receiver> TimedMemory<R> {
     }
 }
 
-/// Sends items through a unit, when they are ready: when the last comes out, and whether they had to wait for others.
-fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Option<Cause>) {
+/// Sends items through a unit, when they are ready: when the last comes out, and how long they had to wait for others.
+fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Duration) {
     let passage = unit.pass(ready, items);
-    (passage.done, (passage.start > ready).then_some(Cause::Unit))
+    (passage.done, passage.start.min(passage.done).since(ready))
 }
 
 /// The timed verbs, as one access sees them.
@@ -207,13 +207,13 @@ impl<R: Receiver> Timed<R> {
 
     /// Sends items through a unit, now, and waits until the last has come out.
     fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> impl Future<Output = ()> {
-        let (done, waited_for) = pass(unit, self.memory.clock.now(), items);
-        self.until_of(part, done, waited_for)
+        let (done, waited) = pass(unit, self.memory.clock.now(), items);
+        self.until_of(part, done, waited)
     }
 
     /// As [`Timed::until`], of a part of a read.
-    async fn until_of(&self, part: ReadPart, end: Time, waited_for: Option<Cause>) {
-        self.until(end, waited_for).await;
+    async fn until_of(&self, part: ReadPart, end: Time, waited: Duration) {
+        self.until(end, waited).await;
         self.progress.ended(part, end);
     }
 
@@ -229,13 +229,15 @@ impl<R: Receiver> Timed<R> {
 
     /// Waits until a stretch of time from now is over.
     fn after(&self, stretch: Duration) -> impl Future<Output = ()> {
-        self.until(self.memory.clock.now() + stretch, None)
+        self.until(self.memory.clock.now() + stretch, Duration::ZERO)
     }
 
-    /// Waits for work that has begun and is done at `end`, which may be before it is waited for.
-    async fn until(&self, end: Time, waited_for: Option<Cause>) {
+    /// Waits for work that has begun and is done at `end`, which may be before it is waited for. Its unit was at work for others
+    /// first, for so long.
+    async fn until(&self, end: Time, waited: Duration) {
         self.memory.clock.sleep_until(end).await;
-        self.account.set(Account { waited_for, done: Some(end), ..Account::default() });
+        let waited_for = (waited > Duration::ZERO).then_some(Cause::Unit);
+        self.account.set(Account { waited_for, done: Some(end), waited, ..Account::default() });
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Arriving {
@@ -257,7 +259,8 @@ impl<R: Receiver> Timed<R> {
         };
         self.progress.fetched(role, (began, answer.waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
-        self.account.set(Account { waited_for, outcome, done: None });
+        let data = answer.burst.then_some(answer.at);
+        self.account.set(Account { waited_for, outcome, data, ..Account::default() });
         Arriving { content: self.memory.media.borrow().read(slot), beats }
     }
 }

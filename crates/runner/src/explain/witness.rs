@@ -1,4 +1,4 @@
-//! What takes the place of the chip when a read is explained: the ways between its stations, each as long as in the mean.
+//! What takes the place of the chip when an access is explained: the ways between its stations, each as long as in the mean.
 
 use catalogue::Machine;
 use chip::Distances;
@@ -7,11 +7,13 @@ use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use sim::span::Verb;
 use std::cell::Cell;
-use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
+use units::{Duration, Line, LineAddr, Time, Words};
 
 /// Hands out one content for all lines and notes when a line is released, and where.
 pub(super) struct Witness {
     clock: Clock,
+    /// What every line holds.
+    content: Line,
     distances: Distances,
     /// One way between L2 and the last-level cache.
     way: Duration,
@@ -22,13 +24,12 @@ pub(super) struct Witness {
     whole: Cell<Option<Time>>,
 }
 
-const CONTENT: Line = [0x5a; LINE_BYTES];
-
 impl Witness {
-    pub fn new(clock: &Clock, machine: &Machine) -> Witness {
+    pub fn new(clock: &Clock, machine: &Machine, content: Line) -> Witness {
         let (way, look_up) = machine.mean_way();
         let (clock, distances) = (clock.clone(), Distances::of(machine));
-        Witness { clock, distances, way, look_up, released: Cell::new(None), whole: Cell::new(None) }
+        let (released, whole) = (Cell::new(None), Cell::new(None));
+        Witness { clock, content, distances, way, look_up, released, whole }
     }
 
     /// Nothing has been released yet.
@@ -58,7 +59,7 @@ impl Witness {
     }
 
     fn note(&self, plaintext: &Plaintext, in_l2: bool) {
-        assert_eq!(plaintext.bytes, CONTENT, "an explained read returns what was written");
+        assert_eq!(plaintext.bytes, self.content, "an explained read returns what was written");
         let first = self.released.get().unwrap_or((self.clock.now(), in_l2));
         self.released.set(Some(first));
         self.whole.set(Some(self.clock.now()));
@@ -104,6 +105,6 @@ impl Receiver for Witness {
     }
 
     fn start_up_content(&self, _: LineAddr) -> Line {
-        CONTENT
+        self.content
     }
 }

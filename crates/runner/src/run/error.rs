@@ -1,6 +1,7 @@
 //! Why a run has no result. Tampering and wrong lines are results.
 
 use crate::bus::BusError;
+use crate::excerpt::ExcerptError;
 use chip::feed::FeedError;
 use thiserror::Error;
 use units::{Bytes, Time};
@@ -67,6 +68,9 @@ pub enum RunError {
     /// What crosses the pins cannot be written.
     #[error(transparent)]
     Bus(#[from] BusError),
+    /// A window of it cannot be written.
+    #[error(transparent)]
+    Excerpt(#[from] ExcerptError),
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,

@@ -1,6 +1,7 @@
 //! What to run, and how.
 
 use crate::bus::BusOptions;
+use crate::excerpt::ExcerptOptions;
 use crate::record::Configuration;
 use crate::sampling::Detail;
 use catalogue::{Design, Machine};
@@ -28,6 +29,8 @@ pub struct RunOptions {
     pub detail: Detail,
     /// Where what crosses the pins of memory is written, if it is.
     pub bus: Option<BusOptions>,
+    /// Which window of it is written as what each unit did, and where, if one is.
+    pub excerpt: Option<ExcerptOptions>,
 }
 
 impl RunOptions {
@@ -35,7 +38,8 @@ impl RunOptions {
     /// a ledger, under the first seed.
     pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
-        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, bus: None }
+        let (bus, excerpt) = (None, None);
+        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, bus, excerpt }
     }
 
     /// All that decides a run of these programs.

@@ -3,7 +3,7 @@
 //! begins at its clock, so each of its accesses may begin up to a clock later than the sum says. The paper's figures leave
 //! the decoding of counters out, which its Table I has.
 
-use casemate_runner::explain::{Lines, OnChip, Row, Scenario, Start, explain};
+use casemate_runner::explain::{Lines, Of, OnChip, Row, Scenario, Start, Value, explain};
 use catalogue::Machine;
 use machine::llc::Inclusion;
 use units::Duration;
@@ -14,8 +14,15 @@ const CLOCK_NS: f64 = 0.625;
 /// A line whose counters are in its own rank, and in another group of banks: the paper's sums know of neither.
 const LINE: Lines = Lines::At(0x10_0000_50c0);
 
-const AT_CONTROLLER: Scenario =
-    Scenario { on_chip: OnChip::Tree, row: Row::Closed, start: Start::Controller, predicted: false, decoded: true };
+const AT_CONTROLLER: Scenario = Scenario {
+    of: Of::Read,
+    on_chip: OnChip::Tree,
+    row: Row::Closed,
+    start: Start::Controller,
+    predicted: false,
+    decoded: true,
+    value: Value::USUAL,
+};
 /// Counters are found in the last-level cache.
 const FROM_L2: Scenario = Scenario { on_chip: OnChip::LastLevel, start: Start::L2, ..AT_CONTROLLER };
 

@@ -1,11 +1,12 @@
 //! An explained read is of the design and the machine, not of the line that happens to be read: what one line has, its
 //! metadata in the bank of another access or not, is luck that a sample separates.
 
-use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, explain};
+use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, Start, Until, explain};
 use catalogue::Machine;
 use protection::layout::Layout;
 use protection::slot::Kind;
 use protection::verbs::Slot;
+use sim::span::Verb;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, LineAddr};
 
@@ -113,4 +114,79 @@ fn the_accesses_of_a_read_meet_in_a_bank_no_more_often_than_chance_has_it() {
             assert!(most < 1.3 / banks, "{name}, {gigabytes} GB, {design}: {most} of {met:?}");
         }
     }
+}
+
+const FEW: Lines = Lines::Sample { lines: 99, seed: 1 };
+
+fn write(design: &str, on_chip: OnChip) -> Explanation {
+    let scenario = Scenario { of: Of::Write, on_chip, ..Scenario::default() };
+    explain(&machine("modern", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap()
+}
+
+/// When the first span of a verb ends.
+fn done(write: &Explanation, verb: Verb) -> u64 {
+    write.spans.iter().find(|span| span.verb == verb).unwrap_or_else(|| panic!("no {verb:?}")).end.as_fs()
+}
+
+#[test]
+fn every_design_explains_a_write_whose_spans_lie_within_it_and_whose_line_is_stored() {
+    for design in catalogue::designs() {
+        let scenario = Scenario { of: Of::Write, ..Scenario::default() };
+        let machine = machine("modern", 4);
+        if machine.admits(&design.parts).is_err() || machine.has_engine_for(&design.parts).is_err() {
+            continue;
+        }
+        let name = &design.name;
+        let written = explain(&machine, &design, scenario, Lines::Sample { lines: 5, seed: 1 }).unwrap();
+        let durable = design.parts.persistence.exists();
+        assert_eq!(written.until, if durable { Until::Durable } else { Until::Taken }, "{name}");
+        let stores = |span: &&sim::span::Span| matches!(span.verb, Verb::Store | Verb::Persist) && span.what == "data";
+        assert_eq!(written.spans.iter().filter(stores).count(), 1, "{name}");
+        let last = written.spans.iter().map(|span| span.end.as_fs()).max().unwrap();
+        assert!(last >= written.latency_fs, "{name}: the latency ends with something");
+        assert!(durable || last == written.latency_fs, "{name}: {last} and {}", written.latency_fs);
+        assert!(!written.spans.iter().any(|span| span.verb == Verb::Release), "{name}");
+    }
+}
+
+#[test]
+fn a_write_without_protection_takes_no_time_and_metadata_on_the_chip_shortens_one_with_it() {
+    assert_eq!(write("none", OnChip::Nothing).latency_fs, 0);
+    let latencies = [OnChip::Nothing, OnChip::Tree, OnChip::Counter, OnChip::All]
+        .map(|on_chip| write("sc64-bmt", on_chip).latency_fs);
+    assert!(latencies.is_sorted_by(|longer, shorter| longer > shorter), "{latencies:?}");
+}
+
+#[test]
+fn a_write_is_durable_when_its_tuple_is_complete_and_no_earlier() {
+    let written = write("plp-pipelined", OnChip::All);
+    assert_eq!(written.latency_fs, done(&written, Verb::Complete));
+    assert!(
+        written
+            .spans
+            .iter()
+            .filter(|span| span.verb == Verb::Persist)
+            .all(|span| span.end.as_fs() <= written.latency_fs)
+    );
+    assert!(write("plp-sp", OnChip::All).latency_fs > write("sc64-bmt", OnChip::All).latency_fs);
+}
+
+#[test]
+fn what_a_line_holds_changes_no_time_and_is_said() {
+    let of = |value: &str, of: Of| {
+        let scenario = Scenario { of, value: value.parse().unwrap(), ..Scenario::default() };
+        explain(&machine("modern", 4), &catalogue::design("sc64-bmt").unwrap(), scenario, Lines::At(64)).unwrap()
+    };
+    for access in [Of::Read, Of::Write] {
+        let (zeros, other) = (of("zeros", access), of("0123456789abcdef", access));
+        assert_eq!((zeros.latency_fs, &zeros.spans), (other.latency_fs, &other.spans));
+        assert_eq!(other.scenario.value.line()[..9], [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01]);
+    }
+}
+
+#[test]
+fn a_write_from_an_l2_is_refused() {
+    let scenario = Scenario { of: Of::Write, start: Start::L2, ..Scenario::default() };
+    let refused = explain(&machine("modern", 4), &catalogue::design("none").unwrap(), scenario, FEW).unwrap_err();
+    assert!(refused.contains("no L2 waits for it"), "{refused}");
 }

@@ -15,7 +15,7 @@ use sim::join;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
 use std::future::{Future, ready};
-use units::{Line, LineAddr, Words};
+use units::{Duration, Line, LineAddr, Words};
 
 impl<R: Receiver> MemoryVerbs for Timed<R> {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
@@ -23,7 +23,7 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
     }
 
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()> {
-        self.until_of(ReadPart::Data, beats.when(words), None)
+        self.until_of(ReadPart::Data, beats.when(words), Duration::ZERO)
     }
 
     /// What was blank may have got its start-up content, which was there all the time.
@@ -80,11 +80,11 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
     fn pad(&self, units: AesUnits, blocks: Blocks, Known(known): Known) -> impl Future<Output = ()> {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
-        let waited_for = (passage.start > ready).then_some(Cause::Unit);
-        if waited_for.is_some() {
+        let waited = passage.start.min(passage.done).since(ready);
+        if waited > Duration::ZERO {
             self.progress.ended(ReadPart::EngineQueue, passage.start);
         }
-        self.until_of(ReadPart::Engine, passage.done, waited_for)
+        self.until_of(ReadPart::Engine, passage.done, waited)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -104,12 +104,12 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
 impl<R: Receiver> TransitVerbs for Timed<R> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         let (now, receiver) = (self.memory.clock.now(), &self.memory.receiver);
-        let ((end, waited_for), part) = match cache {
+        let ((end, waited), part) = match cache {
             Cache::Controller(role) => (pass(self.memory.units.port(role.kind()), now, 1), part_of(role)),
-            Cache::LastLevel(slot) => ((now + receiver.last_level_look_up(slot), None), ReadPart::OnChip),
-            Cache::L2(role) => ((now + receiver.private_look_up(role), None), ReadPart::OnChip),
+            Cache::LastLevel(slot) => ((now + receiver.last_level_look_up(slot), Duration::ZERO), ReadPart::OnChip),
+            Cache::L2(role) => ((now + receiver.private_look_up(role), Duration::ZERO), ReadPart::OnChip),
         };
-        self.until_of(part, end, waited_for)
+        self.until_of(part, end, waited)
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {

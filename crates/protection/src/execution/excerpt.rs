@@ -1,0 +1,271 @@
+//! An excerpt of a run: all spans that meet a window of simulated time, and the trips of the lines that they are part of.
+//!
+//! Readers and writers of an excerpted run have verbs that are [`Explained`]; those of any other run have them plain, so that
+//! an excerpt costs nothing where there is none. Outside the window, a span is looked at and dropped before it has a name.
+
+use crate::execution::explained::{Explained, Watch};
+use crate::execution::keep::{Keep, Piece};
+use crate::execution::operation::Operation;
+use crate::execution::{Receiver, Timed};
+use crate::verbs::Verbs;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+use units::{LineAddr, Time};
+
+/// Whether some work meets a window; neither contains its end. What takes no time does if it is in the window.
+pub fn meet(work: &Range<Time>, window: &Range<Time>) -> bool {
+    work.start < window.end && (work.end > window.start || work.start >= window.start)
+}
+
+/// Where a line that was requested has been, as far as no text ran: on the way to the controller and from there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stops {
+    /// When the last-level cache had looked it up, and missed.
+    pub missed: Option<Time>,
+    /// When a write-back buffer was free, so that it could go on.
+    pub went_on: Option<Time>,
+    /// When it set off to its core: from memory's controller, or from what had it on the chip.
+    pub set_off: Option<Time>,
+}
+
+/// The way of one line between memory and what is above it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trip {
+    /// Its number.
+    pub number: u64,
+    /// The line.
+    pub line: LineAddr,
+    /// The core that asked for it; nothing for a line that is written back.
+    pub core: Option<usize>,
+    /// When its request left the private caches, or a writer took the line up.
+    pub start: Time,
+    /// When the line was there: with the core, or all steps of the write done.
+    pub end: Time,
+    /// Where a read has been between the two.
+    pub stops: Stops,
+}
+
+/// A piece of work, and the trip that it was a part of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clip {
+    /// The trip's number; zero if the request was not seen.
+    pub trip: u64,
+    /// Its line.
+    pub line: LineAddr,
+    /// What was done.
+    pub piece: Piece,
+}
+
+/// What is kept of a run.
+pub struct Excerpt {
+    window: Range<Time>,
+    clips: RefCell<Vec<Clip>>,
+    trips: RefCell<Vec<Trip>>,
+    /// The trips of lines on their way to a core, which have no end yet.
+    requested: RefCell<FxHashMap<(usize, LineAddr), Trip>>,
+    /// Trips that have begun.
+    begun: Cell<u64>,
+}
+
+impl Excerpt {
+    /// An excerpt of this window, which does not contain its end.
+    pub fn new(window: Range<Time>) -> Rc<Excerpt> {
+        let (clips, trips, requested, begun) = Default::default();
+        Rc::new(Excerpt { window, clips, trips, requested, begun })
+    }
+
+    /// The window.
+    pub fn window(&self) -> Range<Time> {
+        self.window.clone()
+    }
+
+    fn next(&self) -> u64 {
+        self.begun.set(self.begun.get() + 1);
+        self.begun.get()
+    }
+
+    /// A core's request for a line leaves its private caches.
+    pub fn requested(&self, core: usize, line: LineAddr, at: Time) {
+        let (number, stops) = (self.next(), Stops::default());
+        let trip = Trip { number, line, core: Some(core), start: at, end: Time::NEVER, stops };
+        self.requested.borrow_mut().insert((core, line), trip);
+    }
+
+    /// The last-level cache has not got what was requested.
+    pub fn missed(&self, core: usize, line: LineAddr, at: Time) {
+        self.stop(core, line, |stops| stops.missed = Some(at));
+    }
+
+    /// A write-back buffer is free for what a line that was requested may displace.
+    pub fn went_on(&self, core: usize, line: LineAddr, at: Time) {
+        self.stop(core, line, |stops| stops.went_on = Some(at));
+    }
+
+    /// A line that was requested sets off to its core.
+    pub fn set_off(&self, core: usize, line: LineAddr, at: Time) {
+        self.stop(core, line, |stops| stops.set_off = Some(at));
+    }
+
+    fn stop(&self, core: usize, line: LineAddr, change: impl FnOnce(&mut Stops)) {
+        if let Some(trip) = self.requested.borrow_mut().get_mut(&(core, line)) {
+            change(&mut trip.stops);
+        }
+    }
+
+    /// A line arrives where it was requested.
+    pub fn arrived(&self, core: usize, line: LineAddr, end: Time) {
+        let trip = self.requested.borrow_mut().remove(&(core, line));
+        if let Some(trip) = trip {
+            self.add(Trip { end, ..trip });
+        }
+    }
+
+    fn add(&self, trip: Trip) {
+        if meet(&(trip.start..trip.end), &self.window) {
+            self.trips.borrow_mut().push(trip);
+        }
+    }
+
+    /// What was kept, in the order in which it ended.
+    pub fn take(&self) -> (Vec<Trip>, Vec<Clip>) {
+        (self.trips.take(), self.clips.take())
+    }
+}
+
+/// What one reader or writer keeps of its work.
+pub struct Clipper {
+    excerpt: Rc<Excerpt>,
+    /// The trip that it is at work for.
+    trip: Cell<u64>,
+    line: Cell<LineAddr>,
+    began: Cell<Time>,
+}
+
+impl Clipper {
+    /// Keeps what meets the window of `excerpt`.
+    pub fn new(excerpt: &Rc<Excerpt>) -> Clipper {
+        let (trip, line, began) = (Cell::new(0), Cell::new(LineAddr(0)), Cell::new(Time::ZERO));
+        Clipper { excerpt: excerpt.clone(), trip, line, began }
+    }
+}
+
+impl Keep for Clipper {
+    fn operation(&self, _: impl FnOnce() -> Operation) {}
+
+    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> Piece) {
+        if meet(&(start..end), &self.excerpt.window) {
+            self.excerpt.clips.borrow_mut().push(Clip { trip: self.trip.get(), line: self.line.get(), piece: piece() });
+        }
+    }
+}
+
+/// What a reader or a writer runs: it may want to know which line the work is for.
+pub trait Attended: Verbs {
+    /// From here on it is for this request.
+    fn reads(&self, core: usize, line: LineAddr);
+    /// From here on it is for a line that is written back.
+    fn writes(&self, line: LineAddr);
+    /// That line is written.
+    fn written(&self);
+}
+
+impl<R: Receiver> Attended for Timed<R> {
+    fn reads(&self, _: usize, _: LineAddr) {}
+
+    fn writes(&self, _: LineAddr) {}
+
+    fn written(&self) {}
+}
+
+impl<V: Verbs + Watch> Attended for Explained<V, Clipper> {
+    fn reads(&self, core: usize, line: LineAddr) {
+        let kept = self.kept();
+        let requested = kept.excerpt.requested.borrow();
+        kept.trip.set(requested.get(&(core, line)).map_or(0, |trip| trip.number));
+        kept.line.set(line);
+    }
+
+    fn writes(&self, line: LineAddr) {
+        let Clipper { excerpt, trip, line: of, began } = self.kept();
+        trip.set(excerpt.next());
+        of.set(line);
+        began.set(self.inside().now());
+    }
+
+    fn written(&self) {
+        let Clipper { excerpt, trip, line, began } = self.kept();
+        let (start, end) = (began.get(), self.inside().now());
+        let (number, line, stops) = (trip.get(), line.get(), Stops::default());
+        excerpt.add(Trip { number, line, core: None, start, end, stops });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::keep::Unit;
+    use sim::span::{Span, Verb};
+
+    fn at(fs: u64) -> Time {
+        Time::from_fs(fs)
+    }
+
+    fn is_kept(start: u64, end: u64) -> bool {
+        let excerpt = Excerpt::new(at(100)..at(200));
+        let span = Span {
+            verb: Verb::Mac,
+            what: String::new(),
+            start: at(start),
+            end: at(end),
+            waited_for: None,
+            outcome: None,
+        };
+        Clipper::new(&excerpt).span(at(start), at(end), || Piece {
+            unit: Unit::Mac,
+            span,
+            began: at(start),
+            data: None,
+        });
+        let kept = !excerpt.take().1.is_empty();
+        // A trip over the same time is kept with it.
+        excerpt.requested(0, LineAddr(7), at(start));
+        excerpt.arrived(0, LineAddr(7), at(end));
+        assert_eq!(excerpt.take().0.len(), usize::from(kept));
+        kept
+    }
+
+    #[test]
+    fn what_ends_where_the_window_begins_is_not_in_it_and_what_ends_later_is() {
+        assert!(!is_kept(50, 100));
+        assert!(is_kept(50, 101));
+        assert!(is_kept(50, 500), "all of the window and more");
+    }
+
+    #[test]
+    fn what_begins_where_the_window_ends_is_not_in_it_and_what_begins_earlier_is() {
+        assert!(is_kept(199, 300));
+        assert!(!is_kept(200, 300));
+    }
+
+    #[test]
+    fn what_takes_no_time_is_in_the_window_from_its_first_moment_to_its_last() {
+        assert_eq!([99, 100, 199, 200].map(|moment| is_kept(moment, moment)), [false, true, true, false]);
+    }
+
+    #[test]
+    fn an_arrival_without_a_request_is_no_trip_and_a_trip_has_one_arrival() {
+        let excerpt = Excerpt::new(at(100)..at(200));
+        excerpt.arrived(0, LineAddr(7), at(150));
+        excerpt.requested(0, LineAddr(7), at(110));
+        excerpt.requested(1, LineAddr(7), at(120));
+        excerpt.missed(1, LineAddr(7), at(130));
+        excerpt.arrived(1, LineAddr(7), at(150));
+        excerpt.arrived(1, LineAddr(7), at(160));
+        let (trips, _) = excerpt.take();
+        let stops = Stops { missed: Some(at(130)), ..Stops::default() };
+        let trip = Trip { number: 2, line: LineAddr(7), core: Some(1), start: at(120), end: at(150), stops };
+        assert_eq!(trips, [trip]);
+    }
+}

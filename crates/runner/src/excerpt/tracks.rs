@@ -1,0 +1,288 @@
+//! Which unit did what, on tracks: one for each unit, with as many lanes as it has work at once.
+
+use crate::record::Configuration;
+use machine::memory::{DeviceConfig, MemoryConfig};
+use protection::execution::{Clip, Piece, Stops, Trip, Unit, meet};
+use protection::media::Shape;
+use protection::verbs::{AesUnits, BlockCipher, Cache, Leg, Slot};
+use serde::Serialize;
+use sim::span::{Cause, Verb};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use units::{Cycles, Duration, LINE_BYTES, LineAddr, Time};
+
+/// A part of the machine whose tracks stand together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Part {
+    Cores,
+    Memory,
+    Engines,
+    Chip,
+    Waits,
+}
+
+impl Part {
+    pub const ALL: [Part; 5] = [Part::Cores, Part::Memory, Part::Engines, Part::Chip, Part::Waits];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Cores => "cores",
+            Part::Memory => "memory",
+            Part::Engines => "engines",
+            Part::Chip => "caches and ways on the chip",
+            Part::Waits => "waits",
+        }
+    }
+}
+
+/// A unit, with a number that puts those of one part in order.
+pub(super) type Name = (Part, u32, String);
+
+/// What is said of a span.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct About {
+    /// The access that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<u64>,
+    /// The address of what it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_for: Option<Cause>,
+    /// How long its unit was at work for others first, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+}
+
+/// A span on a track.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Event {
+    pub name: String,
+    pub category: &'static str,
+    pub start: Time,
+    pub end: Time,
+    /// Numbered from zero.
+    pub lane: usize,
+    pub about: About,
+}
+
+impl Event {
+    /// Whether it takes no time.
+    pub fn is_moment(&self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// What a machine's units are called under a design.
+pub(super) struct Units {
+    memory: MemoryConfig,
+    shape: Shape,
+    /// How long a line takes the bus.
+    burst: Duration,
+    aes_in_l2: bool,
+    one_port: bool,
+    hashes_by_aes: bool,
+}
+
+impl Units {
+    pub fn of(configuration: &Configuration, shape: Shape) -> Units {
+        let (machine, parts) = (&configuration.machine, &configuration.design.parts);
+        let memory = machine.memory_config();
+        let clocks = match &memory.device {
+            DeviceConfig::Dram(dram) => dram.timing.burst_clocks,
+            DeviceConfig::Pcm(pcm) => pcm.burst_clocks,
+        };
+        Units {
+            burst: memory.device.clock().span(Cycles(clocks)),
+            memory,
+            shape,
+            aes_in_l2: machine.engines_under(parts).1.is_some(),
+            one_port: parts.caches.unified.is_some(),
+            hashes_by_aes: chip::memory::hashes_by_aes(machine, parts),
+        }
+    }
+
+    /// The unit of a piece of work.
+    fn name(&self, piece: &Piece) -> Name {
+        let engine = |order, name: &str| (Part::Engines, order, name.to_owned());
+        match piece.unit {
+            Unit::Memory(slot) => self.of_memory(self.last_line(slot), piece.span.verb),
+            Unit::Cipher(AesUnits::L2(core), _) if self.aes_in_l2 => {
+                (Part::Engines, 10 + core as u32, format!("AES in L2 of core {core}"))
+            }
+            Unit::Cipher(_, cipher) => match cipher {
+                BlockCipher::Aes => engine(0, "AES"),
+                BlockCipher::Tdes => engine(1, "TDES"),
+            },
+            Unit::Decoder => engine(2, "counter decoder"),
+            Unit::Mac => engine(3, "MAC"),
+            Unit::Hash if self.hashes_by_aes => engine(0, "AES"),
+            Unit::Hash => engine(4, "hash"),
+            Unit::Cache(cache) => self.of_cache(cache),
+            Unit::Way(leg) => (Part::Chip, 20 + order_of(leg), format!("way {leg}")),
+            Unit::Wait => (Part::Waits, 0, waits(piece.span.verb).to_owned()),
+            Unit::Exit => (Part::Cores, u32::MAX, "releases and verdicts".to_owned()),
+        }
+    }
+
+    /// The line of a slot that is asked for last, which is the one that memory's answer is about.
+    fn last_line(&self, slot: Slot) -> LineAddr {
+        let (first, second) = self.shape.lines(slot);
+        second.unwrap_or(first)
+    }
+
+    fn of_memory(&self, line: LineAddr, verb: Verb) -> Name {
+        let channel = self.memory.place(line).0;
+        let first = 1000 * channel as u32;
+        match (verb, self.memory.row(line)) {
+            (Verb::Fetch, Some(row)) => {
+                (Part::Memory, first + 2 + u32::from(row.bank), format!("channel {channel} bank {}", row.bank))
+            }
+            (Verb::Fetch, None) => (Part::Memory, first + 2, format!("channel {channel} reads")),
+            _ => (Part::Memory, first + 1, format!("channel {channel} write queue")),
+        }
+    }
+
+    fn of_cache(&self, cache: Cache) -> Name {
+        match cache {
+            Cache::Controller(_) if self.one_port => (Part::Chip, 0, "metadata cache".to_owned()),
+            Cache::Controller(role) => {
+                let kind = role.kind().cache();
+                (Part::Chip, kind as u32, format!("cache of {}", ["counters", "tags", "tree nodes"][kind]))
+            }
+            Cache::LastLevel(_) => (Part::Chip, 10, "last-level cache".to_owned()),
+            Cache::L2(_) => (Part::Chip, 11, "L2".to_owned()),
+        }
+    }
+
+    /// When a line that was read was on the bus, and on which.
+    fn on_bus(&self, piece: &Piece) -> Option<(Name, Range<Time>)> {
+        let (Unit::Memory(slot), Some(end)) = (piece.unit, piece.data) else { return None };
+        let channel = self.memory.place(self.last_line(slot)).0;
+        let name = (Part::Memory, 1000 * channel as u32, format!("channel {channel} data bus: reads"));
+        Some((name, Time::from_fs(end.as_fs() - self.burst.as_fs())..end))
+    }
+}
+
+fn order_of(leg: Leg) -> u32 {
+    match leg {
+        Leg::Request(..) => 0,
+        Leg::ToController => 1,
+        Leg::FromController => 2,
+        Leg::Answer(..) => 3,
+        Leg::Predicted => 4,
+    }
+}
+
+/// All units with what they did, in order.
+#[derive(Default)]
+pub(super) struct Tracks(pub BTreeMap<Name, Vec<Event>>);
+
+impl Tracks {
+    /// What was kept of a window, by unit.
+    pub fn of(units: &Units, window: Range<Time>, trips: &[Trip], clips: &[Clip]) -> Tracks {
+        let mut tracks = Tracks::default();
+        let about = About { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
+        tracks.add((Part::Cores, 0, "window".to_owned()), "window", "window", window.clone(), about.clone());
+        for trip in trips {
+            let (order, name, verb) = match trip.core {
+                Some(core) => (1 + core as u32, format!("core {core} reads"), "read"),
+                None => (u32::MAX - 1, "write-backs".to_owned(), "write back"),
+            };
+            let about = About { access: Some(trip.number), line: Some(address(trip.line)), ..about.clone() };
+            tracks.add((Part::Cores, order, name), verb, "access", trip.start..trip.end, about.clone());
+            tracks.add_stops(trip, &window, &about);
+        }
+        for clip in clips {
+            tracks.add_clip(units, clip, &window);
+        }
+        tracks.0.values_mut().for_each(|events| lay(events));
+        tracks
+    }
+
+    /// The stretches of a read's way on which no text runs.
+    fn add_stops(&mut self, trip: &Trip, window: &Range<Time>, about: &About) {
+        let Stops { missed, went_on, set_off } = trip.stops;
+        for (unit, name, category, from, to) in [
+            (
+                (Part::Chip, 20, "way to last-level cache"),
+                "travel to last-level cache",
+                "way",
+                Some(trip.start),
+                missed,
+            ),
+            ((Part::Waits, 1, "for a write-back buffer"), "await a write-back buffer", "wait", missed, went_on),
+            ((Part::Chip, 23, "way to L2"), "travel to L2", "way", set_off, Some(trip.end)),
+        ] {
+            let span = from.zip(to).map(|(from, to)| from..to);
+            if let Some(span) = span.filter(|span| span.start < span.end && meet(span, window)) {
+                let (part, order, unit) = unit;
+                self.add((part, order, unit.to_owned()), name, category, span, about.clone());
+            }
+        }
+    }
+
+    fn add_clip(&mut self, units: &Units, Clip { trip, line, piece }: &Clip, window: &Range<Time>) {
+        let span = &piece.span;
+        let (name, category) = (span.title(), span.verb.subject().into());
+        let about = About {
+            access: Some(*trip).filter(|trip| *trip > 0),
+            line: Some(address(*line)),
+            waited_for: span.waited_for,
+            waited_ns: (piece.began > span.start).then(|| piece.began.since(span.start).as_ns_f64()),
+            outcome: span.outcome,
+        };
+        let unit = units.name(piece);
+        if piece.began > span.start {
+            let (part, order, unit) = &unit;
+            let wait = span.start..piece.began;
+            if meet(&wait, window) {
+                let waits = (Part::Waits, 10 * *part as u32 + order, format!("for {unit}"));
+                self.add(waits, &name, category, wait, about.clone());
+            }
+        }
+        if let Some((bus, burst)) = units.on_bus(piece).filter(|(_, burst)| meet(burst, window)) {
+            self.add(bus, &name, category, burst, about.clone());
+        }
+        let work = piece.began..span.end;
+        if meet(&work, window) {
+            self.add(unit, &name, category, work, about);
+        }
+    }
+
+    fn add(&mut self, unit: Name, name: &str, category: &'static str, Range { start, end }: Range<Time>, about: About) {
+        let event = Event { name: name.to_owned(), category, start, end, lane: 0, about };
+        self.0.entry(unit).or_default().push(event);
+    }
+}
+
+/// Puts the events of a unit in order, and each into the first lane that is free then: no two events of a lane overlap.
+fn lay(events: &mut [Event]) {
+    events.sort_by_key(|event| (event.start, event.end));
+    let mut free: Vec<Time> = Vec::new();
+    for event in events.iter_mut() {
+        let lane = free.iter().position(|until| *until <= event.start).unwrap_or(free.len());
+        if lane == free.len() {
+            free.push(Time::ZERO);
+        }
+        if !event.is_moment() {
+            free[lane] = event.end;
+        }
+        event.lane = lane;
+    }
+}
+
+fn address(line: LineAddr) -> String {
+    format!("{:#x}", line.0 * LINE_BYTES as u64)
+}
+
+/// What an access waits for that is no unit.
+fn waits(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Lock => "for locks",
+        Verb::Await => "for verdicts",
+        _ => "for the last-level cache's answer",
+    }
+}

@@ -1,0 +1,117 @@
+//! What the line of an explained access holds, as it is asked for: in hexadecimal digits.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+use units::{LINE_BYTES, Line};
+
+/// The word for a line of zeros.
+const ZEROS: &str = "zeros";
+
+/// What a line holds. It is asked for as a whole line, as a pattern that fills a line when it is repeated, or as `zeros`;
+/// it is written as the whole line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Value(Line);
+
+impl Value {
+    /// A pattern that is neither zeros nor ones, if nothing is asked for.
+    pub const USUAL: Value = Value([0x5a; LINE_BYTES]);
+
+    /// The bytes.
+    pub fn line(&self) -> Line {
+        self.0
+    }
+}
+
+impl Default for Value {
+    fn default() -> Value {
+        Value::USUAL
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Value({self})")
+    }
+}
+
+impl FromStr for Value {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Value, String> {
+        if text == ZEROS {
+            return Ok(Value([0; LINE_BYTES]));
+        }
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let refused = |found: &str| {
+            format!(
+                "value '{text}' {found}: expected 'zeros', the {} hexadecimal digits of a line, or 2, 4, 8, 16, 32 or 64 \
+                 that are repeated, as in 5a or 0123456789abcdef",
+                2 * LINE_BYTES
+            )
+        };
+        let nibbles: Option<Vec<u8>> =
+            digits.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
+        let nibbles = nibbles.ok_or_else(|| refused("is not hexadecimal"))?;
+        let pattern: Vec<u8> =
+            nibbles.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| 16 * byte + digit)).collect();
+        if nibbles.len() % 2 != 0 || pattern.is_empty() || !LINE_BYTES.is_multiple_of(pattern.len()) {
+            return Err(refused(&format!("has {} digits, which do not fill a line", nibbles.len())));
+        }
+        Ok(Value(std::array::from_fn(|at| pattern[at % pattern.len()])))
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Result<Line, String> {
+        text.parse().map(|value: Value| value.line())
+    }
+
+    #[test]
+    fn a_pattern_is_repeated_over_the_line_and_a_whole_line_is_taken_as_it_is() {
+        assert_eq!(line("zeros").unwrap(), [0; LINE_BYTES]);
+        assert_eq!(line("A5").unwrap(), [0xa5; LINE_BYTES]);
+        let eight = line("0x0123456789abcdef").unwrap();
+        assert_eq!(eight[..9], [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01]);
+        let whole: String = (0..64).map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(line(&whole).unwrap(), std::array::from_fn(|at| at as u8));
+        assert_eq!(whole.parse::<Value>().unwrap().to_string(), whole);
+    }
+
+    #[test]
+    fn what_fills_no_line_is_refused_with_what_was_expected() {
+        for (wrong, found) in [
+            ("", "has 0 digits"),
+            ("5", "has 1 digits"),
+            ("123456", "has 6 digits"),
+            ("00000000000000000", "has 17 digits"),
+            (&"0".repeat(256), "has 256 digits"),
+            ("hello", "is not hexadecimal"),
+            ("+1", "is not hexadecimal"),
+        ] {
+            let said = line(wrong).unwrap_err();
+            assert!(said.contains(found) && said.contains("expected 'zeros', the 128"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+"""`casemate excerpt`: look at a window of a run."""
+
+from pathlib import Path
+
+import click
+
+from casemate import options, screen
+
+EPILOG = """\b
+Examples:
+  casemate run --workload gups --design sc64-bmt --limit 1M --trace-window 20us:5us -o gups.json
+  casemate excerpt gups.json
+  casemate excerpt gups.json --png gups.png
+
+\b
+How to read it:
+  busy     the part of the window in which the unit had any work
+  at once  the most pieces of work at once
+  mean     how long a piece took in the mean; of memory, from its request to its data
+  waits    what accesses waited for: locks, verdicts, or a unit that was at work for others
+
+To look at single accesses, open the file in https://ui.perfetto.dev or in chrome://tracing: a track for each unit,
+arrows from each step of an access to the next. What is in the file is in docs/EXCERPT_FORMAT.md; all of it from
+Python: `from casemate.excerpt import Excerpt`.
+"""
+
+
+@click.command("excerpt", epilog=EPILOG)
+@click.argument("path", type=options.file, metavar="FILE")
+@click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
+@click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
+@screen.as_json
+def command(path: Path, svg: Path | None, png: Path | None, as_json: bool) -> None:
+    """Say what every unit did in a window of a run, from a file that `casemate run --trace-window` has written."""
+    from casemate import tables
+    from casemate.excerpt import Excerpt
+
+    found = Excerpt.read(path)
+    if as_json:
+        screen.print_json(found.info())
+    else:
+        screen.results().print(tables.excerpt_table(found.info()))
+    for target, kind in ((svg, "svg"), (png, "png")):
+        if target is not None:
+            from casemate import excerpt_picture
+
+            excerpt_picture.draw(found, target, kind)
+            screen.notices().print(f"wrote {target}", markup=False)

@@ -1,0 +1,158 @@
+"""What every unit did in a window of a run: reads the files that `casemate run --trace-window` writes.
+
+    >>> from casemate.excerpt import Excerpt
+    >>> excerpt = Excerpt.read("gups.json")
+    >>> excerpt.about.design
+    'sc64-bmt'
+    >>> for span in excerpt.spans("hash"):
+    ...     print(span.start_fs, span.name, span.waited_for)
+
+Perfetto and Chrome open the same files. What is in them is in `docs/EXCERPT_FORMAT.md`.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from casemate._core import CasemateError
+from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
+
+FORMAT = "casemate-excerpt"
+VERSION = 1
+FS_PER_US = 10**9
+
+
+class ExcerptSpan(NamedTuple):
+    """A piece of work of one unit, or a moment."""
+
+    name: str
+    """Verb and object."""
+    about: str
+    """What the verb is about, as `casemate.api.verbs()` says; `access` for a whole access, `window` for the window."""
+    start_fs: int
+    """When it began, in femtoseconds from power-on."""
+    end_fs: int
+    """When it was done."""
+    lane: int
+    """Counted from zero: spans of one unit that overlap are in different ones."""
+    access: int | None
+    """The number of the access that it was for."""
+    line: int | None
+    """The address of that access's line."""
+    waited_for: str | None
+    """What it waited for, if it did."""
+    outcome: str | None
+    """How it went, in a word."""
+
+
+class Unit(NamedTuple):
+    """A unit of the machine."""
+
+    part: str
+    """The part of the machine that it is in."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A window of a run."""
+
+    about: ExcerptAbout
+    """What it is about."""
+    units: Mapping[Unit, tuple[ExcerptSpan, ...]]
+    """What each unit did, in order of its beginning."""
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> "Excerpt":
+        """What is in a file. Raises `CasemateError` if it is none of these."""
+        try:
+            text = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise CasemateError(f"cannot read '{path}': {why}") from error
+        foreign = (
+            f"'{path}' is no excerpt of Casemate's: expected a file that `casemate run --trace-window` has written"
+        )
+        try:
+            found = json.loads(text, parse_float=Decimal)
+            head = dict(found["otherData"])
+            written, version = head.pop("format"), head.pop("version")
+        except (ValueError, TypeError, KeyError) as error:
+            raise CasemateError(foreign) from error
+        if written != FORMAT:
+            raise CasemateError(foreign)
+        if version != VERSION:
+            raise CasemateError(f"'{path}' is an excerpt of version {version}; this Casemate reads version {VERSION}")
+        try:
+            about = ExcerptAbout.model_validate_json(json.dumps(head))
+            return Excerpt(about, _units(found["traceEvents"]))
+        except (ValidationError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+            raise CasemateError(f"'{path}' is damaged: an event is not as Casemate writes it") from error
+
+    def spans(self, unit: str) -> tuple[ExcerptSpan, ...]:
+        """What a unit did. Raises `KeyError` if it did nothing."""
+        return next(spans for found, spans in self.units.items() if found.name == unit)
+
+    @property
+    def window_fs(self) -> tuple[int, int]:
+        """When the window begins, and when it is over."""
+        begin = self.about.window_from_fs
+        return begin, begin + self.about.window_length_fs
+
+    def info(self) -> ExcerptInfo:
+        """What each unit did, in figures."""
+        accesses = {span.access for spans in self.units.values() for span in spans if span.access is not None}
+        units = tuple(_work(unit, spans, self.window_fs) for unit, spans in self.units.items() if unit.name != "window")
+        return ExcerptInfo(about=self.about, accesses=len(accesses), units=units)
+
+
+def _units(events: Iterable[dict[str, Any]]) -> dict[Unit, tuple[ExcerptSpan, ...]]:
+    parts: dict[int, str] = {}
+    threads: dict[int, tuple[Unit, int]] = {}
+    found: dict[Unit, list[ExcerptSpan]] = {}
+    for event in events:
+        kind, thread = event["ph"], event["tid"]
+        if kind == "M" and event["name"] == "process_name":
+            parts[event["pid"]] = event["args"]["name"].rpartition(": ")[2]
+        elif kind == "M" and event["name"] == "thread_name":
+            name, _, lane = event["args"]["name"].partition(" (lane ")
+            threads[thread] = Unit(parts[event["pid"]], name), int(lane.rstrip(")") or 1) - 1
+        elif kind in "Xi":
+            unit, lane = threads[thread]
+            found.setdefault(unit, []).append(_span(event, lane))
+    return {unit: tuple(spans) for unit, spans in found.items()}
+
+
+def _span(event: dict[str, Any], lane: int) -> ExcerptSpan:
+    start, args = int(event["ts"] * FS_PER_US), event["args"]
+    end = start + int(event.get("dur", 0) * FS_PER_US)
+    line = args.get("line")
+    return ExcerptSpan(
+        event["name"], event["cat"], start, end, lane, args.get("access"), None if line is None else int(line, 16),
+        args.get("waited_for"), args.get("outcome"),
+    )  # fmt: skip
+
+
+def _work(unit: Unit, spans: Iterable[ExcerptSpan], window: tuple[int, int]) -> UnitWork:
+    listed = list(spans)
+    lengths = [span.end_fs - span.start_fs for span in listed]
+    busy, until = 0, window[0]
+    for span in sorted(listed, key=lambda span: span.start_fs):
+        start, end = max(span.start_fs, until), min(span.end_fs, window[1])
+        busy, until = busy + max(end - start, 0), max(until, end)
+    return UnitWork(
+        part=unit.part,
+        unit=unit.name,
+        spans=len(listed),
+        at_once=max(span.lane for span in listed) + 1,
+        busy_fs=busy,
+        mean_fs=sum(lengths) // len(lengths),
+        longest_fs=max(lengths),
+    )

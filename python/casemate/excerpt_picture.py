@@ -1,0 +1,115 @@
+"""A window of a run as a picture: SVG or PNG. A row for each unit, a lane in it for each piece of work at once."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from casemate import colours, screen
+from casemate.excerpt import Excerpt, ExcerptSpan, Unit
+
+WIDTH_INCHES = 14.0
+LANE_INCHES = 0.055
+"""The least height of a lane."""
+ROW_INCHES = 0.19
+"""The least height of a unit."""
+CROWDED = 48
+"""More units than so many stand closer together: memory may have a hundred banks."""
+CLOSER = 0.6
+GAP = 0.25
+"""Between one unit and the next, in lanes of the lowest row."""
+ACCESS = "#c3cad4"
+WAIT = colours.LOOKS["wait"].colour
+INK = "#374151"
+FS_PER_NS = 10**6
+LEAST_SHARE = 0.0006
+"""The least length of a bar, as a share of the axis: what is shorter would not be seen."""
+PALE = 0.45
+"""How much of its colour a bar has that waited for others on its way."""
+
+
+def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
+    """Draws what the units did into a file of this kind."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams.update(
+        {"font.family": "DejaVu Sans", "font.size": 8, "svg.hashsalt": "casemate", "svg.fonttype": "none"}
+    )
+    from matplotlib import pyplot
+
+    units = {unit: spans for unit, spans in excerpt.units.items() if unit.name != "window"}
+    closer = CLOSER if len(units) > CROWDED else 1.0
+    heights = {unit: max(closer * ROW_INCHES, LANE_INCHES * _lanes(spans)) for unit, spans in units.items()}
+    titles = len({unit.part for unit in units})
+    figure, axis = pyplot.subplots(
+        figsize=(WIDTH_INCHES, sum(heights.values()) * (1 + GAP) + ROW_INCHES * titles + 1.0), layout="constrained"
+    )
+    begin, end = (edge / FS_PER_NS for edge in excerpt.window_fs)
+    top, ticks, part = 0.0, list[tuple[float, str]](), None
+    for unit, spans in units.items():
+        if unit.part != part:
+            part = unit.part
+            top += ROW_INCHES
+            axis.text(begin, top - 0.04, part, fontsize=8, fontweight="bold", color=INK, va="bottom")
+        _row(axis, unit, spans, (top, heights[unit]), (begin, end))
+        ticks.append((top + heights[unit] / 2, unit.name))
+        top += heights[unit] * (1 + GAP)
+    axis.set_yticks([place for place, _ in ticks], [name for _, name in ticks], fontsize=8 * closer**0.5)
+    axis.set_ylim(top, 0)
+    axis.set_xlim(begin, end)
+    axis.set_xlabel("time since power-on (ns)")
+    axis.grid(axis="x", color="#e5e7eb", linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.tick_params(length=0)
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+    about = excerpt.about
+    axis.set_title(
+        f"{about.design} on {about.machine}, {' '.join(about.workload)}: {(end - begin) / 1000:g} us from "
+        f"{begin / 1000:g} us; red: waits for others; pale: reads that waited in memory; a lane for each at once",
+        loc="left",
+        fontsize=9,
+    )
+    content = io.BytesIO()
+    # A date in the file would make two pictures of the same thing differ.
+    figure.savefig(content, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else None)
+    pyplot.close(figure)
+    screen.write_whole(path, content.getvalue())
+
+
+def _lanes(spans: tuple[ExcerptSpan, ...]) -> int:
+    return max(span.lane for span in spans) + 1
+
+
+def _row(
+    axis: Any, unit: Unit, spans: tuple[ExcerptSpan, ...], extent: tuple[float, float], window: tuple[float, float]
+) -> None:
+    """The lanes of one unit."""
+    top, height = extent
+    lane_height = height / _lanes(spans)
+    axis.axhspan(top, top + height, color="#f6f7f9", linewidth=0, zorder=-1)
+    bars: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    least = LEAST_SHARE * (window[1] - window[0])
+    for span in spans:
+        start, length = span.start_fs / FS_PER_NS, (span.end_fs - span.start_fs) / FS_PER_NS
+        bars.setdefault((span.lane, _colour(unit, span)), []).append((start, max(length, least)))
+    for (lane, colour), extents in bars.items():
+        axis.broken_barh(
+            extents, (top + lane * lane_height, 0.86 * lane_height), facecolors=colour, edgecolors="white",
+            linewidth=0.25,
+        )  # fmt: skip
+
+
+def _colour(unit: Unit, span: ExcerptSpan) -> str:
+    if span.about == "access":
+        return ACCESS
+    if unit.part == "waits":
+        return WAIT
+    colour = colours.LOOKS[span.about].colour if span.about in colours.LOOKS else INK
+    # Of memory the wait is in the span; engines have theirs apart.
+    return _pale(colour) if unit.part == "memory" and span.waited_for and "bus" not in unit.name else colour
+
+
+def _pale(colour: str) -> str:
+    parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - PALE * (255 - part)):02x}" for part in parts)

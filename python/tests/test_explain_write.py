@@ -1,0 +1,64 @@
+"""`casemate explain --of write`, and `--value`."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+from casemate import Write, api
+from conftest import Casemate
+
+
+def test_a_write_is_explained_until_it_is_taken_or_durable(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("explain", "plp-pipelined", "--of", "write", "--against", "sc64-bmt", "--json")
+    jsonschema.validate(said.json(), casemate("schema", "explain").json())
+    durable, taken = said.json()["explanations"]
+    assert (durable["until"], taken["until"]) == ("durable", "taken")
+    assert durable["latency_fs"] > taken["latency_fs"]
+    text = casemate("explain", "plp-pipelined", "--of", "write", "--against", "sc64-bmt", "--svg", "write.svg").out
+    for part in (
+        "one write",
+        "persist counter",
+        "complete tuple",
+        "store data",
+        "until durable",
+        "until taken: memory's",
+    ):
+        assert part in text, part
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert "time since the write reached the memory controller" in (tmp_path / "write.svg").read_text()
+
+
+def test_what_a_line_holds_is_said_and_recorded(casemate: Casemate) -> None:
+    usual = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
+    for given, held, words in (
+        ("zeros", "00" * 64, "holds zeros"),
+        ("0x0123456789ABCDEF", "0123456789abcdef" * 8, "holds 0123456789abcdef 8 times"),
+        ("".join(f"{byte:02x}" for byte in range(64)), bytes(range(64)).hex(), "holds 000102030405"),
+    ):
+        said = casemate("explain", "sc64-bmt", "--value", given, "--json").json()["explanations"][0]
+        assert said["scenario"]["value"] == held
+        assert said["spans"] == usual["spans"]
+        assert words in casemate("explain", "sc64-bmt", "--value", given).out
+    assert casemate("explain", "sc64-bmt").out.count("5a 64 times") == 1
+    assert api.explain("sc64-bmt", Write(value=b"\1\2")).scenario.value == "0102" * 32
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        (
+            ("--value", "123"),
+            "value '123' has 3 digits, which do not fill a line: expected 'zeros', the 128 hexadecimal",
+        ),
+        (("--value", "zeroes"), "value 'zeroes' is not hexadecimal"),
+        (("--of", "write", "--from", "l2"), "--from l2 is for reads"),
+        (("--of", "erase"), "'erase' is not one of 'read', 'write'"),
+        (("--layout", "--of", "write"), "--value and --of are for timelines"),
+    ],
+)
+def test_what_cannot_be_explained_is_one_line(casemate: Casemate, wrong: tuple[str, ...], expected: str) -> None:
+    said = casemate("explain", "sc64-bmt", *wrong)
+    assert said.code == 2
+    assert expected in said.err
+    assert "line 1 column" not in said.err
+    assert said.out == ""
