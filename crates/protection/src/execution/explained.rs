@@ -154,7 +154,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
         let (end, _) = (self.inside.now(), self.inside.account());
         if end > start {
             self.kept.span(start, end, || {
-                let what = format!("data, {}", in_bytes(words));
+                let what = format!("data {}", in_bytes(words));
                 let span = Span { verb: Verb::Fetch, what, start, end, waited_for: None, outcome: None };
                 Piece { unit: Unit::Wait, span, began: start, data: None }
             });
@@ -299,13 +299,12 @@ impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
     }
 }
 
-/// The bytes of these words, for a timeline.
+/// The first and last byte of these words, for a timeline.
 fn in_bytes(words: Words) -> String {
     let (first, last) = (words.iter().next(), words.iter().last());
     match (first, last) {
-        _ if words == Words::ALL => "the rest".to_owned(),
         (Some(first), Some(last)) => {
-            format!("bytes {} to {}", first.index() * WORD_BYTES, (last.index() + 1) * WORD_BYTES - 1)
+            format!("{}-{}", first.index() * WORD_BYTES, (last.index() + 1) * WORD_BYTES - 1)
         }
         _ => "nothing".to_owned(),
     }
@@ -315,7 +314,7 @@ impl<V: Verbs + Watch, K: Keep> ExitVerbs for Explained<V, K> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
         self.note(|| Operation::ReleaseFirst(line, plaintext, words));
         let verdict = if plaintext.verified { "verified" } else { "unverified" };
-        self.mark(Verb::Release, || format!("{verdict}, {}", in_bytes(words)));
+        self.mark(Verb::Release, || format!("{verdict} {}", in_bytes(words)));
         self.inside.release_first(line, plaintext, words);
     }
 

@@ -257,7 +257,9 @@ impl<R: Receiver> Timed<R> {
                 (answer, Beats::at_once(answer.at))
             }
         };
-        self.progress.fetched(role, (began, answer.waited), self.memory.clock.now());
+        // It waits for room in the queue, too.
+        let waited = answer.waited + answer.arrived.since(began);
+        self.progress.fetched(role, (began, waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
         let data = answer.burst.then_some(answer.at);
         self.account.set(Account { waited_for, outcome, data, ..Account::default() });
