@@ -238,7 +238,11 @@ def _reads() -> list[Question]:
     def figure(name: Literal["mean_ns", "median_ns"]) -> Callable[[Record], str]:
         return lambda record: f"{getattr(record.reads, name):.1f} ns" if record.reads else ""
 
-    return [("mean", figure("mean_ns")), ("half within", figure("median_ns")), *((said, of(part)) for said, part in PARTS)]
+    return [
+        ("mean", figure("mean_ns")),
+        ("half within", figure("median_ns")),
+        *((said, of(part)) for said, part in PARTS),
+    ]
 
 
 def _metadata() -> list[Question]:

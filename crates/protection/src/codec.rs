@@ -10,7 +10,7 @@
 //! a code every line fits.
 
 mod block_work;
-mod pieces;
+mod opening;
 
 use crate::cipher::Cipher;
 use crate::counter::Counter;
@@ -18,13 +18,12 @@ use crate::mac::{GROUP_MAX, Mac};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
-use crate::verbs::{Arriving, Beats, Fault, Keystream, Plaintext, Verbs, Wanted};
+use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
 use block_work::BlockWork;
 use crypto::Tag;
 use sim::join;
-use std::future::Future;
-use units::{Line, Word, Words, ZERO_LINE};
+use units::{Line, Word, ZERO_LINE};
 
 /// A line with its version and with what of it the tag is over.
 type Named<'a> = (DataSlot, Counter, &'a Line);
@@ -53,7 +52,7 @@ pub(crate) struct Arrived {
 
 impl Arrived {
     /// A line that is there as a whole, with no tag yet.
-    pub fn at_once(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
+    pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
         let Arriving { content, beats } = Arriving::whole(stored);
         Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: Tag::default(), others: Others::new() }
     }
@@ -110,11 +109,6 @@ impl LineCodec {
         self.mac.as_ref().is_some_and(Mac::travels)
     }
 
-    /// How much of a line must be there before the first of it is of use to a reader that asks for this word first.
-    pub fn wanted(&self, word: Word) -> Wanted {
-        Wanted::piece(word, self.piece_bytes())
-    }
-
     /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
     pub fn tag_of(&self, stored: &Untrusted, in_region: Tag) -> Tag {
         if self.tags_travel() { stored.beside().into() } else { in_region }
@@ -123,35 +117,6 @@ impl LineCodec {
     /// The plaintext of a line under a version, whose blocks are there.
     pub fn decrypt(&self, at: DataSlot, counter: Counter, stored: &Untrusted) -> Line {
         self.cipher.open(at, counter, &stored.examine())
-    }
-
-    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
-    /// its pad under way. What is opened before the rest goes to `release_first`.
-    pub async fn open<V: Verbs>(
-        &self,
-        verbs: &V,
-        arrived: &Arrived,
-        pad: Option<impl Future<Output = ()>>,
-        release_first: impl FnOnce(Plaintext, Words),
-    ) -> (Plaintext, Result<(), Fault>) {
-        if arrived.beats.come_apart() || self.work.tag.is_some() {
-            return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
-        }
-        let open = async {
-            if self.work.blocks() > 0 {
-                self.work.to_open(verbs, pad).await;
-            }
-            let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
-            Plaintext { bytes, verified: self.mac.is_some() }
-        };
-        if self.mac.is_none() {
-            return (open.await, Ok(()));
-        }
-        if self.checks_plaintext() {
-            let plaintext = open.await;
-            return (plaintext, self.check(verbs, arrived, &plaintext.bytes).await);
-        }
-        join!(open, self.check(verbs, arrived, &arrived.stored.examine()))
     }
 
     /// Compares the tag of `text` with the stored one, if there are tags.

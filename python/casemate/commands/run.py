@@ -155,7 +155,9 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
 )
 @click.option("--bus-bytes", is_flag=True, help="With --bus: the bytes of the lines, too.")
 @click.option(
-    "--verbose", is_flag=True, help="Also show where reads spend their time, how metadata caches fare, and the bandwidth."
+    "--verbose",
+    is_flag=True,
+    help="Also show where reads spend their time, how metadata caches fare, and the bandwidth.",
 )
 @click.option(
     "--trace-window",

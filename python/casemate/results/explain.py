@@ -141,8 +141,8 @@ class Explanation(Result):
     spread: Spread | None
     """The latencies of the lines of which this one has the median; nothing if only this line was tried."""
     latency_fs: int
-    """From the start to the moment that `until` names, in femtoseconds. If the asked-for words of a read go to the core before
-    the rest, until those do."""
+    """From the start to the moment that `until` names, in femtoseconds. If the asked-for words of a read go to the core
+    before the rest, until those do."""
     rest_fs: int | None
     """Until all of the line is released, in femtoseconds, if some of it was before."""
     until: Until

@@ -124,18 +124,18 @@ impl Progress {
         let (began, waited) = self.fetch.get();
         let mut parts = Parts::default();
         let mut reached = came;
-        let mut until = |part: ReadPart, end: Time| {
+        let mut reach = |part: ReadPart, end: Time| {
             let end = end.min(now).max(reached);
             parts.0[part] += end.since(reached).as_fs();
             reached = end;
         };
-        until(ReadPart::Admission, began);
-        until(ReadPart::MemoryQueue, began + waited);
-        until(ReadPart::Data, self.ends[ReadPart::Data].get());
+        reach(ReadPart::Admission, began);
+        reach(ReadPart::MemoryQueue, began + waited);
+        reach(ReadPart::Data, self.ends[ReadPart::Data].get());
         let mut rest = AWAITED.map(|part| (self.ends[part].get(), part));
         rest.sort_unstable();
-        rest.into_iter().for_each(|(end, part)| until(part, end));
-        until(ReadPart::Admission, now);
+        rest.into_iter().for_each(|(end, part)| reach(part, end));
+        reach(ReadPart::Admission, now);
         Some(parts)
     }
 }

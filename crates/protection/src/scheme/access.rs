@@ -57,11 +57,6 @@ impl<'a, V: Verbs> Access<'a, V> {
         Access { scheme, verbs, at: scheme.layout.data_slot(line), word: Word::FIRST }
     }
 
-    /// The same, of a reader that asks for this word first.
-    pub fn wanting(self, word: Word) -> Self {
-        Access { word, ..self }
-    }
-
     /// The line.
     pub fn line(&self) -> LineAddr {
         self.at.line()
@@ -202,7 +197,7 @@ impl Arrivals {
         }
         let lines = versioned(scheme, counters, &all);
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
-        let line = Arrived::at_once(at, counter, text.into());
+        let line = Arrived::untagged(at, counter, text.into());
         let arrived = Arrived { tag: self.tag, others: others.to_vec(), ..line };
         join!(scheme.codec.work.to_tag_ahead(verbs), scheme.codec.check(verbs, &arrived, &text)).1
     }

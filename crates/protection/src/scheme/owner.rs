@@ -17,7 +17,7 @@ impl Scheme {
     /// As [`Scheme::read`], of a line whose reader asks for this word first, for a request that comes to the controller without
     /// an L2 having begun anything.
     pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr, word: Word) {
-        self.read_access(Access::new(self, verbs, line).wanting(word), Asker::tenant(line)).await;
+        read(Access { word, ..Access::new(self, verbs, line) }, Asker::tenant(line)).await;
     }
 
     /// Writes a line.
@@ -28,15 +28,7 @@ impl Scheme {
     /// Reads a line for an asker: releases its plaintext, or reports why not. What other software than the tenant reads of
     /// memory with owners is ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
-        self.read_access(Access::new(self, verbs, line), asker).await;
-    }
-
-    async fn read_access<V: Verbs>(&self, access: Access<'_, V>, asker: Asker) {
-        let outcome = match has_other_keys(self, asker) {
-            true => Box::pin(access.read_without_key(asker)).await,
-            false => access.read(asker, None, &Early::default()).await,
-        };
-        self.finish(access.verbs, outcome).await;
+        read(Access::new(self, verbs, line), asker).await;
     }
 
     /// Writes a line for an asker. What other software than the tenant writes to memory with owners is taken as ciphertext.
@@ -58,6 +50,14 @@ impl Scheme {
         let outcome = self.metadata.edit(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
         self.finish(verbs, outcome).await;
     }
+}
+
+async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
+    let outcome = match has_other_keys(access.scheme, asker) {
+        true => Box::pin(access.read_without_key(asker)).await,
+        false => access.read(asker, None, &Early::default()).await,
+    };
+    access.scheme.finish(access.verbs, outcome).await;
 }
 
 impl<V: Verbs> Access<'_, V> {

@@ -7,7 +7,7 @@ use crate::node::caches::outstanding::Purpose;
 use crate::node::interface::{Permission, Request, RequestKind};
 use crate::node::lines::WordAddr;
 use crate::node::waiting::List;
-use units::{LineAddr, Words};
+use units::{Cycles, LineAddr, Words};
 
 #[cold]
 fn not_asked_for(line: LineAddr) -> ! {
@@ -136,5 +136,18 @@ impl Caches {
         } else if owed || self.sends_clean_victims {
             self.send(first, cycle, RequestKind::CleanVictim, out);
         }
+    }
+
+    /// Sends a request out; returns at which cycle.
+    pub(in crate::node) fn send(
+        &mut self,
+        word: WordAddr,
+        cycle: u64,
+        kind: RequestKind,
+        out: &mut Vec<Request>,
+    ) -> u64 {
+        let cycle = cycle.max(self.latest_fill);
+        out.push(Request { at: self.clock.start_of(Cycles(cycle)), line: word.line(), word: word.word(), kind });
+        cycle
     }
 }

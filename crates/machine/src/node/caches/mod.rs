@@ -36,7 +36,7 @@ use prefetch::{Prefetcher, Unused};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use timed::TimedTags;
-use units::{Clock, Cycles, LineAddr, Words};
+use units::{Clock, LineAddr, Words};
 
 /// An access for which there was no register.
 #[derive(Clone, Copy, Debug)]
@@ -383,19 +383,6 @@ impl Caches {
             self.outstanding[register].sent_for_data = Some(sent);
         }
         Some(register)
-    }
-
-    /// Sends a request out; returns at which cycle.
-    pub(in crate::node) fn send(
-        &mut self,
-        word: WordAddr,
-        cycle: u64,
-        kind: RequestKind,
-        out: &mut Vec<Request>,
-    ) -> u64 {
-        let cycle = cycle.max(self.latest_fill);
-        out.push(Request { at: self.clock.start_of(Cycles(cycle)), line: word.line(), word: word.word(), kind });
-        cycle
     }
 
     /// Lines asked for that have not arrived.

@@ -51,7 +51,7 @@ impl<V: Verbs> Access<'_, V> {
         let counter = scheme.version(&counters, at.line());
         match stored.is_blank().then(|| verbs.start_up(at)).flatten() {
             Some(plaintext) => {
-                let mut arrived = Arrived::at_once(at, counter, stored);
+                let mut arrived = Arrived::untagged(at, counter, stored);
                 self.boot(&mut arrived, &plaintext).await
             }
             None => Ok(()),

@@ -103,7 +103,7 @@ impl Scheme {
             comes
         });
         let predicted = prediction.is_some();
-        let access = Access::new(self, verbs, line).wanting(word);
+        let access = Access { word, ..Access::new(self, verbs, line) };
         // The fetch first: what it brings must be there when the read looks.
         let read = async {
             let outcome = read_asked(access, (core, predicted), asked, &early).await;

@@ -1,4 +1,4 @@
-//! A line opened piece by piece, as its words come: the asked-for piece first.
+//! How a line is opened: as a whole, or piece by piece as its words come, the asked-for piece first.
 //!
 //! ```text
 //! piece:   words ─ block through the inverse cipher ─┐ asked-for piece: released before the rest, if nothing else
@@ -10,7 +10,7 @@
 use super::{Arrived, LineCodec};
 use crate::mac::Mac;
 use crate::planted::Bug;
-use crate::verbs::{AesUnits, Blocks, Fault, Known, Plaintext, Verbs};
+use crate::verbs::{AesUnits, Blocks, Fault, Known, Plaintext, Verbs, Wanted};
 use crypto::{Order, Uses};
 use sim::{Once, join, join_all};
 use std::cell::Cell;
@@ -30,8 +30,42 @@ struct Opening<'a, V, F> {
 }
 
 impl LineCodec {
+    /// How much of a line must be there before the first of it is of use to a reader that asks for this word first.
+    pub fn wanted(&self, word: Word) -> Wanted {
+        Wanted::piece(word, self.piece_bytes())
+    }
+
+    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
+    /// its pad under way. What is opened before the rest goes to `release_first`.
+    pub async fn open<V: Verbs>(
+        &self,
+        verbs: &V,
+        arrived: &Arrived,
+        pad: Option<impl Future<Output = ()>>,
+        release_first: impl FnOnce(Plaintext, Words),
+    ) -> (Plaintext, Result<(), Fault>) {
+        if arrived.beats.come_apart() || self.work.tag.is_some() {
+            return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
+        }
+        let open = async {
+            if self.work.blocks() > 0 {
+                self.work.to_open(verbs, pad).await;
+            }
+            let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
+            Plaintext { bytes, verified: self.mac.is_some() }
+        };
+        if self.mac.is_none() {
+            return (open.await, Ok(()));
+        }
+        if self.checks_plaintext() {
+            let plaintext = open.await;
+            return (plaintext, self.check(verbs, arrived, &plaintext.bytes).await);
+        }
+        join!(open, self.check(verbs, arrived, &arrived.stored.examine()))
+    }
+
     /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
-    pub(super) fn piece_bytes(&self) -> usize {
+    fn piece_bytes(&self) -> usize {
         let of_cipher = self.work.uses.filter(|uses| uses.order != Order::Ahead);
         match (of_cipher.or(self.work.tag), &self.mac) {
             (Some(uses), _) => uses.block_bytes(),
@@ -41,7 +75,7 @@ impl LineCodec {
     }
 
     /// Decrypts and verifies a line piece by piece, and releases the asked-for one before the rest where it can be.
-    pub(super) async fn open_by_pieces<V: Verbs>(
+    async fn open_by_pieces<V: Verbs>(
         &self,
         verbs: &V,
         arrived: &Arrived,
