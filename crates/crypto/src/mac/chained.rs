@@ -21,7 +21,7 @@ pub struct Chained<C: BlockSizeUser, M> {
 }
 
 impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
-    pub(super) fn over(cipher: C, mask: Block<C>, library: M) -> Chained<C, M> {
+    pub(crate) fn over(cipher: C, mask: Block<C>, library: M) -> Chained<C, M> {
         Chained { cipher, mask, library: MessageMac::over(library) }
     }
 

@@ -1,7 +1,7 @@
 //! Message authentication codes over a line.
 
 mod cbc_mac;
-mod chained;
+pub(crate) mod chained;
 mod cmac;
 mod gmac;
 mod hmac;

@@ -1,8 +1,9 @@
 //! Does each mode use its cipher as often as it says, and for what it says? A cipher that writes down what it is given.
 
 use crate::cipher::{BlockCipher, Order};
+use crate::mac::chained::Chained;
 use crate::tests::nonce;
-use crate::{Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, Xts};
+use crate::{Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, LineMac, Ocb3, OcbChunks, Xts};
 use aes::Aes128;
 use aes::cipher::common::ParBlocksSizeUser;
 use aes::cipher::consts::U1;
@@ -123,5 +124,53 @@ fn a_mode_is_chained_where_a_changed_block_of_text_changes_what_the_cipher_is_gi
             Order::Chained => 4,
         };
         assert_eq!(changed, expected);
+    }
+}
+
+#[test]
+fn what_needs_the_nonce_alone_is_chained_where_its_first_half_changes_what_is_made_of_the_second() {
+    let given = Rc::default();
+    let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
+    let modes: [Box<dyn LineCipher>; 2] = [Box::new(Cbc::over(tdes())), Box::new(OcbChunks::over(tdes()))];
+    for mode in modes {
+        let of_nonce = |line, counter| {
+            given.borrow_mut().clear();
+            mode.seal(&nonce(line, counter), &[5; 64]);
+            given.borrow()[..2].to_vec()
+        };
+        let before = of_nonce(3, 4);
+        let changed = |after: Vec<Vec<u8>>| before.iter().zip(&after).filter(|(before, after)| before != after).count();
+        let most = changed(of_nonce(9, 4)).max(changed(of_nonce(3, 9)));
+        assert_eq!((mode.uses().of_nonce, most), (2, if mode.uses().nonce_chained { 2 } else { 1 }));
+    }
+}
+
+#[test]
+fn every_code_made_of_a_cipher_uses_it_as_often_as_it_says_and_in_that_order() {
+    let given = Rc::default();
+    let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
+    let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
+    let library = || Key([1; 16]).cipher::<cbc_mac::CbcMac<Aes128>>();
+    let codes: [(Box<dyn LineMac>, u32); 4] = [
+        (Box::new(Chained::over(aes(), Block::<Aes128>::default(), library())), 0),
+        (Box::new(Chained::over(tdes(), Block::<TdesEde3>::default(), library())), 0),
+        // R is made with the encryption.
+        (Box::new(OcbChunks::over(aes())), 1),
+        (Box::new(OcbChunks::over(tdes())), 2),
+    ];
+    for (code, of_cipher) in codes {
+        let uses = code.uses().unwrap();
+        let inputs = |first| {
+            let mut text = [5; 64];
+            text[0] = first;
+            given.borrow_mut().clear();
+            code.tag(&nonce(3, 4), &text, 64);
+            given.take()
+        };
+        let (before, after) = (inputs(5), inputs(6));
+        assert_eq!(before.len() as u32, uses.blocks() + of_cipher);
+        let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count() as u32;
+        assert_eq!(changed, if uses.order == Order::Chained { uses.of_line } else { 1 });
+        assert_eq!(uses.cipher == BlockCipher::Tdes, before[0].len() == 8);
     }
 }
