@@ -60,13 +60,18 @@ impl Places {
 
     /// Tags in a line of tags.
     pub fn per_line(&self) -> u64 {
-        (LINE_BYTES / self.bytes) as u64
+        1 << self.per_line_log2()
+    }
+
+    /// A shift where a division would do: every access asks.
+    fn per_line_log2(&self) -> u32 {
+        LINE_BYTES.trailing_zeros() - self.bytes.trailing_zeros()
     }
 
     /// The index of the line that holds a data line's tag, and the tag's position in it.
     pub fn entry_of(&self, line: LineAddr) -> (u64, usize) {
         let tag = line.0 / self.lines;
-        (tag / self.per_line(), (tag % self.per_line()) as usize)
+        (tag >> self.per_line_log2(), (tag & (self.per_line() - 1)) as usize)
     }
 
     /// A tag out of a line of tags.

@@ -26,17 +26,17 @@ impl<V: Verbs> Access<'_, V> {
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
-        let mut beside = Tag::default();
+        let mut beside = 0;
         if let Some(mac) = &scheme.codec.mac {
             arrived.tag = self.tag_at_boot(mac, arrived, &sealed)?;
             if mac.travels() {
-                beside = arrived.tag;
+                beside = arrived.tag.low_128();
             } else {
                 self.boot_tag(mac, arrived.tag).await?;
             }
         }
         scheme.codec.spend_pad(verbs, &sealed);
-        arrived.stored = sealed.with(beside);
+        arrived.stored = Untrusted::with(sealed.ciphertext, beside);
         verbs.boot(at.slot(), Role::Data, |_| arrived.stored);
         Ok(())
     }
