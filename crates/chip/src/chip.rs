@@ -219,7 +219,6 @@ impl Chip {
         }
     }
 
-    /// A line has left the checker: it counts as read, and is compared.
     /// The first of a line that memory was asked for is released.
     fn count_latency(&self, line: LineAddr) {
         let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked.take());
@@ -228,6 +227,7 @@ impl Chip {
         }
     }
 
+    /// A line has left the checker: it counts as read, and is compared.
     fn checked(&self, line: LineAddr, plaintext: &Plaintext) {
         self.count_latency(line);
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);

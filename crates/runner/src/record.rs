@@ -95,7 +95,7 @@ impl ReadTimes {
         let permille = |permille| counted.histogram.permille(permille).map(|latency| latency.as_fs() as f64 / 1e6);
         Some(ReadTimes {
             lines: counted.lines,
-            mean_ns: mean_ns(counted.parts_fs.total()),
+            mean_ns: mean_ns(counted.total_fs),
             median_ns: permille(500)?,
             p99_ns: permille(990)?,
             parts_ns: EnumMap::from_fn(|part| mean_ns(counted.parts_fs.of(part))),

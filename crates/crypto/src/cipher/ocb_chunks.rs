@@ -12,12 +12,13 @@
 //!
 //! No offset serves for two of the three. Of one nonce they are `R ^ g(i) L`, where `g(i) = i ^ i/2` is the i-th word of a Gray
 //! code: the words are all different, so `Z_i ^ Z_j` is a product of `L` and something that is not zero, for any two of the 3m.
-//! Of two nonces they have different `R`, as any two lines of OCB have.
+//! Of two nonces they have different `R`: always, or where R is a sum, but for chance.
 //!
 //! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then R is the
-//! sum of its halves, each encrypted under an offset of its own: `R = E(first ^ L) ^ E(second ^ 2L)`. Offsets need no more
-//! than that the sum of two is unpredictable, which that of two to four different encryptions is (the hash of PMAC, Black
-//! and Rogaway, Eurocrypt 2002). In a chain the second would wait for the first: R would be there long after the line.
+//! sum of its halves, each encrypted under an offset of its own: `R = E(first ^ L) ^ E(second ^ 2L)`. Offsets need that each by
+//! itself is unpredictable, so that no chunk can be steered to an input of the cipher that is known, and that the sum of two
+//! is, so that no two chunks meet. Both are sums of one to four different encryptions at points that L hides (the hash of
+//! PMAC, Black and Rogaway, Eurocrypt 2002). In a chain the second would wait for the first: R would be there long after the line.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};

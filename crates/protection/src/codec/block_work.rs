@@ -70,6 +70,17 @@ impl BlockWork {
         Some(Blocks { parallel: 1 + if is_last { beyond } else { 0 }, ..opening })
     }
 
+    /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.
+    pub fn is_masked_before(self) -> bool {
+        let apart = |uses: Uses| uses.order == Order::Ahead || (uses.order == Order::Parallel && uses.of_nonce > 0);
+        self.uses.is_some_and(apart)
+    }
+
+    /// Whether what the nonce makes is XOR-ed with the first block when it has been decrypted.
+    pub fn is_masked_after(self) -> bool {
+        self.uses.is_some_and(|uses| uses.order == Order::Chained)
+    }
+
     /// The words that the block of a piece is XOR-ed with when it has been decrypted: those of the block before it, in CBC.
     pub fn block_before(self, piece: Words) -> Option<Words> {
         let uses = self.uses.filter(|uses| uses.order == Order::Chained)?;

@@ -23,6 +23,8 @@ struct Opening<'a, V, F> {
     verbs: &'a V,
     arrived: &'a Arrived,
     plaintext: Plaintext,
+    /// What needs the nonce alone is done.
+    padded: Once<()>,
     /// Which words have been decrypted.
     decrypted: [Once<()>; WORDS_PER_LINE],
     /// Releases words before the rest, once.
@@ -82,12 +84,16 @@ impl LineCodec {
         pad: Option<impl Future<Output = ()>>,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        self.work.padded(verbs, pad).await;
         let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
         let plaintext = Plaintext { bytes, verified: self.mac.is_some() };
         let release_first = Cell::new(Some(release_first));
-        let opening = Opening { codec: self, verbs, arrived, plaintext, decrypted: Default::default(), release_first };
-        let (_, verdict) = join!(opening.decrypt_all(), opening.verdict());
+        let (padded, decrypted) = Default::default();
+        let opening = Opening { codec: self, verbs, arrived, plaintext, padded, decrypted, release_first };
+        let padded = async {
+            self.work.padded(verbs, pad).await;
+            opening.padded.set(());
+        };
+        let ((), _, verdict) = join!(padded, opening.decrypt_all(), opening.verdict());
         (plaintext, verdict)
     }
 }
@@ -110,12 +116,21 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// Decrypts a piece when its words are there.
     async fn decrypt(&self, piece: Words) {
+        let work = self.codec.work;
         self.await_words(piece).await;
-        if let Some(blocks) = self.codec.work.opening_of(piece) {
+        if work.is_masked_before() {
+            self.padded.wait().await;
+        }
+        if let Some(blocks) = work.opening_of(piece) {
             self.through_cipher(blocks).await;
         }
-        if let Some(before) = self.codec.work.block_before(piece) {
-            self.await_words(before).await;
+        // In CBC the block before is for what comes out, and the nonce's for the first.
+        match work.block_before(piece) {
+            Some(before) => self.await_words(before).await,
+            None if work.is_masked_after() => {
+                self.padded.wait().await;
+            }
+            None => {}
         }
         piece.iter().for_each(|word| self.decrypted[word.index()].set(()));
         if self.codec.mac.is_none() || self.codec.planted.has(Bug::FirstPieceUnchecked) {
@@ -177,6 +192,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         let computed = mac.tag(self.arrived.at, self.arrived.counter, &self.covered());
         let check = async |piece: Words| {
             self.text(piece).await;
+            self.padded.wait().await;
             self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;
             self.plaintext(piece).await;
             let number = piece.iter().next().map_or(0, Word::index) * WORD_BYTES / uses.block_bytes();
@@ -192,6 +208,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// Checks the line against a tag whose blocks are a chain, from the first to the last.
     async fn check_chain(&self, uses: Uses) -> Result<(), Fault> {
+        self.padded.wait().await;
         for number in 0..uses.of_line as usize {
             self.text(Words::with_bytes(number * uses.block_bytes(), uses.block_bytes())).await;
             self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;

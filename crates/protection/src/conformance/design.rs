@@ -5,10 +5,11 @@ use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{CacheDesign, Covered, Over, Parts, TreeKind};
 use crate::execution::{Functional, run_now};
 use crate::planted::Planted;
-use crate::scheme::Scheme;
+use crate::scheme::{Demand, Scheme};
 use crate::verbs::{Plaintext, Role, Slot, Untrusted};
+use std::future::{Ready, ready};
 use units::random::Random;
-use units::{Bytes, Line, LineAddr, Words};
+use units::{Bytes, Line, LineAddr, Word, Words};
 
 /// Caches so small that everything leaves them all the time.
 pub fn tiny_caches() -> CacheDesign {
@@ -42,7 +43,13 @@ impl Memory {
 
     /// What a read releases, unless it reports tampering.
     pub fn read(&self, line: LineAddr) -> Option<Line> {
-        run_now(self.scheme.read(&self.functional, line));
+        self.read_word(line, Word::FIRST)
+    }
+
+    /// The same, of a reader that asks for this word first.
+    fn read_word(&self, line: LineAddr, word: Word) -> Option<Line> {
+        let demand = Demand { word, ..Demand::of(line, 0) };
+        run_now(self.scheme.read_from(&self.functional, demand, ready(true), None::<Ready<()>>));
         let released = self.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
         let fault = self.functional.take_fault();
         assert!(released.is_none() || fault.is_none(), "something came out beside an alarm");
@@ -141,7 +148,9 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     let short = parts.weaknesses().contains(&"short tag");
     for bit in (0..LINE_BITS).step_by(if short { LINE_BITS } else { 37 }) {
         memory.put(data, &flipped(&stored, bit));
-        let released = memory.read(line);
+        // The flipped bit is in the word that is asked for first, or in another.
+        let word = Word::at(if bit % 3 > 0 { bit / 8 } else { (bit * 7) % LINE_BITS / 8 });
+        let released = memory.read_word(line, word);
         hold(released.is_none() == authentic, || format!("bit {bit} of the data: {released:02x?}"))?;
         let right = |(_, first, words): (_, Plaintext, Words)| {
             words.iter().all(|word| word.of(&first.bytes) == word.of(current))

@@ -45,6 +45,8 @@ pub enum ReadPart {
 pub struct ReadCounters {
     /// Lines released, in whole or in part.
     pub lines: u64,
+    /// The sum of their times, in femtoseconds.
+    pub total_fs: u64,
     /// The sum over them of each part, in femtoseconds.
     pub parts_fs: Parts,
     /// How long they took together.
@@ -88,7 +90,9 @@ pub(super) struct Progress {
     /// When it was at the door; nothing once its line is released.
     came: Cell<Option<Time>>,
     /// When the line's fetch began, and how much longer than a lone one it took.
-    fetch: Cell<(Time, Duration)>,
+    fetch: Cell<Option<(Time, Duration)>>,
+    /// When words were there that came after the first of them.
+    later_words: Cell<Time>,
     /// When the latest work of each part ended.
     ends: EnumMap<ReadPart, Cell<Time>>,
 }
@@ -98,7 +102,8 @@ impl Progress {
     #[inline]
     pub fn begin(&self, now: Time) {
         self.came.set(Some(now));
-        self.fetch.set((now, Duration::ZERO));
+        self.fetch.set(None);
+        self.later_words.set(now);
         self.ends.values().for_each(|end| end.set(now));
     }
 
@@ -112,16 +117,26 @@ impl Progress {
     /// A line is there, or as much of it as was wanted first, whose fetch began then.
     #[inline]
     pub fn fetched(&self, role: Role, (began, waited): (Time, Duration), at: Time) {
-        if role == Role::Data {
-            self.fetch.set((began, waited));
+        if role == Role::Data && self.fetch.get().is_none() {
+            self.fetch.set(Some((began, waited)));
         }
         self.ended(part_of(role), at);
     }
 
-    /// The line is released: how long each part was. Nothing if it was before.
-    pub fn released(&self, now: Time) -> Option<Parts> {
+    /// Words of the line are there that came after those wanted first.
+    #[inline]
+    pub fn words_came(&self, at: Time) {
+        self.later_words.set(self.later_words.get().max(at));
+    }
+
+    /// The words wanted first are released, or the whole line: how long it took, and each part of that. Nothing if any of it was
+    /// released before.
+    pub fn released(&self, now: Time, whole: bool) -> Option<(Duration, Parts)> {
         let came = self.came.take()?;
-        let (began, waited) = self.fetch.get();
+        if whole {
+            self.ended(ReadPart::Data, self.later_words.get());
+        }
+        let (began, waited) = self.fetch.get().unwrap_or((came, Duration::ZERO));
         let mut parts = Parts::default();
         let mut reached = came;
         let mut reach = |part: ReadPart, end: Time| {
@@ -136,7 +151,7 @@ impl Progress {
         rest.sort_unstable();
         rest.into_iter().for_each(|(end, part)| reach(part, end));
         reach(ReadPart::Admission, now);
-        Some(parts)
+        Some((now.since(came), parts))
     }
 }
 
@@ -165,7 +180,8 @@ mod tests {
     }
 
     fn parts(progress: &Progress, now: u64) -> Vec<(ReadPart, u64)> {
-        let parts = progress.released(at(now)).unwrap();
+        let (took, parts) = progress.released(at(now), true).unwrap();
+        assert_eq!(took.as_fs(), parts.total());
         parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect()
     }
 
@@ -181,7 +197,7 @@ mod tests {
         let expected =
             [(P::Admission, 10), (P::MemoryQueue, 5), (P::Data, 35), (P::Tag, 20), (P::EngineQueue, 2), (P::Engine, 8)];
         assert_eq!(parts(&progress, 180), expected);
-        assert!(progress.released(at(190)).is_none(), "it is released once");
+        assert!(progress.released(at(190), true).is_none(), "it is released once");
     }
 
     #[test]
@@ -194,5 +210,21 @@ mod tests {
         progress.begin(at(100));
         progress.fetched(Role::Data, (at(100), Duration::ZERO), at(140));
         assert_eq!(parts(&progress, 140), [(P::Data, 40)]);
+    }
+
+    #[test]
+    fn words_that_come_later_count_for_the_line_and_not_for_those_wanted_first() {
+        for (whole, expected) in [(false, [(P::Data, 100), (P::Engine, 96)]), (true, [(P::Data, 135), (P::Engine, 61)])]
+        {
+            let progress = Progress::default();
+            progress.begin(at(0));
+            progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
+            progress.words_came(at(135));
+            progress.ended(P::Engine, at(196));
+            let (_, parts) = progress.released(at(196), whole).unwrap();
+            let parts: Vec<_> =
+                parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect();
+            assert_eq!(parts, expected);
+        }
     }
 }

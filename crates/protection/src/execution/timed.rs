@@ -217,14 +217,15 @@ impl<R: Receiver> Timed<R> {
         self.progress.ended(part, end);
     }
 
-    /// The line of a read goes to the core, or the first words of it.
-    fn count_read(&self) {
+    /// The line of a read goes to the core, as a whole or the first words of it.
+    fn count_read(&self, whole: bool) {
         let now = self.memory.clock.now();
-        let Some(parts) = self.progress.released(now) else { return };
-        let mut counters = self.memory.counters.borrow_mut();
-        counters.reads.lines += 1;
-        counters.reads.parts_fs += parts;
-        counters.reads.histogram.add(Duration::from_fs(parts.total()));
+        let Some((took, parts)) = self.progress.released(now, whole) else { return };
+        let reads = &mut self.memory.counters.borrow_mut().reads;
+        reads.lines += 1;
+        reads.total_fs += took.as_fs();
+        reads.parts_fs += parts;
+        reads.histogram.add(took);
     }
 
     /// Waits until a stretch of time from now is over.

@@ -77,6 +77,21 @@ fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_mos
 }
 
 #[test]
+fn what_the_nonce_makes_is_awaited_by_what_needs_it_and_by_nothing_else() {
+    // The initial vector takes two encryptions in a chain, and is there when the first block comes out.
+    assert_eq!(steps(&read(CipherChoice::TdesCbc, None, as_it_is)), (100 + 96, 135 + 96));
+    let longer = |machine: &mut Machine| machine.engines.tdes.as_mut().unwrap().latency_ns = 110.0;
+    assert_eq!(steps(&read(CipherChoice::TdesCbc, None, longer)), (LOOK_UP + 2 * 110, 135 + 110));
+    // The pad takes as long, and the words are there before it; a tag over ciphertext does not wait for either.
+    assert_eq!(steps(&read(CipherChoice::TdesCounter, None, as_it_is)), (LOOK_UP + 2 * 96, LOOK_UP + 2 * 96));
+    let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
+    tagged.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
+    let machine = catalogue::machine("simplescalar-2005").unwrap();
+    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    assert_eq!(steps(&explain(&machine, &tagged, scenario, ONE_LINE).unwrap()), (135 + 65, 135 + 65));
+}
+
+#[test]
 fn latencies_periods_and_clocks_move_the_steps_as_arithmetic_says() {
     let tdes = |change: fn(&mut CipherEngine)| {
         steps(&read(CipherChoice::TdesOcbChunks, None, |machine| change(machine.engines.tdes.as_mut().unwrap())))

@@ -2,7 +2,8 @@
 //!
 //! Work on demand goes first. An idle item goes into a unit that would take nothing else: one that is free, is promised to
 //! no item of demand and to no link of a chain. It never makes one wait for longer than an interval, which is what a unit takes
-//! that it has just entered; what comes at the same instant goes before it. Idle items go in the order in which they were
+//! that it has just entered; what comes at the same instant goes before it. (Work on demand that is announced for later lets
+//! idle items go in until then.) Idle items go in the order in which they were
 //! offered. Those that are given up before they have gone in cost nothing: neither the units nor the simulator, which looks at
 //! an item when it goes in and not while it waits.
 

@@ -1,6 +1,6 @@
 //! Accesses to private caches: on whose behalf, and what became of them.
 
-use crate::node::lines::WordAddr;
+use crate::node::lines::{LineSize, WordAddr};
 use units::Words;
 
 /// What waits for a line.
@@ -29,12 +29,13 @@ impl Waiter {
         u64::from(!matches!(self, Waiter::SharedLoad(..)))
     }
 
-    /// What it needs of the line of memory with `word`, where its access begins. A store changes a line that is there.
-    pub(in crate::node) fn wants(self, word: WordAddr) -> Words {
+    /// What it needs of the line of memory with `word`, where its access begins. A store changes a line that is there, the front
+    /// end goes on through the line of its cache, and which entry of it a walk is for is not kept.
+    pub(in crate::node) fn wants(self, word: WordAddr, of_code: LineSize) -> Words {
         match self {
             Waiter::Load(_, words) | Waiter::SharedLoad(_, words) => words,
-            Waiter::Walk(_) | Waiter::Fetch => Words::of(word.word()),
-            Waiter::Store(_) => Words::ALL,
+            Waiter::Fetch => of_code.covered(word),
+            Waiter::Walk(_) | Waiter::Store(_) => Words::ALL,
         }
     }
 }

@@ -283,10 +283,10 @@ impl Caches {
         let purpose = if store { Purpose::Write } else { Purpose::Read };
         outstanding.want_data(data, purpose, &mut self.l1d_counters.prefetches);
         outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
-        if let Some(came) = outstanding.came(waiter.wants(word)) {
+        if let Some(came) = outstanding.came(waiter.wants(word, self.l1i_lines)) {
             return Answer::At(earliest.max(came));
         }
-        self.waiters.push(&mut outstanding.waiters, (waiter, earliest, waiter.wants(word)));
+        self.waiters.push(&mut outstanding.waiters, (waiter, earliest, waiter.wants(word, self.l1i_lines)));
         Answer::Asked
     }
 
@@ -303,7 +303,8 @@ impl Caches {
             let outstanding = &mut self.outstanding[register];
             outstanding.code.add(self.l1i_lines.covered(word));
             outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
-            self.waiters.push(&mut outstanding.waiters, (Waiter::Fetch, cycle, Waiter::Fetch.wants(word)));
+            self.waiters
+                .push(&mut outstanding.waiters, (Waiter::Fetch, cycle, Waiter::Fetch.wants(word, self.l1i_lines)));
             return Answer::Asked;
         }
         if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(word)).is_none() {
@@ -373,7 +374,7 @@ impl Caches {
         self.outstanding[register] = Outstanding::NOT_WANTED;
         let second = self.l2_lines.covered(word);
         self.outstanding[register].want_second(second, false, &mut self.l2_counters.prefetches);
-        self.waiters.push(&mut self.outstanding[register].waiters, (waiter, cycle, waiter.wants(word)));
+        self.waiters.push(&mut self.outstanding[register].waiters, (waiter, cycle, waiter.wants(word, self.l1i_lines)));
         match kind {
             RequestKind::Upgrade => self.upgrades += 1,
             _ => self.l2_counters.misses += 1,

@@ -14,7 +14,7 @@ use crate::node::lines::WordAddr;
 const LONG_AGO: u64 = 0;
 
 impl Caches {
-    /// A load or a store of one or both words of a line.
+    /// A load or a store, of two lines of L1D if its last word is in another than its first.
     #[inline]
     pub(in crate::node) fn warm_data(&mut self, first: WordAddr, last: WordAddr, store: bool, out: &mut Vec<Request>) {
         self.warm_word(first, store, out);

@@ -148,7 +148,7 @@ fn a_load_takes_its_data_from_the_store_queue_sooner_than_from_the_cache() {
     let mut bench = Bench::warm(&small(), &[64]);
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 8)]), 1 + 2);
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 16)]), 5, "other bytes of the line");
-    assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 12)]), 1 + 2 + 12, "word of the bytes");
+    assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 12)]), 1 + 2 + 12, "half of the bytes");
     let ops = [op(Class::IntDiv, &[1], &[]), store(1, 64, 8), load(2, &[], 64, 8)];
     assert_eq!(bench.cycles(&ops), 15 + 2, "the data comes from a division");
     assert_eq!(bench.node.counters().forwarded, 3);

@@ -82,3 +82,14 @@ fn the_other_half_of_a_line_that_is_short_in_l1_waits_for_the_rest_or_its_own_lo
     config.l2.latency_cycles = TAIL;
     assert_eq!(cycles(&config, &chained, 8), 5 + TAIL + MEMORY + 5 + TAIL + 1);
 }
+
+#[test]
+fn the_front_end_waits_for_the_whole_line_of_its_cache() {
+    let code = |line| [Op { code: line, ..op(Class::Nop, &[], &[]) }];
+    let taken = |config: &NodeConfig, piece| cycles(config, &code(CODE_LINE + 1), piece);
+    let whole = taken(&small(), 64);
+    assert_eq!([8, 16, 32].map(|piece| taken(&small(), piece)), [whole + TAIL; 3]);
+    let mut short = small();
+    (short.l1i.line, short.l1i.size) = (Bytes(32), Bytes(short.l1i.size.0 / 2));
+    assert_eq!([8, 16, 32].map(|piece| taken(&short, piece)), [whole + TAIL, whole + TAIL, whole]);
+}

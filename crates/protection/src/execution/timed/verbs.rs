@@ -23,7 +23,12 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
     }
 
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()> {
-        self.until_of(ReadPart::Data, beats.when(words), Duration::ZERO)
+        let end = beats.when(words);
+        let work = self.until(end, Duration::ZERO);
+        async move {
+            work.await;
+            self.progress.words_came(end);
+        }
     }
 
     /// What was blank may have got its start-up content, which was there all the time.
@@ -81,10 +86,13 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
         let waited = passage.start.min(passage.done).since(ready);
-        if waited > Duration::ZERO {
-            self.progress.ended(ReadPart::EngineQueue, passage.start);
+        let work = self.until_of(ReadPart::Engine, passage.done, waited);
+        async move {
+            work.await;
+            if waited > Duration::ZERO {
+                self.progress.ended(ReadPart::EngineQueue, passage.start);
+            }
         }
-        self.until_of(ReadPart::Engine, passage.done, waited)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -161,12 +169,12 @@ impl<R: Receiver> LockVerbs for Timed<R> {
 
 impl<R: Receiver> ExitVerbs for Timed<R> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
-        self.count_read();
+        self.count_read(false);
         self.memory.receiver.released_first(line, &plaintext, words);
     }
 
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
-        self.count_read();
+        self.count_read(true);
         let memory = &self.memory;
         match exit {
             Exit::Controller => {

@@ -35,6 +35,9 @@ impl Early {
     pub async fn fetch<V: Verbs>(&self, access: &Access<'_, V>, prediction: Option<impl Future<Output = ()>>) {
         let Some(prediction) = prediction else { return };
         prediction.await;
+        if self.made.get().is_some() {
+            return;
+        }
         access.verbs.come_in().await;
         if self.made.get().is_none() {
             self.made.set(true);

@@ -56,7 +56,10 @@ impl<V: Verbs> Read<'_, V> {
             return begun.release(arrived).await;
         }
         let codec = &self.access.scheme.codec;
-        let text = if codec.checks_plaintext() { *text.wait().await } else { arrived.stored.examine() };
+        // A tag made of blocks begins with what the nonce makes, which is there when the line is open.
+        let is_opened_first = codec.checks_plaintext() || codec.work.tag.is_some();
+        let plaintext = if is_opened_first { Some(*text.wait().await) } else { None };
+        let text = plaintext.filter(|_| codec.checks_plaintext()).unwrap_or_else(|| arrived.stored.examine());
         codec.check(self.access.verbs, arrived, &text).await
     }
 }
