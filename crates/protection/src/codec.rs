@@ -14,7 +14,7 @@ mod opening;
 
 use crate::cipher::Cipher;
 use crate::counter::Counter;
-use crate::mac::{GROUP_MAX, Mac};
+use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
@@ -45,7 +45,7 @@ pub(crate) struct Arrived {
     /// When its words are there.
     pub beats: Beats,
     /// Its tag; anything without a code.
-    pub tag: Tag,
+    pub tag: StoredTag,
     /// The other lines under its tag.
     pub others: Others,
 }
@@ -54,7 +54,7 @@ impl Arrived {
     /// A line that is there as a whole, with no tag yet.
     pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
         let Arriving { content, beats } = Arriving::whole(stored);
-        Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: Tag::default(), others: Others::new() }
+        Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
     }
 }
 
@@ -110,8 +110,8 @@ impl LineCodec {
     }
 
     /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
-    pub fn tag_of(&self, stored: &Untrusted, in_region: Tag) -> Tag {
-        if self.tags_travel() { stored.beside().into() } else { in_region }
+    pub fn tag_of(&self, stored: &Untrusted, in_region: StoredTag) -> StoredTag {
+        if self.tags_travel() { Tag::from(stored.beside()).into() } else { in_region }
     }
 
     /// The plaintext of a line under a version, whose blocks are there.
@@ -134,7 +134,7 @@ impl LineCodec {
 
     fn compare(&self, mac: &Mac, arrived: &Arrived, computed: Tag) -> Result<(), Fault> {
         let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
-        if mac.fits(arrived.tag, computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
+        if mac.fits(arrived.tag.get(), computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }
 
     /// Encrypts a line under a version, whose blocks are there.

@@ -196,7 +196,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
             self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;
             self.plaintext(piece).await;
             let number = piece.iter().next().map_or(0, Word::index) * WORD_BYTES / uses.block_bytes();
-            let fits = mac.fits_chunk(self.arrived.tag, computed, number as u32);
+            let fits = mac.fits_chunk(self.arrived.tag.get(), computed, number as u32);
             if fits {
                 self.release_asked_for(piece);
             }

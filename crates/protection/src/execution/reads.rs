@@ -102,9 +102,8 @@ impl Progress {
     #[inline]
     pub fn begin(&self, now: Time) {
         self.came.set(Some(now));
+        // What ended before counts for nothing: ends of earlier accesses stay.
         self.fetch.set(None);
-        self.later_words.set(now);
-        self.ends.values().for_each(|end| end.set(now));
     }
 
     /// Work of a part has ended.
@@ -143,13 +142,18 @@ impl Progress {
             let end = end.min(now).max(reached);
             parts.0[part] += end.since(reached).as_fs();
             reached = end;
+            reached
         };
         reach(ReadPart::Admission, began);
         reach(ReadPart::MemoryQueue, began + waited);
-        reach(ReadPart::Data, self.ends[ReadPart::Data].get());
+        if reach(ReadPart::Data, self.ends[ReadPart::Data].get()) == now {
+            return Some((now.since(came), parts));
+        }
         let mut rest = AWAITED.map(|part| (self.ends[part].get(), part));
         rest.sort_unstable();
-        rest.into_iter().for_each(|(end, part)| reach(part, end));
+        for (end, part) in rest {
+            reach(part, end);
+        }
         reach(ReadPart::Admission, now);
         Some((now.since(came), parts))
     }

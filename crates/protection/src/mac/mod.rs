@@ -8,8 +8,10 @@
 mod comparison;
 mod pairing;
 mod places;
+mod stored;
 
 pub use places::{Place, Places};
+pub(crate) use stored::StoredTag;
 
 use crate::counter::Counter;
 use crate::memo::{Memo, Message};

@@ -6,6 +6,7 @@
 use super::Scheme;
 use crate::codec::{Arrived, Others};
 use crate::counter::{Counter, Overflow};
+use crate::mac::StoredTag;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
@@ -29,7 +30,7 @@ pub(super) struct Arrivals {
     /// When its words are there.
     beats: Beats,
     /// Its tag; anything without a code.
-    tag: Tag,
+    tag: StoredTag,
     /// The other lines under its tag.
     pub others: Fetched,
 }
@@ -140,13 +141,13 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 
     /// The tag of the line in the region of tags, if there is one.
-    async fn stored_tag(&self) -> Result<Tag, Fault> {
+    async fn stored_tag(&self) -> Result<StoredTag, Fault> {
         match (&self.scheme.codec.mac, self.scheme.tag_slot(self.line())) {
             (Some(mac), Some(slot)) => {
                 let tags = self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?;
-                Ok(mac.places().entry(&tags, mac.places().entry_of(self.line()).1))
+                Ok(mac.places().entry(&tags, mac.places().entry_of(self.line()).1).into())
             }
-            _ => Ok(Tag::default()),
+            _ => Ok(StoredTag::NONE),
         }
     }
 
@@ -175,9 +176,10 @@ impl<'a, V: Verbs> Access<'a, V> {
 impl Arrivals {
     /// The line as it is checked under the version that these counters give it.
     pub fn under(&self, scheme: &Scheme, counters: &Line) -> Arrived {
-        let Arrivals { at, word, stored, beats, tag, ref others } = *self;
+        let Arrivals { at, word, stored, beats, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
-        Arrived { at, counter, word, stored, beats, tag, others: versioned(scheme, counters, others) }
+        let (tag, others) = (tag.clone(), versioned(scheme, counters, others));
+        Arrived { at, counter, word, stored, beats, tag, others }
     }
 
     /// All lines under the tag, in order.
@@ -198,7 +200,7 @@ impl Arrivals {
         let lines = versioned(scheme, counters, &all);
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let line = Arrived::untagged(at, counter, text.into());
-        let arrived = Arrived { tag: self.tag, others: others.to_vec(), ..line };
+        let arrived = Arrived { tag: self.tag.clone(), others: others.to_vec(), ..line };
         let (ahead, check) = (scheme.codec.work.to_tag_ahead(verbs), scheme.codec.check(verbs, &arrived, &text));
         if scheme.codec.work.tag.is_some() {
             // A chain begins with what the nonce makes.

@@ -28,11 +28,12 @@ impl<V: Verbs> Access<'_, V> {
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
         let mut beside = 0;
         if let Some(mac) = &scheme.codec.mac {
-            arrived.tag = self.tag_at_boot(mac, arrived, &sealed)?;
+            let tag = self.tag_at_boot(mac, arrived, &sealed)?;
+            arrived.tag = tag.into();
             if mac.travels() {
-                beside = arrived.tag.low_128();
+                beside = tag.low_128();
             } else {
-                self.boot_tag(mac, arrived.tag).await?;
+                self.boot_tag(mac, tag).await?;
             }
         }
         scheme.codec.spend_pad(verbs, &sealed);
@@ -63,7 +64,7 @@ impl<V: Verbs> Access<'_, V> {
         let planted = self.scheme.planted;
         let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
         let checked = is_alone || planted.has(Bug::BootBesideForgery);
-        if !checked && !mac.fits(arrived.tag, mac.tag_over(&arrived.others)) {
+        if !checked && !mac.fits(arrived.tag.get(), mac.tag_over(&arrived.others)) {
             return Err(Fault::Tag(arrived.at.line()));
         }
         self.scheme.codec.spend_masks(self.verbs, sealed, &arrived.others);

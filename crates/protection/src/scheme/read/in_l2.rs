@@ -246,11 +246,11 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2
     /// compares what is left with the mask, decrypts and releases.
     pub(super) async fn release(&self, arrived: &Arrived) -> Result<(), Fault> {
-        let Arrived { at, counter, ref stored, tag, .. } = *arrived;
+        let Arrived { at, counter, ref stored, ref tag, .. } = *arrived;
         let (verbs, codec, line) = (self.access.verbs, &self.access.scheme.codec, at.line());
         let Some(mac) = &codec.mac else { unreachable!("a design without tags does not begin reads in L2s") };
         verbs.mac().await;
-        let left_of_tag = mac.without_product(tag, &stored.examine());
+        let left_of_tag = mac.without_product(tag.get(), &stored.examine());
         verbs.travel(Leg::FromController).await;
         verbs.travel(Leg::Answer(self.core, line)).await;
         self.padded.wait().await;

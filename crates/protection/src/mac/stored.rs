@@ -1,0 +1,34 @@
+//! A tag that memory returned, on its way to its comparison: few have more than a word, and every read carries one.
+
+use crypto::Tag;
+
+/// A tag as memory returned it.
+#[derive(Clone, Debug)]
+pub(crate) enum StoredTag {
+    /// One that is a word.
+    Word(u64),
+    /// A longer one, apart in memory.
+    Wide(Box<Tag>),
+}
+
+impl StoredTag {
+    /// No tag.
+    pub const NONE: StoredTag = StoredTag::Word(0);
+
+    /// The tag.
+    #[inline]
+    pub fn get(&self) -> Tag {
+        match self {
+            StoredTag::Word(word) => (*word).into(),
+            StoredTag::Wide(tag) => **tag,
+        }
+    }
+}
+
+impl From<Tag> for StoredTag {
+    #[inline]
+    fn from(tag: Tag) -> StoredTag {
+        let word = tag.low_word();
+        if tag == word.into() { StoredTag::Word(word) } else { StoredTag::Wide(Box::new(tag)) }
+    }
+}
