@@ -38,20 +38,21 @@ impl LineCodec {
     }
 
     /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
-    /// its pad under way. What is opened before the rest goes to `release_first`.
-    pub async fn open<V: Verbs>(
+    /// its pad under way, which is asked for where it is awaited: moved, it would be copied for every read. What is opened
+    /// before the rest goes to `release_first`.
+    pub async fn open<V: Verbs, P: Future<Output = ()>>(
         &self,
         verbs: &V,
         arrived: &Arrived,
-        pad: Option<impl Future<Output = ()>>,
+        pad: impl FnOnce() -> Option<P>,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         if arrived.beats.come_apart() || self.work.tag.is_some() {
-            return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
+            return Box::pin(self.open_by_pieces(verbs, arrived, pad(), release_first)).await;
         }
         let open = async {
             if self.work.blocks() > 0 {
-                self.work.to_open(verbs, pad).await;
+                self.work.to_open(verbs, pad()).await;
             }
             let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
             Plaintext { bytes, verified: self.mac.is_some() }

@@ -15,7 +15,7 @@ impl<V: Verbs> Read<'_, V> {
             Some(begun) => Box::pin(begun.release(&arrived)).await?,
             None => {
                 let release_first = |plaintext, words| verbs.release_first(at.line(), plaintext, words);
-                let (plaintext, verdict) = scheme.codec.open(verbs, &arrived, pad.take(), release_first).await;
+                let (plaintext, verdict) = scheme.codec.open(verbs, &arrived, || pad.take(), release_first).await;
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }
