@@ -50,7 +50,8 @@ impl LineCodec {
         if arrived.beats.come_apart() || self.work.tag.is_some() {
             return Box::pin(self.open_by_pieces(verbs, arrived, pad(), release_first)).await;
         }
-        let open = async {
+        // A closure, not a future: that would be moved to where it is awaited, with all room that it ever needs.
+        let open = async || {
             if self.work.blocks() > 0 {
                 self.work.to_open(verbs, pad()).await;
             }
@@ -58,13 +59,13 @@ impl LineCodec {
             Plaintext { bytes, verified: self.mac.is_some() }
         };
         if self.mac.is_none() {
-            return (open.await, Ok(()));
+            return (open().await, Ok(()));
         }
         if self.checks_plaintext() {
-            let plaintext = open.await;
+            let plaintext = open().await;
             return (plaintext, self.check(verbs, arrived, &plaintext.bytes).await);
         }
-        join!(open, self.check(verbs, arrived, &arrived.stored.examine()))
+        join!(open(), self.check(verbs, arrived, &arrived.stored.examine()))
     }
 
     /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
