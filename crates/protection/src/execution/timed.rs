@@ -212,9 +212,18 @@ impl<R: Receiver> Timed<R> {
     }
 
     /// As [`Timed::until`], of a part of a read.
-    async fn until_of(&self, part: ReadPart, end: Time, waited: Duration) {
-        self.until(end, waited).await;
+    fn until_of(&self, part: ReadPart, end: Time, waited: Duration) -> impl Future<Output = ()> {
+        self.until_both(part, (Time::ZERO, end), waited)
+    }
+
+    /// The same, where the wait for the unit, which ended then, is a part of its own. One future, since a pad's is moved often.
+    async fn until_both(&self, part: ReadPart, (began, end): (Time, Time), waited: Duration) {
+        self.memory.clock.sleep_until(end).await;
+        self.note_unit(end, waited);
         self.progress.ended(part, end);
+        if began > Time::ZERO && waited > Duration::ZERO {
+            self.progress.ended(ReadPart::EngineQueue, began);
+        }
     }
 
     /// The line of a read goes to the core, as a whole or the first words of it.
@@ -237,6 +246,10 @@ impl<R: Receiver> Timed<R> {
     /// first, for so long.
     async fn until(&self, end: Time, waited: Duration) {
         self.memory.clock.sleep_until(end).await;
+        self.note_unit(end, waited);
+    }
+
+    fn note_unit(&self, end: Time, waited: Duration) {
         let waited_for = (waited > Duration::ZERO).then_some(Cause::Unit);
         self.account.set(Account { waited_for, done: Some(end), waited, ..Account::default() });
     }

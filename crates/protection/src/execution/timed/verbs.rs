@@ -86,13 +86,7 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
         let waited = passage.start.min(passage.done).since(ready);
-        let work = self.until_of(ReadPart::Engine, passage.done, waited);
-        async move {
-            work.await;
-            if waited > Duration::ZERO {
-                self.progress.ended(ReadPart::EngineQueue, passage.start);
-            }
-        }
+        self.until_both(ReadPart::Engine, (passage.start, passage.done), waited)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
