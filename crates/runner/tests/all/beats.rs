@@ -77,6 +77,22 @@ fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_mos
 }
 
 #[test]
+fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_come() {
+    let machine = catalogue::machine("cryptopage-2006").unwrap();
+    let cryptopage = catalogue::design("cryptopage-fixed").unwrap();
+    let scenario = Scenario { on_chip: OnChip::All, ..Scenario::default() };
+    let verified = |change: fn(&mut Machine)| {
+        let mut machine = machine.clone();
+        change(&mut machine);
+        steps(&explain(&machine, &cryptopage, scenario, ONE_LINE).unwrap())
+    };
+    // The paper's equations on a line of four blocks: its words are there at 80, 85 ... 115, and H(0) with the pads.
+    assert_eq!(verified(as_it_is), (85 + 4 * 11, 85 + 4 * 11));
+    // A link that takes less than a block waits for the last one.
+    assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 9.0), (115 + 9, 115 + 9));
+}
+
+#[test]
 fn what_the_nonce_makes_is_awaited_by_what_needs_it_and_by_nothing_else() {
     // The initial vector takes two encryptions in a chain, and is there when the first block comes out.
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, as_it_is)), (100 + 96, 135 + 96));
