@@ -28,21 +28,26 @@ struct Items {
 
 /// The batches that wait, first come first served.
 #[derive(Debug, Default)]
-pub(super) struct IdleQueue(RefCell<VecDeque<IdleBatch>>);
+pub(super) struct IdleQueue {
+    batches: RefCell<VecDeque<IdleBatch>>,
+    /// Whether there may be any: what every pass looks at.
+    any: Cell<bool>,
+}
 
 impl IdleQueue {
     /// The first batch of which an item waits.
     fn first(&self) -> Option<IdleBatch> {
-        let mut queue = self.0.borrow_mut();
+        let mut queue = self.batches.borrow_mut();
         while queue.front().is_some_and(|batch| batch.0.waiting.get() == 0) {
             queue.pop_front();
         }
+        self.any.set(!queue.is_empty());
         queue.front().cloned()
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+        !self.any.get()
     }
 }
 
@@ -52,7 +57,8 @@ impl Pipe {
         self.fill_gaps(now);
         let items = Items { offered: now, waiting: Cell::new(items), starts: RefCell::default() };
         let batch = IdleBatch(Rc::new(items));
-        self.idle.0.borrow_mut().push_back(batch.clone());
+        self.idle.batches.borrow_mut().push_back(batch.clone());
+        self.idle.any.set(true);
         batch
     }
 
@@ -69,6 +75,7 @@ impl Pipe {
     }
 
     /// Lets idle items go in that could before `now`.
+    #[cold]
     pub(super) fn fill_gaps(&self, now: Time) {
         while let Some(batch) = self.idle.first() {
             let (start, unit) = self.earliest(&self.next_free.borrow(), batch.0.offered);
