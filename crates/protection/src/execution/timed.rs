@@ -207,22 +207,19 @@ impl<R: Receiver> Timed<R> {
 
     /// Sends items through a unit, now, and waits until the last has come out.
     fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> impl Future<Output = ()> {
-        let (done, waited) = pass(unit, self.memory.clock.now(), items);
-        self.until_of(part, done, waited)
+        let now = self.memory.clock.now();
+        let (done, waited) = pass(unit, now, items);
+        self.until_of(part, (now, done), waited)
     }
 
-    /// As [`Timed::until`], of a part of a read.
-    fn until_of(&self, part: ReadPart, end: Time, waited: Duration) -> impl Future<Output = ()> {
-        self.until_both(part, (Time::ZERO, end), waited)
-    }
-
-    /// The same, where the wait for the unit, which ended then, is a part of its own. One future, since a pad's is moved often.
-    async fn until_both(&self, part: ReadPart, (began, end): (Time, Time), waited: Duration) {
+    /// As [`Timed::until`], of a part of a read that was ready for its unit then. The wait for an engine is a part of its own. One
+    /// future, since a pad's is moved often.
+    async fn until_of(&self, part: ReadPart, (ready, end): (Time, Time), waited: Duration) {
         self.memory.clock.sleep_until(end).await;
         self.note_unit(end, waited);
         self.progress.ended(part, end);
-        if began > Time::ZERO && waited > Duration::ZERO {
-            self.progress.ended(ReadPart::EngineQueue, began);
+        if part == ReadPart::Engine && waited > Duration::ZERO {
+            self.progress.ended(ReadPart::EngineQueue, ready + waited);
         }
     }
 

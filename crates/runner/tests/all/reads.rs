@@ -58,5 +58,12 @@ fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
     });
     // Four blocks of a line through one unit: the wait of the last is work of one passage, which none preceded.
     assert!(matches!(slow[..], [(ReadPart::Engine, 25..)]), "{slow:?}");
+    // A unit that takes one tag at a time makes lines that come close together wait for it, and others not.
+    let queued = |design, interval_ns| {
+        let record = record("gups", design, 40_000, |machine| machine.engines.mac.interval_ns = interval_ns);
+        reads(&record).parts_ns[ReadPart::EngineQueue]
+    };
+    assert!(queued("sc64-bmt", 50.0) > 10.0 + queued("sc64-bmt", 1.0));
+    assert_eq!(queued("none", 50.0), 0.0);
     assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
 }

@@ -86,7 +86,7 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
         let waited = passage.start.min(passage.done).since(ready);
-        self.until_both(ReadPart::Engine, (passage.start, passage.done), waited)
+        self.until_of(ReadPart::Engine, (ready, passage.done), waited)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -111,7 +111,7 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
             Cache::LastLevel(slot) => ((now + receiver.last_level_look_up(slot), Duration::ZERO), ReadPart::OnChip),
             Cache::L2(role) => ((now + receiver.private_look_up(role), Duration::ZERO), ReadPart::OnChip),
         };
-        self.until_of(part, end, waited)
+        self.until_of(part, (now, end), waited)
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
