@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from casemate import colours, screen
+from casemate import colours, picture, screen
 from casemate.excerpt import Excerpt, ExcerptSpan, Unit
 
 WIDTH_INCHES = 14.0
@@ -29,12 +29,7 @@ PALE = 0.45
 
 def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
     """Draws what the units did into a file of this kind."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams.update(
-        {"font.family": "DejaVu Sans", "font.size": 8, "svg.hashsalt": "casemate", "svg.fonttype": "none"}
-    )
+    picture.prepare(points=8)
     from matplotlib import pyplot
 
     units = {unit: spans for unit, spans in excerpt.units.items() if unit.name != "window"}

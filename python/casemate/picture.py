@@ -22,14 +22,19 @@ HEADING_CHARACTERS = 120
 """The longest line of a heading: what fits above the axis behind the longest names of steps."""
 
 
-def draw(found: Explanations, path: Path, kind: str) -> None:
-    """Draws all timelines, one below the other on the same scale, into a file of this kind."""
+def prepare(points: int) -> None:
+    """Makes matplotlib draw into files, the same bytes each time, with letters of this size."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     mpl.rcParams.update(
-        {"font.family": "DejaVu Sans", "font.size": 9, "svg.hashsalt": "casemate", "svg.fonttype": "none"}
+        {"font.family": "DejaVu Sans", "font.size": points, "svg.hashsalt": "casemate", "svg.fonttype": "none"}
     )
+
+
+def draw(found: Explanations, path: Path, kind: str) -> None:
+    """Draws all timelines, one below the other on the same scale, into a file of this kind."""
+    prepare(points=9)
     from matplotlib import pyplot
 
     explanations = found.explanations

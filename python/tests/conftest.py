@@ -1,6 +1,7 @@
 """Runs the command as a user would."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -45,6 +46,28 @@ def claimed(design: str) -> tuple[int, int]:
 
 
 Casemate = Callable[..., Said]
+
+
+NO_PLACES_FOR_A_FILE = (
+    ("folder", "is a directory"),
+    ("/dev/full", "cannot write '/dev/full': it is a device or a pipe"),
+    ("pipe", "cannot write 'pipe': it is a device or a pipe"),
+    ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),
+)
+"""Where a run can write no file, and what it says."""
+
+
+def refused_before_the_run(casemate: Casemate, folder: Path, option: tuple[str, ...], expected: str) -> None:
+    """Holds a run with this option, which names such a place in its folder, to a refusal that leaves nothing behind."""
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    for designs in (("none",), ("none", "sc64-bmt")):
+        said = casemate("run", *SMALL, *(word for design in designs for word in ("--design", design)), *option)
+        assert said.code == 2
+        assert expected in said.err
+        assert "Running" not in said.err
+        assert said.out == ""
+    assert sorted(path.name for path in folder.iterdir()) == ["folder", "pipe"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,7 +1,6 @@
 """What crosses the pins of memory, in a file: what is in it, that it is whole or not there, and what is refused."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from casemate import BuiltIn, CasemateError, RunOptions, api
 from casemate.bus import NO_BURST, WITH_CONTENT, WRITE, BusFile, info
-from conftest import SMALL, Casemate
+from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 
 COMMAND = [sys.executable, "-m", "casemate.cli"]
 WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
@@ -99,27 +98,11 @@ def test_the_command_shows_totals_and_what_crossed_first(casemate: Casemate) -> 
     assert f"{found['first'][2]['line'] * 64:#x}" in said.out
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("folder", "is a directory"),
-        ("/dev/full", "cannot write '/dev/full': it is a device or a pipe"),
-        ("pipe", "cannot write 'pipe': it is a device or a pipe"),
-        ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),
-    ],
-)
+@pytest.mark.parametrize(("target", "expected"), NO_PLACES_FOR_A_FILE)
 def test_a_place_for_no_file_is_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, target: str, expected: str
 ) -> None:
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    for designs in (("none",), ("none", "sc64-bmt")):
-        said = casemate("run", *SMALL, *(word for design in designs for word in ("--design", design)), "--bus", target)
-        assert said.code == 2
-        assert expected in said.err
-        assert "Running" not in said.err
-        assert said.out == ""
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+    refused_before_the_run(casemate, tmp_path, ("--bus", target), expected)
 
 
 def test_what_makes_no_sense_with_it_is_refused(casemate: Casemate, tmp_path: Path) -> None:

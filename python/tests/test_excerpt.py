@@ -1,7 +1,6 @@
 """A window of a run, in a file: that it is in the trace-event format, whole or not there, and what is refused."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import pytest
 from casemate import BuiltIn, CasemateError, RunOptions, TraceWindow, amounts, api
 from casemate.excerpt import Excerpt
 from casemate.results.explain import VERBS
-from conftest import SMALL, Casemate
+from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 
 COMMAND = [sys.executable, "-m", "casemate.cli"]
 WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
@@ -248,28 +247,11 @@ def test_the_command_says_what_every_unit_did_and_draws_it(casemate: Casemate, w
     assert all(0 <= unit["busy_fs"] <= 2 * 10**9 for unit in found["units"])
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("folder", "is a directory"),
-        ("/dev/full", "cannot write '/dev/full': it is a device or a pipe"),
-        ("pipe", "cannot write 'pipe': it is a device or a pipe"),
-        ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),
-    ],
-)
+@pytest.mark.parametrize(("target", "expected"), NO_PLACES_FOR_A_FILE)
 def test_a_place_for_no_file_is_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, target: str, expected: str
 ) -> None:
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    for designs in (("none",), ("none", "sc64-bmt")):
-        chosen = [word for design in designs for word in ("--design", design)]
-        said = casemate("run", *SMALL, *chosen, *WINDOW, "-o", target)
-        assert said.code == 2
-        assert expected in said.err
-        assert "Running" not in said.err
-        assert said.out == ""
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+    refused_before_the_run(casemate, tmp_path, (*WINDOW, "-o", target), expected)
 
 
 @pytest.mark.parametrize(

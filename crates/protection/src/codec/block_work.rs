@@ -14,6 +14,13 @@ fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
     Blocks { cipher, chained, parallel, inverse: false }
 }
 
+/// Sends blocks whose inputs are there through the controller's units, if there are any.
+async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
+    if let Some(blocks) = blocks {
+        verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
+    }
+}
+
 /// The uses of block ciphers that a line takes.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockWork {
@@ -169,17 +176,13 @@ impl BlockWork {
     /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
     pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
         self.padded(verbs, pad).await;
-        if let Some(blocks) = self.opening() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
+        through(verbs, self.opening()).await;
     }
 
     /// Waits for the blocks that seal a line, and for the mask of its tag.
     pub async fn to_seal<V: Verbs>(self, verbs: &V) {
         self.padded(verbs, self.pad_ahead(verbs)).await;
-        if let Some(blocks) = self.sealing() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
+        through(verbs, self.sealing()).await;
     }
 
     /// Waits for the blocks that open a line and those that seal it again, without masks.
@@ -188,22 +191,17 @@ impl BlockWork {
         let pad = |blocks| verbs.pad(AesUnits::Controller, blocks, counter);
         let pads = [self.ahead().map(pad), self.ahead().map(pad)];
         join_all(pads.into_iter().flatten()).await;
-        for blocks in [self.opening(), self.sealing()].into_iter().flatten() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
+        through(verbs, self.opening()).await;
+        through(verbs, self.sealing()).await;
     }
 
     /// Waits for what the tag of a line needs of its counter alone, as one of many or by itself.
     pub async fn to_tag_ahead<V: Verbs>(self, verbs: &V) {
-        if let Some(blocks) = self.tag_ahead() {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
+        through(verbs, self.tag_ahead()).await;
     }
 
     /// Waits for the masks of so many lines, if tags have masks.
     pub async fn masks<V: Verbs>(self, verbs: &V, lines: usize) {
-        if let Some(blocks) = self.mask_work(lines as u32) {
-            verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
-        }
+        through(verbs, self.mask_work(lines as u32)).await;
     }
 }
