@@ -71,11 +71,8 @@ impl Channel {
         poll_fn(|_| {
             let mut state = self.state.borrow_mut();
             let entry = &mut state.pending[token as usize];
-            let answer = entry
-                .as_ref()
-                .and_then(|pending| pending.answer)
-                .filter(|answer| answer.ready(wanted) <= self.clock.now());
-            match answer {
+            let answer = entry.as_ref().and_then(|pending| pending.answer.as_ref());
+            match answer.filter(|answer| answer.ready(wanted) <= self.clock.now()).copied() {
                 Some(answer) => {
                     *entry = None;
                     state.free.push(token);

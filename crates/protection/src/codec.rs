@@ -20,6 +20,7 @@ use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
+pub(crate) use block_work::Ahead;
 use block_work::BlockWork;
 use crypto::Tag;
 use sim::join;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use sim::lock::Mode;
 use std::fmt;
 use std::future::Future;
-use units::{Line, LineAddr, Time, Words};
+use units::{Duration, Line, LineAddr, Time, Words};
 
 /// A line on its way from memory: what it holds, and when each of its words is there.
 ///
@@ -222,6 +222,19 @@ pub trait Verbs: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerb
 
 impl<V: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs> Verbs for V {}
 
+/// Blocks on their way through the units of a cipher. A text keeps it until it needs what comes out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passing {
+    /// Which blocks, and where.
+    pub(crate) units: AesUnits,
+    pub(crate) blocks: Blocks,
+    /// When they could have gone in, and for how long the units were at work for others first.
+    pub(crate) ready: Time,
+    pub(crate) waited: Duration,
+    /// When the last comes out.
+    pub(crate) done: Time,
+}
+
 /// What memory does.
 pub trait MemoryVerbs {
     /// Reads a slot of memory, until what is wanted first is there; for the rest [`MemoryVerbs::await_words`] waits.
@@ -250,8 +263,10 @@ pub trait MemoryVerbs {
 pub trait EngineVerbs {
     /// Decodes a line of counters that is there now, if a machine takes time for that.
     fn decode(&self) -> Known;
-    /// Sends these blocks through units of their cipher, when the counter is known.
-    fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> impl Future<Output = ()>;
+    /// Sends these blocks through units of their cipher, when the counter is known; [`EngineVerbs::await_blocks`] waits for them.
+    fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> Passing;
+    /// Waits until these blocks have come out.
+    fn await_blocks(&self, passing: Passing) -> impl Future<Output = ()>;
     /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
     /// its AES units are promised to others for longer than verifying the line in the L2 saves.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;

@@ -26,6 +26,6 @@ mod queue;
 pub mod resource;
 pub mod span;
 
-pub use executor::{Clock, Executor, TaskId};
+pub use executor::{Clock, Executor, Sleep, TaskId};
 pub use join::{Going, join_all, join_pinned};
 pub use once::Once;

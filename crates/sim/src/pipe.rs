@@ -1,12 +1,14 @@
 //! Hardware that is a pipeline: engines, and ports of small caches.
 
 mod idle;
+mod units;
 
 pub use idle::IdleBatch;
 
+use self::units::Units;
+use ::units::{Duration, Time};
 use idle::IdleQueue;
 use std::cell::{Cell, RefCell};
-use units::{Duration, Time};
 
 /// Identical pipelined units behind one dispatcher: an AES engine, a hash unit, or the port of a small cache.
 ///
@@ -15,24 +17,11 @@ use units::{Duration, Time};
 #[derive(Debug)]
 pub struct Pipe {
     latency: Duration,
-    interval: Duration,
-    next_free: RefCell<Vec<Time>>,
-    /// Items that go into a unit later than it is free: links of chains. Others may go in before them.
-    reserved: RefCell<Vec<(usize, Time)>>,
+    units: RefCell<Units>,
     /// What goes in where nothing else would.
     idle: IdleQueue,
     items: Cell<u64>,
     waited: Cell<Duration>,
-}
-
-fn first_free(units: &[Time]) -> usize {
-    let mut free = 0;
-    for unit in 1..units.len() {
-        if units[unit] < units[free] {
-            free = unit;
-        }
-    }
-    free
 }
 
 /// When a group of items went through a [`Pipe`].
@@ -53,9 +42,7 @@ impl Pipe {
         assert!(units > 0, "a pipe needs at least one unit");
         Pipe {
             latency,
-            interval,
-            next_free: RefCell::new(vec![Time::ZERO; units]),
-            reserved: RefCell::default(),
+            units: RefCell::new(Units::new(units, interval)),
             idle: IdleQueue::default(),
             items: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
@@ -69,10 +56,12 @@ impl Pipe {
 
     /// As [`Pipe::pass`], of items that the units deliver after another latency.
     pub fn pass_in(&self, latency: Duration, now: Time, items: u32) -> Passage {
-        self.let_past_go(now);
+        self.fill_gaps(now);
+        let mut units = self.units.borrow_mut();
+        units.forget_past(now);
         let mut passage = Passage { start: Time::NEVER, done: now };
         for _ in 0..items {
-            let start = self.enter(now);
+            let start = units.enter(now);
             passage = Passage { start: passage.start.min(start), done: passage.done.max(start + latency) };
         }
         self.count(items, passage.start.min(passage.done).since(now));
@@ -82,10 +71,12 @@ impl Pipe {
     /// Sends `links` through, from `now` on, each when the one before it has come out, and says when. Between them the
     /// units take other items.
     pub fn pass_chained(&self, now: Time, links: u32) -> Passage {
-        self.let_past_go(now);
+        self.fill_gaps(now);
+        let mut units = self.units.borrow_mut();
+        units.forget_past(now);
         let mut passage = Passage { start: now, done: now };
         for link in 0..links {
-            let start = if link == 0 { self.enter(now) } else { self.reserve(passage.done) };
+            let start = if link == 0 { units.enter(now) } else { units.reserve(passage.done) };
             passage = Passage { start: if link == 0 { start } else { passage.start }, done: start + self.latency };
         }
         self.count(links, passage.start.since(now));
@@ -95,67 +86,6 @@ impl Pipe {
     fn count(&self, items: u32, waited: Duration) {
         self.items.set(self.items.get() + u64::from(items));
         self.waited.set(self.waited.get() + waited);
-    }
-
-    /// Puts an item into the unit that is free first, as soon as that has an interval for it.
-    fn enter(&self, ready: Time) -> Time {
-        let mut units = self.next_free.borrow_mut();
-        let (start, unit) = if self.reserved.borrow().is_empty() {
-            let unit = first_free(&units);
-            (units[unit].max(ready), unit)
-        } else {
-            self.earliest(&units, ready)
-        };
-        units[unit] = start + self.interval;
-        start
-    }
-
-    /// Reserves an interval for an item that will be ready then. Others may go in before it.
-    fn reserve(&self, ready: Time) -> Time {
-        let (start, unit) = self.earliest(&self.next_free.borrow(), ready);
-        self.reserved.borrow_mut().push((unit, start));
-        start
-    }
-
-    /// Reserved intervals that are over by now, or before what their unit takes next, take no room any more.
-    #[inline]
-    fn let_past_go(&self, now: Time) {
-        if !self.idle.is_empty() {
-            self.fill_gaps(now);
-        }
-        let mut reserved = self.reserved.borrow_mut();
-        if reserved.is_empty() {
-            return;
-        }
-        let mut units = self.next_free.borrow_mut();
-        reserved.retain(|(unit, start)| {
-            let (end, free) = (*start + self.interval, &mut units[*unit]);
-            if end <= now {
-                *free = end.max(*free);
-            }
-            end > *free
-        });
-    }
-
-    /// The earliest start of an item that is ready then, and its unit: the first of those that can take it.
-    fn earliest(&self, units: &[Time], ready: Time) -> (Time, usize) {
-        let starts = units.iter().enumerate().map(|(unit, free)| (self.between_reserved(unit, ready.max(*free)), unit));
-        starts.min().unwrap_or((ready, 0))
-    }
-
-    /// The first time from `start` on at which a unit has an interval that is not reserved.
-    fn between_reserved(&self, unit: usize, mut start: Time) -> Time {
-        let reserved = self.reserved.borrow();
-        let meets = |start: Time| {
-            let of_unit = reserved.iter().filter(|(of, _)| *of == unit);
-            of_unit
-                .map(|(_, other)| *other)
-                .find(|other| *other < start + self.interval && start < *other + self.interval)
-        };
-        while let Some(other) = meets(start) {
-            start = other + self.interval;
-        }
-        start
     }
 
     /// How many items have gone in.
@@ -172,7 +102,7 @@ impl Pipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::random::Random;
+    use ::units::random::Random;
 
     const NS: Duration = Duration::from_ns(1);
 
@@ -255,9 +185,9 @@ mod tests {
         let pipe = Pipe::new(2, NS * 3, NS * 5);
         for chain in 0..100 {
             assert_eq!(pipe.pass_chained(at(20 * chain), 2).done, at(20 * chain + 6));
-            assert!(pipe.reserved.borrow().len() <= 1, "{chain}");
+            assert!(pipe.units.borrow().reserved().len() <= 1, "{chain}");
         }
         pipe.pass(at(2_000), 1);
-        assert_eq!(*pipe.reserved.borrow(), []);
+        assert_eq!(pipe.units.borrow().reserved(), []);
     }
 }

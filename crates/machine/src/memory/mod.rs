@@ -10,10 +10,11 @@ pub use device::DeviceConfig;
 pub use interleave::{Deal, Interleave};
 
 use crate::channel::Channel;
-use crate::dram::{Completion, DramCounters, Wanted};
+use crate::dram::{Beats, Completion, DramCounters, Wanted};
 use sim::Clock;
+use std::future::Future;
 use std::rc::Rc;
-use units::LineAddr;
+use units::{LineAddr, Word};
 
 /// A memory as data.
 #[derive(Clone, PartialEq, Debug)]
@@ -105,13 +106,15 @@ impl MemorySystem {
 
     /// Reads a line; ready when what is wanted of it has arrived. Unless the critical word comes first, lines are handed on
     /// whole.
-    pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {
+    pub fn read(&self, line: LineAddr, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
         let (channel, local) = self.interleave.place(self.channels.len(), line);
-        if self.critical_word_first {
-            return self.channels[channel].read(local, wanted).await;
-        }
-        let whole = self.channels[channel].read(local, Wanted::LINE).await;
-        Completion { first_at: whole.at, ..whole }
+        let wanted = if self.critical_word_first { wanted } else { Wanted::LINE };
+        self.channels[channel].read(local, wanted)
+    }
+
+    /// When each word of a line that was read can be used, if that one came first.
+    pub fn beats(&self, answer: &Completion, from: Word) -> Beats {
+        if self.critical_word_first { answer.beats(from) } else { Beats::at_once(answer.at) }
     }
 
     /// Writes a line; ready when the channel's controller has taken it. A controller of phase-change memory takes it into

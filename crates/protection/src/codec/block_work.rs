@@ -2,10 +2,9 @@
 //!
 //! What needs the nonce alone begins when the counter is there, ahead of the text; the rest waits for both.
 
-use crate::verbs::{AesUnits, Blocks, Known, Verbs};
+use crate::verbs::{AesUnits, Blocks, Known, Passing, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
-use std::future::Future;
 use units::{LINE_BYTES, WORD_BYTES, Word, Words};
 
 /// What needs a line's nonce alone.
@@ -17,9 +16,12 @@ fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
 /// Sends blocks whose inputs are there through the controller's units, if there are any.
 async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
     if let Some(blocks) = blocks {
-        verbs.pad(AesUnits::Controller, blocks, Known::default()).await;
+        verbs.await_blocks(verbs.pad(AesUnits::Controller, blocks, Known::default())).await;
     }
 }
+
+/// What was begun of a line that needs its counter alone, in one piece or in two.
+pub(crate) type Ahead = (Passing, Option<Passing>);
 
 /// The uses of block ciphers that a line takes.
 #[derive(Clone, Copy)]
@@ -110,7 +112,7 @@ impl BlockWork {
     /// or in the units of the cipher that the code is made of.
     pub async fn to_tag<V: Verbs>(self, verbs: &V, lines: usize) {
         match self.tagging(lines as u32) {
-            Some(blocks) => Box::pin(verbs.pad(AesUnits::Controller, blocks, Known::default())).await,
+            blocks @ Some(_) => through(verbs, blocks).await,
             None if lines == 1 => verbs.mac().await,
             None => {
                 join_all((0..lines).map(|_| verbs.mac())).await;
@@ -147,41 +149,31 @@ impl BlockWork {
 
     /// Begins what needs only a line's counter, whose line of counters is there and is decoded first: its pad or its offsets, and
     /// the mask of its tag.
-    pub fn pad_ahead<'a, V: Verbs>(self, verbs: &'a V) -> Option<impl Future<Output = ()> + use<'a, V>> {
+    pub fn pad_ahead<V: Verbs>(self, verbs: &V) -> Option<Ahead> {
         let [first, second] = self.ahead_with_mask();
         let (first, known) = (first?, self.decode(verbs));
-        let first = verbs.pad(AesUnits::Controller, first, known);
-        // Apart in memory, as what few lines need.
-        let second = second.map(|blocks| Box::pin(verbs.pad(AesUnits::Controller, blocks, known)));
-        Some(async move {
-            first.await;
-            if let Some(second) = second {
-                second.await;
-            }
-        })
+        let begin = |blocks| verbs.pad(AesUnits::Controller, blocks, known);
+        Some((begin(first), second.map(begin)))
     }
 
     /// Waits for what was begun of a line ahead, or for the whole of it.
-    pub(super) async fn padded<V: Verbs>(self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
-        match pad {
-            Some(pad) => pad.await,
-            None => {
-                if let Some(pad) = self.pad_ahead(verbs) {
-                    pad.await;
-                }
-            }
+    pub(super) async fn padded<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
+        let Some((first, second)) = pad.or_else(|| self.pad_ahead(verbs)) else { return };
+        verbs.await_blocks(first).await;
+        if let Some(second) = second {
+            verbs.await_blocks(second).await;
         }
     }
 
     /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
-    pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<impl Future<Output = ()>>) {
+    pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
         self.padded(verbs, pad).await;
         through(verbs, self.opening()).await;
     }
 
     /// Waits for the blocks that seal a line, and for the mask of its tag.
     pub async fn to_seal<V: Verbs>(self, verbs: &V) {
-        self.padded(verbs, self.pad_ahead(verbs)).await;
+        self.padded(verbs, None).await;
         through(verbs, self.sealing()).await;
     }
 
@@ -190,7 +182,7 @@ impl BlockWork {
         let counter = self.decode(verbs);
         let pad = |blocks| verbs.pad(AesUnits::Controller, blocks, counter);
         let pads = [self.ahead().map(pad), self.ahead().map(pad)];
-        join_all(pads.into_iter().flatten()).await;
+        join_all(pads.into_iter().flatten().map(|pad| verbs.await_blocks(pad))).await;
         through(verbs, self.opening()).await;
         through(verbs, self.sealing()).await;
     }

@@ -7,6 +7,7 @@
 //! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
 //! waits for all of it, in a chain of blocks for each of its links; then the line is released as a whole.
 
+use super::block_work::Ahead;
 use super::{Arrived, LineCodec};
 use crate::mac::Mac;
 use crate::planted::Bug;
@@ -38,22 +39,21 @@ impl LineCodec {
     }
 
     /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
-    /// its pad under way, which is asked for where it is awaited: moved, it would be copied for every read. What is opened
-    /// before the rest goes to `release_first`.
-    pub async fn open<V: Verbs, P: Future<Output = ()>>(
+    /// its pad under way. What is opened before the rest goes to `release_first`.
+    pub async fn open<V: Verbs>(
         &self,
         verbs: &V,
         arrived: &Arrived,
-        pad: impl FnOnce() -> Option<P>,
+        pad: Option<Ahead>,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         if arrived.beats.come_apart() || self.work.tag.is_some() {
-            return Box::pin(self.open_by_pieces(verbs, arrived, pad(), release_first)).await;
+            return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
         }
         // A closure, not a future: that would be moved to where it is awaited, with all room that it ever needs.
         let open = async || {
             if self.work.blocks() > 0 {
-                self.work.to_open(verbs, pad()).await;
+                self.work.to_open(verbs, pad).await;
             }
             let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
             Plaintext { bytes, verified: self.mac.is_some() }
@@ -83,7 +83,7 @@ impl LineCodec {
         &self,
         verbs: &V,
         arrived: &Arrived,
-        pad: Option<impl Future<Output = ()>>,
+        pad: Option<Ahead>,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
@@ -147,7 +147,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
     }
 
     fn through_cipher(&self, blocks: Blocks) -> impl Future<Output = ()> {
-        self.verbs.pad(AesUnits::Controller, blocks, Known::default())
+        self.verbs.await_blocks(self.verbs.pad(AesUnits::Controller, blocks, Known::default()))
     }
 
     fn release_asked_for(&self, piece: Words) {

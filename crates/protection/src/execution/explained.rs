@@ -9,7 +9,7 @@ use crate::execution::operation::Operation;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::Mode;
@@ -209,18 +209,22 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         known
     }
 
-    fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> impl Future<Output = ()> {
+    fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> Passing {
+        self.note(|| Operation::Pad(units, blocks));
+        self.inside.pad(units, blocks, counter)
+    }
+
+    fn await_blocks(&self, passing: Passing) -> impl Future<Output = ()> {
+        let Passing { units, blocks, ready, .. } = passing;
         let in_l2 = match units {
             AesUnits::Controller => "",
             AesUnits::L2(_) => " in L2",
         };
-        self.note(|| Operation::Pad(units, blocks));
-        let (start, work) = (self.inside.now().max(counter.0), self.inside.pad(units, blocks, counter));
         self.record_from(
-            start,
+            ready,
             (Verb::Pad, Unit::Cipher(units, blocks.cipher)),
             move || format!("{}{in_l2}", in_words(blocks)),
-            work,
+            self.inside.await_blocks(passing),
         )
     }
 

@@ -6,7 +6,7 @@ use crate::media::{Media, Shape};
 use crate::probe::{Crossing, Probe};
 use machine::dram::{Completion, Kind, Wanted};
 use machine::memory::MemorySystem;
-use sim::Clock;
+use sim::{Clock, join};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use units::{LineAddr, Time};
@@ -41,14 +41,23 @@ impl Pins {
         &self.channels
     }
 
-    /// Reads a line; ready when what is wanted of it has arrived.
+    /// What was wanted of a line has arrived. Apart from the read, which is awaited in one place less so.
     #[inline]
-    pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {
-        let answer = self.channels.read(line, wanted).await;
+    pub fn was_read(&self, line: LineAddr, answer: &Completion) {
         if let Some(probe) = self.probe.get() {
             self.report(probe, answer.at, (line, Kind::Read, answer.burst));
         }
-        answer
+    }
+
+    /// Reads two lines that are wanted whole. The second is asked for last and arrives last, but for a refresh or another
+    /// channel's queue.
+    pub async fn read_both(&self, first: LineAddr, second: LineAddr) -> Completion {
+        let read = async |line| {
+            let answer = self.channels.read(line, Wanted::LINE).await;
+            self.was_read(line, &answer);
+            answer
+        };
+        join!(read(first), read(second)).1
     }
 
     /// Writes a line, whose bytes the chips hold already; ready when memory's controller has taken it.
@@ -99,7 +108,8 @@ mod tests {
             for (kind, line) in accesses.iter().map(|(kind, line)| (*kind, LineAddr(*line))) {
                 match kind {
                     Kind::Read => {
-                        accessed.read(line, Wanted::piece(Word::FIRST, 8)).await;
+                        let answer = accessed.memory().read(line, Wanted::piece(Word::FIRST, 8)).await;
+                        accessed.was_read(line, &answer);
                     }
                     Kind::Write => {
                         media.borrow_mut().write(crate::slot::Slot::of_metadata(line), &[7; 64]);

@@ -146,16 +146,19 @@ impl Progress {
         };
         reach(ReadPart::Admission, began);
         reach(ReadPart::MemoryQueue, began + waited);
-        if reach(ReadPart::Data, self.ends[ReadPart::Data].get()) == now {
-            return Some((now.since(came), parts));
-        }
-        let mut rest = AWAITED.map(|part| (self.ends[part].get(), part));
-        rest.sort_unstable();
-        for (end, part) in rest {
-            reach(part, end);
+        let data = reach(ReadPart::Data, self.ends[ReadPart::Data].get());
+        let mut reached = data;
+        while let Some((end, part)) = self.next_to_end(reached).filter(|_| reached < now) {
+            reached = reach(part, end);
         }
         reach(ReadPart::Admission, now);
         Some((now.since(came), parts))
+    }
+
+    /// What of all that may be awaited when the line is there ended next after that.
+    #[inline]
+    fn next_to_end(&self, after: Time) -> Option<(Time, ReadPart)> {
+        AWAITED.into_iter().map(|part| (self.ends[part].get(), part)).filter(|(end, _)| *end > after).min()
     }
 }
 

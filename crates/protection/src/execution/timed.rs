@@ -25,10 +25,12 @@ use machine::memory::MemorySystem;
 use sim::lock::LockTable;
 use sim::pipe::Pipe;
 use sim::span::Cause;
-use sim::{Clock, join};
+use sim::{Clock, Sleep};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, ready};
 use units::{Duration, Line, Time};
 
 /// The memory and the units that all accesses of one machine share.
@@ -206,21 +208,16 @@ impl<R: Receiver> Timed<R> {
     }
 
     /// Sends items through a unit, now, and waits until the last has come out.
-    fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> impl Future<Output = ()> {
+    fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> Working<'_, R> {
         let now = self.memory.clock.now();
         let (done, waited) = pass(unit, now, items);
-        self.until_of(part, (now, done), waited)
+        self.working(Some(part), (now, done), waited)
     }
 
-    /// As [`Timed::until`], of a part of a read that was ready for its unit then. The wait for an engine is a part of its own. One
-    /// future, since a pad's is moved often.
-    async fn until_of(&self, part: ReadPart, (ready, end): (Time, Time), waited: Duration) {
-        self.memory.clock.sleep_until(end).await;
-        self.note_unit(end, waited);
-        self.progress.ended(part, end);
-        if part == ReadPart::Engine && waited > Duration::ZERO {
-            self.progress.ended(ReadPart::EngineQueue, ready + waited);
-        }
+    /// Work that was ready for its unit then and is done at `end`, which may be before it is waited for. The unit was at work for
+    /// others first, for so long.
+    fn working(&self, part: Option<ReadPart>, (ready, end): (Time, Time), waited: Duration) -> Working<'_, R> {
+        Working { timed: self, part, ready, end, waited, sleep: self.memory.clock.sleep_until(end) }
     }
 
     /// The line of a read goes to the core, as a whole or the first words of it.
@@ -235,15 +232,9 @@ impl<R: Receiver> Timed<R> {
     }
 
     /// Waits until a stretch of time from now is over.
-    fn after(&self, stretch: Duration) -> impl Future<Output = ()> {
-        self.until(self.memory.clock.now() + stretch, Duration::ZERO)
-    }
-
-    /// Waits for work that has begun and is done at `end`, which may be before it is waited for. Its unit was at work for others
-    /// first, for so long.
-    async fn until(&self, end: Time, waited: Duration) {
-        self.memory.clock.sleep_until(end).await;
-        self.note_unit(end, waited);
+    fn after(&self, stretch: Duration) -> Working<'_, R> {
+        let now = self.memory.clock.now();
+        self.working(None, (now, now + stretch), Duration::ZERO)
     }
 
     fn note_unit(&self, end: Time, waited: Duration) {
@@ -258,13 +249,13 @@ impl<R: Receiver> Timed<R> {
         let began = self.memory.clock.now();
         let (answer, beats) = match second {
             None => {
-                let answer = channels.read(first, wanted).await;
-                (answer, answer.beats(wanted.from))
+                let answer = channels.memory().read(first, wanted).await;
+                channels.was_read(first, &answer);
+                (answer, channels.memory().beats(&answer, wanted.from))
             }
             Some(second) => {
                 self.memory.counters.borrow_mut().fetched.count(Role::Tag);
-                // The second is asked for last and arrives last, but for a refresh or another channel's queue.
-                let answer = join!(channels.read(first, Wanted::LINE), channels.read(second, Wanted::LINE)).1;
+                let answer = Box::pin(channels.read_both(first, second)).await;
                 (answer, Beats::at_once(answer.at))
             }
         };
@@ -275,6 +266,35 @@ impl<R: Receiver> Timed<R> {
         let data = answer.burst.then_some(answer.at);
         self.account.set(Account { waited_for, outcome, data, ..Account::default() });
         Arriving { content: self.memory.media.borrow().read(slot), beats }
+    }
+}
+
+/// A wait for work that has begun. By hand, as [`Sleep`] is.
+struct Working<'a, R> {
+    timed: &'a Timed<R>,
+    /// What it counts for among the parts of a read.
+    part: Option<ReadPart>,
+    ready: Time,
+    end: Time,
+    waited: Duration,
+    sleep: Sleep<'a>,
+}
+
+impl<R: Receiver> Future for Working<'_, R> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        ready!(Pin::new(&mut self.sleep).poll(context));
+        let Working { timed, part, ready, end, waited, .. } = *self;
+        timed.note_unit(end, waited);
+        if let Some(part) = part {
+            timed.progress.ended(part, end);
+        }
+        if part == Some(ReadPart::Engine) && waited > Duration::ZERO {
+            timed.progress.ended(ReadPart::EngineQueue, ready + waited);
+        }
+        Poll::Ready(())
     }
 }
 

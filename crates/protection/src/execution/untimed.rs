@@ -6,11 +6,11 @@ use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
-use units::{Line, LineAddr, Words};
+use units::{Duration, Line, LineAddr, Time, Words};
 
 /// A way to run without time: what memory holds, and where what leaves the scheme goes.
 pub trait Untimed {
@@ -93,7 +93,11 @@ impl<U: Untimed> EngineVerbs for U {
         Known::default()
     }
 
-    fn pad(&self, _: AesUnits, _: Blocks, _: Known) -> impl Future<Output = ()> {
+    fn pad(&self, units: AesUnits, blocks: Blocks, _: Known) -> Passing {
+        Passing { units, blocks, ready: Time::ZERO, waited: Duration::ZERO, done: Time::ZERO }
+    }
+
+    fn await_blocks(&self, _: Passing) -> impl Future<Output = ()> {
         ready(())
     }
 

@@ -124,12 +124,12 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         }
         if let Some(new) = new {
             let (_, verdict) =
-                codec.open(verbs, &arrivals.under(scheme, new), || codec.work.pad_ahead(verbs), |_, _| ()).await;
+                codec.open(verbs, &arrivals.under(scheme, new), codec.work.pad_ahead(verbs), |_, _| ()).await;
             if verdict.is_ok() {
                 return Ok(None);
             }
         }
-        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), || pad, |_, _| ()).await;
+        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad, |_, _| ()).await;
         if !scheme.planted.has(Bug::ReencryptionTrustsMemory) {
             verdict?;
         }

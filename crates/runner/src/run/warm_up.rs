@@ -62,8 +62,15 @@ impl WarmUp {
     }
 
     /// Takes down what was counted, if this was the event that ended the warm-up.
+    #[inline]
     pub fn look(&mut self, meters: &Meters) {
-        let Some(length) = self.length else { return };
+        if let Some(length) = self.length {
+            self.look_at(length, meters);
+        }
+    }
+
+    #[cold]
+    fn look_at(&mut self, length: u64, meters: &Meters) {
         if meters.instructions() >= length {
             self.length = None;
             self.before = Before { counts: meters.read(), cores: meters.cores() };

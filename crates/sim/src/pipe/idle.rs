@@ -44,11 +44,6 @@ impl IdleQueue {
         self.any.set(!queue.is_empty());
         queue.front().cloned()
     }
-
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        !self.any.get()
-    }
 }
 
 impl Pipe {
@@ -75,14 +70,22 @@ impl Pipe {
     }
 
     /// Lets idle items go in that could before `now`.
-    #[cold]
+    #[inline]
     pub(super) fn fill_gaps(&self, now: Time) {
+        if self.idle.any.get() {
+            self.let_in_before(now);
+        }
+    }
+
+    #[cold]
+    fn let_in_before(&self, now: Time) {
+        let mut units = self.units.borrow_mut();
         while let Some(batch) = self.idle.first() {
-            let (start, unit) = self.earliest(&self.next_free.borrow(), batch.0.offered);
+            let (start, unit) = units.earliest(batch.0.offered);
             if start >= now {
                 return;
             }
-            self.next_free.borrow_mut()[unit] = start + self.interval;
+            units.take(unit, start);
             batch.0.waiting.set(batch.0.waiting.get() - 1);
             batch.0.starts.borrow_mut().push(start);
             self.items.set(self.items.get() + 1);
@@ -132,7 +135,7 @@ mod tests {
         assert!(batches.iter().all(|batch| pipe.give_up(at(0), batch) == u32::MAX));
         let last = pipe.offer(at(0), 1);
         assert_eq!(pipe.comes_out(at(1), &last, 0), Some(at(10)));
-        assert!(pipe.idle.first().is_none() && pipe.idle.is_empty());
+        assert!(pipe.idle.first().is_none() && !pipe.idle.any.get());
     }
 
     /// What a random run does at one instant.

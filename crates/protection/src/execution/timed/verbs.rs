@@ -9,7 +9,7 @@ use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::join;
 use sim::lock::{Guard, Mode};
@@ -24,7 +24,7 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
 
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()> {
         let end = beats.when(words);
-        let work = self.until(end, Duration::ZERO);
+        let work = self.working(None, (end, end), Duration::ZERO);
         async move {
             work.await;
             self.progress.words_came(end);
@@ -82,11 +82,15 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
         Known(self.memory.clock.now() + self.memory.units.decoding)
     }
 
-    fn pad(&self, units: AesUnits, blocks: Blocks, Known(known): Known) -> impl Future<Output = ()> {
+    fn pad(&self, units: AesUnits, blocks: Blocks, Known(known): Known) -> Passing {
         let ready = self.memory.clock.now().max(known);
         let passage = self.memory.units.of_cipher(units, blocks.cipher).pass(ready, blocks);
         let waited = passage.start.min(passage.done).since(ready);
-        self.until_of(ReadPart::Engine, (ready, passage.done), waited)
+        Passing { units, blocks, ready, waited, done: passage.done }
+    }
+
+    fn await_blocks(&self, Passing { ready, waited, done, .. }: Passing) -> impl Future<Output = ()> {
+        self.working(Some(ReadPart::Engine), (ready, done), waited)
     }
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
@@ -111,7 +115,7 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
             Cache::LastLevel(slot) => ((now + receiver.last_level_look_up(slot), Duration::ZERO), ReadPart::OnChip),
             Cache::L2(role) => ((now + receiver.private_look_up(role), Duration::ZERO), ReadPart::OnChip),
         };
-        self.until_of(part, (now, end), waited)
+        self.working(Some(part), (now, end), waited)
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {

@@ -186,7 +186,8 @@ impl<'a, V: Verbs> Begun<'a, V> {
         let counter = scheme.codec.work.decode(verbs);
         hit_is_over.await;
         if self.from_memory.get() != Some(&false) {
-            verbs.pad(AesUnits::L2(self.core), scheme.codec.work.ahead_in_l2(), counter).await;
+            let pad = verbs.pad(AesUnits::L2(self.core), scheme.codec.work.ahead_in_l2(), counter);
+            verbs.await_blocks(pad).await;
             self.padded.set(());
         }
     }

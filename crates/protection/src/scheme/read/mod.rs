@@ -46,11 +46,13 @@ struct Read<'a, V: Verbs> {
     found: Once<Option<FoundIn>>,
     /// What the machine started with there, once that was asked for.
     started_with: OnceCell<Option<Line>>,
+    /// The line with all that it is checked against.
+    arrived: OnceCell<Arrived>,
 }
 
 /// All that a line is opened and checked with.
-struct Complete<'a, V: Verbs> {
-    arrived: Arrived,
+struct Complete<'r, 'a, V: Verbs> {
+    arrived: &'r Arrived,
     /// The L2's read, if that goes on with the line.
     in_l2: Option<&'a Begun<'a, V>>,
 }
@@ -64,8 +66,8 @@ struct Version<'a, V: Verbs> {
 
 impl<'a, V: Verbs> Read<'a, V> {
     fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early) -> Read<'a, V> {
-        let (stored, counters, found, started_with) = Default::default();
-        Read { access, begun, early, stored, counters, found, started_with }
+        let (stored, counters, found, started_with, arrived) = Default::default();
+        Read { access, begun, early, stored, counters, found, started_with, arrived }
     }
 
     /// Counts where the line's counters were found, if there are any.
@@ -76,7 +78,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     }
 
     /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
-    async fn bring(&self, begin_pad: impl Fn()) -> Result<Complete<'a, V>, Fault> {
+    async fn bring(&self, begin_pad: impl Fn()) -> Result<Complete<'_, 'a, V>, Fault> {
         let stored = pin!(async {
             let stored = self.ciphertext().await;
             self.stored.set(stored.content);
@@ -89,8 +91,10 @@ impl<'a, V: Verbs> Read<'a, V> {
         let arrivals = self.access.arrive(stored, version).await;
         self.counters.set(None);
         self.found.set(None);
-        let (version, arrivals) = arrivals?;
-        self.complete(version, &arrivals).await
+        match &arrivals {
+            Ok((version, arrivals)) => self.complete(version, arrivals).await,
+            Err(fault) => Err(*fault),
+        }
     }
 
     /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else as much of
@@ -110,13 +114,18 @@ impl<'a, V: Verbs> Read<'a, V> {
     }
 
     /// The line with all that it is checked against, put into memory first if the machine started with it.
-    async fn complete(&self, version: Version<'a, V>, arrivals: &Arrivals) -> Result<Complete<'a, V>, Fault> {
-        let Version { counters, in_l2 } = version;
-        let mut arrived = arrivals.under(self.access.scheme, &counters);
+    async fn complete(
+        &self,
+        &Version { ref counters, in_l2 }: &Version<'a, V>,
+        arrivals: &Arrivals,
+    ) -> Result<Complete<'_, 'a, V>, Fault> {
+        let as_it_came = || arrivals.under(self.access.scheme, counters);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
+            let mut arrived = as_it_came();
             self.access.boot(&mut arrived, &plaintext).await?;
+            return Ok(Complete { arrived: self.arrived.get_or_init(|| arrived), in_l2 });
         }
-        Ok(Complete { arrived, in_l2 })
+        Ok(Complete { arrived: self.arrived.get_or_init(as_it_came), in_l2 })
     }
 
     /// What the machine started with there, if that is not in memory yet.

@@ -18,10 +18,10 @@
 //! out what the slowest verdict would.
 
 use super::{Complete, Read};
+use crate::codec::Ahead;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
-use std::future::Future;
 use units::Line;
 
 impl<V: Verbs> Read<'_, V> {
@@ -32,25 +32,29 @@ impl<V: Verbs> Read<'_, V> {
         let bring = async { complete.set(self.bring(|| pad.set(codec.work.pad_ahead(self.access.verbs))).await) };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
-        let (_, (), verdict) = join!(bring, self.open_ahead(|| pad.take(), &text), self.verdict(&complete, &text));
+        let (_, (), verdict) = join!(bring, self.open_ahead(&pad, &text), self.verdict(&complete, &text));
         if text.get().is_some() {
             self.access.verbs.settle(self.access.line(), verdict.is_ok());
         }
         verdict
     }
 
-    async fn open_ahead<P: Future<Output = ()>>(&self, pad: impl FnOnce() -> Option<P>, text: &Once<Line>) {
+    async fn open_ahead(&self, pad: &Cell<Option<Ahead>>, text: &Once<Line>) {
         let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
-        scheme.codec.work.to_open(verbs, pad()).await;
+        scheme.codec.work.to_open(verbs, pad.take()).await;
         let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
         let bytes = self.started_with(stored).unwrap_or_else(open);
         verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
         text.set(bytes);
     }
 
-    async fn verdict(&self, complete: &Once<Result<Complete<'_, V>, Fault>>, text: &Once<Line>) -> Result<(), Fault> {
+    async fn verdict(
+        &self,
+        complete: &Once<Result<Complete<'_, '_, V>, Fault>>,
+        text: &Once<Line>,
+    ) -> Result<(), Fault> {
         let Complete { arrived, in_l2 } = complete.wait().await.as_ref().map_err(|fault| *fault)?;
         if let Some(begun) = in_l2 {
             return begun.release(arrived).await;

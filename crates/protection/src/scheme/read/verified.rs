@@ -12,10 +12,10 @@ impl<V: Verbs> Read<'_, V> {
         let pad = Cell::new(None);
         let Complete { arrived, in_l2 } = self.bring(|| pad.set(scheme.codec.work.pad_ahead(verbs))).await?;
         match in_l2 {
-            Some(begun) => Box::pin(begun.release(&arrived)).await?,
+            Some(begun) => Box::pin(begun.release(arrived)).await?,
             None => {
                 let release_first = |plaintext, words| verbs.release_first(at.line(), plaintext, words);
-                let (plaintext, verdict) = scheme.codec.open(verbs, &arrived, || pad.take(), release_first).await;
+                let (plaintext, verdict) = scheme.codec.open(verbs, arrived, pad.take(), release_first).await;
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }

@@ -1,0 +1,95 @@
+//! When each unit of a pipe takes what: from when on it is free, and what is reserved after that.
+
+use ::units::{Duration, Time};
+
+/// The units of a pipe.
+#[derive(Debug)]
+pub(super) struct Units {
+    interval: Duration,
+    /// From when on each is free.
+    next_free: Vec<Time>,
+    /// Items that go into a unit later than it is free: links of chains. Others may go in before them.
+    reserved: Vec<(usize, Time)>,
+}
+
+impl Units {
+    /// So many units, of which each takes an item every `interval`.
+    pub fn new(count: usize, interval: Duration) -> Units {
+        Units { interval, next_free: vec![Time::ZERO; count], reserved: Vec::new() }
+    }
+
+    /// Puts an item into the unit that is free first, as soon as that has an interval for it.
+    #[inline]
+    pub fn enter(&mut self, ready: Time) -> Time {
+        let (start, unit) = if self.reserved.is_empty() {
+            let unit = first_free(&self.next_free);
+            (self.next_free[unit].max(ready), unit)
+        } else {
+            self.earliest(ready)
+        };
+        self.take(unit, start);
+        start
+    }
+
+    /// A unit takes an item then.
+    pub fn take(&mut self, unit: usize, start: Time) {
+        self.next_free[unit] = start + self.interval;
+    }
+
+    /// Reserves an interval for an item that will be ready then. Others may go in before it.
+    pub fn reserve(&mut self, ready: Time) -> Time {
+        let (start, unit) = self.earliest(ready);
+        self.reserved.push((unit, start));
+        start
+    }
+
+    /// Reserved intervals that are over by now, or before what their unit takes next, take no room any more.
+    #[inline]
+    pub fn forget_past(&mut self, now: Time) {
+        if self.reserved.is_empty() {
+            return;
+        }
+        let Units { interval, ref mut next_free, ref mut reserved } = *self;
+        reserved.retain(|(unit, start)| {
+            let (end, free) = (*start + interval, &mut next_free[*unit]);
+            if end <= now {
+                *free = end.max(*free);
+            }
+            end > *free
+        });
+    }
+
+    /// What is reserved.
+    #[cfg(test)]
+    pub fn reserved(&self) -> &[(usize, Time)] {
+        &self.reserved
+    }
+
+    /// The earliest start of an item that is ready then, and its unit: the first of those that can take it.
+    pub fn earliest(&self, ready: Time) -> (Time, usize) {
+        let free = self.next_free.iter().enumerate();
+        free.map(|(unit, free)| (self.between_reserved(unit, ready.max(*free)), unit)).min().unwrap_or((ready, 0))
+    }
+
+    /// The first time from `start` on at which a unit has an interval that is not reserved.
+    fn between_reserved(&self, unit: usize, mut start: Time) -> Time {
+        let meets = |start: Time| {
+            let mut of_unit = self.reserved.iter().filter(|(of, _)| *of == unit).map(|(_, other)| *other);
+            of_unit.find(|other| *other < start + self.interval && start < *other + self.interval)
+        };
+        while let Some(other) = meets(start) {
+            start = other + self.interval;
+        }
+        start
+    }
+}
+
+fn first_free(units: &[Time]) -> usize {
+    let mut free = 0;
+    for unit in 1..units.len() {
+        if units[unit] < units[free] {
+            free = unit;
+        }
+    }
+    free
+}
