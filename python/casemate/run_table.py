@@ -161,7 +161,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
     sections = (
         ("cost", _cost(results, records[0])),
-        *((("where reads spend their time", _reads()), ("metadata and memory", _metadata())) if verbose else ()),
+        *(_details(results, records[0]) if verbose else ()),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -173,12 +173,29 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
     return table
 
 
+def _details(results: RunResults, first: Record) -> list[tuple[str, list[Question]]]:
+    """What is behind the cost."""
+    return [
+        (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
+        ("where reads spend their time", _reads()),
+        ("metadata and memory", _metadata()),
+    ]
+
+
 def _cost(results: RunResults, first: Record) -> list[Question]:
     def ipc(record: Record) -> Cell:
         return f"{record.ipc:.3f}{_error(record.sampling.ipc if record.sampling else None)}"
 
     def slowdown(record: Record) -> Cell:
         return Text(times("time_fs", ".3f")(record), style="bold")
+
+    def mostly(record: Record) -> Cell:
+        baseline = results.baseline_of(record)
+        if record is baseline or not results.is_comparable(record):
+            return ""
+        now, before = (results.by_cause(one) for one in (record, baseline))
+        said, cause = max(CAUSES, key=lambda named: now[named[1]] - before[named[1]])
+        return said if now[cause] - before[cause] >= SMALLEST_SHARE else ""
 
     def traffic(record: Record) -> Cell:
         return f"{amounts.size(record.dram_bytes)}{_error(record.sampling.dram_bytes if record.sampling else None)}"
@@ -197,6 +214,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
 
     return [
         ("slowdown", slowdown),
+        ("mostly for", mostly),
         ("IPC", ipc),
         *_each_core(first),
         ("DRAM traffic", traffic),
@@ -212,7 +230,9 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
 
 
 PARTS = (
+    ("write-backs", "write_back"),
     ("before the fetch", "admission"),
+    ("re-encryption", "reencryption"),
     ("queue of memory", "memory_queue"),
     ("data", "data"),
     ("counter", "counter"),
@@ -222,7 +242,36 @@ PARTS = (
     ("engines", "engine"),
     ("on the chip", "on_chip"),
 )
-"""What a read waits for at the controller, and what the record calls it."""
+"""What a read waits for, and what the record calls it."""
+
+CAUSES = (("cores at work", "at_work"), ("idle", "idle"), *PARTS)
+"""What a core's cycles are for, and what the record calls it."""
+
+SMALLEST_SHARE = 0.0005
+"""Of the baseline's cycles: what takes less is not shown."""
+
+
+def _time(results: RunResults) -> list[Question]:
+    """What the cores' cycles are for, in percent of the baseline's, and behind it how much more that is."""
+
+    def of(cause: str) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            baseline = results.baseline_of(record)
+            if not results.is_comparable(record):
+                return "-"
+            share, before = (results.by_cause(one)[cause] for one in (record, baseline))
+            if max(share, before) < SMALLEST_SHARE:
+                return ""
+            return f"{100 * share:.1f} %" + ("" if record is baseline else f" {100 * (share - before):+7.1f}")
+
+        return answer
+
+    shown = [
+        (said, cause)
+        for said, cause in CAUSES
+        if any(results.by_cause(record)[cause] >= SMALLEST_SHARE for record in results.records)
+    ]
+    return [(said, of(cause)) for said, cause in shown]
 
 
 def _reads() -> list[Question]:
@@ -241,7 +290,7 @@ def _reads() -> list[Question]:
     return [
         ("mean", figure("mean_ns")),
         ("half within", figure("median_ns")),
-        *((said, of(part)) for said, part in PARTS),
+        *((said, of(part)) for said, part in PARTS if part != "write_back"),
     ]
 
 

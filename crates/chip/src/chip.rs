@@ -11,6 +11,7 @@ pub mod upward;
 
 use crate::distances::Distances;
 use crate::shadow::Shadow;
+use crate::waits::Waits;
 use catalogue::{LlcConfig, Machine};
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
@@ -18,7 +19,7 @@ use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
-use protection::execution::{Excerpt, Receiver};
+use protection::execution::{Excerpt, Parts, Receiver};
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -95,6 +96,8 @@ pub struct Chip {
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
+    /// What the cores lost.
+    pub(crate) lost: RefCell<Parts>,
     /// What is kept of the run, if an excerpt is.
     pub(crate) excerpt: OnceCell<Rc<Excerpt>>,
 }
@@ -127,6 +130,7 @@ impl Chip {
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
             counters: Cell::default(),
+            lost: RefCell::default(),
             excerpt: OnceCell::new(),
         })
     }
@@ -219,21 +223,7 @@ impl Chip {
         }
     }
 
-    /// The first of a line that memory was asked for is released.
-    fn count_latency(&self, line: LineAddr) {
-        let asked = self.under_way.borrow_mut().of(line).and_then(|journey| journey.asked.take());
-        if let Some(asked) = asked {
-            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
-        }
-    }
-
-    /// A line has left the checker: it counts as read, and is compared.
-    fn checked(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.count_latency(line);
-        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
-    }
-
-    /// A line was read from memory without time: it goes through the shadow and by the last-level cache.
+    /// A line has left the checker: it goes through the shadow, which compares it, and by the last-level cache.
     pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         self.pass_by(line);
@@ -298,6 +288,12 @@ impl Chip {
         self.counters.get()
     }
 
+    /// What the cores have lost.
+    pub fn waits(&self) -> Waits {
+        let idle = self.cores.nodes().iter().map(|node| node.borrow().idle().as_fs());
+        Waits { idle_fs: idle.sum(), parts: *self.lost.borrow() }
+    }
+
     /// What the observer has seen.
     pub fn observed(&self) -> ObserverCounters {
         self.shadow.borrow().observed()
@@ -341,19 +337,27 @@ impl Chip {
 }
 
 impl Receiver for Chip {
+    /// The first of a line that memory was asked for is about to be released.
+    fn read(&self, line: LineAddr, parts: &Parts) {
+        let mut under_way = self.under_way.borrow_mut();
+        let Some(journey) = under_way.of(line) else { return };
+        journey.trip.read(parts);
+        if let Some(asked) = journey.asked.take() {
+            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
+        }
+    }
+
     fn released_first(&self, line: LineAddr, _: &Plaintext, words: Words) {
-        self.count_latency(line);
         self.deliver_first(line, words, self.distances.path);
     }
 
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.checked(line, plaintext);
-        self.pass_by(line);
+        self.brought(line, plaintext);
         self.deliver(line, self.distances.path);
     }
 
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.checked(line, plaintext);
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         let displaced = self.llc.borrow_mut().fetched_unverified(line);
         self.make_room(displaced);
         self.arrived(line);

@@ -1,6 +1,7 @@
 //! All counters of a machine at one moment, so that a stretch of a run can be counted as a difference.
 
 use crate::chip::{Chip, LlcCounters};
+use crate::waits::Waits;
 use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
@@ -19,6 +20,8 @@ pub struct Counts {
     pub node: NodeCounters,
     /// The last-level cache.
     pub llc: LlcCounters,
+    /// What the cores lost.
+    pub waits: Waits,
     /// What protection did.
     pub protection: TimedCounters,
     /// What protection counted wherever it was done.
@@ -77,6 +80,7 @@ impl Meters {
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             llc: self.chip.counters(),
+            waits: self.chip.waits(),
             protection: self.memory.counters(),
             scheme: self.scheme.counted(),
             // Owners are looked up in the cache of counters.

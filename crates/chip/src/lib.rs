@@ -3,7 +3,7 @@
 //!
 //! A [`feed`] translates a program's accesses and keeps its content ([`shadow`]); cores, coherence and the last-level cache meet
 //! in [`Chip`]; the [`uncore`] has the readers and writers that run a scheme's text over a [`memory`]. Between the windows of
-//! a sampled run, [`warm`] goes through the same tables without the time.
+//! a sampled run, [`warm`] goes through the same tables without the time. What cores lose meanwhile is counted by cause ([`waits`]).
 
 mod chip;
 pub mod counts;
@@ -16,6 +16,7 @@ pub mod memory;
 mod second_level;
 pub mod shadow;
 pub mod uncore;
+pub mod waits;
 pub mod warm;
 
 pub use chip::{Chip, LlcCounters};

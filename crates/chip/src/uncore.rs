@@ -13,7 +13,7 @@ use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
-use protection::execution::{Attended, Clipper, Explained, Timed, TimedMemory};
+use protection::execution::{Attended, Clipper, Explained, ReadPart, Timed, TimedMemory};
 use protection::scheme::{Demand, Scheme};
 use protection::verbs::Leg;
 use sim::Clock;
@@ -117,9 +117,10 @@ impl Uncore {
                 if let Some(excerpt) = self.chip.excerpt.get() {
                     excerpt.requested(core, line, at);
                 }
+                let left = at;
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
                 self.reads.set(self.reads.get() + 1);
-                self.chip.misses.push(at, Miss { core, line, word, kind, in_l2 });
+                self.chip.misses.push(at, Miss { core, line, word, kind, left, in_l2 });
             } else {
                 self.request_takes(core, line, at);
                 self.chip.take_back(line, kind == RequestKind::WriteBack);
@@ -211,7 +212,11 @@ impl Uncore {
         if let Some(excerpt) = self.chip.excerpt.get() {
             excerpt.missed(miss.core, miss.line, self.clock.now());
         }
+        let asked = self.clock.now();
         self.writeback_buffer().await;
+        if self.clock.now() > asked {
+            self.chip.waited(miss.line, ReadPart::WriteBack, self.clock.now().since(asked));
+        }
         if let Some(excerpt) = self.chip.excerpt.get() {
             excerpt.went_on(miss.core, miss.line, self.clock.now());
         }

@@ -23,7 +23,7 @@ mod window;
 pub use chip::feed::{FeedCounters, FeedError};
 pub use chip::load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
 pub use protection::counter::StartingAge;
-pub use record::{ReadTimes, Record};
+pub use record::{CoreTime, ReadTimes, Record};
 pub use recording::record_trace;
 pub use run::{Control, RunError, RunOptions, check_fits, check_warm_up, run, run_together};
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};

@@ -5,6 +5,7 @@ use catalogue::{Design, Machine};
 use chip::LlcCounters;
 use chip::feed::FeedCounters;
 use chip::load_values::LoadValues;
+use chip::waits::Waits;
 use enum_map::EnumMap;
 use machine::dram::DramCounters;
 use machine::node::NodeCounters;
@@ -16,7 +17,7 @@ use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::verbs::Fault;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use units::Duration;
+use units::{Clock, Duration};
 use workload::Origin;
 
 /// The version of this record's form.
@@ -104,6 +105,29 @@ impl ReadTimes {
     }
 }
 
+/// What the cores' cycles were for, all cores together: at work, idle, or waiting for lines.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CoreTime {
+    /// All of them.
+    pub cycles: u64,
+    /// Those in which instructions retired, or would have with whatever speed of memory.
+    pub at_work: f64,
+    /// Those without anything to execute, because other cores' part of the program had to come first.
+    pub idle: f64,
+    /// Those in which nothing retired because a line was awaited, by what its trip from memory was taken up with.
+    pub waiting: EnumMap<ReadPart, f64>,
+}
+
+impl CoreTime {
+    /// Of so many cycles, by what the cores lost of them.
+    pub fn of(cycles: u64, clock: Clock, lost: &Waits) -> CoreTime {
+        let in_cycles = |fs: u64| fs as f64 / clock.period().as_fs() as f64;
+        let waiting = EnumMap::from_fn(|part| in_cycles(lost.parts.of(part)));
+        let idle = in_cycles(lost.idle_fs);
+        CoreTime { cycles, at_work: cycles as f64 - idle - in_cycles(lost.parts.total()), idle, waiting }
+    }
+}
+
 /// The time from the release of lines to their verdicts.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct UnverifiedWindow {
@@ -184,6 +208,8 @@ pub struct Record {
     pub time_fs: u64,
     /// Instructions per cycle, of all cores together.
     pub ipc: f64,
+    /// What the cores' cycles were for.
+    pub core_time: CoreTime,
     /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
     pub read_latency_ns: f64,
     /// What reads took at the memory controller, and what for; nothing without a read.

@@ -12,7 +12,7 @@ pub use warm_up::check_warm_up;
 use crate::bus::BusRecorder;
 use crate::core_task::{CoreTask, Ends, Team};
 use crate::excerpt::ExcerptFile;
-use crate::record::{Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow};
+use crate::record::{CoreTime, Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow};
 use crate::sampling::{Detail, Sampler, Sampling};
 use catalogue::Machine;
 use chip::Chip;
@@ -233,6 +233,8 @@ impl<S: Source + 'static> Bench<S> {
             self.figures(&feed, before, &configuration.workload)?;
         let seconds = started.elapsed().as_secs_f64();
         let parts = &options.design.parts;
+        let cores = if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) };
+        let core_cycles = cores.iter().map(|core| core.cycles).sum();
         Ok(Record {
             schema: SCHEMA,
             configuration_hash: configuration.hash(),
@@ -240,12 +242,13 @@ impl<S: Source + 'static> Bench<S> {
             cycles,
             time_fs,
             ipc: instructions as f64 / cycles.max(1) as f64,
+            core_time: CoreTime::of(core_cycles, options.machine.node.clock_mhz.clock(), &counts.waits),
             read_latency_ns,
             reads: ReadTimes::of(&counts.protection.reads),
             dram_bytes,
             feed,
             node: counts.node,
-            cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
+            cores,
             llc: counts.llc,
             protection: counts.protection,
             counters_found: scheme.lines_per_counter_line().is_some().then_some(counts.scheme.counters_found),

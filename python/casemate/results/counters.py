@@ -234,14 +234,18 @@ class Ahead(Result):
 
 
 class ReadParts(Result):
-    """What a read's mean latency is made of, in nanoseconds.
+    """What the time of reads was for.
 
     While the line itself is not there, time counts for it, though metadata may be under way too; then for what is
     awaited, in the order in which it ends. So the parts add up to the whole.
     """
 
+    write_back: float
+    """On the way to the controller: a fill waited until a victim's write had left its buffer."""
     admission: float
-    """Before the fetch: others had the line or its group, or groups were being renewed."""
+    """Before the fetch: others had the line, or its owner was looked up."""
+    reencryption: float
+    """Before the fetch as well: its group was being re-encrypted, or as many groups as may be."""
     memory_queue: float
     """The line's fetch, in so far as other requests, refreshes and writes made it longer than a lone one."""
     data: float
@@ -257,7 +261,24 @@ class ReadParts(Result):
     engine: float
     """Units for cryptography at work."""
     on_chip: float
-    """Ways on the chip, after the controller: where an L2 goes on with the line."""
+    """Ways and look-ups on the chip, before the controller and after it."""
+
+
+class CoreTime(Result):
+    """What the cores' cycles were for, all cores together: the parts add up to them."""
+
+    cycles: int
+    """All of them."""
+    at_work: float
+    """Those in which instructions retired, or would have with whatever speed of memory."""
+    idle: float
+    """Those without anything to execute, because other cores' part of the program had to come first."""
+    waiting: ReadParts
+    """Those in which nothing retired because a line was awaited, by what its trip to the core was taken up with."""
+
+    def by_cause(self) -> dict[str, float]:
+        """Each cause, and its cycles."""
+        return {"at_work": self.at_work, "idle": self.idle, **self.waiting.model_dump()}
 
 
 class ReadTimes(Result):
@@ -272,7 +293,7 @@ class ReadTimes(Result):
     p99_ns: float
     """What 99 in 100 did not exceed, likewise."""
     parts_ns: ReadParts
-    """What the mean is made of, in nanoseconds."""
+    """What the mean is made of, in nanoseconds. What is before the controller's door has no part in it."""
     histogram: tuple[tuple[int, int], ...]
     """How many ended in each bucket, by its end in femtoseconds."""
 

@@ -10,6 +10,7 @@ from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
 from casemate.results.counters import (
+    CoreTime,
     CounterCopies,
     CountersFound,
     Dram,
@@ -162,6 +163,8 @@ class Record(Result):
     """Simulated time in femtoseconds; of a sampled run, as the sample says."""
     ipc: float
     """Instructions per cycle, of all cores together."""
+    core_time: CoreTime
+    """What the cores' cycles were for."""
     read_latency_ns: float
     """Mean time from the last-level cache's miss to the released line, in nanoseconds."""
     reads: ReadTimes | None
@@ -322,6 +325,18 @@ class RunResults(Result):
         matched = self._matched(record, figure)
         below: int = getattr(baseline, figure)
         return matched.value if matched else float(getattr(record, figure) / max(below, 1))
+
+    def by_cause(self, record: Record) -> dict[str, float]:
+        """What the cores' cycles were for, each cause as a part of the baseline's cycles for as many instructions.
+
+        The baseline's parts add up to 1, a design's to its slowdown; what a cause has more than in the baseline is its
+        part of that. (Of several cores, to the slowdown of all cores' cycles together.)
+        """
+        baseline = self.baseline_of(record)
+        whole = baseline.core_time.cycles / baseline.node.instructions
+        return {
+            cause: cycles / record.node.instructions / whole for cause, cycles in record.core_time.by_cause().items()
+        }
 
     def interval(
         self, design: str, figure: Literal["time_fs", "dram_bytes"], machine: str | None = None

@@ -6,9 +6,11 @@
 //! there are links it has to wait for, when it begins the last stretch of its way.
 
 use super::Chip;
+use crate::waits::Trip;
 use machine::coherence::{Claim, Supplier};
 use machine::llc::Inclusion;
 use machine::node::{Permission, Request, RequestKind};
+use protection::execution::ReadPart;
 use rustc_hash::FxHashMap;
 use sim::TaskId;
 use std::cell::{Cell, RefCell};
@@ -35,6 +37,8 @@ pub struct Miss {
     pub word: Word,
     /// Why.
     pub kind: RequestKind,
+    /// When it left the L2.
+    pub left: Time,
     /// Whether it is still in the L2, which begins the read itself.
     pub in_l2: bool,
 }
@@ -46,6 +50,8 @@ pub struct Journey {
     permission: Permission,
     /// When memory was asked for it, if it was.
     pub asked: Option<Time>,
+    /// What takes its time.
+    pub trip: Trip,
     /// Whether the kernel changed it meanwhile.
     pub changed: bool,
     /// What other misses want it, first come first served.
@@ -85,7 +91,7 @@ impl Chip {
     /// The last-level cache's controller takes a miss up: what supplies the line, and which cores had to be asked.
     /// Nothing if the line is on its way to another core; then the miss waits until it has arrived.
     pub fn claim(&self, miss: Miss) -> Option<Claim> {
-        let Miss { core, line, kind, .. } = miss;
+        let Miss { core, line, kind, left, .. } = miss;
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.waiting.push(Miss { in_l2: false, ..miss });
             return None;
@@ -94,7 +100,8 @@ impl Chip {
         let unverified = self.llc.borrow().is_unverified(line);
         let claim = self.cores.claim(core, line, kind);
         let Claim { permission, .. } = claim;
-        let journey = Journey { core, permission, asked: None, changed: false, waiting: Vec::new() };
+        let journey =
+            Journey { core, permission, asked: None, trip: Trip::begin(left), changed: false, waiting: Vec::new() };
         self.under_way.borrow_mut().journeys.insert(line, journey);
         match claim.supplier {
             Supplier::Core { dirty: true, .. } => self.take_back(line, true),
@@ -127,6 +134,13 @@ impl Chip {
         }
     }
 
+    /// The way of a line on the chip waited for something.
+    pub fn waited(&self, line: LineAddr, part: ReadPart, time: Duration) {
+        if let Some(journey) = self.under_way.borrow_mut().of(line) {
+            journey.trip.waited(part, time);
+        }
+    }
+
     /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
@@ -149,12 +163,15 @@ impl Chip {
     /// Words of a line that was claimed are at its slice in `delay`, and go on to its core before the rest. Where there are
     /// links they wait for it: those carry whole lines.
     pub fn deliver_first(&self, line: LineAddr, words: Words, delay: Duration) {
-        let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
         if self.network.has_links() {
             return;
         }
-        let (at, port) = (self.clock.now() + delay + self.network.way(core, line), &self.ports[core]);
-        self.cores.nodes()[core].borrow_mut().came_in_part(line, words, at, &mut port.outbox.borrow_mut());
+        let mut under_way = self.under_way.borrow_mut();
+        let Some(Journey { core, trip, .. }) = under_way.of(line) else { return };
+        let (at, port) = (self.clock.now() + delay + self.network.way(*core, line), &self.ports[*core]);
+        let mut node = self.cores.nodes()[*core].borrow_mut();
+        let lost = node.came_in_part(line, words, at, &mut port.outbox.borrow_mut());
+        *self.lost.borrow_mut() += trip.lost(lost, at);
         if let Some(task) = port.task.get() {
             self.clock.wake(task);
         }
@@ -181,13 +198,16 @@ impl Chip {
     /// A line comes to its core in `rest`, and is there for others in `delay`.
     fn come_up(&self, line: LineAddr, rest: Duration, delay: Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
-        let Journey { core, permission, changed, waiting, .. } = journey;
+        let Journey { core, permission, mut trip, changed, waiting, .. } = journey;
         let port = &self.ports[core];
         let at = self.clock.now() + rest;
         if let Some(excerpt) = self.excerpt.get() {
             excerpt.arrived(core, line, at);
         }
-        self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
+        let lost = self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
+        if lost > Duration::ZERO {
+            *self.lost.borrow_mut() += trip.lost(lost, at);
+        }
         if let Some(task) = port.task.get() {
             self.clock.wake(task);
         }

@@ -16,7 +16,7 @@ mod tests;
 use self::directory::{CORES_MAX, CoreSet, Directory, Holders};
 use crate::node::{Node, NodeConfig, Permission, Request, RequestKind};
 use std::cell::RefCell;
-use units::{LineAddr, Time};
+use units::{Duration, LineAddr, Time};
 
 /// Where the requester gets the line from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,17 +128,25 @@ impl Domain {
         supplier
     }
 
-    /// A line arrives at `core` at `at`, with the permission of its claim. Requests that follow from that go to `out`.
+    /// A line arrives at `core` at `at`, with the permission of its claim. Requests that follow from that go to `out`. Returns
+    /// for how long nothing had retired there because of this line.
     ///
     /// # Panics
     /// If the core did not ask for it.
-    pub fn answer(&self, core: usize, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) {
+    pub fn answer(
+        &self,
+        core: usize,
+        line: LineAddr,
+        at: Time,
+        permission: Permission,
+        out: &mut Vec<Request>,
+    ) -> Duration {
         if let Some(directory) = &self.directory {
             let mut directory = directory.borrow_mut();
             let cores = directory.holders(line).cores.with(core);
             directory.set(line, Holders { cores, exclusive: permission == Permission::Exclusive });
         }
-        self.nodes[core].borrow_mut().answered(line, at, permission, out);
+        self.nodes[core].borrow_mut().answered(line, at, permission, out)
     }
 
     /// Takes a line from all cores; the core whose copy was dirty, if one was.

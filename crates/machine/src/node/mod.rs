@@ -9,6 +9,7 @@
 //! | `interface.rs` | what crosses the node's face |
 //! | `pipeline/` | from the front end to retirement: the window, units, loads and stores, branches, translations |
 //! | `caches/` | private caches, their misses and what enters them, prefetchers, what other cores do to lines |
+//! | `stalls.rs` | how long each line held up the core |
 //! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of those that wait |
 //! | `warm.rs` | the same tables without the time, between the windows of a sampled run |
 //! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
@@ -20,6 +21,7 @@ mod counters;
 mod interface;
 mod lines;
 mod pipeline;
+mod stalls;
 mod waiting;
 mod warm;
 
@@ -38,7 +40,8 @@ pub use interface::{Feed, PageKey, PageTables, Pause, Permission, Request, Reque
 use isa::Instruction;
 use lines::{Cutter, LineSize};
 use pipeline::Core;
-use units::{Clock, Cycles, LineAddr, Time, VirtAddr, Words};
+use stalls::Stalls;
+use units::{Clock, Cycles, Duration, LineAddr, Time, VirtAddr, Words};
 
 /// A step that could not enter the window, kept until it can.
 #[derive(Clone, Debug)]
@@ -66,6 +69,7 @@ pub struct Node {
     core: Core,
     cutter: Cutter,
     held: Option<Held>,
+    stalls: Stalls,
 }
 
 impl Node {
@@ -82,6 +86,7 @@ impl Node {
             core: Core::new(config),
             cutter: Cutter::new(LineSize::new(config.l1d.line)),
             held: None,
+            stalls: Stalls::default(),
         }
     }
 
@@ -124,26 +129,31 @@ impl Node {
     ///
     /// # Panics
     /// As [`Node::answered`].
-    pub fn filled(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) {
-        self.answered(line, at, Permission::Exclusive, out);
+    pub fn filled(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
+        self.answered(line, at, Permission::Exclusive, out)
     }
 
     /// A line asked for has arrived at L2's edge at `at`: fills L2 and L1 and schedules what waited, which may append
-    /// requests, write-backs of victims included. If it is shared, stores that waited ask again.
+    /// requests, write-backs of victims included. If it is shared, stores that waited ask again. Returns for how long nothing
+    /// had retired because of this line.
     ///
     /// # Panics
     /// If the line was not asked for, or was answered already.
-    pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) {
-        self.core.filled(line, self.clock.cycle_at_or_after(at).0, permission, out);
+    pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) -> Duration {
+        let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        self.core.filled(line, cycle, permission, out);
+        self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 
     /// Some words of a line asked for have arrived at L2's edge at `at`, before the rest: schedules what waited for no
-    /// others. [`Node::answered`] follows; until then the line is under way.
+    /// others. [`Node::answered`] follows; until then the line is under way. Returns what that returns.
     ///
     /// # Panics
     /// If the line was not asked for, or was answered already.
-    pub fn came_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) {
-        self.core.came_in_part(line, words, self.clock.cycle_at_or_after(at).0, out);
+    pub fn came_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) -> Duration {
+        let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        self.core.came_in_part(line, words, cycle, out);
+        self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 
     /// Lines asked for that have not arrived.

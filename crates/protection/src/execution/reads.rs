@@ -1,7 +1,8 @@
 //! Where the time of reads went: from the controller's door to the release, of which each moment counts for one cause.
 //!
 //! ```text
-//! door ─ admitted ─ queue of memory ─ data ─ what else is awaited, in the order in which it ends ─ release
+//! door ─ re-encryption ─ admission ─ re-encryption ─ queue of memory ─ data ─ what else is awaited, in the order in which it ends ─ release
+//!        of any group    line        of its group
 //! ```
 //! While the line itself is not there, time counts for it, though metadata may be under way at the same time: an unprotected
 //! read would wait as well. After that the first cause to end counts until its end, then the next, each by the last of its
@@ -10,6 +11,7 @@
 
 use super::Histogram;
 use crate::slot::{Kind, Role};
+use crate::verbs::LockName;
 use derive_more::{AddAssign, Sub};
 use enum_map::{Enum, EnumMap};
 use serde::Serialize;
@@ -20,8 +22,12 @@ use units::{Duration, Time};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Enum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadPart {
-    /// Before the fetch: others have the line or its group, or groups are being renewed.
+    /// On the way to the controller: a fill has to wait until a victim's write has left its buffer.
+    WriteBack,
+    /// Before the fetch: others have the line, or its owner is looked up.
     Admission,
+    /// Before the fetch as well: its group is being re-encrypted, or as many groups as may be.
+    Reencryption,
     /// The line's fetch, in so far as other requests, refreshes and writes made it longer than a lone one.
     MemoryQueue,
     /// The rest of the fetch.
@@ -36,7 +42,7 @@ pub enum ReadPart {
     EngineQueue,
     /// Units for cryptography at work.
     Engine,
-    /// Ways on the chip, after the controller: where an L2 goes on with the line.
+    /// Ways and look-ups on the chip, before the controller and after it.
     OnChip,
 }
 
@@ -68,6 +74,30 @@ impl Parts {
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
+
+    /// Adds so much to one.
+    pub fn add(&mut self, part: ReadPart, time: Duration) {
+        self.0[part] += time.as_fs();
+    }
+
+    /// A time shared among the parts in their proportion, to the femtosecond: the shares add up to it. All of it is for the way
+    /// on the chip if there are none.
+    pub fn share(&self, time: Duration) -> Parts {
+        let (whole, mut shared) = (self.total(), Parts::default());
+        if whole == 0 {
+            shared.add(ReadPart::OnChip, time);
+            return shared;
+        }
+        let (mut so_far, mut given) = (0, 0);
+        for (part, fs) in self.0.iter().filter(|(_, fs)| **fs > 0) {
+            so_far += fs;
+            // Exact at the end, where the ratio is 1: times are far below 2^53 femtoseconds.
+            let until = (time.as_fs() as f64 * (so_far as f64 / whole as f64)) as u64;
+            shared.0[part] = until - given;
+            given = until;
+        }
+        shared
+    }
 }
 
 impl std::ops::AddAssign for Parts {
@@ -89,6 +119,8 @@ impl std::ops::Sub for Parts {
 pub(super) struct Progress {
     /// When it was at the door; nothing once its line is released.
     came: Cell<Option<Time>>,
+    /// When it was let in.
+    let_in: Cell<Time>,
     /// When the line's fetch began, and how much longer than a lone one it took.
     fetch: Cell<Option<(Time, Duration)>>,
     /// When words were there that came after the first of them.
@@ -104,6 +136,22 @@ impl Progress {
         self.came.set(Some(now));
         // What ended before counts for nothing: ends of earlier accesses stay.
         self.fetch.set(None);
+    }
+
+    /// No renewal keeps it at the door any more.
+    #[inline]
+    pub fn let_in(&self, now: Time) {
+        self.let_in.set(now);
+    }
+
+    /// It has a lock.
+    #[inline]
+    pub fn locked(&self, name: LockName, now: Time) {
+        match name {
+            LockName::Line(_) => self.ended(ReadPart::Admission, now),
+            LockName::Group(_) => self.ended(ReadPart::Reencryption, now),
+            LockName::Metadata(_) | LockName::Stage(_) => {}
+        }
     }
 
     /// Work of a part has ended.
@@ -144,6 +192,9 @@ impl Progress {
             reached = end;
             reached
         };
+        reach(ReadPart::Reencryption, self.let_in.get().min(began));
+        reach(ReadPart::Admission, self.ends[ReadPart::Admission].get().min(began));
+        reach(ReadPart::Reencryption, self.ends[ReadPart::Reencryption].get().min(began));
         reach(ReadPart::Admission, began);
         reach(ReadPart::MemoryQueue, began + waited);
         let data = reach(ReadPart::Data, self.ends[ReadPart::Data].get());

@@ -1,5 +1,6 @@
 //! What a timed memory asks of the machine around it: where lines go, and how long the ways on the chip are.
 
+use crate::execution::reads::Parts;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Words};
@@ -8,6 +9,8 @@ use units::{Duration, Line, LineAddr, Words};
 pub trait Receiver {
     /// Words of a line have left the checker before the rest, which follows. A receiver may wait for that.
     fn released_first(&self, _line: LineAddr, _plaintext: &Plaintext, _words: Words) {}
+    /// What the time of a read was for whose line is about to be released, or the first words of it.
+    fn read(&self, _line: LineAddr, _parts: &Parts) {}
     /// A line has left the checker.
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering was reported.
@@ -44,6 +47,10 @@ pub trait Receiver {
 impl<R: Receiver + ?Sized> Receiver for Rc<R> {
     fn released_first(&self, line: LineAddr, plaintext: &Plaintext, words: Words) {
         (**self).released_first(line, plaintext, words);
+    }
+
+    fn read(&self, line: LineAddr, parts: &Parts) {
+        (**self).read(line, parts);
     }
 
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {

@@ -31,7 +31,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use units::{Duration, Line, Time};
+use units::{Duration, Line, LineAddr, Time};
 
 /// The memory and the units that all accesses of one machine share.
 pub struct TimedMemory<R> {
@@ -221,9 +221,10 @@ impl<R: Receiver> Timed<R> {
     }
 
     /// The line of a read goes to the core, as a whole or the first words of it.
-    fn count_read(&self, whole: bool) {
+    fn count_read(&self, line: LineAddr, whole: bool) {
         let now = self.memory.clock.now();
         let Some((took, parts)) = self.progress.released(now, whole) else { return };
+        self.memory.receiver.read(line, &parts);
         let reads = &mut self.memory.counters.borrow_mut().reads;
         reads.lines += 1;
         reads.total_fs += took.as_fs();

@@ -2,6 +2,7 @@
 
 mod beats;
 mod common;
+mod core_time;
 mod cores;
 mod emcc;
 mod emcc_inclusive;

@@ -29,7 +29,9 @@ impl Node {
 
     /// Goes on after [`Pause::Idle`](super::Pause::Idle): nothing enters the window before `at`.
     pub fn resume(&mut self, at: Time) {
-        self.core.resume(self.clock.cycle_at_or_after(at).0);
+        let cycle = self.clock.cycle_at_or_after(at).0;
+        self.core.resume(cycle);
+        self.idled(cycle);
     }
 
     /// Drops a line from all private caches, because another core writes it; whether any copy was dirty, or nothing if

@@ -238,7 +238,11 @@ impl Core {
             // A buffered store was let go when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Store(store) => self.stores.written(store, cycle),
-            Waiter::Walk(place) => self.walk_answered(place, cycle, out),
+            Waiter::Walk(place) => {
+                let oldest = self.window.left();
+                self.walker.iter_mut().for_each(|walker| walker.served(place, oldest));
+                self.walk_answered(place, cycle, out);
+            }
             Waiter::Fetch => self.fetched(cycle),
         }
     }

@@ -88,6 +88,8 @@ pub(in crate::node) struct Walker {
     outside: VecDeque<(Translated, u64)>,
     /// Pages, and pages of tables, that a walk has come to.
     touched: FxHashSet<u64>,
+    /// Whether a line has come since this was last asked that the oldest load's translation waited for.
+    oldest_served: bool,
 }
 
 impl Walker {
@@ -105,6 +107,7 @@ impl Walker {
             inside: 0,
             outside: VecDeque::new(),
             touched: FxHashSet::default(),
+            oldest_served: false,
         })
     }
 
@@ -195,6 +198,18 @@ impl Walker {
             return (step, Some(LineAddr(cache.frames[slot.index()] * PAGE_LINES + entry / LINE_ENTRIES)));
         }
         (0, None)
+    }
+
+    /// A line has come for the walk at `place`, while that is the number of the oldest instruction.
+    pub(in crate::node) fn served(&mut self, place: usize, oldest: u64) {
+        let is_oldest = |goal: &Translated| matches!(goal, Translated::Load { number, .. } if *number == oldest);
+        let mut waiters = self.walks[place].iter().flat_map(|walk| &walk.waiters);
+        self.oldest_served |= waiters.any(|(_, goal)| is_oldest(goal));
+    }
+
+    /// Whether a line has come since this was last asked that the oldest load's translation waited for.
+    pub(in crate::node) fn has_served_oldest(&mut self) -> bool {
+        std::mem::take(&mut self.oldest_served)
     }
 
     /// What the walk at `place` does now that what it read arrived at `cycle`.

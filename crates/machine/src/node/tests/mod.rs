@@ -8,6 +8,7 @@ mod parts;
 mod prefetch;
 mod random;
 mod reads;
+mod stalls;
 mod ticking;
 mod translations;
 mod walk;

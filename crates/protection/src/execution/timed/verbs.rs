@@ -134,9 +134,10 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
         self.after(self.memory.receiver.hit_time(core, line))
     }
 
-    fn come_in(&self) -> impl Future<Output = ()> {
+    async fn come_in(&self) {
         self.progress.begin(self.memory.clock.now());
-        self.memory.overflows.come_in()
+        self.memory.overflows.come_in().await;
+        self.progress.let_in(self.memory.clock.now());
     }
 
     async fn renewing<T>(&self, work: impl Future<Output = T>) -> T {
@@ -161,18 +162,20 @@ impl<R: Receiver> LockVerbs for Timed<R> {
         R: 'a;
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
-        self.memory.locks.lock(name, mode).await
+        let guard = self.memory.locks.lock(name, mode).await;
+        self.progress.locked(name, self.memory.clock.now());
+        guard
     }
 }
 
 impl<R: Receiver> ExitVerbs for Timed<R> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
-        self.count_read(false);
+        self.count_read(line, false);
         self.memory.receiver.released_first(line, &plaintext, words);
     }
 
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
-        self.count_read(true);
+        self.count_read(line, true);
         let memory = &self.memory;
         match exit {
             Exit::Controller => {

@@ -1,0 +1,62 @@
+//! What cores wait for: each time in which nothing retired is shared among what the trip of the line took that ended it.
+//!
+//! A trip is from the L2 that lacked the line to its arrival there. Much of it is hidden, behind work and behind other trips; what
+//! is not hidden is shared in the proportion of the whole, since a core cannot say which part of a trip it did not see. So
+//! the shares add up to the time lost, and what makes every trip longer by a tenth gets a tenth more of what is lost.
+
+use derive_more::{AddAssign, Sub};
+use protection::execution::{Parts, ReadPart};
+use units::{Duration, Time};
+
+/// What the cores of a machine lost, all of them together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, AddAssign, Sub)]
+pub struct Waits {
+    /// Nothing retired because a line was awaited: what that was taken up with, in femtoseconds.
+    pub parts: Parts,
+    /// There was nothing to execute, because other cores' part of the program had to come first, in femtoseconds.
+    pub idle_fs: u64,
+}
+
+/// One line's way to a core that asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Trip {
+    /// When the core's L2 asked.
+    began: Time,
+    /// What of it is known to be for something else than the way on the chip.
+    parts: Parts,
+    /// When the asked-for words came, if they came before the rest.
+    first: Option<Time>,
+}
+
+impl Trip {
+    /// A line was asked for then.
+    pub fn begin(began: Time) -> Trip {
+        Trip { began, parts: Parts::default(), first: None }
+    }
+
+    /// It waited for something on its way to the controller.
+    pub fn waited(&mut self, part: ReadPart, time: Duration) {
+        self.parts.add(part, time);
+    }
+
+    /// What its read took.
+    pub fn read(&mut self, parts: &Parts) {
+        self.parts += *parts;
+    }
+
+    /// What a core lost whose line, or its first words, came at `at` at the end of this trip.
+    pub fn lost(&mut self, lost: Duration, at: Time) -> Parts {
+        let mut parts = self.parts;
+        match self.first {
+            // The rest of the line was on the bus.
+            Some(first) => parts.add(ReadPart::Data, at.since(first)),
+            None => self.first = Some(at),
+        }
+        let trip = at.since(self.began);
+        parts.add(ReadPart::OnChip, Duration::from_fs(trip.as_fs().saturating_sub(parts.total())));
+        let mut shared = parts.share(lost.min(trip));
+        // Before it left the L2: look-ups, and registers for misses that others had.
+        shared.add(ReadPart::OnChip, Duration::from_fs(lost.as_fs().saturating_sub(trip.as_fs())));
+        shared
+    }
+}

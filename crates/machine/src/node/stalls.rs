@@ -1,0 +1,82 @@
+//! Which line held up the core, and for how long: the part of a CPI stack that is memory's.
+//!
+//! Instructions retire in order, so cycles are counted where they leave the window. While none does, either the oldest one
+//! waits for a line, its own or an entry of a page table, or the window is empty and the front end waits for one: for code,
+//! or for a store to leave its queue. The line whose arrival ends that has held up the core since the latest retirement, or
+//! since the line before it that was needed. What else arrives meanwhile held up nothing: without it the core would have stood
+//! as long. All other cycles are the core's own.
+
+use super::Node;
+use super::pipeline::walk::Walker;
+use units::{Cycles, Duration};
+
+/// What of a core's cycles has been counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stalls {
+    /// Cycles before this one have been.
+    counted_to: u64,
+    /// Cycles without anything to execute, but for the latest.
+    idle: u64,
+    /// The latest: so many, since the retirement in that cycle.
+    latest_idle: (u64, u64),
+}
+
+/// How far retirement was before something happened.
+pub(super) struct Standing {
+    /// Instructions that had left the window.
+    retired: u64,
+    /// Whether the window was empty.
+    is_empty: bool,
+    /// The cycle of the latest retirement.
+    since: u64,
+}
+
+impl Node {
+    /// How far retirement is.
+    #[inline]
+    pub(super) fn standing(&self) -> Standing {
+        let window = &self.core.window;
+        let (retired, since) = (window.left(), self.core.retirement.cycle());
+        Standing { retired, is_empty: retired == window.entered(), since }
+    }
+
+    /// For how many cycles a line that arrived in `cycle` had held up retirement.
+    #[inline]
+    pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
+        let has_walked = self.core.walker.as_mut().is_some_and(Walker::has_served_oldest);
+        let kept_out = before.is_empty && self.held.is_some();
+        let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;
+        if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
+    }
+
+    /// There was nothing to execute before `cycle`.
+    pub(super) fn idled(&mut self, cycle: u64) {
+        let Standing { is_empty, since, .. } = self.standing();
+        if !is_empty {
+            return;
+        }
+        let idle = self.stalls.count(since, cycle);
+        let Stalls { idle: settled, latest_idle: (latest, from), .. } = &mut self.stalls;
+        if since > *from {
+            *settled += std::mem::take(latest);
+            *from = since;
+        }
+        *latest += idle;
+    }
+
+    /// How long there was nothing to execute, between one retirement and another.
+    pub fn idle(&self) -> Duration {
+        let (latest, from) = self.stalls.latest_idle;
+        let ended = self.core.retirement.cycle() > from;
+        self.clock.span(Cycles(self.stalls.idle + if ended { latest } else { 0 }))
+    }
+}
+
+impl Stalls {
+    /// Counts the cycles from the latest retirement to `cycle`, once.
+    fn count(&mut self, since: u64, cycle: u64) -> u64 {
+        let from = since.max(self.counted_to);
+        self.counted_to = self.counted_to.max(cycle);
+        cycle.saturating_sub(from)
+    }
+}

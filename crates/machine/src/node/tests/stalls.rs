@@ -1,0 +1,121 @@
+//! For how long lines hold up the core: what memory takes longer is lost, once, to the line that retirement waits for.
+
+use super::*;
+use ::units::random::Random;
+
+/// Runs a program on a memory that answers each line after its own time: the cycles that it takes, and of each line that
+/// comes the cycle and for how many nothing had retired.
+fn run(ops: &[Op], memory: impl Fn(LineAddr) -> u64) -> (u64, Vec<(LineAddr, u64, u64)>) {
+    let mut bench = Bench::warm(&small(), &[]);
+    let (start, clock) = (bench.clock(), bench.node.clock);
+    let mut feed = Script { ops: ops.iter() };
+    let (mut out, mut under_way, mut lost) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        let Ok(pause) = bench.node.run(&mut feed, Time::NEVER, &mut out);
+        let asked = out.drain(..).filter(|request| request.kind.is_answered());
+        under_way.extend(asked.map(|Request { at, line, .. }| (at + clock.span(Cycles(memory(line))), line)));
+        if under_way.is_empty() {
+            assert_eq!(pause, Pause::Finished);
+            return (bench.clock() - start, lost);
+        }
+        under_way.sort();
+        let (at, line) = under_way.remove(0);
+        let held_up = bench.node.filled(line, at, &mut out);
+        lost.push((line, clock.cycle_at_or_after(at).0 - start, held_up.as_fs() / clock.period().as_fs()));
+    }
+}
+
+fn all(lost: &[(LineAddr, u64, u64)]) -> u64 {
+    lost.iter().map(|(_, _, lost)| lost).sum()
+}
+
+/// What a program takes and loses for memories that take so long.
+fn at_work(ops: &[Op], memory: u64) -> (u64, u64) {
+    let (cycles, lost) = run(ops, |_| memory);
+    (cycles - all(&lost), all(&lost))
+}
+
+#[test]
+fn what_memory_takes_longer_is_lost_to_a_load_that_nothing_hides() {
+    let chain = [load(1, &[], 64, 0), load(2, &[1], 128, 0), alu(&[3], &[2])];
+    let (work, lost) = at_work(&chain, MEMORY);
+    assert!(lost > 2 * MEMORY, "from the retirement before, which is when the load was looked up");
+    assert_eq!(at_work(&chain, MEMORY + 50), (work, lost + 100));
+}
+
+#[test]
+fn what_comes_while_an_older_line_is_awaited_has_held_up_nothing() {
+    let ops = [load(1, &[], 64, 0), load(2, &[], 128, 0), load(3, &[], 192, 0)];
+    let (_, lost) = run(&ops, |line| if line == LineAddr(64) { 300 } else { 100 });
+    let of: Vec<_> = lost.iter().map(|(line, _, lost)| (line.0, *lost > 0)).collect();
+    assert_eq!(of, [(128, false), (192, false), (64, true)]);
+    assert!(all(&lost) >= 300);
+    let (_, lost) = run(&ops, |line| if line == LineAddr(192) { 300 } else { 100 });
+    let of: Vec<_> = lost.iter().map(|(line, cycle, lost)| (line.0, *cycle, *lost)).collect();
+    assert_eq!(of[2].2, of[2].1 - of[1].1, "from the retirement of the second, in the cycle in which it came: {of:?}");
+}
+
+#[test]
+fn work_that_takes_as_long_as_memory_hides_it() {
+    let divide = |number: u8| op(Class::IntDiv, &[number], &[number]);
+    let ops: Vec<Op> = [load(1, &[], 64, 0)].into_iter().chain((0..14).map(|_| divide(9))).collect();
+    let behind: Vec<Op> = ops.iter().rev().cloned().collect();
+    let (in_front, after) = (at_work(&behind, MEMORY).1, at_work(&ops, MEMORY).1);
+    assert_eq!(in_front, 0, "what is older retires meanwhile");
+    assert!(after > MEMORY);
+}
+
+#[test]
+fn stores_that_fill_their_queue_hold_up_what_must_enter() {
+    let stores: Vec<Op> = (1..=5).map(|line| store(1, 64 * line, 0)).collect();
+    let (cycles, lost) = at_work(&stores, MEMORY);
+    let (longer, more) = at_work(&stores, MEMORY + 50);
+    // The fifth enters when the first has left; the program ends when it has retired.
+    assert_eq!((longer, more), (cycles, lost + 50));
+}
+
+#[test]
+fn code_that_is_awaited_holds_up_an_empty_window() {
+    let code = [Op { code: CODE_LINE + 1, ..op(Class::Nop, &[], &[]) }];
+    let (work, lost) = at_work(&code, MEMORY);
+    assert_eq!(at_work(&code, MEMORY + 50), (work, lost + 50));
+}
+
+#[test]
+fn an_idle_core_loses_nothing_to_lines() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let period = bench.node.clock.period().as_fs();
+    let retired = bench.clock();
+    for later in [70, 90] {
+        bench.node.resume(bench.node.clock.start_of(Cycles(retired + later)));
+    }
+    assert_eq!(bench.node.idle().as_fs(), 0, "what follows the end of a program is not idle");
+    bench.run(&[alu(&[1], &[])]);
+    assert_eq!(bench.node.idle().as_fs() / period, 90, "no cycle is counted twice");
+}
+
+#[test]
+fn no_cycle_is_lost_twice_in_random_programs() {
+    let mut random = Random::new(31);
+    for _ in 0..200 {
+        let ops: Vec<Op> = (0..60)
+            .map(|_| {
+                let (register, other, line) = (random.below(6) as u8, random.below(6) as u8, 64 * random.below(12));
+                match random.below(5) {
+                    0 => store(register, line, 0),
+                    1 => alu(&[register], &[other]),
+                    2 => Op { code: CODE_LINE + random.below(3), ..alu(&[register], &[other]) },
+                    _ => load(register, &[other], line, 0),
+                }
+            })
+            .collect();
+        let slow = random.below(12) * 64;
+        let (cycles, lost) = run(&ops, |line| if line.0 == slow { 400 } else { 90 });
+        let mut reached = 0;
+        for (line, cycle, lost) in lost.iter().filter(|(_, _, lost)| *lost > 0) {
+            assert!(cycle - lost >= reached, "{line} at {cycle}: {lost} lost, counted to {reached}");
+            reached = *cycle;
+        }
+        assert!(all(&lost) <= cycles);
+    }
+}

@@ -1,0 +1,98 @@
+//! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
+
+use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
+use catalogue::Machine;
+use protection::execution::ReadPart;
+use std::collections::BTreeMap;
+
+const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"];
+
+fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    let mut machine = catalogue::machine(if design == "emcc" { "emcc-4core" } else { "modern" }).unwrap();
+    change(&mut machine);
+    let chains = (workload == "chase").then(|| ("chains".to_owned(), "1".to_owned()));
+    let source = workload::kernels::open(workload, &BTreeMap::from_iter(chains), 1).unwrap();
+    let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
+    run(&options, source, |_| Control::GoOn).unwrap()
+}
+
+/// That all cycles are for something, and no part of them is for less than nothing.
+fn check(name: &str, record: &Record) {
+    let CoreTime { cycles, at_work, idle, waiting } = &record.core_time;
+    assert_eq!(*cycles, record.cores.iter().map(|core| core.cycles).sum::<u64>(), "{name}");
+    let parts: f64 = waiting.values().sum();
+    assert!((at_work + idle + parts - *cycles as f64).abs() < 1.0, "{name}");
+    assert!(*at_work > 0.0 && *idle >= 0.0 && waiting.values().all(|part| *part >= 0.0), "{name}");
+    assert!(parts < *cycles as f64, "{name}");
+}
+
+/// That a design is slower by what it waits longer. A core's own work stays nearly what it was: of `bfs` more of it is done in the
+/// shadow of longer waits, up to 4 in 100 cycles.
+fn check_slowdown(workload: &str, design: &str, instructions: u64) {
+    // EMCC's reference has four cores.
+    let [before, after] = ["none", design].map(|design| record(workload, design, instructions, |_| ()));
+    let name = format!("{workload} under {design}");
+    check(&name, &after);
+    if design == "emcc" {
+        return;
+    }
+    let (before, after) = (&before.core_time, &after.core_time);
+    let slower = after.cycles as f64 - before.cycles as f64;
+    let waits: f64 = after.waiting.iter().map(|(part, cycles)| cycles - before.waiting[part]).sum();
+    let tolerated = 0.02 * before.cycles as f64 + 0.08 * slower.abs();
+    assert!((slower - waits).abs() < tolerated, "{name}: {slower} slower, {waits} waited");
+}
+
+#[test]
+fn every_design_is_slower_by_what_cores_wait_longer_for_lines() {
+    for (number, design) in catalogue::designs().into_iter().enumerate() {
+        check_slowdown(WORKLOADS[number % 6], &design.name, 60_000);
+    }
+}
+
+#[test]
+#[ignore = "two hundred runs: in make test-long"]
+fn every_design_is_slower_by_what_cores_wait_longer_for_lines_on_every_workload() {
+    for design in catalogue::designs() {
+        WORKLOADS.iter().for_each(|workload| check_slowdown(workload, &design.name, 100_000));
+    }
+}
+
+/// By what part of the cycles each cause is longer on a machine that is changed so, in thousandths, where that is ten or more and
+/// no less than a tenth of the most: refreshes and rows fall otherwise in a run that takes longer, and a longer wait hides others.
+fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
+    // A chain of reads, which nothing hides.
+    let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
+    let (plain, changed) = (plain.core_time, changed.core_time);
+    let thousandths = |(part, cycles): (ReadPart, &f64)| {
+        (part, (1e3 * (changed.waiting[part] - cycles) / plain.cycles as f64).round() as i64)
+    };
+    let all: Vec<_> = plain.waiting.iter().map(thousandths).collect();
+    let most = all.iter().map(|(_, by)| by.abs()).max().unwrap_or_default();
+    all.into_iter().filter(|(_, by)| by.abs() >= 10.max(most / 10)).collect()
+}
+
+#[test]
+fn a_planted_delay_shows_in_its_own_part_of_what_cores_lose() {
+    let slow_aes = longer("ecb", |machine| machine.engines.aes.latency_ns += 25.0);
+    assert!(matches!(slow_aes[..], [(ReadPart::Engine, 100..)]), "{slow_aes:?}");
+    let half_rate = |interval_ns: f64| {
+        move |machine: &mut Machine| (machine.engines.aes.units, machine.engines.aes.interval_ns) = (1, interval_ns)
+    };
+    let (full, half) = (longer("ecb", half_rate(10.0)), longer("ecb", half_rate(20.0)));
+    assert!(
+        matches!(full[..], [(ReadPart::Engine, 100..)]) && matches!(half[..], [(ReadPart::Engine, 200..)]),
+        "{half:?}"
+    );
+    let slow_hash = longer("sc64-bmt", |machine| machine.engines.hash.latency_ns += 25.0);
+    assert!(matches!(slow_hash[..], [(ReadPart::Tree, 10..)]), "{slow_hash:?}");
+    assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
+}
+
+#[test]
+fn threads_that_wait_for_each_other_are_idle_and_no_line_is_to_blame() {
+    let four = |machine: &mut Machine| *machine = catalogue::machine("emcc-4core").unwrap();
+    let record = record("bfs", "none", 60_000, four);
+    check("bfs on four cores", &record);
+    assert_eq!(record.cores.len(), 4);
+}
