@@ -165,10 +165,15 @@ impl LineCodec {
         }
     }
 
-    /// Computes the tag of a line and of those under the same tag, if there are tags.
+    /// Computes the tag of a line and of those under the same tag, if there are tags: that took its time with the ciphertext, where
+    /// it is made with it.
     pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<Tag> {
         let mac = self.mac.as_ref()?;
-        Some(self.compute_tag(verbs, mac, self.named(mac, sealed), others).await)
+        let (at, counter, text) = self.named(mac, sealed);
+        if self.work.seals_with_tag() {
+            return Some(mac.tag(at, counter, text));
+        }
+        Some(self.compute_tag(verbs, mac, (at, counter, text), others).await)
     }
 
     /// The tag of a line that booting puts into memory, and of those that are there already; it takes no time.

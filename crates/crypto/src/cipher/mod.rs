@@ -58,7 +58,7 @@ pub struct Uses {
     pub of_nonce: u32,
     /// Whether each of these waits for the one before it.
     pub nonce_chained: bool,
-    /// Uses after those, one for each block and what a tag of the mode itself takes.
+    /// Uses after those: of a mode one for each block, of a code as many as it takes.
     pub of_line: u32,
     /// How these are done.
     pub order: Order,
@@ -73,6 +73,9 @@ pub enum Order {
     Parallel,
     /// To seal, or for a tag, each after the one before it; to open, each by itself through the inverse cipher.
     Chained,
+    /// Of a tag: forward, of the sum of the plaintext's blocks. To seal, side by side with the mode's; to open, when the last of
+    /// those has come out.
+    Summed,
 }
 
 impl Uses {

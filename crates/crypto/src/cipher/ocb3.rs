@@ -1,7 +1,13 @@
 //! OCB over whole lines (RFC 7253, OCB3): encryption and a tag over the plaintext in one pass.
 //!
-//! The nonce is the 14 bytes of line number and counter. The tag comes out of the same pass as the ciphertext, which is why
-//! it counts among the mode's blocks; it vouches for the plaintext, so a checker must decrypt before it can compare.
+//! ```text
+//! Offset_0 = from E(nonce)   Offset_i = Offset_(i-1) ^ L_ntz(i)   Checksum = P_1 ^ ... ^ P_m   i = 1 ..= m, blocks of the line
+//! C_i = E(P_i ^ Offset_i) ^ Offset_i   Tag = E(Checksum ^ Offset_m ^ L_$) ^ HASH(K, A)
+//! ```
+//! The nonce is the 14 bytes of line number and counter, so there is no associated data A, and its hash is zero without a use
+//! of the cipher. The tag is one more encryption, of the plaintext's sum: to seal it needs no block of ciphertext, but to open
+//! all plaintext must have come out of the inverse cipher first. It is the code's use and not the mode's: a line whose tag no
+//! design asks for is opened without it, though the crate, which knows one pass only, computes it either way.
 
 use crate::blocks::blocks_per_line;
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -60,8 +66,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
     }
 
     fn uses(&self) -> Uses {
-        // The last is the tag's.
-        let (of_nonce, of_line) = (1, blocks_per_line::<C>() + 1);
+        let (of_nonce, of_line) = (1, blocks_per_line::<C>());
         Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
     }
 }
@@ -69,6 +74,12 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> LineMac for Ocb3<C> {
     fn whole_bits(&self) -> u32 {
         8 * BLOCK_BYTES as u32
+    }
+
+    /// The offset is that of the encryption, which ends with it.
+    fn uses(&self) -> Option<Uses> {
+        let cipher = BlockCipher::of::<C>();
+        Some(Uses { cipher, of_nonce: 0, nonce_chained: false, of_line: 1, order: Order::Summed })
     }
 
     fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> Tag {

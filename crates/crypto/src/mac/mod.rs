@@ -45,7 +45,7 @@ pub trait LineMac {
     }
 
     /// The uses of a block cipher that a tag takes, if the code is made of one: those of its nonce, then those of the text, one
-    /// after the other, or one for each chunk's own tag. Nothing if it has an engine of its own.
+    /// after the other, one for each chunk's own tag, or one for the sum of all. Nothing if it has an engine of its own.
     fn uses(&self) -> Option<Uses> {
         None
     }

@@ -5,7 +5,7 @@
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
-use units::{LINE_BYTES, WORD_BYTES, Word, Words};
+use units::{WORD_BYTES, Words};
 
 /// What needs a line's nonce alone.
 fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
@@ -55,12 +55,29 @@ impl BlockWork {
         self.tag.map(of_nonce).and_then(Blocks::any).or(self.mask_work(1))
     }
 
+    /// The use of the cipher for a tag that is made of the plaintext's sum, if the tag is.
+    fn of_sum(self) -> Option<Uses> {
+        self.tag.filter(|uses| uses.order == Order::Summed)
+    }
+
+    /// Whether a line's tag is made with its ciphertext.
+    pub fn seals_with_tag(self) -> bool {
+        self.of_sum().is_some()
+    }
+
+    /// Whether a tag is made of blocks that wait for a piece of the text each.
+    pub fn tags_by_pieces(self) -> bool {
+        self.tag.is_some_and(|uses| uses.order != Order::Summed)
+    }
+
     /// What of sealing a line waits for that.
     fn sealing(self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         match order {
             Order::Ahead => None,
-            Order::Parallel => Some(Blocks::parallel(cipher, of_line)),
+            Order::Parallel | Order::Summed => {
+                Some(Blocks::parallel(cipher, of_line + self.of_sum().map_or(0, |uses| uses.of_line)))
+            }
             Order::Chained => Some(Blocks { cipher, chained: of_line, parallel: 0, inverse: false }),
         }
     }
@@ -71,12 +88,9 @@ impl BlockWork {
         (order != Order::Ahead).then_some(Blocks { inverse: true, ..Blocks::parallel(cipher, of_line) })
     }
 
-    /// What of that a piece takes, which is as long as a block. The last takes what the mode has beyond the line's blocks.
-    pub fn opening_of(self, piece: Words) -> Option<Blocks> {
-        let (opening, uses) = (self.opening()?, self.uses?);
-        let beyond = uses.of_line - (LINE_BYTES / uses.block_bytes()) as u32;
-        let is_last = piece.overlap(Words::of(Word::at(LINE_BYTES - 1)));
-        Some(Blocks { parallel: 1 + if is_last { beyond } else { 0 }, ..opening })
+    /// What of that a piece takes, which is as long as a block.
+    pub fn opening_of_piece(self) -> Option<Blocks> {
+        Some(Blocks { parallel: 1, ..self.opening()? })
     }
 
     /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.
@@ -104,7 +118,7 @@ impl BlockWork {
             Order::Chained => {
                 Some(Blocks { cipher, chained: lines * of_line + (lines - 1) * of_nonce, parallel: 0, inverse: false })
             }
-            Order::Ahead | Order::Parallel => Some(Blocks::parallel(cipher, lines * of_line)),
+            Order::Ahead | Order::Parallel | Order::Summed => Some(Blocks::parallel(cipher, lines * of_line)),
         }
     }
 

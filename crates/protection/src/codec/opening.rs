@@ -5,7 +5,7 @@
 //! tag:     words, or plaintext ─ block ─ compare     ┘ vouches for it than its own tag, or nothing at all
 //! ```
 //! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
-//! waits for all of it, in a chain of blocks for each of its links; then the line is released as a whole.
+//! waits for all of it, in a chain of blocks for each of its links, in a sum of blocks once; then the line is released as a whole.
 
 use super::block_work::Ahead;
 use super::{Arrived, LineCodec};
@@ -47,7 +47,7 @@ impl LineCodec {
         pad: Option<Ahead>,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        if arrived.beats.come_apart() || self.work.tag.is_some() {
+        if arrived.beats.come_apart() || self.work.tags_by_pieces() {
             return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
         }
         // A closure, not a future: that would be moved to where it is awaited, with all room that it ever needs.
@@ -123,7 +123,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         if work.is_masked_before() {
             self.padded.wait().await;
         }
-        if let Some(blocks) = work.opening_of(piece) {
+        if let Some(blocks) = work.opening_of_piece() {
             self.through_cipher(blocks).await;
         }
         // In CBC the block before is for what comes out, and the nonce's for the first.
@@ -176,8 +176,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         let Some(mac) = &self.codec.mac else { return Ok(()) };
         match self.codec.work.tag.filter(|_| self.arrived.others.is_empty()) {
             Some(uses) if uses.order == Order::Parallel => self.check_pieces(mac, uses).await,
-            Some(uses) => self.check_chain(uses).await,
-            None => {
+            Some(uses) if uses.order == Order::Chained => self.check_chain(uses).await,
+            _ => {
                 self.text(Words::ALL).await;
                 self.codec.check(self.verbs, self.arrived, &self.covered()).await
             }

@@ -11,6 +11,7 @@ mod explain;
 mod footprint;
 mod latencies;
 mod machines;
+mod ocb3;
 mod reads;
 mod runs;
 mod sampling;
