@@ -273,8 +273,8 @@ class ReadTimes(Result):
     """What 99 in 100 did not exceed, likewise."""
     parts_ns: ReadParts
     """What the mean is made of, in nanoseconds."""
-    histogram: tuple[tuple[int, int], ...]
-    """How many ended in each bucket, by its end in femtoseconds."""
+    histogram: tuple[tuple[int, int], ...] = ()
+    """How many ended in each bucket, by its end in femtoseconds; an interval has none."""
 
 
 class UnverifiedWindow(Result):
