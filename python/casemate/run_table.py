@@ -11,6 +11,7 @@ from rich.text import Text
 
 from casemate import amounts, interruption
 from casemate.results.attack import Protection
+from casemate.results.figures import METADATA, bandwidth_gb_per_s, hit_rate, per_kilo
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
@@ -251,18 +252,15 @@ def _metadata() -> list[Question]:
     def hits(index: int) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
             cache = record.metadata_caches[index]
-            looked_up = cache.hits + cache.misses
-            if not looked_up:
-                return ""
-            return f"{100 * cache.hits / looked_up:.1f} %, {1000 * cache.misses / record.node.instructions:.2f}"
+            rate = hit_rate(cache)
+            return "" if rate is None else f"{100 * rate:.1f} %, {per_kilo(cache.misses, record):.2f}"
 
         return answer
 
     def bandwidth(record: Record) -> str:
-        return f"{record.dram_bytes / max(record.time_fs, 1) * 1e6:.2f} GB/s"
+        return f"{bandwidth_gb_per_s(record):.2f} GB/s"
 
-    kinds = enumerate(("counters", "tags", "tree"))
-    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in kinds]
+    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in enumerate(METADATA)]
     return [*caches, ("memory bandwidth", bandwidth)]
 
 
