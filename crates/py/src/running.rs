@@ -47,10 +47,9 @@ struct Kept {
 }
 
 impl Kept {
-    /// Whether all of it can be had. What is asked for is itself to be a file, also where each simulation has one of another
-    /// name.
-    fn check(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
-        all.iter().try_for_each(runner::check_interval).map_err(refused)?;
+    /// Whether all files can be written. What is asked for is itself to be a file, also where each simulation has one of
+    /// another name.
+    fn check_files(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
         let bus = self.bus.as_ref().map(BusSpec::options);
         let mut written = bus.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
         written.try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
@@ -118,7 +117,8 @@ impl RunSpec {
                 all.push(runner::RunOptions { seed, age, warm_up, ledger, detail, interval, bus, excerpt, ..options });
             }
         }
-        self.kept.check(&all, detail)?;
+        all.iter().try_for_each(|options| runner::check_interval(options, self.programs.len())).map_err(refused)?;
+        self.kept.check_files(&all, detail)?;
         Ok(all)
     }
 

@@ -25,7 +25,7 @@ impl Counting {
     /// [`RunError::WarmUp`] and [`RunError::Interval`] if it cannot be counted so.
     pub fn new(options: &RunOptions, programs: usize) -> Result<Counting, RunError> {
         let (warm_up, length) = (warm_up_of(options, programs)?, options.interval);
-        check_interval(options)?;
+        check_interval(options, programs)?;
         let mut counting = Counting { due: warm_up, warm_up, before: Before::default(), length, intervals: None };
         if warm_up.is_none() {
             counting.begin(0, Moment::default);

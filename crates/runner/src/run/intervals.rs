@@ -14,11 +14,11 @@ use units::Time;
 /// More than a table has that is looked at: each is a row, and stays in memory until the run ends.
 const INTERVALS_MAX: u64 = 10_000;
 
-/// Whether a run can be counted by intervals of this length, as far as it is known before it runs.
+/// Whether a run of so many programs can be counted by intervals as it is to be, as far as that is known before it runs.
 ///
 /// # Errors
 /// [`RunError::Interval`].
-pub fn check_interval(options: &RunOptions) -> Result<(), RunError> {
+pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunError> {
     let Some(length) = options.interval else { return Ok(()) };
     let refused = |rule: String| Err(RunError::Interval(rule));
     if length == 0 {
@@ -31,7 +31,7 @@ pub fn check_interval(options: &RunOptions) -> Result<(), RunError> {
         return refused(rule.to_owned());
     }
     // A budget without an end says nothing: then what comes is counted.
-    let counted = options.budget - options.warm_up.min(options.budget);
+    let counted = options.budget.saturating_sub(options.warm_up).saturating_mul(programs as u64);
     if options.budget != u64::MAX && counted / length > INTERVALS_MAX {
         return Err(too_many(length));
     }

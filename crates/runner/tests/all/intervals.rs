@@ -139,15 +139,16 @@ fn a_phase_without_misses_shows_in_its_intervals() {
 
 #[test]
 fn what_cannot_be_counted_by_interval_is_refused_with_the_reason() {
-    let said = |options: &RunOptions| check_interval(options).unwrap_err().to_string();
+    let said = |options: &RunOptions| check_interval(options, 1).unwrap_err().to_string();
     assert!(said(&options("modern", "none", Some(0))).contains("expected 1 or more, as in 1M"));
     let detail = Detail::Sampled(SamplingOptions::default());
     let sampled = RunOptions { detail, ..options("modern", "none", Some(1_000)) };
     assert!(said(&sampled).contains("a sampled run is not counted by interval"));
     let many = RunOptions { budget: 10_001_000, ..options("modern", "none", Some(1_000)) };
     assert!(said(&many).contains("more than 10000 intervals of 1000 instructions"));
-    assert!(check_interval(&RunOptions { budget: 10_000_999, ..many.clone() }).is_ok());
-    assert!(check_interval(&RunOptions { warm_up: 1_000, ..many }).is_ok());
+    assert!(check_interval(&RunOptions { warm_up: 1_000, ..many.clone() }, 1).is_ok());
+    let fewer = RunOptions { budget: 10_000_999, ..many };
+    assert!(check_interval(&fewer, 1).is_ok() && check_interval(&fewer, 2).is_err());
 }
 
 #[test]
