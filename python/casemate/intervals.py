@@ -23,7 +23,7 @@ from casemate import _core, screen
 from casemate._core import CasemateError
 from casemate.results.base import Result
 from casemate.results.counters import Traffic
-from casemate.results.figures import METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.intervals import Interval
 from casemate.results.run import RunResults
 
@@ -79,7 +79,7 @@ def _columns() -> Iterator[tuple[str, Column]]:
     yield "cycles", lambda interval: interval.cycles
     yield "time_ns", lambda interval: interval.time_fs / 1e6
     yield "ipc", lambda interval: interval.ipc
-    for level in ("l1i", "l1d", "l2", "llc"):
+    for level in LEVELS:
         yield f"{level}_mpki", partial(_misses, level)
     yield "llc_misses", lambda interval: interval.llc.misses
     yield "mispredicts_mpki", lambda interval: per_kilo(interval.node.mispredicts, interval)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from casemate import amounts, interruption
 from casemate.results.attack import Protection
-from casemate.results.figures import METADATA, bandwidth_gb_per_s, hit_rate, per_kilo
+from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
@@ -162,7 +162,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
     sections = (
         ("cost", _cost(results, records[0])),
-        *((("where reads spend their time", _reads()), ("metadata and memory", _metadata())) if verbose else ()),
+        *((("where reads spend their time", _reads()), ("caches and memory", _caches())) if verbose else ()),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -246,8 +246,11 @@ def _reads() -> list[Question]:
     ]
 
 
-def _metadata() -> list[Question]:
-    """How metadata caches fare, and how much of memory's time the bus is used."""
+def _caches() -> list[Question]:
+    """How caches fare, those of metadata as well, and what memory moves."""
+
+    def misses(level: str) -> Callable[[Record], str]:
+        return lambda record: f"{mpki(record)[level]:.2f}"
 
     def hits(index: int) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
@@ -261,7 +264,8 @@ def _metadata() -> list[Question]:
         return f"{bandwidth_gb_per_s(record):.2f} GB/s"
 
     caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in enumerate(METADATA)]
-    return [*caches, ("memory bandwidth", bandwidth)]
+    levels = [(f"{level.upper()}: misses/1000 instr.", misses(level)) for level in LEVELS]
+    return [*levels, *caches, ("memory bandwidth", bandwidth)]
 
 
 def _windows(results: RunResults) -> list[Question]:

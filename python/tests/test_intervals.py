@@ -137,6 +137,24 @@ def test_a_reader_of_tables_finds_numbers(casemate: Casemate, reader: str) -> No
         assert list(table[name])[-1] == pytest.approx(float(rows[-1][name]), nan_ok=True)
 
 
+def test_a_whole_run_as_one_interval_says_what_the_verbose_table_says(casemate: Casemate) -> None:
+    said = casemate(
+        "run", *SMALL, "--design", "sc64-bmt", "--verbose", "--interval", "50K", "--intervals", "phases.csv"
+    )
+    (row,) = _table("phases.csv")
+    figures = {name: float(value) for name, value in row.items() if name not in ("machine", "design")}
+    expected = {
+        "mean": f"{figures['reads_mean_ns']:.1f} ns",
+        "queue of memory": f"{figures['reads_memory_queue_ns']:.1f} ns",
+        "L1D: misses/1000 instr.": f"{figures['l1d_mpki']:.2f}",
+        "LLC: misses/1000 instr.": f"{figures['llc_mpki']:.2f}",
+        "tree: hits, misses/1000 instr.": f"{100 * figures['tree_hit_rate']:.1f} %, {figures['tree_mpki']:.2f}",
+        "memory bandwidth": f"{figures['bandwidth_gb_per_s']:.2f} GB/s",
+    }
+    lines = {" ".join(line.split()) for line in said.out.splitlines()}
+    assert {f"{question} {answer}" for question, answer in expected.items()} <= lines, said.out
+
+
 def test_several_machines_and_cores_are_in_one_table(casemate: Casemate) -> None:
     on_two = ("--design", "none", "--machine", "modern", "--machine", "emcc-4core", "--copies", "1")
     casemate("run", *SMALL, *on_two, *INTERVALS)

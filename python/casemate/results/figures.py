@@ -4,6 +4,9 @@ from typing import Protocol
 
 from casemate.results.counters import Hits, Llc, MetadataCache, Node
 
+LEVELS = ("l1i", "l1d", "l2", "llc")
+"""The caches of instructions and data, from the core on."""
+
 METADATA = ("counters", "tags", "tree")
 """What the metadata caches of a record keep, in its order."""
 
@@ -50,8 +53,8 @@ def per_kilo(events: int, counted: Counted) -> float:
 def mpki(counted: Counted) -> dict[str, float]:
     """Misses in 1000 instructions of each level, without those that joined a miss under way."""
     node = counted.node
-    levels = {"l1i": node.l1i.misses, "l1d": node.l1d.misses, "l2": node.l2.misses, "llc": counted.llc.misses}
-    return {level: per_kilo(misses, counted) for level, misses in levels.items()}
+    found = (node.l1i, node.l1d, node.l2, counted.llc)
+    return {level: per_kilo(cache.misses, counted) for level, cache in zip(LEVELS, found, strict=True)}
 
 
 def bandwidth_gb_per_s(counted: Counted) -> float:
