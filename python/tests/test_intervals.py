@@ -12,8 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from casemate import BuiltIn, CasemateError, RunOptions, api, intervals
+from casemate.results import Interval
+from casemate.results.base import Result
 from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -66,6 +69,7 @@ def test_the_table_has_a_row_for_each_interval_of_each_design(casemate: Casemate
     said = casemate("run", *SMALL, *INTERVALS, "--json")
     assert said.code == 0
     assert "wrote phases.csv" in said.err
+    jsonschema.validate(said.json(), casemate("schema", "run").json())
     records = said.json()["records"]
     table = _table("phases.csv")
     assert [(row["machine"], row["design"], int(row["interval"])) for row in table] == [
@@ -108,6 +112,32 @@ def test_whatever_is_taken_apart_into_causes_has_a_column_for_each() -> None:
     for row in intervals.rows(results):
         spent = sum(float(value) for name, value in row.items() if name in parts and name != "reads_median_ns")
         assert spent == pytest.approx(float(row["reads_mean_ns"]))
+
+
+def test_what_a_record_will_take_apart_comes_along() -> None:
+    class Stalls(Result):
+        tree: int
+        tag: int
+
+    class Core(Result):
+        retired: int
+        stalled_cycles: Stalls | None
+
+    class Part(Interval):
+        core: Core
+
+    columns = dict(intervals._causes(Part))
+    assert {"core_tree_cycles", "stalled_tag"}.isdisjoint(columns)
+    counted = json.loads(_one_interval().to_json())
+    for stalls, tree in (({"tree": 3, "tag": 4}, 3.0), (None, math.nan)):
+        part = Part.model_validate_json(json.dumps({**counted, "core": {"retired": 1, "stalled_cycles": stalls}}))
+        assert columns["stalled_tree_cycles"](part) == pytest.approx(tree, nan_ok=True)
+
+
+def _one_interval() -> Interval:
+    results = api.run(BuiltIn("gups", {"footprint": "1 MB"}), designs="none", options=_options("50K"))
+    (interval,) = results.records[0].intervals
+    return interval
 
 
 def _options(interval: str | int) -> RunOptions:

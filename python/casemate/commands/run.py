@@ -331,12 +331,12 @@ def command(
         notices.print(f"{which}: {failure.error}", style="red", markup=False)
     for written in (*results.bus, *results.excerpts):
         notices.print(f"wrote {written}", markup=False)
-    if table and results.records:
-        intervals.write(results, table)
-        notices.print(f"wrote {table}", markup=False)
     if folder:
         for record in results.records:
             notices.print(f"wrote {_write(folder, record)}", markup=False)
+    if table and results.records:
+        intervals.write(results, table)
+        notices.print(f"wrote {table}", markup=False)
     if results.interrupted:
         return EXIT_INTERRUPTED
     if results.failures:

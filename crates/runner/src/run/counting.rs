@@ -14,6 +14,7 @@ pub(super) struct Counting {
     /// Until when nothing counts, while that is to come.
     warm_up: Option<u64>,
     before: Before,
+    /// Of each interval, if there are to be any.
     length: Option<u64>,
     intervals: Option<Intervals>,
 }
