@@ -43,15 +43,17 @@ impl Counting {
     /// Takes down what has been counted, if this was the event with which such a moment came.
     #[inline]
     pub fn look(&mut self, meters: &Meters) {
-        let Some(due) = self.due else { return };
-        let reached = meters.instructions();
-        if reached >= due {
-            self.take_down(meters, reached);
+        if let Some(due) = self.due {
+            self.look_for(due, meters);
         }
     }
 
-    #[inline(never)]
-    fn take_down(&mut self, meters: &Meters, reached: u64) {
+    #[cold]
+    fn look_for(&mut self, due: u64, meters: &Meters) {
+        let reached = meters.instructions();
+        if reached < due {
+            return;
+        }
         let now = || Moment::now(meters);
         if let Some(warm_up) = self.warm_up.take() {
             self.before = Before::now(meters);
