@@ -39,6 +39,11 @@ def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int
     return number
 
 
+def interval(given: Instructions | None) -> int | None:
+    """How many instructions an interval has, nothing if there are none to be."""
+    return None if given is None else instructions(given, "interval")
+
+
 def window(given: str, what: str) -> dict[str, int]:
     """A window of simulated time, as in `"20us:5us"`. Raises `CasemateError` if it is none."""
     try:

@@ -162,6 +162,9 @@ class RunOptions:
     """Whether every pad is compared with every other."""
     protection: bool = True
     """Whether a short campaign of attacks on each design is added."""
+    interval: Instructions | None = None
+    """How many instructions, of all programs together, an interval has: each record then has its run by interval, for
+    the phases of a program (see `casemate.intervals`). It changes nothing else of a result."""
     bus: str | os.PathLike[str] | None = None
     """A file for what crosses the pins of memory, to be read with `casemate.bus`; of several designs or machines each
     has one, with its name before the suffix. It changes no result."""
@@ -188,8 +191,11 @@ class RunOptions:
             "age": self.age,
             "ledger": self.ledger,
             "sampling": dict(self.sampling) if sampled else None,
-            "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
-            "excerpt": None if self.trace is None else self.trace.asked(),
+            "kept": {
+                "interval": asked.interval(self.interval),
+                "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
+                "excerpt": None if self.trace is None else self.trace.asked(),
+            },
         }
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from casemate import amounts, interruption
 from casemate.results.attack import Protection
+from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
@@ -178,7 +179,7 @@ def _details(results: RunResults, first: Record) -> list[tuple[str, list[Questio
     return [
         (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
         ("where reads spend their time", _reads()),
-        ("metadata and memory", _metadata()),
+        ("caches and memory", _caches()),
     ]
 
 
@@ -294,25 +295,26 @@ def _reads() -> list[Question]:
     ]
 
 
-def _metadata() -> list[Question]:
-    """How metadata caches fare, and how much of memory's time the bus is used."""
+def _caches() -> list[Question]:
+    """How caches fare, those of metadata as well, and what memory moves."""
+
+    def misses(level: str) -> Callable[[Record], str]:
+        return lambda record: f"{mpki(record)[level]:.2f}"
 
     def hits(index: int) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
             cache = record.metadata_caches[index]
-            looked_up = cache.hits + cache.misses
-            if not looked_up:
-                return ""
-            return f"{100 * cache.hits / looked_up:.1f} %, {1000 * cache.misses / record.node.instructions:.2f}"
+            rate = hit_rate(cache)
+            return "" if rate is None else f"{100 * rate:.1f} %, {per_kilo(cache.misses, record):.2f}"
 
         return answer
 
     def bandwidth(record: Record) -> str:
-        return f"{record.dram_bytes / max(record.time_fs, 1) * 1e6:.2f} GB/s"
+        return f"{bandwidth_gb_per_s(record):.2f} GB/s"
 
-    kinds = enumerate(("counters", "tags", "tree"))
-    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in kinds]
-    return [*caches, ("memory bandwidth", bandwidth)]
+    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in enumerate(METADATA)]
+    levels = [(f"{level.upper()}: misses/1000 instr.", misses(level)) for level in LEVELS]
+    return [*levels, *caches, ("memory bandwidth", bandwidth)]
 
 
 def _windows(results: RunResults) -> list[Question]:

@@ -290,8 +290,7 @@ impl Chip {
 
     /// What the cores have lost.
     pub fn waits(&self) -> Waits {
-        let idle = self.cores.nodes().iter().map(|node| node.borrow().idle().as_fs());
-        Waits { idle_fs: idle.sum(), parts: *self.lost.borrow() }
+        Waits::of(&self.cores, *self.lost.borrow())
     }
 
     /// What the observer has seen.

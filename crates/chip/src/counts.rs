@@ -47,6 +47,11 @@ impl Counts {
     pub fn dram_bytes(&self) -> u64 {
         (self.protection.fetched.total() + self.protection.stored.total()) * LINE_BYTES as u64
     }
+
+    /// The caches of counters, tags and tree nodes.
+    pub fn metadata_caches(&self) -> [CacheCounters; 3] {
+        [self.counter_cache, self.tag_cache, self.node_cache]
+    }
 }
 
 /// Where the counters are.

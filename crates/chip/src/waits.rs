@@ -5,16 +5,31 @@
 //! the shares add up to the time lost, and what makes every trip longer by a tenth gets a tenth more of what is lost.
 
 use derive_more::{AddAssign, Sub};
+use machine::coherence::Domain;
 use protection::execution::{Parts, ReadPart};
 use units::{Duration, Time};
 
-/// What the cores of a machine lost, all of them together.
+/// What the cores of a machine lost of their cycles, all of them together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, AddAssign, Sub)]
 pub struct Waits {
+    /// All cycles, until each core's latest retirement.
+    pub cycles: u64,
     /// Nothing retired because a line was awaited: what that was taken up with, in femtoseconds.
     pub parts: Parts,
     /// There was nothing to execute, because other cores' part of the program had to come first, in femtoseconds.
     pub idle_fs: u64,
+}
+
+impl Waits {
+    /// Of these cores, which lost so much to lines.
+    pub fn of(cores: &Domain, parts: Parts) -> Waits {
+        let mut waits = Waits { parts, ..Waits::default() };
+        for node in cores.nodes().iter().map(|node| node.borrow()) {
+            waits.cycles += node.counters().cycles;
+            waits.idle_fs += node.idle().as_fs();
+        }
+        waits
+    }
 }
 
 /// One line's way to a core that asked for it.

@@ -223,6 +223,12 @@ fn window(
     to_json(&measured.map_err(refused)?)
 }
 
+/// Whether a file can be begun at a path; it is not there afterwards.
+#[pyfunction]
+fn check_file(path: PathBuf) -> PyResult<()> {
+    runner::check_file(&path).map_err(refused)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
@@ -241,6 +247,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inventory::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
+    module.add_function(wrap_pyfunction!(check_file, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

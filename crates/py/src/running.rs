@@ -31,10 +31,40 @@ struct RunSpec {
     ledger: bool,
     /// How to sample; nothing for every instruction in detail.
     sampling: Option<SamplingOptions>,
+    kept: Kept,
+}
+
+/// What is kept of each simulation but the totals of its record.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    /// How many instructions are counted by themselves each; nothing for all together alone.
+    interval: Option<u64>,
     /// Where to write what crosses the pins of memory; nothing for nowhere.
     bus: Option<BusSpec>,
     /// Which window to write as what each unit did, and where; nothing for none.
     excerpt: Option<ExcerptSpec>,
+}
+
+impl Kept {
+    /// Whether all files can be written. What is asked for is itself to be a file, also where each simulation has one of
+    /// another name.
+    fn check_files(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
+        let bus = self.bus.as_ref().map(BusSpec::options);
+        let mut written = bus.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
+        written.try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
+        let excerpt = self.excerpt.as_ref().map(ExcerptSpec::options);
+        if let (Some(bus), Some(excerpt)) = (&bus, &excerpt)
+            && bus.path == excerpt.path
+        {
+            let file = bus.path.display();
+            return Err(refused(format!(
+                "'{file}' is asked for twice, by --bus and for --trace-window: expected two files"
+            )));
+        }
+        let mut written = excerpt.iter().chain(all.iter().filter_map(|options| options.excerpt.as_ref()));
+        written.try_for_each(|excerpt| check_excerpt(excerpt, detail)).map_err(refused)
+    }
 }
 
 /// A file for what crosses the pins, or one for each simulation.
@@ -73,22 +103,22 @@ impl RunSpec {
     fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
-        let &RunSpec { warm_up, seed, age, ledger, .. } = self;
+        let &RunSpec { warm_up, seed, age, ledger, kept: Kept { interval, ref bus, ref excerpt }, .. } = self;
         let designs = self.designs_of_different_names()?;
         let mut all = Vec::new();
         for machine in &self.machines {
             let machine = self.changes.machine(machine)?;
             for design in &designs {
                 let names = self.apart(&machine, design);
-                let bus = self.bus.as_ref().map(|bus| bus.options().of_one(&names));
-                let excerpt = self.excerpt.as_ref().map(|excerpt| excerpt.options().of_one(&names));
+                let bus = bus.as_ref().map(|bus| bus.options().of_one(&names));
+                let excerpt = excerpt.as_ref().map(|excerpt| excerpt.options().of_one(&names));
                 let (machine, design) = (machine.clone(), design.clone());
-                let options =
-                    runner::RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, bus, excerpt };
-                all.push(options);
+                let options = runner::RunOptions::new(machine, design, budget);
+                all.push(runner::RunOptions { seed, age, warm_up, ledger, detail, interval, bus, excerpt, ..options });
             }
         }
-        self.check_files(&all, detail)?;
+        all.iter().try_for_each(|options| runner::check_interval(options, self.programs.len())).map_err(refused)?;
+        self.kept.check_files(&all, detail)?;
         Ok(all)
     }
 
@@ -97,25 +127,6 @@ impl RunSpec {
         let machine = (self.machines.len() > 1).then_some(machine.name.as_str());
         let design = (self.designs.len() > 1).then_some(design.name.as_str());
         machine.into_iter().chain(design).collect()
-    }
-
-    /// Whether all files can be written. What is asked for is itself to be a file, also where each simulation has one of
-    /// another name.
-    fn check_files(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
-        let bus = self.bus.as_ref().map(BusSpec::options);
-        let mut written = bus.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
-        written.try_for_each(|bus| check_bus(bus, detail)).map_err(refused)?;
-        let excerpt = self.excerpt.as_ref().map(ExcerptSpec::options);
-        if let (Some(bus), Some(excerpt)) = (&bus, &excerpt)
-            && bus.path == excerpt.path
-        {
-            let file = bus.path.display();
-            return Err(refused(format!(
-                "'{file}' is asked for twice, by --bus and for --trace-window: expected two files"
-            )));
-        }
-        let mut written = excerpt.iter().chain(all.iter().filter_map(|options| options.excerpt.as_ref()));
-        written.try_for_each(|excerpt| check_excerpt(excerpt, detail)).map_err(refused)
     }
 
     /// The designs. Two of one name are refused: what is found out about one would be taken for the other's.

@@ -15,7 +15,7 @@ pub use writer::BusWriter;
 
 use crate::record::Configuration;
 use crate::sampling::Detail;
-use crate::whole_file::{Unwritten, WholeFile, of_one, words_of};
+use crate::whole_file::{Unwritten, check_file, of_one, words_of};
 use protection::media::Shape;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -170,7 +170,7 @@ pub fn check_bus(bus: &BusOptions, detail: Detail) -> Result<(), BusError> {
     if matches!(detail, Detail::Sampled(_)) {
         return Err(BusError::Sampled);
     }
-    Ok(WholeFile::check(&bus.path)?)
+    Ok(check_file(&bus.path)?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod tracks;
 
 use crate::record::Configuration;
 use crate::sampling::Detail;
-use crate::whole_file::{Unwritten, WholeFile, of_one};
+use crate::whole_file::{Unwritten, WholeFile, check_file, of_one};
 use chip::Chip;
 use protection::execution::Excerpt;
 use protection::media::Shape;
@@ -84,7 +84,7 @@ pub fn check_excerpt(options: &ExcerptOptions, detail: Detail) -> Result<(), Exc
     if options.from.as_fs().checked_add(options.length.as_fs()).is_none() {
         return Err(ExcerptError::TooLong);
     }
-    Ok(WholeFile::check(&options.path)?)
+    Ok(check_file(&options.path)?)
 }
 
 /// What a run keeps of its window, and the file for it, if that is asked for.

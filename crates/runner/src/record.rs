@@ -85,8 +85,9 @@ pub struct ReadTimes {
     pub p99_ns: f64,
     /// What the mean is made of, in nanoseconds.
     pub parts_ns: EnumMap<ReadPart, f64>,
-    /// How many ended in each bucket, by its end in femtoseconds.
-    pub histogram: Histogram,
+    /// How many ended in each bucket, by its end in femtoseconds; an interval has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Box<Histogram>>,
 }
 
 impl ReadTimes {
@@ -100,9 +101,24 @@ impl ReadTimes {
             median_ns: permille(500)?,
             p99_ns: permille(990)?,
             parts_ns: EnumMap::from_fn(|part| mean_ns(counted.parts_fs.of(part))),
-            histogram: counted.histogram,
+            histogram: Some(Box::new(counted.histogram)),
         })
     }
+
+    /// The same with less to keep.
+    pub(crate) fn without_histogram(self) -> ReadTimes {
+        ReadTimes { histogram: None, ..self }
+    }
+}
+
+/// Instructions per cycle.
+pub(crate) fn ipc(instructions: u64, cycles: u64) -> f64 {
+    instructions as f64 / cycles.max(1) as f64
+}
+
+/// The mean time from a miss of the last-level cache to the released line, in nanoseconds.
+pub(crate) fn read_latency_ns(llc: &LlcCounters) -> f64 {
+    llc.miss_latency_fs as f64 / 1e6 / llc.misses.max(1) as f64
 }
 
 /// What the cores' cycles were for, all cores together: at work, idle, or waiting for lines.
@@ -111,20 +127,21 @@ pub struct CoreTime {
     /// All of them.
     pub cycles: u64,
     /// Those in which instructions retired, or would have with whatever speed of memory.
-    pub at_work: f64,
+    pub at_work_cycles: f64,
     /// Those without anything to execute, because other cores' part of the program had to come first.
-    pub idle: f64,
+    pub idle_cycles: f64,
     /// Those in which nothing retired because a line was awaited, by what its trip from memory was taken up with.
-    pub waiting: EnumMap<ReadPart, f64>,
+    pub waiting_cycles: EnumMap<ReadPart, f64>,
 }
 
 impl CoreTime {
-    /// Of so many cycles, by what the cores lost of them.
-    pub fn of(cycles: u64, clock: Clock, lost: &Waits) -> CoreTime {
+    /// From what was counted, of cores with this clock.
+    pub fn of(counted: &Waits, clock: Clock) -> CoreTime {
         let in_cycles = |fs: u64| fs as f64 / clock.period().as_fs() as f64;
-        let waiting = EnumMap::from_fn(|part| in_cycles(lost.parts.of(part)));
-        let idle = in_cycles(lost.idle_fs);
-        CoreTime { cycles, at_work: cycles as f64 - idle - in_cycles(lost.parts.total()), idle, waiting }
+        let Waits { cycles, idle_fs, parts } = *counted;
+        let (idle_cycles, waited) = (in_cycles(idle_fs), in_cycles(parts.total()));
+        let waiting_cycles = EnumMap::from_fn(|part| in_cycles(parts.of(part)));
+        CoreTime { cycles, at_work_cycles: cycles as f64 - idle_cycles - waited, idle_cycles, waiting_cycles }
     }
 }
 
@@ -155,6 +172,44 @@ impl UnverifiedWindow {
             mean_hold_ns: mean_ns(counted.held_fs, counted.writes_held),
         })
     }
+}
+
+/// A part of a run between two of its moments. The figures are the record's of the same name, of this part alone, so that what is
+/// a sum there is the sum over all intervals.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Interval {
+    /// After how many instructions it began, of all programs together, those of the warm-up included.
+    pub start: u64,
+    /// When that was, from power-on, in femtoseconds: at the latest retirement that was known.
+    pub start_fs: u64,
+    /// Simulated instructions.
+    pub instructions: u64,
+    /// Core cycles from the latest retirement known at its beginning to that at its end.
+    pub cycles: u64,
+    /// The same in femtoseconds.
+    pub time_fs: u64,
+    /// Instructions per cycle, of all cores together.
+    pub ipc: f64,
+    /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
+    pub read_latency_ns: f64,
+    /// What reads took at the memory controller, and what for; nothing without a read.
+    pub reads: Option<ReadTimes>,
+    /// All DRAM reads and writes, in bytes.
+    pub dram_bytes: u64,
+    /// What the cores' cycles were for.
+    pub core_time: CoreTime,
+    /// All cores and their private caches together.
+    pub node: NodeCounters,
+    /// The last-level cache.
+    pub llc: LlcCounters,
+    /// What protection did.
+    pub protection: TimedCounters,
+    /// The counter, tag and node caches.
+    pub metadata_caches: [CacheCounters; 3],
+    /// What followed overflows of counters, of data and in the tree.
+    pub renewals: Renewals,
+    /// All memory channels together.
+    pub dram: DramCounters,
 }
 
 /// The built-in check of a run.
@@ -249,6 +304,9 @@ pub struct Record {
     pub checks: Checks,
     /// The sample that the figures come from; nothing if everything was in detail.
     pub sampling: Option<Sampling>,
+    /// The run by interval, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Vec<Interval>>,
     /// Events on the simulated clock.
     pub events: u64,
     /// Condenses all events: two runs are the same if it is the same. In hexadecimal.

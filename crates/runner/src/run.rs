@@ -1,18 +1,21 @@
 //! One run: assembles the chip, lets time pass, and writes down the result.
 
 mod checks;
+mod counting;
 mod error;
+mod intervals;
 mod options;
 mod warm_up;
 
 pub use error::RunError;
+pub use intervals::check_interval;
 pub use options::RunOptions;
 pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
 use crate::core_task::{CoreTask, Ends, Team};
 use crate::excerpt::ExcerptFile;
-use crate::record::{CoreTime, Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow};
+use crate::record::{CoreTime, Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns};
 use crate::sampling::{Detail, Sampler, Sampling};
 use catalogue::Machine;
 use chip::Chip;
@@ -22,6 +25,7 @@ use chip::last_level;
 use chip::memory;
 use chip::shadow::Shadow;
 use chip::uncore::Uncore;
+use counting::Counting;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::paging::PageTable;
@@ -30,7 +34,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 use units::{Bytes, LINE_BYTES, Time};
-use warm_up::{Before, WarmUp};
+use warm_up::Before;
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
 
@@ -72,7 +76,7 @@ pub fn run_together<S: Source + 'static>(
 ) -> Result<Record, RunError> {
     let started = Instant::now();
     check_fits(&sources, &options.machine)?;
-    let mut warm_up = WarmUp::new(options, sources.len())?;
+    let mut counting = Counting::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
     let mut bench = Bench::assemble(options, sources, &excerpt)?;
     let bus = bench.listen(options)?;
@@ -85,13 +89,13 @@ pub fn run_together<S: Source + 'static>(
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + between_looks;
             let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
-            stop = watch(instructions) == Control::Stop || bus.has_failed();
+            stop = watch(instructions) == Control::Stop || bus.has_failed() || counting.error().is_some();
         }
-        warm_up.look(&meters);
+        counting.look(&meters);
         stop || meters.chip.fault_reported().is_some() || ends.is_over()
     });
     if stop {
-        return Err(bus.take_error().map_or(RunError::Stopped, RunError::Bus));
+        return Err(bus.take_error().map(RunError::Bus).or_else(|| counting.error()).unwrap_or(RunError::Stopped));
     }
     if !ended {
         return Err(RunError::StandsStill(clock.now()));
@@ -99,7 +103,7 @@ pub fn run_together<S: Source + 'static>(
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
-    let record = bench.record(options, &warm_up.before(), started)?;
+    let record = bench.record(options, counting, started)?;
     let shape = bench.meters.scheme.layout().shape();
     excerpt.finish(clock.now(), shape, || options.configuration(bench.origins()))?;
     bus.finish(&bench.meters.memory)?;
@@ -221,7 +225,8 @@ impl<S: Source + 'static> Bench<S> {
         self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
     }
 
-    fn record(&self, options: &RunOptions, before: &Before, started: Instant) -> Result<Record, RunError> {
+    fn record(&self, options: &RunOptions, counting: Counting, started: Instant) -> Result<Record, RunError> {
+        let before = counting.before();
         let feed = self.fed().reduce(FeedCounters::of_programs).unwrap_or_default();
         let configuration = options.configuration(self.origins());
         if feed.instructions == 0 {
@@ -233,22 +238,20 @@ impl<S: Source + 'static> Bench<S> {
             self.figures(&feed, before, &configuration.workload)?;
         let seconds = started.elapsed().as_secs_f64();
         let parts = &options.design.parts;
-        let cores = if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) };
-        let core_cycles = cores.iter().map(|core| core.cycles).sum();
         Ok(Record {
             schema: SCHEMA,
             configuration_hash: configuration.hash(),
             instructions,
             cycles,
             time_fs,
-            ipc: instructions as f64 / cycles.max(1) as f64,
-            core_time: CoreTime::of(core_cycles, options.machine.node.clock_mhz.clock(), &counts.waits),
+            ipc: ipc(instructions, cycles),
+            core_time: CoreTime::of(&counts.waits, options.machine.node.clock_mhz.clock()),
             read_latency_ns,
             reads: ReadTimes::of(&counts.protection.reads),
             dram_bytes,
             feed,
             node: counts.node,
-            cores,
+            cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
             llc: counts.llc,
             protection: counts.protection,
             counters_found: scheme.lines_per_counter_line().is_some().then_some(counts.scheme.counters_found),
@@ -257,11 +260,12 @@ impl<S: Source + 'static> Bench<S> {
             nodes_in_llc: parts.caches.nodes_in_llc.then_some(counts.last_level_nodes),
             unverified_window: UnverifiedWindow::of(parts.release, &counts.protection.ahead, memory.longest_window()),
             counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
-            metadata_caches: [counts.counter_cache, counts.tag_cache, counts.node_cache],
+            metadata_caches: counts.metadata_caches(),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
             checks: self.checks(),
             sampling,
+            intervals: counting.intervals(&self.meters),
             events: self.executor.clock().event_count(),
             event_hash: format!("{:016x}", self.executor.clock().event_hash()),
             weaknesses: parts.weaknesses(),
@@ -302,7 +306,7 @@ impl<S: Source + 'static> Bench<S> {
             return Ok(Figures {
                 cycles: counts.node.cycles,
                 time_fs: retired.since(begun).as_fs(),
-                read_latency_ns: counts.llc.miss_latency_fs as f64 / 1e6 / counts.llc.misses.max(1) as f64,
+                read_latency_ns: read_latency_ns(&counts.llc),
                 dram_bytes: counts.dram_bytes(),
                 counts,
                 sampling: None,

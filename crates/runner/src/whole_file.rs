@@ -23,6 +23,14 @@ impl Unwritten {
     }
 }
 
+/// Whether a file can be begun at a path; it is not there afterwards.
+///
+/// # Errors
+/// If none can be.
+pub fn check_file(path: &Path) -> Result<(), Unwritten> {
+    WholeFile::create(path).map(drop)
+}
+
 /// What the operating system says, without its number.
 pub(crate) fn words_of(error: &io::Error) -> String {
     let said = error.to_string();
@@ -70,14 +78,6 @@ impl WholeFile {
         let (leads_to, partial) = names_of(path);
         let file = BufWriter::new(File::create(&partial).map_err(Unwritten::as_path(path))?);
         Ok(WholeFile { asked: path.to_owned(), path: leads_to, partial, file, finished: false })
-    }
-
-    /// Whether a file can be begun there; it is not there afterwards.
-    ///
-    /// # Errors
-    /// If none can be.
-    pub fn check(path: &Path) -> Result<(), Unwritten> {
-        WholeFile::create(path).map(drop)
     }
 
     /// Adds bytes.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from casemate import options, screen
+from casemate._core import CasemateError
 from casemate.cli import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_NO
 from casemate.names import OneOf
 
@@ -40,6 +41,8 @@ Examples:
       What crosses the pins of memory goes to gups.bus, with its bytes; `casemate bus gups.bus` looks at it.
   casemate run --workload gups --design sc64-bmt --limit 1M --trace-window 20us:5us -o gups.json
       What every unit did in five microseconds, for https://ui.perfetto.dev; `casemate excerpt gups.json` draws it.
+  casemate run --workload bfs --limit 40M --interval 1M --intervals bfs.csv
+      The phases of the program: a row for each million instructions under each design, for pandas.read_csv("bfs.csv").
 
 \b
 How to read the table:
@@ -147,6 +150,23 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write a JSON record per design here."
 )
 @click.option(
+    "--interval",
+    type=options.Count(finite=True),
+    metavar="N",
+    help="Also count every N instructions by themselves, as in 1M, from the end of the warm-up, for the phases of a "
+    "program. With --intervals they are a table; in records (--output, --json) each has all that is counted. An "
+    "interval ends between two events of the simulation, so that none changes, and has a little more or less than N.",
+)
+@click.option(
+    "--intervals",
+    "table",
+    type=options.file,
+    metavar="FILE.csv",
+    help="With --interval: write them here as one table, a row for each interval of each design, which pandas and "
+    "polars read: IPC, misses of each level, what reads waited for, hit rates and traffic by kind. Units are in the "
+    "names of the columns; what an interval says nothing about is NaN.",
+)
+@click.option(
     "--bus",
     type=options.file,
     metavar="FILE",
@@ -200,6 +220,8 @@ def command(
     check_values: bool,
     ledger: bool,
     folder: Path | None,
+    interval: int | None,
+    table: Path | None,
     bus: Path | None,
     bus_bytes: bool,
     verbose: bool,
@@ -243,12 +265,18 @@ def command(
             "-o is the file of a window of the run: add --trace-window FROM:LENGTH; records go to --output FOLDER",
             context,
         )
+    if interval is not None and not (table or folder or as_json):
+        raise click.UsageError(
+            "--interval needs a place for what it finds: add --intervals FILE.csv, --output FOLDER or --json", context
+        )
+    if table is not None and interval is None:
+        raise click.UsageError("--intervals is the table of a run by interval: add --interval N, as in 1M", context)
     if as_json and output == "inherit":
         raise click.UsageError("--stdout inherit would mix the program's output with --json: use one of them", context)
     notices = screen.notices()
     title = " ".join(program) or " beside ".join((*workloads, *map(str, traces)))
     title += f", {copies} times" if copies > 1 else ""
-    from casemate import api, run_table
+    from casemate import api, intervals, run_table
 
     names = tuple(dict.fromkeys(designs)) or api.DEFAULT_DESIGNS
     on = tuple(dict.fromkeys(machines)) or (api.DEFAULT_MACHINE,)
@@ -258,6 +286,12 @@ def command(
     if folder:
         # Found out now, not after a long run.
         screen.make_folder(folder)
+    if table:
+        intervals.check(table)
+        if table in (bus, trace_file):
+            raise CasemateError(
+                f"'{table}' is asked for twice, by --intervals and by another option: expected two files"
+            )
     from casemate.progress import Instructions
     from casemate.requests import BuiltIn, Program, Repeatable, RunOptions, Trace, TraceWindow
 
@@ -275,6 +309,7 @@ def command(
             age=age,
             check_values=check_values,
             ledger=ledger,
+            interval=interval,
             bus=bus,
             bus_bytes=bus_bytes,
             trace=TraceWindow(trace_window, trace_file) if trace_window and trace_file else None,
@@ -299,6 +334,9 @@ def command(
     if folder:
         for record in results.records:
             notices.print(f"wrote {_write(folder, record)}", markup=False)
+    if table and results.records:
+        intervals.write(results, table)
+        notices.print(f"wrote {table}", markup=False)
     if results.interrupted:
         return EXIT_INTERRUPTED
     if results.failures:

@@ -19,6 +19,7 @@ from casemate.results.catalogue import (
 from casemate.results.crash import CrashReport, CrashResults
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
+from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
@@ -48,6 +49,7 @@ __all__ = [
     "Explanation",
     "Explanations",
     "Failure",
+    "Interval",
     "Layout",
     "Listing",
     "Loss",

@@ -269,16 +269,16 @@ class CoreTime(Result):
 
     cycles: int
     """All of them."""
-    at_work: float
+    at_work_cycles: float
     """Those in which instructions retired, or would have with whatever speed of memory."""
-    idle: float
+    idle_cycles: float
     """Those without anything to execute, because other cores' part of the program had to come first."""
-    waiting: ReadParts
+    waiting_cycles: ReadParts
     """Those in which nothing retired because a line was awaited, by what its trip to the core was taken up with."""
 
     def by_cause(self) -> dict[str, float]:
         """Each cause, and its cycles."""
-        return {"at_work": self.at_work, "idle": self.idle, **self.waiting.model_dump()}
+        return {"at_work": self.at_work_cycles, "idle": self.idle_cycles, **self.waiting_cycles.model_dump()}
 
 
 class ReadTimes(Result):
@@ -294,8 +294,8 @@ class ReadTimes(Result):
     """What 99 in 100 did not exceed, likewise."""
     parts_ns: ReadParts
     """What the mean is made of, in nanoseconds. What is before the controller's door has no part in it."""
-    histogram: tuple[tuple[int, int], ...]
-    """How many ended in each bucket, by its end in femtoseconds."""
+    histogram: tuple[tuple[int, int], ...] = ()
+    """How many ended in each bucket, by its end in femtoseconds; an interval has none."""
 
 
 class UnverifiedWindow(Result):

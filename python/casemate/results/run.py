@@ -24,6 +24,7 @@ from casemate.results.counters import (
     Renewals,
     UnverifiedWindow,
 )
+from casemate.results.intervals import Interval
 from casemate.results.origin import Origin
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
@@ -204,6 +205,8 @@ class Record(Result):
     """The built-in check."""
     sampling: Sampling | None
     """The sample that the figures come from; nothing if everything was in detail."""
+    intervals: tuple[Interval, ...] = ()
+    """The run by interval, in order; empty if that was not asked for."""
     events: int
     """Events on the simulated clock."""
     event_hash: str

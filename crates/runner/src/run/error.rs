@@ -53,7 +53,10 @@ pub enum RunError {
     /// How much of it goes before what counts.
     #[error("{0}")]
     WarmUp(String),
-    /// There is no interval to be had.
+    /// How it is taken apart.
+    #[error("{0}")]
+    Interval(String),
+    /// No figure has bounds.
     #[error(
         "'{program}' executed {instructions} instructions, in which {units} units could be measured: too few to sample; run it with every instruction in detail"
     )]

@@ -27,6 +27,8 @@ pub struct RunOptions {
     pub ledger: bool,
     /// How much of it is in detail.
     pub detail: Detail,
+    /// How many instructions of all programs together are counted by themselves each, if that is asked for.
+    pub interval: Option<u64>,
     /// Where what crosses the pins of memory is written, if it is.
     pub bus: Option<BusOptions>,
     /// Which window of it is written as what each unit did, and where, if one is.
@@ -38,8 +40,8 @@ impl RunOptions {
     /// a ledger, under the first seed.
     pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
-        let (bus, excerpt) = (None, None);
-        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, bus, excerpt }
+        let (interval, bus, excerpt) = (None, None, None);
+        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, interval, bus, excerpt }
     }
 
     /// All that decides a run of these programs.

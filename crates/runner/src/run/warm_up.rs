@@ -30,6 +30,11 @@ pub(super) struct Before {
 }
 
 impl Before {
+    /// What has been counted by now.
+    pub fn now(meters: &Meters) -> Before {
+        Before { counts: meters.read(), cores: meters.cores() }
+    }
+
     /// What the cores have counted since.
     pub fn until(&self, now: Vec<NodeCounters>) -> Vec<NodeCounters> {
         let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounters::default()));
@@ -37,48 +42,16 @@ impl Before {
     }
 }
 
-/// Waits for the end of the warm-up.
-pub(super) struct WarmUp {
-    /// Instructions of all programs together; nothing when they have been run.
-    length: Option<u64>,
-    before: Before,
-}
-
-impl WarmUp {
-    /// The warm-up of a run of so many programs.
-    ///
-    /// # Errors
-    /// [`RunError::WarmUp`] if there cannot be one.
-    pub fn new(options: &RunOptions, programs: usize) -> Result<WarmUp, RunError> {
-        let RunOptions { warm_up, budget, detail, .. } = *options;
-        check_warm_up(warm_up, budget)?;
-        if warm_up > 0 && detail != Detail::All {
-            let rule =
-                "a sampled run has no warm-up: it measures units of the whole program, and warms what goes before";
-            return Err(RunError::WarmUp(rule.to_owned()));
-        }
-        let length = (warm_up > 0).then(|| warm_up.saturating_mul(programs as u64));
-        Ok(WarmUp { length, before: Before::default() })
+/// How many instructions of all programs together, of which there are so many, go before those that count; nothing if none do.
+///
+/// # Errors
+/// [`RunError::WarmUp`] if they cannot.
+pub(super) fn warm_up_of(options: &RunOptions, programs: usize) -> Result<Option<u64>, RunError> {
+    let RunOptions { warm_up, budget, detail, .. } = *options;
+    check_warm_up(warm_up, budget)?;
+    if warm_up > 0 && detail != Detail::All {
+        let rule = "a sampled run has no warm-up: it measures units of the whole program, and warms what goes before";
+        return Err(RunError::WarmUp(rule.to_owned()));
     }
-
-    /// Takes down what was counted, if this was the event that ended the warm-up.
-    #[inline]
-    pub fn look(&mut self, meters: &Meters) {
-        if let Some(length) = self.length {
-            self.look_at(length, meters);
-        }
-    }
-
-    #[cold]
-    fn look_at(&mut self, length: u64, meters: &Meters) {
-        if meters.instructions() >= length {
-            self.length = None;
-            self.before = Before { counts: meters.read(), cores: meters.cores() };
-        }
-    }
-
-    /// What had been counted when it ended: nothing if it has not.
-    pub fn before(self) -> Before {
-        self.before
-    }
+    Ok((warm_up > 0).then(|| warm_up.saturating_mul(programs as u64)))
 }

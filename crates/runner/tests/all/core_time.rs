@@ -18,11 +18,11 @@ fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut 
 
 /// That all cycles are for something, and no part of them is for less than nothing.
 fn check(name: &str, record: &Record) {
-    let CoreTime { cycles, at_work, idle, waiting } = &record.core_time;
+    let CoreTime { cycles, at_work_cycles: work, idle_cycles: idle, waiting_cycles: waiting } = &record.core_time;
     assert_eq!(*cycles, record.cores.iter().map(|core| core.cycles).sum::<u64>(), "{name}");
     let parts: f64 = waiting.values().sum();
-    assert!((at_work + idle + parts - *cycles as f64).abs() < 1.0, "{name}");
-    assert!(*at_work > 0.0 && *idle >= 0.0 && waiting.values().all(|part| *part >= 0.0), "{name}");
+    assert!((work + idle + parts - *cycles as f64).abs() < 1.0, "{name}");
+    assert!(*work > 0.0 && *idle >= 0.0 && waiting.values().all(|part| *part >= 0.0), "{name}");
     assert!(parts < *cycles as f64, "{name}");
 }
 
@@ -38,7 +38,7 @@ fn check_slowdown(workload: &str, design: &str, instructions: u64) {
     }
     let (before, after) = (&before.core_time, &after.core_time);
     let slower = after.cycles as f64 - before.cycles as f64;
-    let waits: f64 = after.waiting.iter().map(|(part, cycles)| cycles - before.waiting[part]).sum();
+    let waits: f64 = after.waiting_cycles.iter().map(|(part, cycles)| cycles - before.waiting_cycles[part]).sum();
     let tolerated = 0.02 * before.cycles as f64 + 0.08 * slower.abs();
     assert!((slower - waits).abs() < tolerated, "{name}: {slower} slower, {waits} waited");
 }
@@ -65,9 +65,9 @@ fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
     let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
     let (plain, changed) = (plain.core_time, changed.core_time);
     let thousandths = |(part, cycles): (ReadPart, &f64)| {
-        (part, (1e3 * (changed.waiting[part] - cycles) / plain.cycles as f64).round() as i64)
+        (part, (1e3 * (changed.waiting_cycles[part] - cycles) / plain.cycles as f64).round() as i64)
     };
-    let all: Vec<_> = plain.waiting.iter().map(thousandths).collect();
+    let all: Vec<_> = plain.waiting_cycles.iter().map(thousandths).collect();
     let most = all.iter().map(|(_, by)| by.abs()).max().unwrap_or_default();
     all.into_iter().filter(|(_, by)| by.abs() >= 10.max(most / 10)).collect()
 }

@@ -9,6 +9,7 @@ mod emcc_inclusive;
 mod emcc_runs;
 mod explain;
 mod footprint;
+mod intervals;
 mod latencies;
 mod machines;
 mod ocb3;
