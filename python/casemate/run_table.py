@@ -178,7 +178,7 @@ def _details(results: RunResults, first: Record) -> list[tuple[str, list[Questio
     """What is behind the cost."""
     return [
         (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
-        ("where reads spend their time", _reads()),
+        ("where reads spend their time", _reads(results)),
         ("caches and memory", _caches()),
     ]
 
@@ -275,8 +275,9 @@ def _time(results: RunResults) -> list[Question]:
     return [(said, of(cause)) for said, cause in shown]
 
 
-def _reads() -> list[Question]:
+def _reads(results: RunResults) -> list[Question]:
     """What the mean read at the controller is made of. The parts add up to it."""
+    spent = [record.reads.parts_ns for record in results.records if record.reads]
 
     def of(part: str) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
@@ -291,7 +292,7 @@ def _reads() -> list[Question]:
     return [
         ("mean", figure("mean_ns")),
         ("half within", figure("median_ns")),
-        *((said, of(part)) for said, part in PARTS if part != "write_back"),
+        *((said, of(part)) for said, part in PARTS if any(getattr(parts, part) for parts in spent)),
     ]
 
 

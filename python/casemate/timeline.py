@@ -96,9 +96,10 @@ def aes(found: AesBandwidth) -> str:
 
 
 def horizon_ns(explanations: Sequence[Explanation]) -> float:
-    """When the last piece of work of all timelines is done, or all but the slowest lines are released."""
+    """When the last piece of work of all timelines is done, or all but the slowest lines are released; a nanosecond at
+    least, where nothing takes time."""
     ends = [span.end_ns for explanation in explanations for span in explanation.spans]
-    return max(ends + [explanation.spread.p95_ns for explanation in explanations if explanation.spread])
+    return max([1.0] + ends + [explanation.spread.p95_ns for explanation in explanations if explanation.spread])
 
 
 def tick_step_ns(horizon: float, most: int) -> int:

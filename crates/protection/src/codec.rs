@@ -87,6 +87,8 @@ pub(crate) struct LineCodec {
     pub mac: Option<Mac>,
     /// What of a line goes through block ciphers.
     pub work: BlockWork,
+    /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
+    piece_bytes: usize,
     /// Weaknesses of tests.
     pub planted: Planted,
 }
@@ -97,7 +99,7 @@ impl LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
         let work = BlockWork { uses: cipher.uses(), tag, masks, coded_counters };
-        LineCodec { cipher, mac, work, planted }
+        LineCodec { piece_bytes: work.piece_bytes(mac.is_some()), cipher, mac, work, planted }
     }
 
     /// Whether a line must be decrypted before it can be checked.

@@ -54,6 +54,8 @@ bugs! {
 
     /// Words of a line are used before they have come.
     WordsNotAwaited,
+    /// Nodes of the tree are fetched once more than they are needed: no hole, but time.
+    NodesFetchedTwice,
 
     // In codes.
     /// The piece of a line that the core asked for goes to it before its own tag is checked.

@@ -72,6 +72,12 @@ impl Tag {
         u128::from(self.words[0]) | u128::from(self.words[1]) << WORD_BITS
     }
 
+    /// Whether it is zero, as what two equal tags differ by.
+    #[inline]
+    pub fn is_zero(&self) -> bool {
+        self.words.iter().fold(0, |any, word| any | word) == 0
+    }
+
     /// So many bits, all of them set.
     pub fn ones(bits: u32) -> Tag {
         Tag { words: [u64::MAX; WORDS] } >> (Tag::BITS - bits)

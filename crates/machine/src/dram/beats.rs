@@ -4,7 +4,7 @@
 //! the n-th word to come is the one whose number differs from the first's in the bits of n. So any piece of a line that
 //! is a power of two long and has the asked-for word comes before the rest, whichever of its words that is.
 
-use units::{Duration, Time, WORDS_PER_LINE, Word, Words};
+use units::{Duration, LINE_BYTES, Time, WORDS_PER_LINE, Word, Words};
 
 /// How much of a line must be there before its reader goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,8 +20,10 @@ impl Wanted {
     pub const LINE: Wanted = Wanted { from: Word::FIRST, words: Words::ALL };
 
     /// The piece of so many bytes, a power of two, with that word. The rest follows on the bus.
+    #[inline]
     pub fn piece(word: Word, bytes: usize) -> Wanted {
-        Wanted { from: word, words: Words::of_piece(word, bytes) }
+        let words = if bytes == LINE_BYTES { Words::ALL } else { Words::of_piece(word, bytes) };
+        Wanted { from: word, words }
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
-use units::{WORD_BYTES, Words};
+use units::{LINE_BYTES, WORD_BYTES, Words};
 
 /// What needs a line's nonce alone.
 fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
@@ -20,8 +20,9 @@ async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
     }
 }
 
-/// What was begun of a line that needs its counter alone, in one piece or in two.
-pub(crate) type Ahead = (Passing, Option<Passing>);
+/// What was begun of a line that needs its counter alone, in one piece or in two. The second is apart in memory, as what few
+/// lines need: each read carries this along.
+pub(crate) type Ahead = (Passing, Option<Box<Passing>>);
 
 /// The uses of block ciphers that a line takes.
 #[derive(Clone, Copy)]
@@ -91,6 +92,17 @@ impl BlockWork {
     /// What of that a piece takes, which is as long as a block.
     pub fn opening_of_piece(self) -> Option<Blocks> {
         Some(Blocks { parallel: 1, ..self.opening()? })
+    }
+
+    /// Bytes of the pieces of a line, with a tag or without, that are opened each by itself: a block's, a word's if all blocks are
+    /// made ahead, or a line's if a tag is over all of it.
+    pub fn piece_bytes(self, is_tagged: bool) -> usize {
+        let of_cipher = self.uses.filter(|uses| uses.order != Order::Ahead);
+        match of_cipher.or(self.tag) {
+            Some(uses) => uses.block_bytes(),
+            None if is_tagged => LINE_BYTES,
+            None => WORD_BYTES,
+        }
     }
 
     /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.
@@ -167,7 +179,7 @@ impl BlockWork {
         let [first, second] = self.ahead_with_mask();
         let (first, known) = (first?, self.decode(verbs));
         let begin = |blocks| verbs.pad(AesUnits::Controller, blocks, known);
-        Some((begin(first), second.map(begin)))
+        Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
 
     /// Waits for what was begun of a line ahead, or for the whole of it.
@@ -175,7 +187,7 @@ impl BlockWork {
         let Some((first, second)) = pad.or_else(|| self.pad_ahead(verbs)) else { return };
         verbs.await_blocks(first).await;
         if let Some(second) = second {
-            verbs.await_blocks(second).await;
+            verbs.await_blocks(*second).await;
         }
     }
 

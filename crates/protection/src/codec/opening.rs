@@ -35,7 +35,7 @@ struct Opening<'a, V, F> {
 impl LineCodec {
     /// How much of a line must be there before the first of it is of use to a reader that asks for this word first.
     pub fn wanted(&self, word: Word) -> Wanted {
-        Wanted::piece(word, self.piece_bytes())
+        Wanted::piece(word, self.piece_bytes)
     }
 
     /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
@@ -66,16 +66,6 @@ impl LineCodec {
             return (plaintext, self.check(verbs, arrived, &plaintext.bytes).await);
         }
         join!(open(), self.check(verbs, arrived, &arrived.stored.examine()))
-    }
-
-    /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
-    fn piece_bytes(&self) -> usize {
-        let of_cipher = self.work.uses.filter(|uses| uses.order != Order::Ahead);
-        match (of_cipher.or(self.work.tag), &self.mac) {
-            (Some(uses), _) => uses.block_bytes(),
-            (None, None) => WORD_BYTES,
-            (None, Some(_)) => LINE_BYTES,
-        }
     }
 
     /// Decrypts and verifies a line piece by piece, and releases the asked-for one before the rest where it can be.
@@ -112,7 +102,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
     }
 
     async fn decrypt_all(&self) {
-        let pieces = self.pieces(self.codec.piece_bytes());
+        let pieces = self.pieces(self.codec.piece_bytes);
         join_all(pieces.map(|piece| self.decrypt(piece))).await;
     }
 

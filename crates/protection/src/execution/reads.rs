@@ -102,7 +102,7 @@ impl Parts {
 
 impl std::ops::AddAssign for Parts {
     fn add_assign(&mut self, other: Parts) {
-        self.0.iter_mut().for_each(|(part, fs)| *fs += other.0[part]);
+        self.0.values_mut().zip(other.0.values()).for_each(|(fs, more)| *fs += more);
     }
 }
 

@@ -18,7 +18,7 @@ impl Comparison {
     /// Whether a stored tag fits.
     #[inline]
     pub fn fits(&self, stored: Tag, computed: Tag) -> bool {
-        self.weak(stored, computed).unwrap_or_else(|| stored == computed)
+        self.weak(stored, computed).unwrap_or_else(|| (stored ^ computed).is_zero())
     }
 
     /// Whether the tag of a chunk fits: its share of the line's, and for the first what is above that.
@@ -38,7 +38,7 @@ impl Comparison {
     #[inline]
     fn weak(&self, stored: Tag, computed: Tag) -> Option<bool> {
         let differing = || stored ^ computed;
-        let fits = |differing: Tag| Some(differing == Tag::default());
+        let fits = |differing: Tag| Some(differing.is_zero());
         if self.planted.has(Bug::ShortComparison) {
             return fits((differing().low_word() & 0xff).into());
         }
@@ -54,7 +54,7 @@ impl Comparison {
         if self.planted.has(Bug::ChunkTagsComparedAsSet) && self.chunks > 1 {
             return Some(self.sorted(stored) == self.sorted(computed));
         }
-        (self.planted.has(Bug::ZeroTagFits) && stored == Tag::default()).then_some(true)
+        (self.planted.has(Bug::ZeroTagFits) && stored.is_zero()).then_some(true)
     }
 
     /// The tags of chunks, whatever their order.

@@ -116,6 +116,9 @@ impl<'a, V: Verbs> Walk<'a, V> {
             return Err(Fault::Root);
         }
         let fetch = async |step: (Slot, Role, bool)| {
+            if self.metadata.planted.has(Bug::NodesFetchedTwice) && matches!(step.1, Role::Node(_)) {
+                self.verbs.fetch(step.0, step.1, Wanted::LINE).await;
+            }
             let content = self.verbs.fetch(step.0, step.1, Wanted::LINE).await.content.examine();
             if step.0 == leaf.0 {
                 start(&self.metadata.begun(step.0, step.1, &content));

@@ -53,10 +53,12 @@ impl Scheme {
 }
 
 async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
-    let outcome = match has_other_keys(access.scheme, asker) {
-        true => Box::pin(access.read_without_key(asker)).await,
-        false => access.read(asker, None, &Early::default()).await,
-    };
+    if has_other_keys(access.scheme, asker) {
+        let outcome = Box::pin(access.read_without_key(asker)).await;
+        return access.scheme.finish(access.verbs, outcome).await;
+    }
+    let early = Early::default();
+    let outcome = access.read(asker, None, &early).await;
     access.scheme.finish(access.verbs, outcome).await;
 }
 

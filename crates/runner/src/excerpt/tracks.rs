@@ -283,6 +283,7 @@ fn waits(verb: Verb) -> &'static str {
     match verb {
         Verb::Lock => "for locks",
         Verb::Await => "for verdicts",
+        Verb::Fetch => "for later words",
         _ => "for the last-level cache's answer",
     }
 }

@@ -15,6 +15,7 @@ mod ciphers;
 mod codes;
 mod counters;
 mod crowds;
+mod delays;
 mod forests;
 mod keys;
 mod losses;
@@ -117,6 +118,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(owners::BUGS)
         .chain(places::BUGS)
         .chain(beats::BUGS)
+        .chain(delays::BUGS)
         .chain(boots::BUGS)
         .chain(keys::BUGS)
         .chain(one_key::BUGS)

@@ -1,0 +1,73 @@
+//! What is done once more than is needed: no attack finds it, but what the time of reads was for says where it goes.
+
+use crate::common::{DATA_LINES, Machine};
+use protection::execution::{ReadPart, Receiver, Timed};
+use protection::planted::{Bug, Planted};
+use protection::verbs::{Fault, Plaintext};
+use std::cell::Cell;
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr, Word};
+
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 1] = [Bug::NodesFetchedTwice];
+
+/// So many reads, of lines with counters and tags of their own.
+const READS: u64 = 24;
+
+struct Core;
+
+impl Receiver for Core {
+    fn released(&self, _: LineAddr, _: &Plaintext) {}
+
+    fn fault(&self, fault: Fault) {
+        panic!("nothing was tampered with, and yet: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        [7; 64]
+    }
+}
+
+/// What a read takes in the mean, in nanoseconds, by what it is for: of one after the other, each of a memory at rest.
+fn parts(planted: Planted) -> Vec<(ReadPart, f64)> {
+    let design = catalogue::design("sc64-bmt").unwrap();
+    let scheme = design.parts.build_with(DATA_LINES, 1, planted).unwrap();
+    let mut machine = Machine::in_beats(scheme, Core);
+    let (scheme, memory, done) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(false)));
+    let (finished, clock) = (done.clone(), machine.executor.clock().clone());
+    machine.executor.clock().spawn(async move {
+        let verbs = Timed::new(&memory);
+        for number in 0..READS {
+            scheme.read_at_controller(&verbs, LineAddr(number * DATA_LINES / READS), Word::FIRST).await;
+            clock.sleep(Duration::from_ns(5_000)).await;
+        }
+        finished.set(true);
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "the reads end");
+    let reads = machine.memory.counters().reads;
+    assert_eq!(reads.lines, READS);
+    let parts = [
+        ReadPart::Admission,
+        ReadPart::MemoryQueue,
+        ReadPart::Data,
+        ReadPart::Counter,
+        ReadPart::Tree,
+        ReadPart::Tag,
+        ReadPart::EngineQueue,
+        ReadPart::Engine,
+    ];
+    parts.map(|part| (part, reads.parts_fs.of(part) as f64 / 1e6 / READS as f64)).to_vec()
+}
+
+#[test]
+fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_grows() {
+    let [once, twice] = [Planted::default(), Planted::new(Bug::NodesFetchedTwice)].map(parts);
+    let longer: Vec<_> = once.iter().zip(&twice).map(|((part, once), (_, twice))| (*part, twice - once)).collect();
+    for (part, ns) in &longer {
+        match part {
+            ReadPart::Tree => assert!(*ns > 10.0, "{longer:?}"),
+            // A longer wait hides others, and refreshes fall on other reads.
+            _ => assert!(*ns < 1.0, "{longer:?}"),
+        }
+    }
+}
