@@ -11,10 +11,10 @@ from rich.text import Text
 
 from casemate import amounts, interruption
 from casemate.results.attack import Protection
-from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
+from casemate.run_details import Cell, Question, details, largest
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
@@ -23,9 +23,6 @@ VALUES_SHOWN = 3
 """Of the loads whose values differ, those whose address is shown."""
 
 AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
-
-Cell = str | Text
-Question = tuple[str, Callable[[Record], Cell]]
 
 
 def run_table(results: RunResults, check_values: bool, verbose: bool = False) -> RenderableType:
@@ -162,7 +159,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
     sections = (
         ("cost", _cost(results, records[0])),
-        *(_details(results, records[0]) if verbose else ()),
+        *(details(results, records[0]) if verbose else ()),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -174,29 +171,12 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
     return table
 
 
-def _details(results: RunResults, first: Record) -> list[tuple[str, list[Question]]]:
-    """What is behind the cost."""
-    return [
-        (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
-        ("where reads spend their time", _reads(results)),
-        ("caches and memory", _caches()),
-    ]
-
-
 def _cost(results: RunResults, first: Record) -> list[Question]:
     def ipc(record: Record) -> Cell:
         return f"{record.ipc:.3f}{_error(record.sampling.ipc if record.sampling else None)}"
 
     def slowdown(record: Record) -> Cell:
         return Text(times("time_fs", ".3f")(record), style="bold")
-
-    def mostly(record: Record) -> Cell:
-        baseline = results.baseline_of(record)
-        if record is baseline or not results.is_comparable(record):
-            return ""
-        now, before = (results.by_cause(one) for one in (record, baseline))
-        said, cause = max(CAUSES, key=lambda named: now[named[1]] - before[named[1]])
-        return said if now[cause] - before[cause] >= SMALLEST_SHARE else ""
 
     def traffic(record: Record) -> Cell:
         return f"{amounts.size(record.dram_bytes)}{_error(record.sampling.dram_bytes if record.sampling else None)}"
@@ -215,7 +195,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
 
     return [
         ("slowdown", slowdown),
-        ("mostly for", mostly),
+        ("mostly for", lambda record: largest(results, record)),
         ("IPC", ipc),
         *_each_core(first),
         ("DRAM traffic", traffic),
@@ -228,94 +208,6 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
         ("metadata in memory", lambda record: f"{record.footprint.metadata_percent:.1f} %"),
         ("metadata caches", lambda record: amounts.size(record.footprint.metadata_cache_bytes)),
     ]
-
-
-PARTS = (
-    ("write-backs", "write_back"),
-    ("before the fetch", "admission"),
-    ("re-encryption", "reencryption"),
-    ("queue of memory", "memory_queue"),
-    ("data", "data"),
-    ("counter", "counter"),
-    ("tree", "tree"),
-    ("tag", "tag"),
-    ("queue for engines", "engine_queue"),
-    ("engines", "engine"),
-    ("on the chip", "on_chip"),
-)
-"""What a read waits for, and what the record calls it."""
-
-CAUSES = (("cores at work", "at_work"), ("idle", "idle"), *PARTS)
-"""What a core's cycles are for, and what the record calls it."""
-
-SMALLEST_SHARE = 0.0005
-"""Of the baseline's cycles: what takes less is not shown."""
-
-
-def _time(results: RunResults) -> list[Question]:
-    """What the cores' cycles are for, in percent of the baseline's, and behind it how much more that is."""
-
-    def of(cause: str) -> Callable[[Record], str]:
-        def answer(record: Record) -> str:
-            baseline = results.baseline_of(record)
-            if not results.is_comparable(record):
-                return "-"
-            share, before = (results.by_cause(one)[cause] for one in (record, baseline))
-            if max(share, before) < SMALLEST_SHARE:
-                return ""
-            return f"{100 * share:.1f} %" + ("" if record is baseline else f" {100 * (share - before):+7.1f}")
-
-        return answer
-
-    shown = [
-        (said, cause)
-        for said, cause in CAUSES
-        if any(results.by_cause(record)[cause] >= SMALLEST_SHARE for record in results.records)
-    ]
-    return [(said, of(cause)) for said, cause in shown]
-
-
-def _reads(results: RunResults) -> list[Question]:
-    """What the mean read at the controller is made of. The parts add up to it."""
-    spent = [record.reads.parts_ns for record in results.records if record.reads]
-
-    def of(part: str) -> Callable[[Record], str]:
-        def answer(record: Record) -> str:
-            spent = getattr(record.reads.parts_ns, part) if record.reads else 0.0
-            return f"{spent:.1f} ns" if spent else ""
-
-        return answer
-
-    def figure(name: Literal["mean_ns", "median_ns"]) -> Callable[[Record], str]:
-        return lambda record: f"{getattr(record.reads, name):.1f} ns" if record.reads else ""
-
-    return [
-        ("mean", figure("mean_ns")),
-        ("half within", figure("median_ns")),
-        *((said, of(part)) for said, part in PARTS if any(getattr(parts, part) for parts in spent)),
-    ]
-
-
-def _caches() -> list[Question]:
-    """How caches fare, those of metadata as well, and what memory moves."""
-
-    def misses(level: str) -> Callable[[Record], str]:
-        return lambda record: f"{mpki(record)[level]:.2f}"
-
-    def hits(index: int) -> Callable[[Record], str]:
-        def answer(record: Record) -> str:
-            cache = record.metadata_caches[index]
-            rate = hit_rate(cache)
-            return "" if rate is None else f"{100 * rate:.1f} %, {per_kilo(cache.misses, record):.2f}"
-
-        return answer
-
-    def bandwidth(record: Record) -> str:
-        return f"{bandwidth_gb_per_s(record):.2f} GB/s"
-
-    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in enumerate(METADATA)]
-    levels = [(f"{level.upper()}: misses/1000 instr.", misses(level)) for level in LEVELS]
-    return [*levels, *caches, ("memory bandwidth", bandwidth)]
 
 
 def _windows(results: RunResults) -> list[Question]:

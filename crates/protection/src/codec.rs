@@ -99,7 +99,7 @@ impl LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
         let work = BlockWork { uses: cipher.uses(), tag, masks, coded_counters };
-        LineCodec { piece_bytes: work.piece_bytes(mac.is_some()), cipher, mac, work, planted }
+        LineCodec { piece_bytes: block_work::piece_bytes(work, mac.is_some()), cipher, mac, work, planted }
     }
 
     /// Whether a line must be decrypted before it can be checked.

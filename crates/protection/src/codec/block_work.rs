@@ -24,6 +24,17 @@ async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
 /// lines need: each read carries this along.
 pub(crate) type Ahead = (Passing, Option<Box<Passing>>);
 
+/// Bytes of the pieces of a line, with a tag or without, that are opened each by itself: a block's, a word's if all blocks are
+/// made ahead, or a line's if a tag is over all of it.
+pub(super) fn piece_bytes(work: BlockWork, is_tagged: bool) -> usize {
+    let of_cipher = work.uses.filter(|uses| uses.order != Order::Ahead);
+    match of_cipher.or(work.tag) {
+        Some(uses) => uses.block_bytes(),
+        None if is_tagged => LINE_BYTES,
+        None => WORD_BYTES,
+    }
+}
+
 /// The uses of block ciphers that a line takes.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockWork {
@@ -92,17 +103,6 @@ impl BlockWork {
     /// What of that a piece takes, which is as long as a block.
     pub fn opening_of_piece(self) -> Option<Blocks> {
         Some(Blocks { parallel: 1, ..self.opening()? })
-    }
-
-    /// Bytes of the pieces of a line, with a tag or without, that are opened each by itself: a block's, a word's if all blocks are
-    /// made ahead, or a line's if a tag is over all of it.
-    pub fn piece_bytes(self, is_tagged: bool) -> usize {
-        let of_cipher = self.uses.filter(|uses| uses.order != Order::Ahead);
-        match of_cipher.or(self.tag) {
-            Some(uses) => uses.block_bytes(),
-            None if is_tagged => LINE_BYTES,
-            None => WORD_BYTES,
-        }
     }
 
     /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.

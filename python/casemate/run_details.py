@@ -1,0 +1,120 @@
+"""What is behind the cost: what cycles and reads were for, and how caches and memory fared."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from rich.text import Text
+
+from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.results.run import Record, RunResults
+
+Cell = str | Text
+Question = tuple[str, Callable[[Record], Cell]]
+"""A row of the table: what is asked, and each record's answer."""
+
+
+PARTS = (
+    ("write-backs", "write_back"),
+    ("before the fetch", "admission"),
+    ("re-encryption", "reencryption"),
+    ("queue of memory", "memory_queue"),
+    ("data", "data"),
+    ("counter", "counter"),
+    ("tree", "tree"),
+    ("tag", "tag"),
+    ("queue for engines", "engine_queue"),
+    ("engines", "engine"),
+    ("on the chip", "on_chip"),
+)
+"""What a read waits for, and what the record calls it."""
+
+CAUSES = (("cores at work", "at_work"), ("idle", "idle"), *PARTS)
+"""What a core's cycles are for, and what the record calls it."""
+
+SMALLEST_SHARE = 0.0005
+"""Of the baseline's cycles: what takes less is not shown."""
+
+
+def largest(results: RunResults, record: Record) -> str:
+    """The largest part of a design's slowdown, as it is shown; nothing of the baseline's, or of none."""
+    baseline = results.baseline_of(record)
+    if record is baseline or not results.is_comparable(record):
+        return ""
+    now, before = (results.by_cause(one) for one in (record, baseline))
+    said, cause = max(CAUSES, key=lambda named: now[named[1]] - before[named[1]])
+    return said if now[cause] - before[cause] >= SMALLEST_SHARE else ""
+
+
+def details(results: RunResults, first: Record) -> list[tuple[str, list[Question]]]:
+    """What is behind the cost."""
+    return [
+        (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
+        ("where reads spend their time", _reads(results)),
+        ("caches and memory", _caches()),
+    ]
+
+
+def _time(results: RunResults) -> list[Question]:
+    """What the cores' cycles are for, in percent of the baseline's, and behind it how much more that is."""
+
+    def of(cause: str) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            baseline = results.baseline_of(record)
+            if not results.is_comparable(record):
+                return "-"
+            share, before = (results.by_cause(one)[cause] for one in (record, baseline))
+            if max(share, before) < SMALLEST_SHARE:
+                return ""
+            return f"{100 * share:.1f} %" + ("" if record is baseline else f" {100 * (share - before):+7.1f}")
+
+        return answer
+
+    shown = [
+        (said, cause)
+        for said, cause in CAUSES
+        if any(results.by_cause(record)[cause] >= SMALLEST_SHARE for record in results.records)
+    ]
+    return [(said, of(cause)) for said, cause in shown]
+
+
+def _reads(results: RunResults) -> list[Question]:
+    """What the mean read at the controller is made of. The parts add up to it."""
+    spent = [record.reads.parts_ns for record in results.records if record.reads]
+
+    def of(part: str) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            spent = getattr(record.reads.parts_ns, part) if record.reads else 0.0
+            return f"{spent:.1f} ns" if spent else ""
+
+        return answer
+
+    def figure(name: Literal["mean_ns", "median_ns"]) -> Callable[[Record], str]:
+        return lambda record: f"{getattr(record.reads, name):.1f} ns" if record.reads else ""
+
+    return [
+        ("mean", figure("mean_ns")),
+        ("half within", figure("median_ns")),
+        *((said, of(part)) for said, part in PARTS if any(getattr(parts, part) for parts in spent)),
+    ]
+
+
+def _caches() -> list[Question]:
+    """How caches fare, those of metadata as well, and what memory moves."""
+
+    def misses(level: str) -> Callable[[Record], str]:
+        return lambda record: f"{mpki(record)[level]:.2f}"
+
+    def hits(index: int) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            cache = record.metadata_caches[index]
+            rate = hit_rate(cache)
+            return "" if rate is None else f"{100 * rate:.1f} %, {per_kilo(cache.misses, record):.2f}"
+
+        return answer
+
+    def bandwidth(record: Record) -> str:
+        return f"{bandwidth_gb_per_s(record):.2f} GB/s"
+
+    caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in enumerate(METADATA)]
+    levels = [(f"{level.upper()}: misses/1000 instr.", misses(level)) for level in LEVELS]
+    return [*levels, *caches, ("memory bandwidth", bandwidth)]
