@@ -49,16 +49,15 @@ impl Pins {
         }
     }
 
-    /// Reads two lines that are wanted whole, as one. What the second waits for is the first: only that may have waited for others,
-    /// but for a refresh or another channel's queue.
-    pub async fn read_both(&self, first: LineAddr, second: LineAddr) -> Completion {
+    /// Reads two lines that are wanted whole. The second is asked for last and arrives last, but for a refresh or another
+    /// channel's queue.
+    pub async fn read_both(&self, first: LineAddr, second: LineAddr) -> (Completion, Completion) {
         let read = async |line| {
             let answer = self.channels.read(line, Wanted::LINE).await;
             self.was_read(line, &answer);
             answer
         };
-        let (first, second) = join!(read(first), read(second));
-        Completion { at: first.at.max(second.at), ..first }
+        join!(read(first), read(second))
     }
 
     /// Writes a line, whose bytes the chips hold already; ready when memory's controller has taken it.

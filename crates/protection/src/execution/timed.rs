@@ -248,24 +248,26 @@ impl<R: Receiver> Timed<R> {
         let (first, second) = self.memory.shape.lines(slot);
         self.memory.counters.borrow_mut().fetched.count(role);
         let began = self.memory.clock.now();
-        let (answer, beats) = match second {
+        // How the line's own queue and bank were, when all of it is there, and which burst the picture shows: the last one's.
+        let (answer, beats, burst) = match second {
             None => {
                 let answer = channels.memory().read(first, wanted).await;
                 channels.was_read(first, &answer);
-                (answer, channels.memory().beats(&answer, wanted.from))
+                let beats = channels.memory().beats(&answer, wanted.from);
+                (answer, beats, answer.burst.then_some(answer.at))
             }
             Some(second) => {
                 self.memory.counters.borrow_mut().fetched.count(Role::Tag);
-                let answer = Box::pin(channels.read_both(first, second)).await;
-                (answer, Beats::at_once(answer.at))
+                // What the second waits for is the first: only that may have waited for others.
+                let (answer, last) = Box::pin(channels.read_both(first, second)).await;
+                (answer, Beats::at_once(answer.at.max(last.at)), last.burst.then_some(last.at))
             }
         };
         // It waits for room in the queue, too.
         let waited = answer.waited + answer.arrived.since(began);
         self.progress.fetched(role, (began, waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
-        let data = answer.burst.then_some(answer.at);
-        self.account.set(Account { waited_for, outcome, data, ..Account::default() });
+        self.account.set(Account { waited_for, outcome, data: burst, ..Account::default() });
         Arriving { content: self.memory.media.borrow().read(slot), beats }
     }
 }
