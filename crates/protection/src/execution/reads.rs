@@ -197,12 +197,11 @@ impl Progress {
         reach(ReadPart::Reencryption, self.ends[ReadPart::Reencryption].get().min(began));
         reach(ReadPart::Admission, began);
         reach(ReadPart::MemoryQueue, began + waited);
-        let data = reach(ReadPart::Data, self.ends[ReadPart::Data].get());
-        let mut reached = data;
-        while let Some((end, part)) = self.next_to_end(reached).filter(|_| reached < now) {
+        let mut reached = reach(ReadPart::Data, self.ends[ReadPart::Data].get());
+        while reached < now {
+            let (end, part) = self.next_to_end(reached).unwrap_or((now, ReadPart::Admission));
             reached = reach(part, end);
         }
-        reach(ReadPart::Admission, now);
         Some((now.since(came), parts))
     }
 

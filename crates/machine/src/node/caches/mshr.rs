@@ -23,6 +23,8 @@ pub(in crate::node) struct Mshrs {
     lines: Box<[(u64, u64)]>,
     shares: Box<[Share; SHARES as usize]>,
     outstanding: usize,
+    /// The latest cycle since which any register has waited: in those from then on, all that wait are taken.
+    since: u64,
     calendar: Box<[Word; WORDS as usize]>,
     /// The latest end of a known time.
     latest: u64,
@@ -79,6 +81,7 @@ impl Mshrs {
             lines: vec![(NO_LINE, 0); count].into(),
             shares: Box::new([Share::default(); SHARES as usize]),
             outstanding: 0,
+            since: 0,
             calendar: Box::new([const { Word::free(0) }; WORDS as usize]),
             latest: 0,
             arrival: 0,
@@ -132,6 +135,7 @@ impl Mshrs {
     pub(in crate::node) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
         let Some(register) = self.first(NO_LINE) else { unreachable!("there was a vacancy") };
         self.lines[register] = (key, vacancy.start);
+        self.since = self.since.max(vacancy.start);
         let share = &mut self.shares[(key % SHARES) as usize];
         (share.count, share.sum) = (share.count + 1, share.sum + register);
         self.outstanding += 1;
@@ -175,7 +179,8 @@ impl Mshrs {
     /// How many registers are taken in a cycle, as far as is known.
     fn taken(&self, cycle: u64) -> usize {
         let waits = |(line, since): &&(u64, u64)| *line != NO_LINE && *since <= cycle;
-        self.known(cycle) + self.lines.iter().filter(waits).count()
+        let waiting = if self.since <= cycle { self.outstanding } else { self.lines.iter().filter(waits).count() };
+        self.known(cycle) + waiting
     }
 
     /// How many registers are taken in a cycle for known times.

@@ -1,0 +1,68 @@
+"""The files of a run: they are there whatever becomes of the screen, and none is there of a run that was refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from casemate.results import Record, RunResults
+from conftest import SMALL, Casemate
+
+COMMAND = (sys.executable, "-m", "casemate.cli")
+
+
+def test_a_reader_that_stops_reading_loses_no_file(tmp_path: Path) -> None:
+    arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
+    running = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert running.stdout is not None
+    running.stdout.close()
+    _, said = running.communicate()
+    assert running.returncode == 0, said
+    (record,) = (tmp_path / "results").iterdir()
+    assert Record.model_validate_json(record.read_text()).design == "none"
+
+
+def test_a_full_screen_loses_no_file(tmp_path: Path) -> None:
+    arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert "No space left on device" in ended.stderr
+    assert len(list((tmp_path / "results").iterdir())) == 1
+
+
+def test_a_file_that_cannot_be_written_leaves_the_table_on_the_screen(casemate: Casemate, tmp_path: Path) -> None:
+    results = RunResults.model_validate_json(casemate("run", *SMALL, "--design", "none", "--json").out)
+    in_its_place = f"gups-none-{results.records[0].configuration_hash[:8]}.json"
+    (tmp_path / "results" / in_its_place).mkdir(parents=True)
+    said = casemate("run", *SMALL, "--design", "none", "--output", "results")
+    assert said.code == 2
+    assert "slowdown" in said.out
+    assert "cannot write 'results/gups-none-" in said.err
+
+
+def test_a_run_that_is_refused_leaves_no_folder(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("run", *SMALL, "--design", "nun", "--output", "results/of/mine")
+    assert (said.code, list(tmp_path.iterdir())) == (2, [])
+    (tmp_path / "file").write_text("old")
+    said = casemate("run", *SMALL, "--output", "file/below")
+    assert said.code == 2
+    assert "cannot make the folder 'file/below'" in said.err
+    assert "Running" not in said.err
+
+
+def test_records_of_several_machines_are_told_apart_by_name(casemate: Casemate, tmp_path: Path) -> None:
+    machines = ("--machine", "modern", "--machine", "modern-ddr5")
+    assert casemate("run", *SMALL, "--design", "none", *machines, "--output", "results").code == 0
+    names = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "results").iterdir())
+    assert names == ["gups-modern-ddr5-none", "gups-modern-none"]
+
+
+def test_a_design_that_a_machine_cannot_run_is_refused_before_any_runs(casemate: Casemate) -> None:
+    tdes = ("--with", "design.ctr-mac.parts.cipher=tdes-cbc", "--with", "design.ctr-mac.parts.counters=mono-56")
+    said = casemate("run", *SMALL, "--design", "none", "--design", "ctr-mac", *tdes)
+    assert (said.code, said.out) == (2, "")
+    (line,) = [line for line in said.err.splitlines() if "Triple-DES" in line]
+    assert line.startswith(
+        "casemate: design ctr-mac: the cipher is Triple-DES, and machine 'modern' has no units for it"
+    )
+    assert "Running" not in said.err
