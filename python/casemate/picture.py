@@ -96,7 +96,8 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
 def _heading(explanation: Explanation) -> str:
     """What is drawn, under which condition, and how to read it, in lines that fit above the axis."""
     lines = [
-        f"{explanation.design}: {explanation.latency_ns:.1f} ns {timeline.UNTIL[explanation.until]}, "
+        f"{explanation.design}: {explanation.latency_ns:.1f} ns {timeline.UNTIL[explanation.until]}"
+        f"{timeline.until_whole(explanation)}, "
         f"{timeline.among(explanation)}",
         timeline.value(explanation),
         f"{timeline.condition(explanation)}; solid: critical path"

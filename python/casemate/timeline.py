@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -43,6 +44,9 @@ MEANING: dict[Until, str] = {
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
 LABEL_COLUMNS = 24
+"""For the mark and the title of each piece of work; more, if one is longer."""
+MARK = "● "
+"""Before what is on the critical path."""
 TIME_COLUMNS = 15
 NOTE_COLUMNS = 24
 STEPS_NS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000)
@@ -107,31 +111,53 @@ def tick_step_ns(horizon: float, most: int) -> int:
     return next((step for step in STEPS_NS if horizon / step <= most), STEPS_NS[-1])
 
 
+class Scale(NamedTuple):
+    """How wide everything is."""
+
+    horizon_ns: float
+    label: int
+    """Columns for the mark and the title of a piece of work."""
+    bar: int
+    """Columns for the time until the horizon."""
+
+    @classmethod
+    def of(cls, explanations: Sequence[Explanation], columns: int) -> "Scale":
+        """One that fits all timelines into so many columns, if they are not too few."""
+        titles = [len(title(span)) for explanation in explanations for span in explanation.spans]
+        label = max([LABEL_COLUMNS] + [len(MARK) + length + 1 for length in titles])
+        return cls(horizon_ns(explanations), label, max(columns - label - TIME_COLUMNS - NOTE_COLUMNS - 3, 16))
+
+
 def timelines(found: Explanations, columns: int) -> RenderableType:
     """One timeline below the other on the same scale, and what makes the difference."""
-    horizon = horizon_ns(found.explanations)
+    scale = Scale.of(found.explanations, columns)
     parts: list[RenderableType] = []
     for explanation in found.explanations:
-        parts += [_timeline(explanation, horizon, columns), Text("")]
+        parts += [_timeline(explanation, scale), Text("")]
     if found.difference_ns is not None:
         parts.append(_difference(*found.explanations))
     return Group(*parts)
 
 
-def _timeline(explanation: Explanation, horizon: float, columns: int) -> RenderableType:
+def until_whole(explanation: Explanation) -> str:
+    """When the rest of the line follows, if the words that were asked for went first."""
+    releases = [span.end_ns for span in explanation.spans if span.verb == "release"]
+    return f" for the words asked for, {max(releases):.1f} ns for the line" if len(releases) > 1 else ""
+
+
+def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
         f" on {explanation.machine}: one {scenario.of}{START[scenario.start]}, {condition(explanation)}: ",
         (f"{explanation.latency_ns:.1f} ns", "bold"),
-        f" {UNTIL[explanation.until]}" if scenario.of == "write" else "",
+        f" {UNTIL[explanation.until]}" if scenario.of == "write" else until_whole(explanation),
     )
-    width = max(columns - LABEL_COLUMNS - TIME_COLUMNS - NOTE_COLUMNS - 3, 16)
-    lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(horizon, width)]
+    lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(scale)]
     critical = {id(span) for span in explanation.critical_path()}
     for span in explanation.spans:
-        lines.append(_line(span, horizon, width, id(span) in critical))
-    lines.append(Text("● on the critical path: the chain that decides the latency", style="dim"))
+        lines.append(_line(span, scale, id(span) in critical))
+    lines.append(Text(f"{MARK}on the critical path: the chain that decides the latency", style="dim"))
     if MEANING[explanation.until]:
         lines.append(Text(MEANING[explanation.until], style="dim"))
     if explanation.aes.total is not None:
@@ -139,7 +165,8 @@ def _timeline(explanation: Explanation, horizon: float, columns: int) -> Rendera
     return Group(*lines)
 
 
-def _axis(horizon: float, width: int) -> Text:
+def _axis(scale: Scale) -> Text:
+    horizon, label, width = scale
     step = tick_step_ns(horizon, max(width // 7, 2))
     axis = [" "] * (width + 8)
     tick = 0
@@ -148,13 +175,13 @@ def _axis(horizon: float, width: int) -> Text:
         text = f"{tick}" if tick + step <= horizon else f"{tick} ns"
         axis[place : place + len(text)] = text
         tick += step
-    return Text(" " * LABEL_COLUMNS + "".join(axis).rstrip(), style="dim")
+    return Text(" " * label + "".join(axis).rstrip(), style="dim")
 
 
-def _line(span: Span, horizon: float, width: int, critical: bool) -> Text:
-    line = Text("● " if critical else "  ", style="bold")
-    line.append(f"{title(span):<{LABEL_COLUMNS - 2}.{LABEL_COLUMNS - 2}}", style="bold" if critical else "")
-    line.append(_bar(span, horizon, width), style=colours.look(span).style)
+def _line(span: Span, scale: Scale, critical: bool) -> Text:
+    line = Text(MARK if critical else " " * len(MARK), style="bold")
+    line.append(f"{title(span):<{scale.label - len(MARK)}}", style="bold" if critical else "")
+    line.append(_bar(span, scale.horizon_ns, scale.bar), style=colours.look(span).style)
     line.append(f" {span.start_ns:6.1f}", style="dim")
     line.append(f" {span.end_ns:6.1f} " if span.end > span.start else " " * 8)
     line.append(f" {note(span)}", style="yellow" if span.waited_for else "dim")
@@ -194,10 +221,10 @@ def _difference(first: Explanation, second: Explanation) -> RenderableType:
 
 
 def _time_by_work(path: Sequence[Span]) -> dict[str, float]:
-    """Nanoseconds for each kind of work, the levels of a tree together."""
+    """Nanoseconds for each kind of work, the levels of a tree and the pieces of a line together."""
     spent: dict[str, float] = {}
     for span in path:
-        work = re.sub(r" level \d+", "", title(span))
+        work = re.sub(r" level \d+| \d+-\d+$", "", title(span))
         spent[work] = spent.get(work, 0.0) + span.end_ns - span.start_ns
     return spent
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use sim::lock::Mode;
 use std::fmt;
 use std::future::Future;
-use units::{Duration, Line, LineAddr, Time, Words};
+use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
 
 /// A line on its way from memory: what it holds, and when each of its words is there.
 ///
@@ -138,6 +138,17 @@ pub enum LockName {
     Metadata(Slot),
 }
 
+impl fmt::Display for LockName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LockName::Line(line) => write!(f, "line at {:#x}", line.0 * LINE_BYTES as u64),
+            LockName::Stage(stage) => write!(f, "stage {stage}"),
+            LockName::Group(group) => write!(f, "group {group}"),
+            LockName::Metadata(slot) => write!(f, "metadata in slot {}", slot.0),
+        }
+    }
+}
+
 /// Which cache on the chip is looked into.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cache {
@@ -168,14 +179,39 @@ pub struct Blocks {
     pub chained: u32,
     /// Uses that wait for those alone.
     pub parallel: u32,
-    /// Whether these go through the inverse cipher.
-    pub inverse: bool,
+    /// What they are for.
+    pub purpose: Purpose,
+    /// The words of the line that they are about, if they are about a piece of it.
+    pub piece: Words,
+}
+
+/// What blocks go through a cipher for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Purpose {
+    /// What needs the nonce alone: pads, offsets, masks of tags.
+    Ahead,
+    /// To encrypt the line.
+    Sealing,
+    /// To decrypt it, in the inverse cipher.
+    Opening,
+    /// For its tag.
+    Tag,
 }
 
 impl Blocks {
     /// So many blocks side by side.
-    pub(crate) fn parallel(cipher: BlockCipher, parallel: u32) -> Blocks {
-        Blocks { cipher, chained: 0, parallel, inverse: false }
+    pub(crate) fn parallel(cipher: BlockCipher, purpose: Purpose, parallel: u32) -> Blocks {
+        Blocks { cipher, chained: 0, parallel, purpose, piece: Words::NONE }
+    }
+
+    /// So many blocks of which each waits for the one before.
+    pub(crate) fn chained(cipher: BlockCipher, purpose: Purpose, chained: u32) -> Blocks {
+        Blocks { cipher, chained, parallel: 0, purpose, piece: Words::NONE }
+    }
+
+    /// The block of a piece, which is as long as one.
+    pub(crate) fn of_piece(cipher: BlockCipher, purpose: Purpose, piece: Words) -> Blocks {
+        Blocks { cipher, chained: 0, parallel: 1, purpose, piece }
     }
 
     /// All of them.

@@ -45,9 +45,13 @@ pub enum Verb {
     LookUp,
     /// Decoded a line of counters.
     Decode,
-    /// Computed a pad, or decrypted.
+    /// Computed what needs the nonce alone: a pad, offsets, the mask of a tag.
     Pad,
-    /// Computed the tag of a line of data.
+    /// Encrypted blocks of a line.
+    Encrypt,
+    /// Decrypted blocks of a line.
+    Decrypt,
+    /// Computed the tag of a line of data, or of a piece of it.
     Mac,
     /// Computed the hash of a line of metadata.
     Hash,
@@ -98,7 +102,7 @@ impl Verb {
         match self {
             Verb::Fetch | Verb::Store | Verb::Persist | Verb::Fence | Verb::Complete => Subject::Memory,
             Verb::LookUp => Subject::Cache,
-            Verb::Decode | Verb::Pad => Subject::Encryption,
+            Verb::Decode | Verb::Pad | Verb::Encrypt | Verb::Decrypt => Subject::Encryption,
             Verb::Mac => Subject::Authentication,
             Verb::Hash => Subject::Tree,
             Verb::Travel | Verb::Outwait => Subject::Way,

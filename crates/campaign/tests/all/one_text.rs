@@ -282,8 +282,8 @@ fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_mean
         let spans = wrapped.take_spans();
         // Its offset and the mask of its tag are made before; the line's blocks are the last to be.
         let last = |verb| spans.iter().rfind(|span| span.verb == verb).unwrap();
-        assert_eq!(last(Verb::Mac).start == last(Verb::Pad).start, together, "{over:?}");
-        assert_eq!(last(Verb::Mac).start >= last(Verb::Pad).end, !together, "{over:?}");
+        assert_eq!(last(Verb::Mac).start == last(Verb::Decrypt).start, together, "{over:?}");
+        assert_eq!(last(Verb::Mac).start >= last(Verb::Decrypt).end, !together, "{over:?}");
     }
 }
 

@@ -94,7 +94,7 @@ impl AtL2 {
     }
 }
 
-/// AES blocks a second at the peak; nothing where units take any number at once.
+/// AES blocks a second at the peak; nothing where units take any number at once, or a design has another cipher.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct AesBandwidth {
     /// Of all units.
@@ -114,10 +114,11 @@ impl Machine {
     /// How many blocks its AES units take a second, under a design that has them where it wants them.
     pub fn aes_bandwidth(&self, parts: &Parts) -> AesBandwidth {
         let (engines, in_l2) = self.engines_under(parts);
+        let of_aes = |engine: &CipherEngine| per_second(engine).filter(|_| !parts.cipher.is_tdes());
         AesBandwidth {
-            total: per_second(&self.engines.aes),
-            controller: per_second(&engines.aes),
-            each_l2: in_l2.as_ref().and_then(per_second),
+            total: of_aes(&self.engines.aes),
+            controller: of_aes(&engines.aes),
+            each_l2: in_l2.as_ref().and_then(of_aes),
         }
     }
 

@@ -2,15 +2,15 @@
 //!
 //! What needs the nonce alone begins when the counter is there, ahead of the text; the rest waits for both.
 
-use crate::verbs::{AesUnits, Blocks, Known, Passing, Verbs};
+use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
 use units::{LINE_BYTES, WORD_BYTES, Words};
 
 /// What needs a line's nonce alone.
 fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
-    let (chained, parallel) = if nonce_chained { (of_nonce, 0) } else { (0, of_nonce) };
-    Blocks { cipher, chained, parallel, inverse: false }
+    let blocks = if nonce_chained { Blocks::chained } else { Blocks::parallel };
+    blocks(cipher, Purpose::Ahead, of_nonce)
 }
 
 /// Sends blocks whose inputs are there through the controller's units, if there are any.
@@ -88,21 +88,22 @@ impl BlockWork {
         match order {
             Order::Ahead => None,
             Order::Parallel | Order::Summed => {
-                Some(Blocks::parallel(cipher, of_line + self.of_sum().map_or(0, |uses| uses.of_line)))
+                let with_tag = of_line + self.of_sum().map_or(0, |uses| uses.of_line);
+                Some(Blocks::parallel(cipher, Purpose::Sealing, with_tag))
             }
-            Order::Chained => Some(Blocks { cipher, chained: of_line, parallel: 0, inverse: false }),
+            Order::Chained => Some(Blocks::chained(cipher, Purpose::Sealing, of_line)),
         }
     }
 
     /// What of opening a line waits for that, and for the ciphertext.
     fn opening(self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
-        (order != Order::Ahead).then_some(Blocks { inverse: true, ..Blocks::parallel(cipher, of_line) })
+        (order != Order::Ahead).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
     }
 
     /// What of that a piece takes, which is as long as a block.
-    pub fn opening_of_piece(self) -> Option<Blocks> {
-        Some(Blocks { parallel: 1, ..self.opening()? })
+    pub fn opening_of_piece(self, piece: Words) -> Option<Blocks> {
+        Some(Blocks { parallel: 1, piece, ..self.opening()? })
     }
 
     /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.
@@ -127,10 +128,10 @@ impl BlockWork {
     fn tagging(self, lines: u32) -> Option<Blocks> {
         let Uses { cipher, of_nonce, of_line, order, .. } = self.tag?;
         match order {
-            Order::Chained => {
-                Some(Blocks { cipher, chained: lines * of_line + (lines - 1) * of_nonce, parallel: 0, inverse: false })
+            Order::Chained => Some(Blocks::chained(cipher, Purpose::Tag, lines * of_line + (lines - 1) * of_nonce)),
+            Order::Ahead | Order::Parallel | Order::Summed => {
+                Some(Blocks::parallel(cipher, Purpose::Tag, lines * of_line))
             }
-            Order::Ahead | Order::Parallel | Order::Summed => Some(Blocks::parallel(cipher, lines * of_line)),
         }
     }
 
@@ -148,7 +149,7 @@ impl BlockWork {
 
     /// The masks of so many lines, if tags have masks.
     fn mask_work(self, lines: u32) -> Option<Blocks> {
-        Blocks::parallel(BlockCipher::Aes, lines * self.masks).any()
+        Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, lines * self.masks).any()
     }
 
     /// What of a line needs its counter alone: of its encryption, and of its tag. What the same units can begin at
@@ -165,7 +166,7 @@ impl BlockWork {
 
     /// What an L2 does of a line ahead: all that needs its counter alone.
     pub fn ahead_in_l2(self) -> Blocks {
-        Blocks::parallel(BlockCipher::Aes, self.blocks())
+        Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, self.blocks())
     }
 
     /// Decodes a line of counters, if the organisation asks for it.

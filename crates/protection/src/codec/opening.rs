@@ -11,7 +11,7 @@ use super::block_work::Ahead;
 use super::{Arrived, LineCodec};
 use crate::mac::Mac;
 use crate::planted::Bug;
-use crate::verbs::{AesUnits, Blocks, Fault, Known, Plaintext, Verbs, Wanted};
+use crate::verbs::{AesUnits, Blocks, Fault, Known, Plaintext, Purpose, Verbs, Wanted};
 use crypto::{Order, Uses};
 use sim::{Once, join, join_all};
 use std::cell::Cell;
@@ -113,7 +113,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         if work.is_masked_before() {
             self.padded.wait().await;
         }
-        if let Some(blocks) = work.opening_of_piece() {
+        if let Some(blocks) = work.opening_of_piece(piece) {
             self.through_cipher(blocks).await;
         }
         // In CBC the block before is for what comes out, and the nonce's for the first.
@@ -185,7 +185,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         let check = async |piece: Words| {
             self.text(piece).await;
             self.padded.wait().await;
-            self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;
+            self.through_cipher(Blocks::of_piece(uses.cipher, Purpose::Tag, piece)).await;
             self.plaintext(piece).await;
             let number = piece.iter().next().map_or(0, Word::index) * WORD_BYTES / uses.block_bytes();
             let fits = mac.fits_chunk(self.arrived.tag.get(), computed, number as u32);
@@ -202,8 +202,9 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
     async fn check_chain(&self, uses: Uses) -> Result<(), Fault> {
         self.padded.wait().await;
         for number in 0..uses.of_line as usize {
-            self.text(Words::with_bytes(number * uses.block_bytes(), uses.block_bytes())).await;
-            self.through_cipher(Blocks::parallel(uses.cipher, 1)).await;
+            let piece = Words::with_bytes(number * uses.block_bytes(), uses.block_bytes());
+            self.text(piece).await;
+            self.through_cipher(Blocks::of_piece(uses.cipher, Purpose::Tag, piece)).await;
         }
         self.codec.judge(self.arrived, &self.covered())
     }

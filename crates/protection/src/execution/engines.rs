@@ -1,6 +1,6 @@
 //! The units of a memory controller that protection needs, as a machine has them.
 
-use crate::verbs::Blocks;
+use crate::verbs::{Blocks, Purpose};
 use serde::{Deserialize, Serialize};
 use sim::pipe::{Passage, Pipe};
 use units::{Duration, Time};
@@ -144,16 +144,16 @@ pub(super) struct CipherUnits {
 impl CipherUnits {
     /// Sends the blocks through, from `ready` on, and says when.
     pub fn pass(&self, ready: Time, blocks: Blocks) -> Passage {
-        if blocks.chained == 0 && !blocks.inverse {
+        if blocks.chained == 0 && blocks.purpose != Purpose::Opening {
             return self.pipe.pass(ready, blocks.parallel);
         }
         let chain = self.pipe.pass_chained(ready, blocks.chained);
         if blocks.parallel == 0 {
             return chain;
         }
-        let rest = match blocks.inverse {
-            true => self.pipe.pass_in(self.inverse, chain.done, blocks.parallel),
-            false => self.pipe.pass(chain.done, blocks.parallel),
+        let rest = match blocks.purpose {
+            Purpose::Opening => self.pipe.pass_in(self.inverse, chain.done, blocks.parallel),
+            _ => self.pipe.pass(chain.done, blocks.parallel),
         };
         Passage { start: if blocks.chained > 0 { chain.start } else { rest.start }, done: rest.done }
     }

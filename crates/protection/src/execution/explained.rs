@@ -9,7 +9,7 @@ use crate::execution::operation::Operation;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    LockVerbs, MemoryVerbs, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::Mode;
@@ -222,7 +222,7 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         };
         self.record_from(
             ready,
-            (Verb::Pad, Unit::Cipher(units, blocks.cipher)),
+            (verb_of(blocks.purpose), Unit::Cipher(units, blocks.cipher)),
             move || format!("{}{in_l2}", in_words(blocks)),
             self.inside.await_blocks(passing),
         )
@@ -243,10 +243,20 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
     }
 }
 
+fn verb_of(purpose: Purpose) -> Verb {
+    match purpose {
+        Purpose::Ahead => Verb::Pad,
+        Purpose::Sealing => Verb::Encrypt,
+        Purpose::Opening => Verb::Decrypt,
+        Purpose::Tag => Verb::Mac,
+    }
+}
+
 /// What goes through a block cipher, for a timeline.
 fn in_words(blocks: Blocks) -> String {
     let cipher = if blocks.cipher == BlockCipher::Tdes { "TDES " } else { "" };
     match blocks {
+        Blocks { piece, .. } if piece != Words::NONE => format!("{cipher}{}", in_bytes(piece)),
         Blocks { chained: 2.., parallel: 0, .. } => format!("{} {cipher}chained", blocks.chained),
         _ if blocks.count() == 1 => format!("1 {cipher}block"),
         _ => format!("{} {cipher}blocks", blocks.count()),
@@ -294,7 +304,7 @@ impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
         let end = self.inside.now();
         if end > start {
             self.kept.span(start, end, || {
-                let (what, waited_for) = (format!("{name:?}"), Some(Cause::Lock));
+                let (what, waited_for) = (name.to_string(), Some(Cause::Lock));
                 let span = Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None };
                 Piece { unit: Unit::Wait, span, began: start, data: None }
             });

@@ -42,7 +42,7 @@ fn last(access: &Explanation, verb: Verb) -> u64 {
 fn sealed(change: impl Fn(&mut Machine)) -> u64 {
     let write = access(Of::Write, change);
     assert!(!write.spans.iter().any(|span| span.verb == Verb::Mac));
-    last(&write, Verb::Pad)
+    last(&write, Verb::Encrypt)
 }
 
 fn as_it_is(_: &mut Machine) {}
@@ -107,7 +107,7 @@ fn without_a_tag_no_block_is_made_of_it() {
     // The asked-for block and the last one.
     assert_eq!((read.latency_fs, read.rest_fs), ((105 + 65) * 1_000_000, Some((135 + 65) * 1_000_000)));
     let written = explain(&machine, &untagged(), scenario(Of::Write), ONE_LINE).unwrap();
-    assert_eq!(last(&written, Verb::Pad), 66_000 + 65_000);
+    assert_eq!(last(&written, Verb::Encrypt), 66_000 + 65_000);
 }
 
 #[test]
