@@ -20,6 +20,8 @@ PathLike = str | os.PathLike[str]
 
 def instructions(given: Instructions, what: str) -> int:
     """So many instructions. Raises `CasemateError` if it is no such number."""
+    if type(given) not in (int, str):
+        raise CasemateError(f"{what} is {given!r}: expected a whole number of instructions, as in 5000000 or '5M'")
     try:
         number = parse_count(given) if isinstance(given, str) else given
     except ValueError as error:

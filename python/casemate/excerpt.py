@@ -102,9 +102,9 @@ class Excerpt:
 
     @property
     def window_fs(self) -> tuple[int, int]:
-        """When the window begins, and when it is over."""
+        """When the window begins, and when it is over, or the run in it."""
         begin = self.about.window_from_fs
-        return begin, begin + self.about.window_length_fs
+        return begin, min(begin + self.about.window_length_fs, self.about.ended_fs)
 
     def info(self) -> ExcerptInfo:
         """What each unit did, in figures."""

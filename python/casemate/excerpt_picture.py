@@ -1,6 +1,7 @@
 """A window of a run as a picture: SVG or PNG. A row for each unit, a lane in it for each piece of work at once."""
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +62,33 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
     about = excerpt.about
     axis.set_title(
         f"{about.design} on {about.machine}, {' '.join(about.workload)}: {(end - begin) / 1000:g} us from "
-        f"{begin / 1000:g} us; red: waits for others; pale: reads that waited in memory; a lane for each at once",
+        f"{begin / 1000:g} us; a lane for each piece of work at once"
+        + ("" if units else "; no unit did anything in this window"),
         loc="left",
         fontsize=9,
     )
+    _legend(figure, units)
     content = io.BytesIO()
     # A date in the file would make two pictures of the same thing differ.
     figure.savefig(content, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else None)
     pyplot.close(figure)
     screen.write_whole(path, content.getvalue())
+
+
+def _legend(figure: Any, units: Mapping[Unit, tuple[ExcerptSpan, ...]]) -> None:
+    """What the colours mean, of those that are there."""
+    from matplotlib.patches import Patch
+
+    shown = {_colour(unit, span): _meaning(unit, span) for unit, spans in units.items() for span in spans}
+    handles = [Patch(color=colour, label=meaning) for colour, meaning in shown.items()]
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=8)
+
+
+def _meaning(unit: Unit, span: ExcerptSpan) -> str:
+    if unit.part == "waits":
+        return "waits for others"
+    return f"{span.about} that waited for others" if _has_waited(unit, span) else span.about
 
 
 def _lanes(spans: tuple[ExcerptSpan, ...]) -> int:
@@ -101,8 +120,12 @@ def _colour(unit: Unit, span: ExcerptSpan) -> str:
     if unit.part == "waits":
         return WAIT
     colour = colours.LOOKS[span.about].colour if span.about in colours.LOOKS else INK
+    return _pale(colour) if _has_waited(unit, span) else colour
+
+
+def _has_waited(unit: Unit, span: ExcerptSpan) -> bool:
     # Of memory the wait is in the span; engines have theirs apart.
-    return _pale(colour) if unit.part == "memory" and span.waited_for and "bus" not in unit.name else colour
+    return unit.part == "memory" and bool(span.waited_for) and "bus" not in unit.name
 
 
 def _pale(colour: str) -> str:

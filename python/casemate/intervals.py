@@ -87,6 +87,8 @@ def _columns() -> Iterator[tuple[str, Column]]:
     yield "reads", lambda interval: interval.reads.lines if interval.reads else 0
     for name in ("mean_ns", "median_ns", "p99_ns"):
         yield f"reads_{name}", _follow(("reads", name))
+    for name in ("at_work_cycles", "idle_cycles"):
+        yield name, _follow(("core_time", name))
     yield from _causes(Interval)
     for index, kind in enumerate(METADATA):
         yield f"{kind}_hit_rate", partial(_metadata_hit_rate, index)

@@ -131,6 +131,23 @@ stdout = click.option(
 file = click.Path(dir_okay=False, path_type=Path)
 
 
+svg = click.option("--svg", type=file, metavar="FILE", help="Also draw it as SVG.")
+png = click.option("--png", type=file, metavar="FILE", help="Also draw it as PNG.")
+
+
+def pictures(svg: Path | None, png: Path | None, source: Path | None = None) -> list[tuple[Path, str]]:
+    """The pictures that are asked for, and of which kind each is. Refuses one in the place of what is drawn, and one
+    whose name says that it is something else.
+    """
+    asked = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path is not None]
+    for path, kind in asked:
+        if source is not None and path.resolve() == source.resolve():
+            raise click.UsageError(f"--{kind} would write over '{source}', which is drawn: expected another file")
+        if path.suffix.lower() != f".{kind}" and (path.is_file() or not path.exists()):
+            raise click.UsageError(f"--{kind} writes a file of that kind: expected a name such as '{path.stem}.{kind}'")
+    return asked
+
+
 designs = click.argument("designs", nargs=-1, metavar="[DESIGN...]")
 every = click.option("--all", "every", is_flag=True, help="All built-in designs.")
 

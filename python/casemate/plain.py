@@ -20,3 +20,7 @@ class PlainConsole(Console):
         self.width = max(LEAST_COLUMNS, *widest, 0)
         super().print(*objects, soft_wrap=all(isinstance(shown, str) for shown in objects), **settings)
         self.width = LEAST_COLUMNS
+
+    def on_broken_pipe(self) -> None:
+        """Leaves it to the command line, which ends quietly: the work is done, and its files are there."""
+        raise BrokenPipeError

@@ -15,7 +15,7 @@ Question = tuple[str, Callable[[Record], Cell]]
 
 PARTS = (
     ("write-backs", "write_back"),
-    ("before the fetch", "admission"),
+    ("admission", "admission"),
     ("re-encryption", "reencryption"),
     ("queue of memory", "memory_queue"),
     ("data", "data"),
@@ -49,7 +49,7 @@ def details(results: RunResults, first: Record) -> list[tuple[str, list[Question
     """What is behind the cost."""
     return [
         (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
-        ("where reads spend their time", _reads(results)),
+        ("reads at the controller", _reads(results)),
         ("caches and memory", _caches()),
     ]
 
@@ -88,12 +88,13 @@ def _reads(results: RunResults) -> list[Question]:
 
         return answer
 
-    def figure(name: Literal["mean_ns", "median_ns"]) -> Callable[[Record], str]:
+    def figure(name: Literal["mean_ns", "median_ns", "p99_ns"]) -> Callable[[Record], str]:
         return lambda record: f"{getattr(record.reads, name):.1f} ns" if record.reads else ""
 
     return [
         ("mean", figure("mean_ns")),
-        ("half within", figure("median_ns")),
+        ("median", figure("median_ns")),
+        ("99 % within", figure("p99_ns")),
         *((said, of(part)) for said, part in PARTS if any(getattr(parts, part) for parts in spent)),
     ]
 

@@ -201,7 +201,6 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
         ("DRAM traffic", traffic),
         ("", times("dram_bytes", ".2f")),
         ("read latency", latency),
-        ("99 % within", lambda record: f"{record.reads.p99_ns:.1f} ns" if record.reads else ""),
         *_windows(results),
         *_in_l2(results),
         *_overflows(results),

@@ -48,6 +48,15 @@ def print_json(result: "Result | dict[str, Any]") -> None:
     click.echo(json.dumps(result, indent=2) if isinstance(result, dict) else result.to_json())
 
 
+def check_folder(folder: Path) -> None:
+    """Makes sure that a folder can be made or written into, and makes none. Raises `CasemateError` if not."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise CasemateError(f"cannot make the folder '{folder}': '{there}' is no folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise CasemateError(f"cannot write into the folder '{there}'")
+
+
 def make_folder(folder: Path) -> None:
     """Makes sure that files can be written into a folder. Raises `CasemateError` if not."""
     try:

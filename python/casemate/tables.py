@@ -77,11 +77,13 @@ def trace_table(info: TraceInfo) -> RenderableType:
 def excerpt_table(info: ExcerptInfo) -> RenderableType:
     """What every unit did in a window of a run."""
     about, table = info.about, Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    begin, length = about.window_from_fs / 1e9, about.window_length_fs / 1e9
+    seen_fs = min(about.window_length_fs, about.ended_fs - about.window_from_fs)
+    begin, length, is_cut = about.window_from_fs / 1e9, seen_fs / 1e9, seen_fs < about.window_length_fs
     rows = {
         "run": f"{' '.join(about.workload)} on {about.machine}",
         "design": about.design,
-        "window": f"{length:g} us from {begin:g} us; the run ended at {about.ended_fs / 1e9:.3f} us",
+        "window": f"{length:g} us from {begin:g} us{' to the end of the run' if is_cut else ''}; "
+        f"the run ended at {about.ended_fs / 1e9:.3f} us",
         "accesses": amounts.count(info.accesses),
     }
     for name, value in rows.items():
@@ -95,9 +97,9 @@ def excerpt_table(info: ExcerptInfo) -> RenderableType:
             units.add_section()
             units.add_row(Text(part, style="bold"))
         times = (f"{time / 1e6:.1f}" for time in (unit.mean_fs, unit.longest_fs))
-        busy = f"{100 * unit.busy_fs / about.window_length_fs:.1f} %"
+        busy = f"{100 * unit.busy_fs / seen_fs:.1f} %"
         units.add_row(Text(f"  {unit.unit}"), amounts.count(unit.spans), busy, str(unit.at_once), *times)
-    return Group(table, Text(), units)
+    return Group(table, Text(), units if info.units else Text("No unit did anything in this window.", style="yellow"))
 
 
 def bus_table(info: BusInfo) -> RenderableType:

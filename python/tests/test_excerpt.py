@@ -292,7 +292,7 @@ def test_a_window_past_the_end_of_the_run_is_one_line_and_leaves_what_was_there(
     said = casemate("run", *SMALL, "--design", "none", "--trace-window", "50ms:1us", "-o", "x.json")
     assert said.code == 2
     (line,) = [line for line in said.err.splitlines() if "window" in line]
-    assert line.startswith("none: the window to trace begins at 50000 us, and the run has ended at ")
+    assert line.startswith("none: the window to trace begins at 50ms, and the run has ended at ")
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
     assert (tmp_path / "x.json").read_text() == "old"
     # One that begins before it is kept until then.
@@ -300,6 +300,41 @@ def test_a_window_past_the_end_of_the_run_is_one_line_and_leaves_what_was_there(
     assert said.code == 0
     about = Excerpt.read("x.json").about
     assert about.ended_fs < about.window_from_fs + about.window_length_fs
+
+
+def test_a_window_past_the_end_costs_nothing_else_of_the_run(casemate: Casemate, tmp_path: Path) -> None:
+    also = ("--bus", "x.bus", "--output", "results", "--interval", "10K", "--intervals", "x.csv")
+    said = casemate("run", *SMALL, "--design", "none", "--trace-window", "50ms:1us", "-o", "x.json", *also)
+    assert said.code == 2
+    assert "slowdown" in said.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results", "x.bus", "x.csv"]
+    assert len(list((tmp_path / "results").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [("--png", "--png would write over"), ("--svg", "--svg would write over")],
+)
+def test_a_picture_in_the_place_of_what_is_drawn_is_refused(
+    casemate: Casemate, whole: Path, where: str, expected: str
+) -> None:
+    before = whole.read_bytes()
+    said = casemate("excerpt", str(whole), where, str(whole))
+    assert said.code == 2
+    assert expected in said.err
+    assert whole.read_bytes() == before
+    said = casemate("excerpt", str(whole), where, "picture.txt")
+    assert said.code == 2
+    assert f"expected a name such as 'picture.{where[2:]}'" in said.err
+
+
+def test_an_empty_window_and_one_beyond_the_run_are_drawn_as_they_are(casemate: Casemate, tmp_path: Path) -> None:
+    for window, expected in (("0ns:1fs", "No unit did anything"), ("1us:50ms", "from 1 us to the end of the run")):
+        assert casemate("run", *SMALL, "--design", "none", "--trace-window", window, "-o", "x.json").code == 0
+        said = casemate("excerpt", "x.json", "--png", "x.png")
+        assert said.code == 0
+        assert expected in said.out
+        assert (tmp_path / "x.png").stat().st_size > 0
 
 
 def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path, whole: Path) -> None:

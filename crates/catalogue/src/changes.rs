@@ -8,7 +8,7 @@
 //! is the file with all that it leaves out, so that a table of which the file has no key can be changed in one. The result
 //! is read like any other file, so it is held to the same rules, and the record of a run has every value as it was used.
 
-use crate::error::{ConfigError, did_you_mean};
+use crate::error::{ConfigError, did_you_mean, shortened};
 use serde::Serialize;
 use toml::{Table, Value};
 use units::nearest;
@@ -44,7 +44,7 @@ fn wrong(file: &str, changes: &[Change], message: &str) -> ConfigError {
 }
 
 fn listed(changes: &[Change]) -> String {
-    let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let each: Vec<String> = changes.iter().map(|(key, value)| shortened(&format!("{key} = {value}"))).collect();
     each.join(", ")
 }
 
@@ -140,6 +140,12 @@ mod tests {
         assert!(refused("engine.aes.latency_ns", "25").contains("did you mean 'engines'?"));
         assert!(refused("llc.size.bytes", "25").contains("'size' has a value"));
         assert!(refused("llc.size", "3 MB").contains("llc.size = 3 MB"));
+        let digits = "9".repeat(300);
+        let long = refused("engines.aes.units", &digits);
+        assert!(long.contains("expected a whole number, 0 or more") && long.len() < 300, "{long}");
+        assert!(refused("cores", "1.5").contains("cores: invalid type: floating point `1.5`, expected a whole number"));
+        let clock = refused("node.clock_mhz", "333.3333");
+        assert!(clock.contains("as a ratio as in \"500/3 MHz\"; the nearest is \"1000/3 MHz\""), "{clock}");
         let broken = design_with("emcc", &change("parts.counters", "none")).unwrap_err().to_string();
         assert!(broken.contains("parts.counters = none"), "{broken}");
     }

@@ -72,9 +72,35 @@ impl ConfigError {
         // The first quoted word is what was found, the others are what would have been right.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let nearest = quoted.next().and_then(|found| nearest(found, quoted)).map(str::to_owned);
-        let message = key.map_or(message.to_owned(), |key| format!("{key}: {message}"));
+        let message = shortened(&in_words(message));
+        let message = key.map_or(message.clone(), |key| format!("{key}: {message}"));
         ConfigError::Syntax { file: file.to_owned(), line, message, nearest }
     }
+}
+
+/// What the library for TOML says, with numbers in words in place of types of Rust.
+fn in_words(message: &str) -> String {
+    const NUMBERS: [(&str, &str); 6] = [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number, 0 or more"),
+        ("usize", "a whole number, 0 or more"),
+        ("f64", "a number"),
+    ];
+    let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let words = NUMBERS.into_iter().find(|(name, _)| *name == expected).map_or(expected, |(_, words)| words);
+    format!("{found}expected {words}")
+}
+
+/// The same with the beginnings alone of words that are too long to read.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 60;
+    let short = |word: &str| match word.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &word[..end]),
+        None => word.to_owned(),
+    };
+    text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
 pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use runner::bus::{BusOptions, check_bus};
 use runner::excerpt::{ExcerptOptions, check_excerpt};
 use runner::sampling::{Detail, SamplingOptions};
+use runner::{RunError, SessionError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use units::{Duration, Time};
@@ -117,6 +118,7 @@ impl RunSpec {
                 all.push(runner::RunOptions { seed, age, warm_up, ledger, detail, interval, bus, excerpt, ..options });
             }
         }
+        all.iter().try_for_each(runner::RunOptions::check_design).map_err(refused)?;
         all.iter().try_for_each(|options| runner::check_interval(options, self.programs.len())).map_err(refused)?;
         self.kept.check_files(&all, detail)?;
         Ok(all)
@@ -173,7 +175,7 @@ struct RunAnswer {
     interrupted: bool,
     /// Whether every simulation has a record, and every check of every record passed.
     passed: bool,
-    /// The files of what crossed the pins, one for each record, if that was asked for.
+    /// The files of what crossed the pins, one for each record but where it failed, if that was asked for.
     bus: Vec<PathBuf>,
     /// The files of what each unit did in a window, likewise.
     excerpts: Vec<PathBuf>,
@@ -184,17 +186,20 @@ impl RunAnswer {
         let (mut records, mut failures) = (Vec::new(), Vec::new());
         let (mut bus, mut excerpts) = (Vec::new(), Vec::new());
         for (options, outcome) in simulations.iter().zip(results.outcomes) {
-            match outcome {
-                Ok(record) => {
-                    records.push(record);
-                    bus.extend(options.bus.iter().map(|bus| bus.path.clone()));
-                    excerpts.extend(options.excerpt.iter().map(|excerpt| excerpt.path.clone()));
-                }
-                Err(error) => {
-                    let (design, machine) = (options.design.name.clone(), options.machine.name.clone());
-                    failures.push(Failure { design, machine, error: error.to_string() });
-                }
+            if let Err(error) = &outcome {
+                let (design, machine) = (options.design.name.clone(), options.machine.name.clone());
+                failures.push(Failure { design, machine, error: error.to_string() });
             }
+            let (record, has_bus, has_excerpt) = match outcome {
+                Ok(record) => (record, true, true),
+                Err(SessionError::Run(RunError::Unfinished(found))) => {
+                    (found.record, found.bus.is_ok(), found.excerpt.is_ok())
+                }
+                Err(_) => continue,
+            };
+            records.push(record);
+            bus.extend(options.bus.iter().filter(|_| has_bus).map(|bus| bus.path.clone()));
+            excerpts.extend(options.excerpt.iter().filter(|_| has_excerpt).map(|excerpt| excerpt.path.clone()));
         }
         let passed = failures.is_empty() && records.iter().all(|record: &runner::Record| record.checks.passed);
         RunAnswer { records, failures, interrupted: results.ended_early, passed, bus, excerpts }

@@ -61,13 +61,16 @@ pub enum ExcerptError {
     #[error("the window to trace ends beyond what the simulated clock can count, 18446 s")]
     TooLong,
     /// The run was over before.
-    #[error("the window to trace begins at {}, and the run has ended at {}: expected one that begins earlier", micros(.0), micros(.1))]
+    #[error("the window to trace begins at {}, and the run has ended at {}: expected one that begins earlier", words_of(.0), words_of(.1))]
     PastTheEnd(Time, Time),
 }
 
-/// A time in microseconds, for a message.
-fn micros(time: &Time) -> String {
-    format!("{} us", time.as_ns_f64() / 1e3)
+/// A time as people write it, for a message: in the largest unit of which it has one.
+fn words_of(time: &Time) -> String {
+    let ns = time.as_ns_f64();
+    let (unit, length) =
+        [("s", 1e9), ("ms", 1e6), ("us", 1e3)].into_iter().find(|(_, length)| ns >= *length).unwrap_or(("ns", 1.0));
+    format!("{}{unit}", (ns / length * 1e3).round() / 1e3)
 }
 
 /// Whether a run can write its window, as far as it is known before it runs. Nothing is left behind.

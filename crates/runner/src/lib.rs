@@ -25,7 +25,9 @@ pub use chip::load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
 pub use protection::counter::StartingAge;
 pub use record::{CoreTime, Interval, ReadTimes, Record};
 pub use recording::record_trace;
-pub use run::{Control, RunError, RunOptions, check_fits, check_interval, check_warm_up, run, run_together};
+pub use run::{
+    Control, RunError, RunOptions, Unfinished, check_fits, check_interval, check_warm_up, run, run_together,
+};
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
 pub use whole_file::{Unwritten, check_file};
 pub use window::{Accesses, Extent, Window, WindowError, measure_window};

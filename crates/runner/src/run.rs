@@ -7,7 +7,7 @@ mod intervals;
 mod options;
 mod warm_up;
 
-pub use error::RunError;
+pub use error::{RunError, Unfinished};
 pub use intervals::check_interval;
 pub use options::RunOptions;
 pub use warm_up::check_warm_up;
@@ -33,7 +33,7 @@ use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
-use units::{Bytes, LINE_BYTES, Time};
+use units::{Bytes, Time};
 use warm_up::Before;
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
@@ -105,8 +105,11 @@ pub fn run_together<S: Source + 'static>(
     }
     let record = bench.record(options, counting, started)?;
     let shape = bench.meters.scheme.layout().shape();
-    excerpt.finish(clock.now(), shape, || options.configuration(bench.origins()))?;
-    bus.finish(&bench.meters.memory)?;
+    let excerpt = excerpt.finish(clock.now(), shape, || options.configuration(bench.origins()));
+    let bus = bus.finish(&bench.meters.memory);
+    if bus.is_err() || excerpt.is_err() {
+        return Err(RunError::Unfinished(Box::new(Unfinished { record, bus, excerpt })));
+    }
     Ok(record)
 }
 
@@ -159,18 +162,15 @@ struct Bench<S> {
 
 impl<S: Source + 'static> Bench<S> {
     fn assemble(options: &RunOptions, sources: Vec<S>, excerpt: &ExcerptFile) -> Result<Bench<S>, RunError> {
-        let RunOptions { machine, design, seed, age, budget, ledger, .. } = options;
+        let RunOptions { machine, design, seed, budget, ledger, .. } = options;
         let (programs, cores) = (sources.len(), machine.cores);
         if programs > cores {
             return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
         }
         let executor = Executor::new();
         let clock = executor.clock();
-        let lines = machine.memory.size.0 / LINE_BYTES as u64;
-        let refused = |rule| RunError::Design { design: design.name.clone(), rule };
-        machine.admits(&design.parts).map_err(refused)?;
-        let scheme = Rc::new(design.parts.build_aged(lines, *seed, *age).map_err(refused)?);
-        let shadow = Rc::new(RefCell::new(Shadow::new(lines)));
+        let scheme = Rc::new(options.compose()?);
+        let shadow = Rc::new(RefCell::new(Shadow::new(scheme.layout().data_lines())));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
             .walked_by(machine.node.walker.as_ref());

@@ -151,7 +151,7 @@ fn run_all<S: Source + 'static>(
         shared.give_up.fetch_or(command == Command::GiveUp, Ordering::Relaxed);
     });
     if shared.is_ending() {
-        outcomes.iter_mut().flatten().for_each(limit_to_what_ran);
+        outcomes.iter_mut().filter_map(record_of).for_each(limit_to_what_ran);
     }
     Results { outcomes, ended_early: shared.is_ending() }
 }
@@ -170,7 +170,9 @@ fn run_one<S: Source + 'static>(
     }
     let outcome = match ended {
         // The program was ended under it: what it has is about some part that was not asked for.
-        Ok(_) if shared.give_up.load(Ordering::Relaxed) => Err(RunError::Stopped.into()),
+        Ok(Ok(_) | Err(RunError::Unfinished(_))) if shared.give_up.load(Ordering::Relaxed) => {
+            Err(RunError::Stopped.into())
+        }
         Ok(result) => result.map_err(SessionError::from),
         Err(panic) => Err(SessionError::Panicked(words_of(panic.as_ref()))),
     };
@@ -204,6 +206,15 @@ fn wait(
             instructions: shared.instructions.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
             finished: outcomes.iter().map(Option::is_some).collect(),
         });
+    }
+}
+
+/// What a design has found out, also where a file beside it is missing.
+fn record_of(outcome: &mut Outcome) -> Option<&mut Record> {
+    match outcome {
+        Ok(record) => Some(record),
+        Err(SessionError::Run(RunError::Unfinished(unfinished))) => Some(&mut unfinished.record),
+        Err(_) => None,
     }
 }
 

@@ -44,6 +44,11 @@ impl Frequency {
         Frequency::from_ratio(FS_PER_US, fs)
     }
 
+    /// The frequency whose cycle is the whole number of picoseconds that is nearest to this.
+    fn of_whole_ps(fs: u64) -> Frequency {
+        Frequency::of_period((fs + FS_PER_PS / 2) / FS_PER_PS * FS_PER_PS)
+    }
+
     /// Megahertz, for people to read and for rates.
     pub fn as_mhz_f64(self) -> f64 {
         self.mhz as f64 / self.per as f64
@@ -77,7 +82,7 @@ impl Frequency {
         }
         let fs = ((dividend + divisor / 2) / divisor) as u64;
         let nearest = Frequency::of_period(fs);
-        let in_ps = Frequency::of_period((fs + FS_PER_PS / 2) / FS_PER_PS * FS_PER_PS);
+        let in_ps = Frequency::of_whole_ps(fs);
         Err(format!(
             "is {self}, of which a cycle is {:.3} femtoseconds: expected a whole number of them, as \"{nearest} MHz\" has, \
              or whole picoseconds, as \"{in_ps} MHz\" has",
@@ -164,6 +169,16 @@ impl de::Visitor<'_> for Visitor {
 
     fn visit_i64<E: de::Error>(self, mhz: i64) -> Result<Frequency, E> {
         u64::try_from(mhz).map(Frequency::from_mhz).map_err(|_| E::invalid_value(de::Unexpected::Signed(mhz), &self))
+    }
+
+    /// A fraction in decimals is seldom exact: the nearest that is, to a picosecond, is named.
+    fn visit_f64<E: de::Error>(self, mhz: f64) -> Result<Frequency, E> {
+        let refused = de::Unexpected::Float(mhz);
+        if !(1.0..=Frequency::MOST_MHZ as f64).contains(&mhz) {
+            return Err(E::invalid_type(refused, &self));
+        }
+        let near = Frequency::of_whole_ps((FS_PER_US as f64 / mhz).round() as u64);
+        Err(E::custom(format_args!("invalid type: {refused}, expected {EXPECTED}; the nearest is \"{near} MHz\"")))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Frequency, E> {

@@ -27,22 +27,22 @@ Python: `from casemate.excerpt import Excerpt`.
 
 @click.command("excerpt", epilog=EPILOG)
 @click.argument("path", type=options.file, metavar="FILE")
-@click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
-@click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
+@options.svg
+@options.png
 @screen.as_json
 def command(path: Path, svg: Path | None, png: Path | None, as_json: bool) -> None:
     """Say what every unit did in a window of a run, from a file that `casemate run --trace-window` has written."""
     from casemate import tables
     from casemate.excerpt import Excerpt
 
+    pictures = options.pictures(svg, png, source=path)
     found = Excerpt.read(path)
     if as_json:
         screen.print_json(found.info())
     else:
         screen.results().print(tables.excerpt_table(found.info()))
-    for target, kind in ((svg, "svg"), (png, "png")):
-        if target is not None:
-            from casemate import excerpt_picture
+    for target, kind in pictures:
+        from casemate import excerpt_picture
 
-            excerpt_picture.draw(found, target, kind)
-            screen.notices().print(f"wrote {target}", markup=False)
+        excerpt_picture.draw(found, target, kind)
+        screen.notices().print(f"wrote {target}", markup=False)

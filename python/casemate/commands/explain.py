@@ -103,8 +103,8 @@ class Address(click.ParamType[int]):
 @click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
 @click.option("--address", type=Address(), metavar="BYTE", help="The line that holds this byte, instead of many lines.")
 @options.seed
-@click.option("--svg", type=options.file, metavar="FILE", help="Also draw it as SVG.")
-@click.option("--png", type=options.file, metavar="FILE", help="Also draw it as PNG.")
+@options.svg
+@options.png
 @click.option("--layout", "only_layout", is_flag=True, help="Say instead where its metadata lies.")
 @click.option("--memory", metavar="SIZE", help='With --layout: so much data, as in "64 GB".  [default: the machine\'s]')
 @screen.as_json
@@ -135,9 +135,10 @@ def command(
     from casemate.requests import Access, Read, Write
     from casemate.results.explain import Explanations, OnChip, Row, Start
 
+    pictures = options.pictures(svg, png)
     names = [design] if against is None else [design, against]
     if only_layout:
-        if svg or png:
+        if pictures:
             raise click.UsageError("--svg and --png draw timelines: leave --layout out")
         if address is not None:
             raise click.UsageError("--address is for timelines: leave --layout out")
@@ -175,12 +176,11 @@ def command(
     else:
         console = screen.results()
         console.print(timeline.timelines(found, console.width))
-    for path, kind in ((svg, "svg"), (png, "png")):
-        if path is not None:
-            from casemate import picture
+    for path, kind in pictures:
+        from casemate import picture
 
-            picture.draw(found, path, kind)
-            screen.notices().print(f"wrote {path}", markup=False)
+        picture.draw(found, path, kind)
+        screen.notices().print(f"wrote {path}", markup=False)
 
 
 def show_layouts(found: "Explanations", as_json: bool) -> None:

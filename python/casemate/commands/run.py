@@ -47,6 +47,8 @@ Examples:
 \b
 How to read the table:
   slowdown          simulated time over that of the design 'none', or of the first design
+  mostly for        what the largest part of it is for: what cores waited for that much longer (--verbose has all parts)
+  read latency      from the last-level cache's miss to the arrival of the line there, in the mean
   attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
   lines compared    lines read from memory against what had been written; a wrong one is an error of the simulation
 
@@ -177,7 +179,8 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
 @click.option(
     "--verbose",
     is_flag=True,
-    help="Also show where reads spend their time, how metadata caches fare, and the bandwidth.",
+    help="Also show what cores lose their cycles to, what reads wait for, how caches fare, and the bandwidth; "
+    "docs/concepts/reads.md has what each cause means.",
 )
 @click.option(
     "--trace-window",
@@ -285,7 +288,7 @@ def command(
         OneOf("workload", known).convert(workload, None, context)
     if folder:
         # Found out now, not after a long run.
-        screen.make_folder(folder)
+        screen.check_folder(folder)
     if table:
         intervals.check(table)
         if table in (bus, trace_file):
@@ -322,6 +325,18 @@ def command(
             options=options,
             progress=progress.tell,
         )
+    # Files first, so that they are there whatever becomes of the screen; and the screen, whatever becomes of files.
+    written: list[str | Path] = [*results.bus, *results.excerpts]
+    unwritten: CasemateError | None = None
+    try:
+        if folder and results.records:
+            screen.make_folder(folder)
+            written += [_write(folder, record, len(on) > 1) for record in results.records]
+        if table and results.records:
+            intervals.write(results, table)
+            written.append(table)
+    except CasemateError as error:
+        unwritten = error
     if as_json:
         screen.print_json(results)
     elif results.records:
@@ -329,14 +344,10 @@ def command(
     for failure in results.failures:
         which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
         notices.print(f"{which}: {failure.error}", style="red", markup=False)
-    for written in (*results.bus, *results.excerpts):
-        notices.print(f"wrote {written}", markup=False)
-    if folder:
-        for record in results.records:
-            notices.print(f"wrote {_write(folder, record)}", markup=False)
-    if table and results.records:
-        intervals.write(results, table)
-        notices.print(f"wrote {table}", markup=False)
+    for path in written:
+        notices.print(f"wrote {path}", markup=False)
+    if unwritten:
+        raise unwritten
     if results.interrupted:
         return EXIT_INTERRUPTED
     if results.failures:
@@ -344,9 +355,10 @@ def command(
     return 0 if results.passed else EXIT_NO
 
 
-def _write(folder: Path, record: "Record") -> Path:
+def _write(folder: Path, record: "Record", of_several_machines: bool) -> Path:
     """One file for each configuration: the same run again has the same name."""
     workload = Path(record.configuration.workload.program[0]).name
-    path = folder / f"{workload}-{record.design}-{record.configuration_hash[:8]}.json"
+    machine = f"-{record.machine}" if of_several_machines else ""
+    path = folder / f"{workload}{machine}-{record.design}-{record.configuration_hash[:8]}.json"
     screen.write_whole(path, record.to_json().encode() + b"\n")
     return path

@@ -242,13 +242,23 @@ fn several_cores_have_tracks_of_their_own() {
 }
 
 #[test]
-fn a_window_past_the_end_is_refused_and_leaves_nothing() {
+fn a_window_past_the_end_is_refused_and_leaves_nothing_but_the_record_and_the_bus() {
     let folder = Folder::new("past");
     let path = folder.0.join("file");
-    let refused = run(&options("none", &path, 900 * US, US), gups(), |_| Control::GoOn).unwrap_err();
-    assert!(matches!(refused, RunError::Excerpt(ExcerptError::PastTheEnd(..))), "{refused}");
-    assert!(refused.to_string().contains("begins at 900 us"), "{refused}");
+    let asked = options("none", &path, 900 * US, US);
+    let refused = run(&asked, gups(), |_| Control::GoOn).unwrap_err();
+    assert!(refused.to_string().contains("begins at 900us"), "{refused}");
     assert!(folder.names().is_empty(), "{:?}", folder.names());
+    let bus = crate::bus::BusOptions { path: folder.0.join("bus"), bytes: false };
+    let Err(RunError::Unfinished(found)) =
+        run(&RunOptions { bus: Some(bus), ..asked.clone() }, gups(), |_| Control::GoOn)
+    else {
+        panic!("expected the record and why there is no excerpt")
+    };
+    assert!(matches!(found.excerpt, Err(ExcerptError::PastTheEnd(..))) && found.bus.is_ok());
+    assert_eq!(folder.names(), ["bus"]);
+    let whole = run(&RunOptions { excerpt: None, ..asked }, gups(), |_| Control::GoOn).unwrap();
+    assert_eq!(found.record.event_hash, whole.event_hash);
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! Why a run has no result. Tampering and wrong lines are results.
+//! Why a run has no result, or lacks a file beside it. Tampering and wrong lines are results.
 
 use crate::bus::BusError;
 use crate::excerpt::ExcerptError;
+use crate::record::Record;
 use chip::feed::FeedError;
+use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 use units::{Bytes, Time};
 use workload::Origin;
 
-/// Why a run has no result.
+/// Why a run has no result, or not all of it.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The program, or its place in memory.
@@ -74,12 +76,37 @@ pub enum RunError {
     /// A window of it cannot be written.
     #[error(transparent)]
     Excerpt(#[from] ExcerptError),
+    /// The run is whole and its record, too, but not a file that was asked for beside it.
+    #[error("{0}")]
+    Unfinished(Box<Unfinished>),
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,
     /// A bug: all tasks wait for each other.
     #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
     StandsStill(Time),
+}
+
+/// A run whose files are not all written.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// What the run found.
+    pub record: Record,
+    /// Why there is no file of what crossed the pins, if one was asked for.
+    pub bus: Result<(), BusError>,
+    /// Why there is no file of the window, likewise.
+    pub excerpt: Result<(), ExcerptError>,
+}
+
+impl Display for Unfinished {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        let errors = [
+            self.bus.as_ref().err().map(|error| error as &dyn Display),
+            self.excerpt.as_ref().err().map(|error| error as _),
+        ];
+        let said: Vec<String> = errors.into_iter().flatten().map(|error| error.to_string()).collect();
+        formatter.write_str(&said.join("; "))
+    }
 }
 
 impl RunError {

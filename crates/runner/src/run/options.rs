@@ -3,9 +3,12 @@
 use crate::bus::BusOptions;
 use crate::excerpt::ExcerptOptions;
 use crate::record::Configuration;
+use crate::run::RunError;
 use crate::sampling::Detail;
 use catalogue::{Design, Machine};
 use protection::counter::StartingAge;
+use protection::scheme::Scheme;
+use units::LINE_BYTES;
 use workload::Origin;
 
 /// What to run.
@@ -42,6 +45,22 @@ impl RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
         let (interval, bus, excerpt) = (None, None, None);
         RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, interval, bus, excerpt }
+    }
+
+    /// Whether the design makes sense, and the machine has the units for it: all of that can be known before it runs.
+    ///
+    /// # Errors
+    /// [`RunError::Design`].
+    pub fn check_design(&self) -> Result<(), RunError> {
+        self.compose().map(drop)
+    }
+
+    /// Builds the design over the machine's memory.
+    pub(super) fn compose(&self) -> Result<Scheme, RunError> {
+        let RunOptions { machine, design, seed, age, .. } = self;
+        let lines = machine.memory.size.0 / LINE_BYTES as u64;
+        let built = machine.admits(&design.parts).and_then(|()| design.parts.build_aged(lines, *seed, *age));
+        built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })
     }
 
     /// All that decides a run of these programs.
