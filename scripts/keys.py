@@ -18,9 +18,9 @@ KINDS: dict[str, Kind] = {"Design": "design", "Machine": "machine"}
 CLAIMS = ("claims", "crash")
 """Tables of rows and ends: `casemate attack --help` and `casemate crash --help` name them."""
 WRONG = "?"
-PLAIN = {"a boolean": "`true` or `false`", "f64": "a number", "a floating point number": "a number"}
+PLAIN = {"a boolean": "`true` or `false`", "a floating point number": "a number"}
 """What the package calls a type, where a page has a better word."""
-WHOLE = re.compile(r"[ui](8|16|32|64|size)")
+WHOLE = re.compile(r"a whole number(, 0 or more| from 0 to \d+)?")
 UNKNOWN = re.compile("unknown field|nexpected keys")
 TYPE = re.compile(
     r"derive\([^)]*\bDeserialize\b[^)]*\)\]\n(?:#\[[^\n]*\n)*pub (?:struct|enum) (\w+) \{\n(.*?\n)\}", re.DOTALL

@@ -68,3 +68,31 @@ def test_a_write_that_takes_no_time_has_an_axis(casemate: Casemate, tmp_path: Pa
     said = casemate("explain", "none", "--of", "write", "--png", "write.png")
     assert said.code == 0
     assert (tmp_path / "write.png").stat().st_size > 0
+
+
+CHUNKS = """
+name = "chunks"
+summary = "Chunks of eight bytes, with a tag for each."
+design_class = "C3"
+source = "made for this test"
+[parts]
+cipher = "tdes-ocb-chunks"
+counters = "mono-56"
+mac = { code = "ocb-chunks", chunk_tag_bits = 32, over = "plaintext" }
+tree = { kind = "none" }
+"""
+
+
+def test_blocks_say_what_they_are_for_and_titles_are_whole(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "chunks.toml").write_text(CHUNKS)
+    at = ("--machine", "simplescalar-2005", "--row", "hit", "--on-chip", "all")
+    said = casemate("explain", "chunks.toml", *at)
+    # 100 ns for the words, 96 each for cipher and tag; the last words come after 135.
+    assert "292.0 ns for the words asked for, 327.0 ns for the line" in said.out
+    for title in ("pad 2 TDES blocks", "decrypt TDES 48-55", "mac TDES 48-55", "release verified 0-7 "):
+        assert title in said.out, title
+    assert "AES" not in said.out
+    untagged = CHUNKS.replace('mac = { code = "ocb-chunks", chunk_tag_bits = 32, over = "plaintext" }\n', "")
+    (tmp_path / "chunks.toml").write_text(untagged)
+    assert "release unverified 0-7 " in casemate("explain", "chunks.toml", *at).out
+    assert "encrypt" in casemate("explain", "xts", "--of", "write").out

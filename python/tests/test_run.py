@@ -267,9 +267,10 @@ def test_exit_code_json_and_python_say_the_same(casemate: Casemate) -> None:
     results = RunResults.model_validate_json(said.out)
     assert (said.code, said.json()["passed"], results.passed) == (0, True, True)
     assert [record.checks.passed for record in results.records] == [True, True]
-    # A machine too small for its program: one thing that fails, and all three say so.
-    failed = casemate("run", "--design", "emcc", "--workload", "gups", "--limit", "20K", "--json")
-    assert (failed.code, failed.json()["passed"], failed.json()["records"]) == (2, False, [])
+    # A window that the run does not reach: one thing that fails, and all three say so.
+    failed = casemate("run", *SMALL, "--design", "none", "--trace-window", "1s:1us", "-o", "x.json", "--json")
+    assert (failed.code, failed.json()["passed"], len(failed.json()["failures"])) == (2, False, 1)
+    assert len(failed.json()["records"]) == 1
     for command, key in ((("attack", "none", "--trials", "1"), "agrees"), (("crash", "none"), "agrees")):
         said = casemate(*command, "--json")
         assert (said.code == 0) == said.json()[key], command
