@@ -89,6 +89,52 @@ fn a_planted_delay_shows_in_its_own_part_of_what_cores_lose() {
     assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
 }
 
+/// A chain of reads on the machine of 2005, where the asked-for words come before the rest.
+fn in_beats(design: &str, change: impl Fn(&mut Machine)) -> CoreTime {
+    let on_it = |machine: &mut Machine| {
+        *machine = catalogue::machine("simplescalar-2005").unwrap();
+        change(machine);
+    };
+    record("chase", design, 40_000, on_it).core_time
+}
+
+#[test]
+fn first_words_that_come_later_are_waited_for_and_are_no_work() {
+    for (design, part) in [("none", ReadPart::OnChip), ("ctr-only", ReadPart::OnChip)] {
+        let [plain, longer] = [0.0, 100.0].map(|more| in_beats(design, |machine| machine.memory.path_ns += more));
+        let slower = longer.cycles as f64 - plain.cycles as f64;
+        let waited = longer.waiting_cycles[part] - plain.waiting_cycles[part];
+        assert!(slower > 0.2 * plain.cycles as f64, "{design}: {slower} of {}", plain.cycles);
+        assert!((waited / slower - 1.0).abs() < 0.05, "{design}: {waited} of {slower}");
+    }
+}
+
+#[test]
+fn the_way_to_the_controller_has_its_share_of_what_is_lost() {
+    // Most of a trip is the look-up in the last-level cache, and trips hide each other.
+    let record = record("gups", "none", 60_000, |machine| machine.llc.latency_ns = 120.0);
+    let waits = &record.core_time.waiting_cycles;
+    let share = waits[ReadPart::OnChip] / waits.values().sum::<f64>();
+    let trips = record.node.l2_data_misses;
+    let trip_ns = trips.cycles as f64 / trips.lines as f64 / 4.0;
+    let expected = 1.0 - record.reads.as_ref().unwrap().mean_ns / trip_ns;
+    assert!(expected > 0.5 && (share - expected).abs() < 0.05, "{share} of {expected}");
+}
+
+#[test]
+fn lines_that_wait_for_a_write_back_buffer_lose_that_time_to_write_backs() {
+    let buffers = |buffers: usize| {
+        record("gups", "none", 60_000, |machine| {
+            (machine.node.l2.size, machine.llc.size) = (units::Bytes(64 << 10), units::Bytes(128 << 10));
+            machine.llc.writeback_buffers = buffers;
+        })
+        .core_time
+    };
+    let [many, one] = [32, 1].map(buffers);
+    let share = |time: &CoreTime| time.waiting_cycles[ReadPart::WriteBack] / time.cycles as f64;
+    assert!(share(&one) > 0.01 && share(&many) == 0.0, "{} and {}", share(&one), share(&many));
+}
+
 #[test]
 fn threads_that_wait_for_each_other_are_idle_and_no_line_is_to_blame() {
     let four = |machine: &mut Machine| *machine = catalogue::machine("emcc-4core").unwrap();

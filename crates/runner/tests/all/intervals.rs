@@ -2,7 +2,7 @@
 
 use crate::common::kernel;
 use casemate_runner::sampling::{Detail, SamplingOptions};
-use casemate_runner::{Control, Interval, Record, RunOptions, check_interval, run, run_together};
+use casemate_runner::{Control, CoreTime, Interval, Record, RunOptions, check_interval, run, run_together};
 use proptest::prelude::*;
 
 const BUDGET: u64 = 120_000;
@@ -35,6 +35,16 @@ fn assert_adds_up(record: &Record) {
     assert_eq!(sum(|part| part.cycles), record.cycles);
     assert_eq!(sum(|part| part.time_fs), record.time_fs);
     assert_eq!(sum(|part| part.dram_bytes), record.dram_bytes);
+    assert_eq!(sum(|part| part.core_time.cycles), record.core_time.cycles);
+    let nearly_sums = |of: &dyn Fn(&CoreTime) -> f64| {
+        let (sum, whole) = (all.iter().map(|part| of(&part.core_time)).sum::<f64>(), of(&record.core_time));
+        assert!((sum - whole).abs() < 1.0, "{sum} of {whole}");
+    };
+    nearly_sums(&|time| time.at_work_cycles);
+    nearly_sums(&|time| time.idle_cycles);
+    for part in record.core_time.waiting_cycles.iter().map(|(part, _)| part) {
+        nearly_sums(&|time| time.waiting_cycles[part]);
+    }
     let lines = |part: &Interval| part.reads.as_ref().map_or(0, |reads| reads.lines);
     assert_eq!(all.iter().map(lines).sum::<u64>(), record.reads.as_ref().unwrap().lines);
     let mut parts = all.iter();
