@@ -145,29 +145,35 @@ fn a_chain_of_a_line_that_is_released_before_its_verdict_begins_with_what_the_no
 
 #[test]
 fn a_chain_in_another_cipher_than_its_line_s_waits_for_its_own_nonce_and_not_for_the_line_s_pad() {
-    let whole = |tdes: f64, aes: f64| {
+    let access = |of: Of, tdes: f64, aes: f64| {
         let mut machine = catalogue::machine("simplescalar-2005").unwrap();
         machine.engines.aes.latency_ns = aes;
         machine.engines.tdes.as_mut().unwrap().latency_ns = tdes;
         let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
         tagged.parts.mac = MacDesign { code: MacChoice::Cmac, ..MacDesign::default() };
-        let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
-        steps(&explain(&machine, &tagged, scenario, ONE_LINE).unwrap())
+        let scenario = Scenario { of, on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+        explain(&machine, &tagged, scenario, ONE_LINE).unwrap()
     };
     // A nonce's block and four links of AES; two encryptions by Triple-DES in a chain.
-    assert_eq!(whole(96.0, 300.0), (LOOK_UP + 5 * 300, LOOK_UP + 5 * 300));
-    assert_eq!(whole(900.0, 10.0), (LOOK_UP + 2 * 900, LOOK_UP + 2 * 900));
+    let chain = LOOK_UP + 5 * 300;
+    assert_eq!(steps(&access(Of::Read, 96.0, 300.0)), (chain, chain));
+    assert_eq!(last(&access(Of::Write, 96.0, 300.0), Verb::Pad), chain * 1_000_000);
+    let pad = LOOK_UP + 2 * 900;
+    assert_eq!(steps(&access(Of::Read, 900.0, 10.0)), (pad, pad));
 }
 
 #[test]
-fn the_mask_of_a_tag_goes_through_aes_whatever_its_line_goes_through() {
+fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     machine.engines.aes.latency_ns = 300.0;
     let mut masked = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
     masked.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
     let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
     let late = LOOK_UP + 300;
-    assert_eq!(steps(&explain(&machine, &masked, scenario, ONE_LINE).unwrap()), (late, late));
+    for in_beats in [true, false] {
+        machine.memory.critical_word_first = in_beats;
+        assert_eq!(steps(&explain(&machine, &masked, scenario, ONE_LINE).unwrap()), (late, late), "{in_beats}");
+    }
 }
 
 #[test]
