@@ -168,3 +168,15 @@ fn more_intervals_than_are_kept_end_a_run_whose_length_was_not_known() {
     let refused = run(&endless, source, |_| Control::GoOn).unwrap_err();
     assert!(refused.to_string().contains("more than 10000 intervals of 1 instructions"), "{refused}");
 }
+
+#[test]
+fn no_run_that_ends_by_itself_keeps_more_intervals_than_are_kept() {
+    let options = RunOptions { budget: u64::MAX, ..options("modern", "none", Some(1)) };
+    let count = |steps: &str| {
+        let source = kernel("chase", &[("footprint", "8 MB"), ("chains", "1"), ("work", "0"), ("steps", steps)], 1);
+        run(&options, source, |_| Control::GoOn).map(|record| intervals(&record).len())
+    };
+    // About one for each step; how a run goes is looked at every few hundred.
+    let counts = ["9000", "10200", "10300"].map(count);
+    assert!(counts[0].is_ok() && counts[1].is_err() && counts[2].is_err(), "{counts:?}");
+}
