@@ -1,9 +1,12 @@
 //! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
 
+use crate::common::kernel;
+use crate::threads::Threads;
 use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
 use catalogue::Machine;
 use protection::execution::ReadPart;
 use std::collections::BTreeMap;
+use workload::Source;
 
 const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"];
 
@@ -135,10 +138,28 @@ fn lines_that_wait_for_a_write_back_buffer_lose_that_time_to_write_backs() {
     assert!(share(&one) > 0.01 && share(&many) == 0.0, "{} and {}", share(&one), share(&many));
 }
 
+fn threads(source: Box<dyn Source>, instructions: u64) -> Record {
+    let machine = catalogue::machine("emcc-4core").unwrap();
+    let options = RunOptions { seed: 7, ..RunOptions::new(machine, catalogue::design("none").unwrap(), instructions) };
+    run(&options, source, |_| Control::GoOn).unwrap()
+}
+
 #[test]
-fn threads_that_wait_for_each_other_are_idle_and_no_line_is_to_blame() {
-    let four = |machine: &mut Machine| *machine = catalogue::machine("emcc-4core").unwrap();
-    let record = record("bfs", "none", 60_000, four);
-    check("bfs on four cores", &record);
-    assert_eq!(record.cores.len(), 4);
+fn threads_on_four_cores_have_all_their_cycles() {
+    let record = threads(Threads::of("gups", &[("footprint", "1 MB")], 4), 200_000);
+    check("four threads", &record);
+    assert!(record.cores.iter().all(|core| core.cycles > 10_000), "{:?}", record.cores);
+}
+
+#[test]
+fn a_thread_that_may_go_no_further_ahead_of_another_is_idle_and_no_line_is_to_blame() {
+    // One finds everything in L1, the other nothing.
+    let gups = |footprint| kernel("gups", &[("footprint", footprint)], 1);
+    let record = threads(Threads::among(vec![gups("16 KB"), gups("64 MB")]), 3_000_000);
+    check("two threads", &record);
+    // By how much its front end was put off: a little of that passes while the window empties.
+    let executed = record.cores.iter().filter(|core| core.instructions > 0);
+    let lost: u64 = executed.map(|core| core.lost_cycles.idle).sum();
+    let idle = record.core_time.idle_cycles;
+    assert!(lost > 10_000 && (0.95..=1.0).contains(&(idle / lost as f64)), "{idle} of {lost}");
 }
