@@ -75,3 +75,52 @@ impl Trip {
         shared
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Duration::from_ns(ns)
+    }
+
+    /// A trip from 100 ns on, of which 10 went to a write-back, 40 to data and 20 to a counter.
+    fn trip() -> Trip {
+        let mut read = Parts::default();
+        read.add(ReadPart::Data, Duration::from_ns(40));
+        read.add(ReadPart::Counter, Duration::from_ns(20));
+        let mut trip = Trip::begin(at(100));
+        trip.waited(ReadPart::WriteBack, Duration::from_ns(10));
+        trip.read(&read);
+        trip
+    }
+
+    /// What a core lost so long for, in nanoseconds: write-backs, data, counter and the way on the chip, which are all of it.
+    fn lost(trip: &mut Trip, lost: u64, arrival: u64) -> [u64; 4] {
+        let lost = Duration::from_ns(lost);
+        let parts = trip.lost(lost, at(arrival));
+        let each =
+            [ReadPart::WriteBack, ReadPart::Data, ReadPart::Counter, ReadPart::OnChip].map(|part| parts.of(part));
+        assert_eq!((parts.total(), each.iter().sum()), (lost.as_fs(), lost.as_fs()));
+        each.map(|fs| fs / 1_000_000)
+    }
+
+    #[test]
+    fn what_is_lost_to_a_trip_is_shared_among_all_that_it_took_and_the_rest_of_it_was_on_the_chip() {
+        assert_eq!(lost(&mut trip(), 100, 200), [10, 40, 20, 30]);
+        assert_eq!(lost(&mut trip(), 50, 200), [5, 20, 10, 15]);
+    }
+
+    #[test]
+    fn what_was_lost_before_the_trip_began_was_on_the_chip() {
+        assert_eq!(lost(&mut trip(), 150, 200), [10, 40, 20, 80]);
+    }
+
+    #[test]
+    fn the_rest_of_a_line_whose_first_words_came_before_it_was_data() {
+        let mut trip = trip();
+        assert_eq!(lost(&mut trip, 50, 200), [5, 20, 10, 15]);
+        // A hundred more for data, of two hundred.
+        assert_eq!(lost(&mut trip, 100, 300), [5, 70, 10, 15]);
+    }
+}

@@ -103,6 +103,10 @@ pub fn run_together<S: Source + 'static>(
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
+    // There may have been too many of something since the last look.
+    if let Some(error) = counting.error() {
+        return Err(error);
+    }
     let record = bench.record(options, counting, started)?;
     let shape = bench.meters.scheme.layout().shape();
     let excerpt = excerpt.finish(clock.now(), shape, || options.configuration(bench.origins()));

@@ -123,6 +123,8 @@ mod tests {
         assert_eq!(pipe.pass(at(5), 3), Passage { start: at(7), done: at(21) });
         assert_eq!(pipe.pass(at(30), 1), Passage { start: at(30), done: at(40) });
         assert_eq!((pipe.items(), pipe.waited()), (5, NS * 2));
+        assert_eq!([31, 32].map(|now| pipe.pass(at(now), 1).start), [32, 34].map(at));
+        assert_eq!((pipe.items(), pipe.waited()), (7, NS * 5));
     }
 
     #[test]

@@ -183,9 +183,9 @@ impl BlockWork {
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
 
-    /// Waits for what was begun of a line ahead, or for the whole of it.
-    pub(super) async fn padded<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
-        let Some((first, second)) = pad.or_else(|| self.pad_ahead(verbs)) else { return };
+    /// Waits for all that needs a line's counter alone.
+    async fn padded<V: Verbs>(self, verbs: &V) {
+        let Some((first, second)) = self.pad_ahead(verbs) else { return };
         verbs.await_blocks(first).await;
         if let Some(second) = second {
             verbs.await_blocks(*second).await;
@@ -194,13 +194,20 @@ impl BlockWork {
 
     /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
     pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
-        self.padded(verbs, pad).await;
+        let (pad, tag) = pad.or_else(|| self.pad_ahead(verbs)).map_or((None, None), |(pad, tag)| (Some(pad), tag));
+        if let Some(pad) = pad {
+            verbs.await_blocks(pad).await;
+        }
         through(verbs, self.opening()).await;
+        // What a tag needs of the counter alone is of use to no block of the line.
+        if let Some(tag) = tag {
+            verbs.await_blocks(*tag).await;
+        }
     }
 
     /// Waits for the blocks that seal a line, and for the mask of its tag.
     pub async fn to_seal<V: Verbs>(self, verbs: &V) {
-        self.padded(verbs, None).await;
+        self.padded(verbs).await;
         through(verbs, self.sealing()).await;
     }
 

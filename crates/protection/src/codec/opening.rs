@@ -24,8 +24,10 @@ struct Opening<'a, V, F> {
     verbs: &'a V,
     arrived: &'a Arrived,
     plaintext: Plaintext,
-    /// What needs the nonce alone is done.
+    /// What decryption needs of the nonce alone is done.
     padded: Once<()>,
+    /// What the tag needs of it is.
+    tag_begun: Once<()>,
     /// Which words have been decrypted.
     decrypted: [Once<()>; WORDS_PER_LINE],
     /// Releases words before the rest, once.
@@ -79,18 +81,37 @@ impl LineCodec {
         let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
         let plaintext = Plaintext { bytes, verified: self.mac.is_some() };
         let release_first = Cell::new(Some(release_first));
-        let (padded, decrypted) = Default::default();
-        let opening = Opening { codec: self, verbs, arrived, plaintext, padded, decrypted, release_first };
-        let padded = async {
-            self.work.padded(verbs, pad).await;
-            opening.padded.set(());
-        };
-        let ((), _, verdict) = join!(padded, opening.decrypt_all(), opening.verdict());
+        let (padded, tag_begun, decrypted) = Default::default();
+        let opening = Opening { codec: self, verbs, arrived, plaintext, padded, tag_begun, decrypted, release_first };
+        let ((), _, verdict) = join!(opening.ahead(pad), opening.decrypt_all(), opening.verdict());
         (plaintext, verdict)
     }
 }
 
 impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
+    /// Waits for what needs the nonce alone: of decryption and of the tag, each by itself where they are in two pieces.
+    async fn ahead(&self, pad: Option<Ahead>) {
+        let begun = pad.or_else(|| self.codec.work.pad_ahead(self.verbs));
+        let (pad, tag) = begun.map_or((None, None), |(pad, tag)| (Some(pad), tag));
+        let is_one = tag.is_none();
+        let pad = async {
+            if let Some(pad) = pad {
+                self.verbs.await_blocks(pad).await;
+            }
+            self.padded.set(());
+        };
+        let tag = async {
+            if let Some(tag) = tag {
+                self.verbs.await_blocks(*tag).await;
+                self.tag_begun.set(());
+            }
+        };
+        join!(pad, tag);
+        if is_one {
+            self.tag_begun.set(());
+        }
+    }
+
     /// The pieces of so many bytes, in the order in which they come.
     fn pieces(&self, bytes: usize) -> impl Iterator<Item = Words> + use<V, F> {
         let (count, first) = (LINE_BYTES / bytes, self.arrived.word.index() * WORD_BYTES / bytes);
@@ -169,6 +190,10 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
             Some(uses) if uses.order == Order::Chained => self.check_chain(uses).await,
             _ => {
                 self.text(Words::ALL).await;
+                if self.codec.work.tag.is_some() {
+                    // Over several lines: a chain begins with what the nonce makes.
+                    self.tag_begun.wait().await;
+                }
                 self.codec.check(self.verbs, self.arrived, &self.covered()).await
             }
         }
@@ -200,7 +225,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// Checks the line against a tag whose blocks are a chain, from the first to the last.
     async fn check_chain(&self, uses: Uses) -> Result<(), Fault> {
-        self.padded.wait().await;
+        self.tag_begun.wait().await;
         for number in 0..uses.of_line as usize {
             let piece = Words::with_bytes(number * uses.block_bytes(), uses.block_bytes());
             self.text(piece).await;

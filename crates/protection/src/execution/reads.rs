@@ -231,6 +231,8 @@ pub(super) fn part_of(role: Role) -> ReadPart {
 mod tests {
     use super::*;
     use ReadPart as P;
+    use units::LineAddr;
+    use units::random::Random;
 
     fn at(ns: u64) -> Time {
         Time::ZERO + Duration::from_ns(ns)
@@ -283,5 +285,48 @@ mod tests {
                 parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect();
             assert_eq!(parts, expected);
         }
+    }
+
+    #[test]
+    fn before_the_fetch_time_is_for_renewals_or_for_others_whichever_ended_next() {
+        let progress = Progress::default();
+        // The second access of a reader: what the first left behind counts for nothing.
+        for origin in [0, 1_000] {
+            progress.begin(at(origin));
+            progress.let_in(at(origin + 5));
+            progress.locked(LockName::Line(LineAddr(1)), at(origin + 12));
+            progress.locked(LockName::Group(0), at(origin + 20));
+            progress.fetched(Role::Data, (at(origin + 23), Duration::from_ns(4)), at(origin + 50));
+            let expected = [(P::Admission, 7 + 3), (P::Reencryption, 5 + 8), (P::MemoryQueue, 4), (P::Data, 23)];
+            assert_eq!(parts(&progress, origin + 50), expected);
+        }
+    }
+
+    #[test]
+    fn other_lines_under_a_tag_that_come_later_are_data_and_their_queue_is_too() {
+        let progress = Progress::default();
+        progress.begin(at(0));
+        progress.fetched(Role::Data, (at(0), Duration::from_ns(5)), at(40));
+        progress.fetched(Role::Data, (at(0), Duration::from_ns(30)), at(60));
+        assert_eq!(parts(&progress, 60), [(P::MemoryQueue, 5), (P::Data, 55)]);
+    }
+
+    #[test]
+    fn shares_add_up_to_the_femtosecond_and_are_proportional() {
+        let mut random = Random::new(5);
+        for _ in 0..500 {
+            let mut whole = Parts::default();
+            for part in [P::WriteBack, P::Data, P::Tree, P::Engine, P::OnChip] {
+                whole.add(part, Duration::from_fs(random.below(1_000_000_000) * random.below(2)));
+            }
+            let time = random.below(whole.total() + 1);
+            let shared = whole.share(Duration::from_fs(time));
+            assert_eq!(shared.total(), time);
+            for (part, fs) in &whole.0 {
+                let exact = u128::from(time) * u128::from(*fs) / u128::from(whole.total().max(1));
+                assert!(exact.abs_diff(shared.of(part).into()) <= 2, "{part:?}: {whole:?} over {time}");
+            }
+        }
+        assert_eq!(Parts::default().share(Duration::from_fs(7)).of(P::OnChip), 7, "what took nothing");
     }
 }

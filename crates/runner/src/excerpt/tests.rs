@@ -162,6 +162,26 @@ fn a_bus_carries_one_line_at_a_time() {
 }
 
 #[test]
+fn a_burst_whose_reader_went_on_with_its_first_word_is_in_the_windows_that_it_meets() {
+    let folder = Folder::new("rest");
+    let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
+    let from = |path: &Path, from: u64, length: u64| {
+        let mut options = options("none", path, from, length);
+        options.machine.memory.critical_word_first = true;
+        run(&options, gups(), |_| Control::GoOn).unwrap();
+        let found = found(path);
+        of(&found, "channel 0 data bus: reads").map(|(_, _, start, length, _)| (*start, start + length)).collect()
+    };
+    let bursts: Vec<(u64, u64)> = from(&whole, 0, 1000 * US);
+    // One that none follows at once, so that a window may begin in its last moment and end before the next.
+    let [burst, next] = *bursts.windows(2).skip(100).find(|pair| pair[1].0 > pair[0].1 + 1_000).unwrap() else {
+        panic!("two")
+    };
+    assert_eq!(from(&part, burst.1 - 1, 500), [burst]);
+    assert_eq!(from(&part, burst.1, 500), [], "before {next:?}");
+}
+
+#[test]
 fn the_spans_of_a_read_lie_between_its_request_and_its_arrival_but_for_what_follows_the_release() {
     let folder = Folder::new("trips");
     let path = folder.0.join("file");

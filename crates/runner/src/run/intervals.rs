@@ -149,3 +149,19 @@ fn between(begun: &Moment, ended: &Moment, clock: Clock) -> Interval {
         dram: counts.dram,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_intervals_are_kept_as_are_said_to_be_and_one_more_is_too_many() {
+        let clock = catalogue::machine("modern").unwrap().node.clock_mhz.clock();
+        let mut intervals = Intervals::new(1, clock, 0, Moment::default());
+        // The first cut ends one, which is open until something follows.
+        (0..=INTERVALS_MAX).for_each(|_| intervals.cut(Moment::default()));
+        assert!(!intervals.is_full());
+        intervals.cut(Moment::default());
+        assert!(intervals.is_full());
+    }
+}

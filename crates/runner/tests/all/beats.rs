@@ -1,10 +1,11 @@
 //! A line in beats: on the machine of 2005 a row hit's first word comes after 100 ns and one more every 5 ns. What is asked
 //! for goes to the core when it is decrypted, and verified if it has a tag of its own; the rest follows.
 
-use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, explain};
+use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, explain};
 use catalogue::{Design, Machine};
 use protection::design::{CipherChoice, MacChoice, MacDesign, Over};
 use protection::execution::CipherEngine;
+use sim::span::Verb;
 
 /// A line whose metadata is in other banks than itself.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
@@ -90,6 +91,89 @@ fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_come() {
     assert_eq!(verified(as_it_is), (85 + 4 * 11, 85 + 4 * 11));
     // A link that takes less than a block waits for the last one.
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 9.0), (115 + 9, 115 + 9));
+    // H(0) is made of the counter alone, in the one unit behind four pads; where that takes longer than the words do, the
+    // links wait for it.
+    let (known, pads, block) = (1, 4, 200);
+    let late = known + pads + block + 4 * block;
+    assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 200.0), (late, late));
+}
+
+/// CMAC over so many lines, whose chain begins with the nonce's block, in an engine that takes so long for each block.
+fn chained(base: &str, lines: u64, of: Of, block_ns: f64) -> Explanation {
+    let mut machine = catalogue::machine("simplescalar-2005").unwrap();
+    (machine.engines.aes.latency_ns, machine.engines.aes.units) = (block_ns, 64);
+    let mut design = catalogue::design(base).unwrap();
+    design.parts.mac = MacDesign { code: MacChoice::Cmac, lines, ..design.parts.mac.clone() };
+    let scenario = Scenario { of, on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    explain(&machine, &design, scenario, ONE_LINE).unwrap()
+}
+
+/// The same between two moments of it, in blocks: by how much a block that takes 1000 ns more makes that longer.
+fn blocks(of: impl Fn(f64) -> u64) -> u64 {
+    let [short, long] = [1_000.0, 2_000.0].map(of);
+    (long - short + 500_000_000) / 1_000_000_000
+}
+
+fn last(explanation: &Explanation, verb: Verb) -> u64 {
+    let spans = explanation.spans.iter().filter(|span| span.verb == verb);
+    spans.map(|span| span.end.as_fs()).max().unwrap_or_else(|| panic!("no {verb:?}"))
+}
+
+#[test]
+fn a_chain_over_one_line_or_several_begins_with_what_the_nonce_makes() {
+    let read = |lines| blocks(|ns| chained("sc64-bmt-mac4", lines, Of::Read, ns).latency_fs);
+    // The nonce's block and four of the line; the next line under the same tag has as many.
+    assert_eq!([1, 4].map(read), [5, 2 * 5]);
+}
+
+#[test]
+fn a_write_under_a_tag_of_several_lines_checks_and_makes_it_in_chains_that_begin_with_the_nonce() {
+    let written = blocks(|ns| chained("sc64-bmt-mac4", 4, Of::Write, ns).latency_fs);
+    // One other line is in memory, and checked: its nonce's block and its four. Then there are the new nonce's block, next to the
+    // pad, and the blocks of both lines with the other's nonce between them.
+    assert_eq!(written, (1 + 4) + 1 + (4 + 1 + 4));
+}
+
+#[test]
+fn a_chain_of_a_line_that_is_released_before_its_verdict_begins_with_what_the_nonce_makes() {
+    let window = blocks(|ns| {
+        let read = chained("sc64-bmt-speculative", 1, Of::Read, ns);
+        last(&read, Verb::Settle) - last(&read, Verb::Release)
+    });
+    assert_eq!(window, 4, "the nonce's block is made with the pad");
+}
+
+#[test]
+fn a_chain_in_another_cipher_than_its_line_s_waits_for_its_own_nonce_and_not_for_the_line_s_pad() {
+    let access = |of: Of, tdes: f64, aes: f64| {
+        let mut machine = catalogue::machine("simplescalar-2005").unwrap();
+        machine.engines.aes.latency_ns = aes;
+        machine.engines.tdes.as_mut().unwrap().latency_ns = tdes;
+        let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
+        tagged.parts.mac = MacDesign { code: MacChoice::Cmac, ..MacDesign::default() };
+        let scenario = Scenario { of, on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+        explain(&machine, &tagged, scenario, ONE_LINE).unwrap()
+    };
+    // A nonce's block and four links of AES; two encryptions by Triple-DES in a chain.
+    let chain = LOOK_UP + 5 * 300;
+    assert_eq!(steps(&access(Of::Read, 96.0, 300.0)), (chain, chain));
+    assert_eq!(last(&access(Of::Write, 96.0, 300.0), Verb::Pad), chain * 1_000_000);
+    let pad = LOOK_UP + 2 * 900;
+    assert_eq!(steps(&access(Of::Read, 900.0, 10.0)), (pad, pad));
+}
+
+#[test]
+fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() {
+    let mut machine = catalogue::machine("simplescalar-2005").unwrap();
+    machine.engines.aes.latency_ns = 300.0;
+    let mut masked = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
+    masked.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
+    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let late = LOOK_UP + 300;
+    for in_beats in [true, false] {
+        machine.memory.critical_word_first = in_beats;
+        assert_eq!(steps(&explain(&machine, &masked, scenario, ONE_LINE).unwrap()), (late, late), "{in_beats}");
+    }
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
 
+use crate::common::kernel;
+use crate::threads::Threads;
 use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
 use catalogue::Machine;
 use protection::execution::ReadPart;
 use std::collections::BTreeMap;
+use workload::Source;
 
 const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"];
 
@@ -89,10 +92,74 @@ fn a_planted_delay_shows_in_its_own_part_of_what_cores_lose() {
     assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
 }
 
+/// A chain of reads on the machine of 2005, where the asked-for words come before the rest.
+fn in_beats(design: &str, change: impl Fn(&mut Machine)) -> CoreTime {
+    let on_it = |machine: &mut Machine| {
+        *machine = catalogue::machine("simplescalar-2005").unwrap();
+        change(machine);
+    };
+    record("chase", design, 40_000, on_it).core_time
+}
+
 #[test]
-fn threads_that_wait_for_each_other_are_idle_and_no_line_is_to_blame() {
-    let four = |machine: &mut Machine| *machine = catalogue::machine("emcc-4core").unwrap();
-    let record = record("bfs", "none", 60_000, four);
-    check("bfs on four cores", &record);
-    assert_eq!(record.cores.len(), 4);
+fn first_words_that_come_later_are_waited_for_and_are_no_work() {
+    for (design, part) in [("none", ReadPart::OnChip), ("ctr-only", ReadPart::OnChip)] {
+        let [plain, longer] = [0.0, 100.0].map(|more| in_beats(design, |machine| machine.memory.path_ns += more));
+        let slower = longer.cycles as f64 - plain.cycles as f64;
+        let waited = longer.waiting_cycles[part] - plain.waiting_cycles[part];
+        assert!(slower > 0.2 * plain.cycles as f64, "{design}: {slower} of {}", plain.cycles);
+        assert!((waited / slower - 1.0).abs() < 0.05, "{design}: {waited} of {slower}");
+    }
+}
+
+#[test]
+fn the_way_to_the_controller_has_its_share_of_what_is_lost() {
+    // Most of a trip is the look-up in the last-level cache, and trips hide each other.
+    let record = record("gups", "none", 60_000, |machine| machine.llc.latency_ns = 120.0);
+    let waits = &record.core_time.waiting_cycles;
+    let share = waits[ReadPart::OnChip] / waits.values().sum::<f64>();
+    let trips = record.node.l2_data_misses;
+    let trip_ns = trips.cycles as f64 / trips.lines as f64 / 4.0;
+    let expected = 1.0 - record.reads.as_ref().unwrap().mean_ns / trip_ns;
+    assert!(expected > 0.5 && (share - expected).abs() < 0.05, "{share} of {expected}");
+}
+
+#[test]
+fn lines_that_wait_for_a_write_back_buffer_lose_that_time_to_write_backs() {
+    let buffers = |buffers: usize| {
+        record("gups", "none", 60_000, |machine| {
+            (machine.node.l2.size, machine.llc.size) = (units::Bytes(64 << 10), units::Bytes(128 << 10));
+            machine.llc.writeback_buffers = buffers;
+        })
+        .core_time
+    };
+    let [many, one] = [32, 1].map(buffers);
+    let share = |time: &CoreTime| time.waiting_cycles[ReadPart::WriteBack] / time.cycles as f64;
+    assert!(share(&one) > 0.01 && share(&many) == 0.0, "{} and {}", share(&one), share(&many));
+}
+
+fn threads(source: Box<dyn Source>, instructions: u64) -> Record {
+    let machine = catalogue::machine("emcc-4core").unwrap();
+    let options = RunOptions { seed: 7, ..RunOptions::new(machine, catalogue::design("none").unwrap(), instructions) };
+    run(&options, source, |_| Control::GoOn).unwrap()
+}
+
+#[test]
+fn threads_on_four_cores_have_all_their_cycles() {
+    let record = threads(Threads::of("gups", &[("footprint", "1 MB")], 4), 200_000);
+    check("four threads", &record);
+    assert!(record.cores.iter().all(|core| core.cycles > 10_000), "{:?}", record.cores);
+}
+
+#[test]
+fn a_thread_that_may_go_no_further_ahead_of_another_is_idle_and_no_line_is_to_blame() {
+    // One finds everything in L1, the other nothing.
+    let gups = |footprint| kernel("gups", &[("footprint", footprint)], 1);
+    let record = threads(Threads::among(vec![gups("16 KB"), gups("64 MB")]), 3_000_000);
+    check("two threads", &record);
+    // By how much its front end was put off: a little of that passes while the window empties.
+    let executed = record.cores.iter().filter(|core| core.instructions > 0);
+    let lost: u64 = executed.map(|core| core.lost_cycles.idle).sum();
+    let idle = record.core_time.idle_cycles;
+    assert!(lost > 10_000 && (0.95..=1.0).contains(&(idle / lost as f64)), "{idle} of {lost}");
 }

@@ -190,3 +190,15 @@ fn a_write_from_an_l2_is_refused() {
     let refused = explain(&machine("modern", 4), &catalogue::design("none").unwrap(), scenario, FEW).unwrap_err();
     assert!(refused.contains("no L2 waits for it"), "{refused}");
 }
+
+#[test]
+fn a_pad_begins_when_its_counter_is_decoded_and_has_waited_for_no_unit() {
+    let mut machine = machine("modern", 4);
+    machine.engines.counter_decode_ns = Some(50.0);
+    let scenario = Scenario { on_chip: OnChip::All, ..Scenario::default() };
+    let read = explain(&machine, &catalogue::design("morphable").unwrap(), scenario, Lines::At(0x1234_5640)).unwrap();
+    let of = |verb| read.spans.iter().filter(move |span| span.verb == verb);
+    let [decoded] = of(Verb::Decode).collect::<Vec<_>>()[..] else { panic!("{:?}", read.spans) };
+    let pads: Vec<_> = of(Verb::Pad).map(|pad| (pad.start, pad.waited_for)).collect();
+    assert_eq!(pads, [(decoded.end, None)]);
+}

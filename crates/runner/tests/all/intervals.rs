@@ -2,7 +2,7 @@
 
 use crate::common::kernel;
 use casemate_runner::sampling::{Detail, SamplingOptions};
-use casemate_runner::{Control, Interval, Record, RunOptions, check_interval, run, run_together};
+use casemate_runner::{Control, CoreTime, Interval, Record, RunOptions, check_interval, run, run_together};
 use proptest::prelude::*;
 
 const BUDGET: u64 = 120_000;
@@ -35,6 +35,16 @@ fn assert_adds_up(record: &Record) {
     assert_eq!(sum(|part| part.cycles), record.cycles);
     assert_eq!(sum(|part| part.time_fs), record.time_fs);
     assert_eq!(sum(|part| part.dram_bytes), record.dram_bytes);
+    assert_eq!(sum(|part| part.core_time.cycles), record.core_time.cycles);
+    let nearly_sums = |of: &dyn Fn(&CoreTime) -> f64| {
+        let (sum, whole) = (all.iter().map(|part| of(&part.core_time)).sum::<f64>(), of(&record.core_time));
+        assert!((sum - whole).abs() < 1.0, "{sum} of {whole}");
+    };
+    nearly_sums(&|time| time.at_work_cycles);
+    nearly_sums(&|time| time.idle_cycles);
+    for part in record.core_time.waiting_cycles.iter().map(|(part, _)| part) {
+        nearly_sums(&|time| time.waiting_cycles[part]);
+    }
     let lines = |part: &Interval| part.reads.as_ref().map_or(0, |reads| reads.lines);
     assert_eq!(all.iter().map(lines).sum::<u64>(), record.reads.as_ref().unwrap().lines);
     let mut parts = all.iter();
@@ -157,4 +167,16 @@ fn more_intervals_than_are_kept_end_a_run_whose_length_was_not_known() {
     let source = kernel("gups", &[("footprint", "8 MB")], 1);
     let refused = run(&endless, source, |_| Control::GoOn).unwrap_err();
     assert!(refused.to_string().contains("more than 10000 intervals of 1 instructions"), "{refused}");
+}
+
+#[test]
+fn no_run_that_ends_by_itself_keeps_more_intervals_than_are_kept() {
+    let options = RunOptions { budget: u64::MAX, ..options("modern", "none", Some(1)) };
+    let count = |steps: &str| {
+        let source = kernel("chase", &[("footprint", "8 MB"), ("chains", "1"), ("work", "0"), ("steps", steps)], 1);
+        run(&options, source, |_| Control::GoOn).map(|record| intervals(&record).len())
+    };
+    // About one for each step; how a run goes is looked at every few hundred.
+    let counts = ["9000", "10200", "10300"].map(count);
+    assert!(counts[0].is_ok() && counts[1].is_err() && counts[2].is_err(), "{counts:?}");
 }

@@ -52,6 +52,9 @@ fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
     assert_eq!(longer("sc64-bmt", |machine| machine.engines.mac.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
     let hashed = longer("sc64-bmt", |machine| machine.engines.hash.latency_ns += 25.0);
     assert!(matches!(hashed[..], [(ReadPart::Tree, 1..)]), "{hashed:?}");
+    let looked_up = longer("sc64-bmt", |machine| machine.engines.metadata_cache.latency_ns += 25.0);
+    let of_metadata = |part: &ReadPart| [ReadPart::Counter, ReadPart::Tree, ReadPart::Tag].contains(part);
+    assert!(looked_up.len() > 1 && looked_up.iter().all(|(part, _)| of_metadata(part)), "{looked_up:?}");
     let slow = longer("ecb", |machine| {
         machine.engines.aes.units = 1;
         machine.engines.aes.interval_ns = 10.0;
@@ -59,11 +62,31 @@ fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
     // Four blocks of a line through one unit: the wait of the last is work of one passage, which none preceded.
     assert!(matches!(slow[..], [(ReadPart::Engine, 25..)]), "{slow:?}");
     // A unit that takes one tag at a time makes lines that come close together wait for it, and others not.
-    let queued = |design, interval_ns| {
+    let busy = |design, interval_ns| {
         let record = record("gups", design, 40_000, |machine| machine.engines.mac.interval_ns = interval_ns);
-        reads(&record).parts_ns[ReadPart::EngineQueue]
+        [ReadPart::EngineQueue, ReadPart::Engine].map(|part| reads(&record).parts_ns[part])
     };
-    assert!(queued("sc64-bmt", 50.0) > 10.0 + queued("sc64-bmt", 1.0));
-    assert_eq!(queued("none", 50.0), 0.0);
+    let ([queued, worked], [short, before]) = (busy("sc64-bmt", 50.0), busy("sc64-bmt", 1.0));
+    assert!(queued > 10.0 + short);
+    assert!(before > 4.0 && (worked - before).abs() < 1.0, "its own work is as long: {worked} ns of {before}");
+    assert_eq!(busy("none", 50.0), [0.0, 0.0]);
     assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
+}
+
+#[test]
+fn a_counter_that_takes_longer_to_decode_waits_for_no_unit() {
+    let longer = longer("morphable", |machine| machine.engines.counter_decode_ns = Some(13.0));
+    let parts: Vec<_> = longer.iter().map(|(part, _)| *part).collect();
+    assert!(!parts.is_empty() && !parts.contains(&ReadPart::EngineQueue), "{longer:?}");
+}
+
+#[test]
+fn room_in_memory_s_queue_is_waited_for_in_the_queue_and_is_no_data() {
+    let with = |entries: usize| {
+        let record = record("gups", "none", 40_000, |machine| machine.dram.as_mut().unwrap().read_queue = entries);
+        [ReadPart::MemoryQueue, ReadPart::Data].map(|part| reads(&record).parts_ns[part])
+    };
+    let ([long, data], [short, same]) = (with(1), with(32));
+    assert!(long > short + 50.0, "{long} ns and {short}");
+    assert!((data - same).abs() < 5.0, "{data} ns and {same}");
 }

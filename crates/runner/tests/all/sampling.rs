@@ -22,6 +22,17 @@ fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail)
     run(&options(catalogue::machine("modern").unwrap(), design, 600_000, detail), source, |_| Control::GoOn).unwrap()
 }
 
+/// That what cores waited for is of the units alone, and as large a part of them as of the whole run.
+fn assert_units_wait_as_the_run_does(sampled: &Record, full: &Record) {
+    let name = format!("{} {}", sampled.configuration.workload.program.join(" "), sampled.configuration.design.name);
+    // Units part at entries into the window, and the time of cores at retirements.
+    let cycles = sampled.core_time.cycles as f64 / sampled.node.cycles as f64;
+    assert!((cycles - 1.0).abs() < 0.01, "{name}: {cycles}");
+    let waiting =
+        |record: &Record| record.core_time.waiting_cycles.values().sum::<f64>() / record.core_time.cycles as f64;
+    assert!((waiting(sampled) - waiting(full)).abs() < 0.03, "{name}: {} and {}", waiting(sampled), waiting(full));
+}
+
 #[test]
 fn the_figures_in_detail_lie_in_the_sampled_intervals() {
     for kernel in ["btree", "gups", "stream"] {
@@ -34,6 +45,7 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
             assert!(sample.detailed < sampled.instructions / 3, "{kernel} {design}: {}", sample.detailed);
             let held = sample.ipc.low <= full.ipc && full.ipc <= sample.ipc.high;
             assert!(held, "{kernel} {design}: {} is not in {:?}", full.ipc, sample.ipc);
+            assert_units_wait_as_the_run_does(&sampled, &full);
         }
     }
 }

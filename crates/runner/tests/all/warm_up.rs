@@ -49,6 +49,17 @@ fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
 }
 
 #[test]
+fn what_cores_waited_for_before_counting_began_is_not_in_their_time() {
+    // What fills the caches is awaited; afterwards all of it is in L1.
+    let (counted, whole) = (one("16 KB", 200_000, BUDGET), one("16 KB", 0, BUDGET));
+    let waited = |record: &Record| record.core_time.waiting_cycles.values().sum::<f64>();
+    assert!(waited(&whole) > 1_000.0 && waited(&counted) == 0.0, "{} of {}", waited(&counted), waited(&whole));
+    for record in [counted, four(30_000, 60_000).unwrap()] {
+        assert_eq!(record.core_time.cycles, record.cores.iter().map(|core| core.cycles).sum::<u64>());
+    }
+}
+
+#[test]
 fn a_run_with_lines_under_way_is_cut_within_what_was_under_way() {
     let (counted, whole) = (one("32 MB", 200_000, BUDGET), one("32 MB", 0, BUDGET));
     let head = one("32 MB", 0, BUDGET - counted.instructions);

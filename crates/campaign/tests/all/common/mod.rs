@@ -61,12 +61,17 @@ impl<R: Receiver + 'static> Machine<R> {
 
     /// The same, whose memory hands on words as they come.
     pub fn in_beats(scheme: Scheme, receiver: R) -> Machine<R> {
-        Machine::built(scheme, receiver, MemorySystem::word_by_word)
+        Machine::in_beats_with(&engines(), scheme, receiver)
+    }
+
+    /// The same with engines of its own.
+    pub fn in_beats_with(engines: &Engines, scheme: Scheme, receiver: R) -> Machine<R> {
+        Machine::built(engines, scheme, receiver, MemorySystem::word_by_word)
     }
 
     /// The same, with so much re-encryption at once.
     pub fn limited(parts: &Parts, seed: u64, receiver: R, limits: Option<OverflowLimits>) -> Machine<R> {
-        let machine = Machine::built(parts.build(DATA_LINES, seed).unwrap(), receiver, |memory| memory);
+        let machine = Machine::built(&engines(), parts.build(DATA_LINES, seed).unwrap(), receiver, |memory| memory);
         let Machine { memory, .. } = machine;
         let memory = Rc::into_inner(memory).unwrap().with_one_port(parts.caches.unified.is_some());
         let memory = match limits {
@@ -76,12 +81,17 @@ impl<R: Receiver + 'static> Machine<R> {
         Machine { memory: Rc::new(memory), ..machine }
     }
 
-    fn built(scheme: Scheme, receiver: R, change: impl FnOnce(MemorySystem) -> MemorySystem) -> Machine<R> {
+    fn built(
+        engines: &Engines,
+        scheme: Scheme,
+        receiver: R,
+        change: impl FnOnce(MemorySystem) -> MemorySystem,
+    ) -> Machine<R> {
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let (shape, core) = (scheme.layout().shape(), Rc::new(receiver));
         let channels = change(channel.clone().into());
-        let memory = Memory::new(executor.clock(), channels, shape, &engines(), true, core.clone());
+        let memory = Memory::new(executor.clock(), channels, shape, engines, true, core.clone());
         Machine { executor, channel, memory: Rc::new(memory), core, scheme: Rc::new(scheme) }
     }
 
@@ -94,7 +104,8 @@ impl<R: Receiver + 'static> Machine<R> {
     }
 }
 
-fn engines() -> Engines {
+/// Those of all tests that need no others.
+pub fn engines() -> Engines {
     let engine = |units, latency_ns, interval_ns| Engine { units, latency_ns, interval_ns };
     Engines {
         aes: engine(2, 10.0, 0.5).into(),

@@ -1,9 +1,10 @@
 //! Words of a line that are used before they have come: what leaves the controller is held against the pins.
 
 use super::codes::{CHUNKS, SEALED_CHUNKS, with_long_tags};
-use crate::common::{DATA_LINES, Machine};
+use crate::common::{DATA_LINES, Machine, engines};
 use catalogue::Design;
-use protection::execution::{Receiver, Timed};
+use protection::design::CipherChoice;
+use protection::execution::{CipherEngine, Engine, Engines, Receiver, Timed};
 use protection::planted::{Bug, Planted};
 use protection::probe::Probe;
 use protection::verbs::{Fault, Plaintext};
@@ -54,10 +55,14 @@ impl Receiver for Core {
 
 /// A read of a line whose metadata is on the chip: when its last word crossed the pins, and when the core had what.
 fn read(design: &Design, word: Word, planted: Planted) -> (Time, Option<(Words, Time)>, Time) {
+    read_with(&engines(), design, word, planted)
+}
+
+fn read_with(engines: &Engines, design: &Design, word: Word, planted: Planted) -> (Time, Option<(Words, Time)>, Time) {
     let scheme = design.parts.build_with(DATA_LINES, 1, planted).unwrap();
     let slot = scheme.layout().data_slot(LINE).slot();
     let (line, _) = scheme.layout().shape().lines(slot);
-    let mut machine = Machine::in_beats(scheme, Core::default());
+    let mut machine = Machine::in_beats_with(engines, scheme, Core::default());
     machine.core.clock.replace(Some(machine.executor.clock().clone()));
     let crossed = Rc::new(Cell::new(Time::ZERO));
     let seen = crossed.clone();
@@ -110,4 +115,24 @@ fn words_that_are_not_awaited_leave_before_they_have_come() {
     let caught = designs().filter(|design| !in_time(design, Planted::new(Bug::WordsNotAwaited))).count();
     // A cipher that takes longer than the burst, or a tag that does, hides it.
     assert!(caught >= 2, "{caught}");
+}
+
+#[test]
+fn a_block_that_is_chained_to_the_one_before_it_waits_until_that_has_crossed_the_pins() {
+    // Ciphers that take next to no time: what is waited for is words alone.
+    let at_once = || CipherEngine::from(Engine { units: 16, latency_ns: 0.001, interval_ns: 0.001 });
+    let engines = Engines { aes: at_once(), tdes: Some(at_once()), ..engines() };
+    for (cipher, block) in [(CipherChoice::TdesCbc, 1), (CipherChoice::Aes128Cbc, 2)] {
+        let mut design = catalogue::design("ctr-only").unwrap();
+        design.parts.cipher = cipher;
+        for word in 0..8 {
+            let (crossed, first, _) = read_with(&engines, &design, Word::at(8 * word), Planted::NONE);
+            let (_, at) = first.unwrap();
+            let start = word / block * block;
+            // The n-th word to come is the one whose number differs from the first's in the bits of n.
+            let turn = (start.saturating_sub(block)..start + block).map(|needed| needed ^ word).max().unwrap();
+            let last = at + BEAT * (7 - turn as u64);
+            assert!(last >= crossed && last < crossed + BEAT, "{cipher:?}, word {word}: {last:?} and {crossed:?}");
+        }
+    }
 }

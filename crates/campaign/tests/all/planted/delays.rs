@@ -1,6 +1,7 @@
 //! What is done once more than is needed: no attack finds it, but what the time of reads was for says where it goes.
 
 use crate::common::{DATA_LINES, Machine};
+use catalogue::Design;
 use protection::execution::{ReadPart, Receiver, Timed};
 use protection::planted::{Bug, Planted};
 use protection::verbs::{Fault, Plaintext};
@@ -30,7 +31,10 @@ impl Receiver for Core {
 
 /// What a read takes in the mean, in nanoseconds, by what it is for: of one after the other, each of a memory at rest.
 fn parts(planted: Planted) -> Vec<(ReadPart, f64)> {
-    let design = catalogue::design("sc64-bmt").unwrap();
+    parts_of(&catalogue::design("sc64-bmt").unwrap(), planted)
+}
+
+fn parts_of(design: &Design, planted: Planted) -> Vec<(ReadPart, f64)> {
     let scheme = design.parts.build_with(DATA_LINES, 1, planted).unwrap();
     let mut machine = Machine::in_beats(scheme, Core);
     let (scheme, memory, done) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(false)));
@@ -70,4 +74,12 @@ fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_gro
             _ => assert!(*ns < 1.0, "{longer:?}"),
         }
     }
+}
+
+#[test]
+fn the_second_line_of_a_fetch_has_waited_for_the_first_and_in_no_queue() {
+    let parts = parts_of(&catalogue::design("sc64-bmt-beside").unwrap(), Planted::NONE);
+    let of = |part| parts.iter().find(|(of, _)| *of == part).map(|(_, ns)| *ns).unwrap();
+    // A lone line has come 30 ns after its row was closed, and another burst takes 2.5.
+    assert!(of(ReadPart::MemoryQueue) < 1.5 && of(ReadPart::Data) > 32.5, "{parts:?}");
 }

@@ -6,7 +6,15 @@ use ::units::random::Random;
 /// Runs a program on a memory that answers each line after its own time: the cycles that it takes, and of each line that
 /// comes the cycle and for how many nothing had retired.
 fn run(ops: &[Op], memory: impl Fn(LineAddr) -> u64) -> (u64, Vec<(LineAddr, u64, u64)>) {
-    let mut bench = Bench::warm(&small(), &[]);
+    run_in(Bench::warm(&small(), &[]), ops, memory)
+}
+
+/// The same in a bench that has been used.
+pub(super) fn run_in(
+    mut bench: Bench,
+    ops: &[Op],
+    memory: impl Fn(LineAddr) -> u64,
+) -> (u64, Vec<(LineAddr, u64, u64)>) {
     let (start, clock) = (bench.clock(), bench.node.clock);
     let mut feed = Script { ops: ops.iter() };
     let (mut out, mut under_way, mut lost) = (Vec::new(), Vec::new(), Vec::new());
@@ -92,6 +100,19 @@ fn an_idle_core_loses_nothing_to_lines() {
     assert_eq!(bench.node.idle().as_fs(), 0, "what follows the end of a program is not idle");
     bench.run(&[alu(&[1], &[])]);
     assert_eq!(bench.node.idle().as_fs() / period, 90, "no cycle is counted twice");
+}
+
+#[test]
+fn a_core_with_nothing_more_to_execute_that_awaits_a_line_waits_and_is_not_idle() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let (start, clock) = (bench.clock(), bench.node.clock);
+    let (ops, mut out) = ([load(1, &[], 64, 0)], Vec::new());
+    let Ok(Pause::Finished) = bench.node.run(&mut Script { ops: ops.iter() }, Time::NEVER, &mut out) else { panic!() };
+    bench.node.resume(clock.start_of(Cycles(start + 70)));
+    let lost = bench.node.filled(LineAddr(64), clock.start_of(Cycles(start + 200)), &mut out);
+    assert_eq!(lost, clock.span(Cycles(200)), "from the retirement before");
+    bench.run(&[alu(&[2], &[1])]);
+    assert_eq!(bench.node.idle().as_fs(), 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Walks of page tables, to the exact cycle. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY` beyond.
 
+use super::stalls::run_in;
 use super::*;
 
 const MISS: u64 = 5 + 10 + MEMORY;
@@ -97,4 +98,28 @@ fn stores_and_loads_of_one_line_wait_outside_and_are_let_in() {
     bench.cycles(&ops);
     let sent = [4 * 64, 4 * 64 + 9].map(|line| bench.sent(line, RequestKind::Read));
     assert_eq!((sent, bench.sent(5 * 64, RequestKind::ReadForOwnership)), ([1, 1], 1));
+}
+
+/// For how many cycles each line held up a core that had used page 5, in the order in which they come.
+fn held_up(ops: &[Op], memory: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
+    let mut bench = bench(TableLayout::Radix, 0);
+    bench.cycles(&[load_of_page(5)]);
+    let (_, lost) = run_in(bench, ops, |line| memory(line.0));
+    lost.iter().map(|(line, _, lost)| (line.0, *lost)).collect()
+}
+
+#[test]
+fn a_table_that_the_oldest_load_is_translated_with_has_held_up_the_core_until_it_came() {
+    let lost = held_up(&[load_of_page(4)], |line| if line == 9301 { 300 } else { MEMORY });
+    let [(9301, table), (256, data)] = lost[..] else { panic!("{lost:?}") };
+    // From the retirement before, which is when the load was looked up, and from then to the next.
+    assert_eq!((table >= 300, data), (true, MISS), "{lost:?}");
+}
+
+#[test]
+fn a_table_of_a_younger_load_holds_up_nothing_while_an_older_line_is_awaited() {
+    let older = 5 * 64 + 3;
+    let lost = held_up(&[load(2, &[], older, 0), load_of_page(4)], |line| if line == older { 400 } else { MEMORY });
+    let [(9301, 0), (256, 0), (last, 400..)] = lost[..] else { panic!("{lost:?}") };
+    assert_eq!(last, older);
 }

@@ -14,7 +14,11 @@ pub struct Threads {
 impl Threads {
     /// So many threads of a kernel with these parameters.
     pub fn of(name: &str, settings: &[(&str, &str)], threads: usize) -> Box<dyn Source> {
-        let kernels = (0..threads).map(|_| kernel(name, settings, 1)).collect();
+        Threads::among((0..threads).map(|_| kernel(name, settings, 1)).collect())
+    }
+
+    /// These kernels as the threads of one process.
+    pub fn among(kernels: Vec<Box<dyn Source>>) -> Box<dyn Source> {
         Box::new(Threads { kernels, turn: 0 })
     }
 }
