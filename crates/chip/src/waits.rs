@@ -39,14 +39,12 @@ pub struct Trip {
     began: Time,
     /// What of it is known to be for something else than the way on the chip.
     parts: Parts,
-    /// When the asked-for words came, if they came before the rest.
-    first: Option<Time>,
 }
 
 impl Trip {
     /// A line was asked for then.
     pub fn begin(began: Time) -> Trip {
-        Trip { began, parts: Parts::default(), first: None }
+        Trip { began, parts: Parts::default() }
     }
 
     /// It waited for something on its way to the controller.
@@ -54,19 +52,14 @@ impl Trip {
         self.parts.add(part, time);
     }
 
-    /// What its read took.
+    /// What its read took, or the rest of it after the first words.
     pub fn read(&mut self, parts: &Parts) {
         self.parts += *parts;
     }
 
     /// What a core lost whose line, or its first words, came at `at` at the end of this trip.
-    pub fn lost(&mut self, lost: Duration, at: Time) -> Parts {
+    pub fn lost(&self, lost: Duration, at: Time) -> Parts {
         let mut parts = self.parts;
-        match self.first {
-            // The rest of the line was on the bus.
-            Some(first) => parts.add(ReadPart::Data, at.since(first)),
-            None => self.first = Some(at),
-        }
         let trip = at.since(self.began);
         parts.add(ReadPart::OnChip, Duration::from_fs(trip.as_fs().saturating_sub(parts.total())));
         let mut shared = parts.share(lost.min(trip));
@@ -96,7 +89,7 @@ mod tests {
     }
 
     /// What a core lost so long for, in nanoseconds: write-backs, data, counter and the way on the chip, which are all of it.
-    fn lost(trip: &mut Trip, lost: u64, arrival: u64) -> [u64; 4] {
+    fn lost(trip: &Trip, lost: u64, arrival: u64) -> [u64; 4] {
         let lost = Duration::from_ns(lost);
         let parts = trip.lost(lost, at(arrival));
         let each =
@@ -107,20 +100,24 @@ mod tests {
 
     #[test]
     fn what_is_lost_to_a_trip_is_shared_among_all_that_it_took_and_the_rest_of_it_was_on_the_chip() {
-        assert_eq!(lost(&mut trip(), 100, 200), [10, 40, 20, 30]);
-        assert_eq!(lost(&mut trip(), 50, 200), [5, 20, 10, 15]);
+        assert_eq!(lost(&trip(), 100, 200), [10, 40, 20, 30]);
+        assert_eq!(lost(&trip(), 50, 200), [5, 20, 10, 15]);
     }
 
     #[test]
     fn what_was_lost_before_the_trip_began_was_on_the_chip() {
-        assert_eq!(lost(&mut trip(), 150, 200), [10, 40, 20, 80]);
+        assert_eq!(lost(&trip(), 150, 200), [10, 40, 20, 80]);
     }
 
     #[test]
-    fn the_rest_of_a_line_whose_first_words_came_before_it_was_data() {
+    fn the_rest_of_a_line_adds_what_it_waited_for_after_the_first_words() {
         let mut trip = trip();
-        assert_eq!(lost(&mut trip, 50, 200), [5, 20, 10, 15]);
-        // A hundred more for data, of two hundred.
-        assert_eq!(lost(&mut trip, 100, 300), [5, 70, 10, 15]);
+        assert_eq!(lost(&trip, 50, 200), [5, 20, 10, 15]);
+        // A hundred more, of which 60 for data and 20 for its counter.
+        let mut rest = Parts::default();
+        rest.add(ReadPart::Data, Duration::from_ns(60));
+        rest.add(ReadPart::Counter, Duration::from_ns(20));
+        trip.read(&rest);
+        assert_eq!(lost(&trip, 100, 300), [5, 50, 20, 25]);
     }
 }

@@ -183,32 +183,31 @@ impl BlockWork {
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
 
-    /// Waits for all that needs a line's counter alone.
-    async fn padded<V: Verbs>(self, verbs: &V) {
-        let Some((first, second)) = self.pad_ahead(verbs) else { return };
-        verbs.await_blocks(first).await;
-        if let Some(second) = second {
-            verbs.await_blocks(*second).await;
-        }
-    }
-
-    /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
-    pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
-        let (pad, tag) = pad.or_else(|| self.pad_ahead(verbs)).map_or((None, None), |(pad, tag)| (Some(pad), tag));
+    /// Waits for the blocks of a line behind those that need its counter alone, which may be under way. What of these is for
+    /// its tag is of use to no block of the line.
+    async fn behind_pad<V: Verbs>(self, verbs: &V, begun: Option<Ahead>, blocks: Option<Blocks>) {
+        let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.ahead() {
+            Some(_) => (Some(first), second),
+            None => (None, Some(Box::new(first))),
+        });
         if let Some(pad) = pad {
             verbs.await_blocks(pad).await;
         }
-        through(verbs, self.opening()).await;
-        // What a tag needs of the counter alone is of use to no block of the line.
+        through(verbs, blocks).await;
         if let Some(tag) = tag {
             verbs.await_blocks(*tag).await;
         }
     }
 
+    /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
+    pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
+        let begun = pad.or_else(|| self.pad_ahead(verbs));
+        self.behind_pad(verbs, begun, self.opening()).await;
+    }
+
     /// Waits for the blocks that seal a line, and for the mask of its tag.
     pub async fn to_seal<V: Verbs>(self, verbs: &V) {
-        self.padded(verbs).await;
-        through(verbs, self.sealing()).await;
+        self.behind_pad(verbs, self.pad_ahead(verbs), self.sealing()).await;
     }
 
     /// Waits for the blocks that open a line and those that seal it again, without masks.

@@ -117,8 +117,10 @@ impl std::ops::Sub for Parts {
 /// One read under way, as far as its time is known.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// When it was at the door; nothing once its line is released.
+    /// When it was at the door; nothing once words of its line are released.
     came: Cell<Option<Time>>,
+    /// When its first words were released before the rest, until that is.
+    began_release: Cell<Option<Time>>,
     /// When it was let in.
     let_in: Cell<Time>,
     /// When the line's fetch began, and how much longer than a lone one it took.
@@ -136,6 +138,7 @@ impl Progress {
         self.came.set(Some(now));
         // What ended before counts for nothing: ends of earlier accesses stay.
         self.fetch.set(None);
+        self.began_release.set(None);
     }
 
     /// No renewal keeps it at the door any more.
@@ -176,39 +179,64 @@ impl Progress {
         self.later_words.set(self.later_words.get().max(at));
     }
 
-    /// The words wanted first are released, or the whole line: how long it took, and each part of that. Nothing if any of it was
-    /// released before.
+    /// The words wanted first are released, or the whole line, for the first time: how long it took, and each part of that.
     pub fn released(&self, now: Time, whole: bool) -> Option<(Duration, Parts)> {
         let came = self.came.take()?;
         if whole {
             self.ended(ReadPart::Data, self.later_words.get());
+        } else {
+            self.began_release.set(Some(now));
         }
         let (began, waited) = self.fetch.get().unwrap_or((came, Duration::ZERO));
-        let mut parts = Parts::default();
-        let mut reached = came;
-        let mut reach = |part: ReadPart, end: Time| {
-            let end = end.min(now).max(reached);
-            parts.0[part] += end.since(reached).as_fs();
-            reached = end;
-            reached
-        };
-        reach(ReadPart::Reencryption, self.let_in.get().min(began));
-        reach(ReadPart::Admission, self.ends[ReadPart::Admission].get().min(began));
-        reach(ReadPart::Reencryption, self.ends[ReadPart::Reencryption].get().min(began));
-        reach(ReadPart::Admission, began);
-        reach(ReadPart::MemoryQueue, began + waited);
-        let mut reached = reach(ReadPart::Data, self.ends[ReadPart::Data].get());
-        while reached < now {
-            let (end, part) = self.next_to_end(reached).unwrap_or((now, ReadPart::Admission));
-            reached = reach(part, end);
+        let mut way = Way { reached: came, now, parts: Parts::default() };
+        way.reach(ReadPart::Reencryption, self.let_in.get().min(began));
+        way.reach(ReadPart::Admission, self.ends[ReadPart::Admission].get().min(began));
+        way.reach(ReadPart::Reencryption, self.ends[ReadPart::Reencryption].get().min(began));
+        way.reach(ReadPart::Admission, began);
+        way.reach(ReadPart::MemoryQueue, began + waited);
+        Some((now.since(came), self.arriving(way)))
+    }
+
+    /// The rest of a line follows words that were released before it: what that took since.
+    #[inline]
+    pub fn followed(&self, now: Time) -> Option<Parts> {
+        let reached = self.began_release.take()?;
+        self.ended(ReadPart::Data, self.later_words.get());
+        Some(self.arriving(Way { reached, now, parts: Parts::default() }))
+    }
+
+    /// The line's words, and then what else is awaited.
+    #[inline]
+    fn arriving(&self, mut way: Way) -> Parts {
+        way.reach(ReadPart::Data, self.ends[ReadPart::Data].get());
+        while way.reached < way.now {
+            let (end, part) = self.next_to_end(way.reached).unwrap_or((way.now, ReadPart::Admission));
+            way.reach(part, end);
         }
-        Some((now.since(came), parts))
+        way.parts
     }
 
     /// What of all that may be awaited when the line is there ended next after that.
     #[inline]
     fn next_to_end(&self, after: Time) -> Option<(Time, ReadPart)> {
         AWAITED.into_iter().map(|part| (self.ends[part].get(), part)).filter(|(end, _)| *end > after).min()
+    }
+}
+
+/// A stretch of a read, from one moment until now, of which so much has been taken apart.
+struct Way {
+    reached: Time,
+    now: Time,
+    parts: Parts,
+}
+
+impl Way {
+    /// What is left until this end is for this part.
+    #[inline]
+    fn reach(&mut self, part: ReadPart, end: Time) {
+        let end = end.min(self.now).max(self.reached);
+        self.parts.0[part] += end.since(self.reached).as_fs();
+        self.reached = end;
     }
 }
 
@@ -241,6 +269,10 @@ mod tests {
     fn parts(progress: &Progress, now: u64) -> Vec<(ReadPart, u64)> {
         let (took, parts) = progress.released(at(now), true).unwrap();
         assert_eq!(took.as_fs(), parts.total());
+        of_some_length(parts)
+    }
+
+    fn of_some_length(parts: Parts) -> Vec<(ReadPart, u64)> {
         parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect()
     }
 
@@ -281,10 +313,26 @@ mod tests {
             progress.words_came(at(135));
             progress.ended(P::Engine, at(196));
             let (_, parts) = progress.released(at(196), whole).unwrap();
-            let parts: Vec<_> =
-                parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect();
-            assert_eq!(parts, expected);
+            assert_eq!(of_some_length(parts), expected);
         }
+    }
+
+    #[test]
+    fn the_rest_of_a_line_waits_for_its_words_and_then_for_what_ends_next() {
+        let progress = Progress::default();
+        progress.begin(at(0));
+        progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
+        progress.words_came(at(135));
+        progress.ended(P::Engine, at(110));
+        assert!(progress.released(at(110), false).is_some());
+        progress.ended(P::EngineQueue, at(150));
+        progress.ended(P::Engine, at(160));
+        let rest = progress.followed(at(160)).unwrap();
+        assert_eq!(of_some_length(rest), [(P::Data, 25), (P::EngineQueue, 15), (P::Engine, 10)]);
+        assert!(progress.followed(at(170)).is_none() && progress.released(at(170), true).is_none());
+        // A line that is released as a whole has no rest, nor has the next one.
+        progress.begin(at(200));
+        assert!(progress.released(at(210), true).is_some() && progress.followed(at(210)).is_none());
     }
 
     #[test]

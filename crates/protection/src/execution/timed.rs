@@ -223,7 +223,9 @@ impl<R: Receiver> Timed<R> {
     /// The line of a read goes to the core, as a whole or the first words of it.
     fn count_read(&self, line: LineAddr, whole: bool) {
         let now = self.memory.clock.now();
-        let Some((took, parts)) = self.progress.released(now, whole) else { return };
+        let Some((took, parts)) = self.progress.released(now, whole) else {
+            return self.progress.followed(now).iter().for_each(|parts| self.memory.receiver.read(line, parts));
+        };
         self.memory.receiver.read(line, &parts);
         let reads = &mut self.memory.counters.borrow_mut().reads;
         reads.lines += 1;
