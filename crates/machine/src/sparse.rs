@@ -3,18 +3,23 @@
 //! Two levels of directories over pages of some lines, so that a look-up is two indexings, a page costs its content and
 //! little more, and a memory of many gigabytes costs nothing until it is used. Copies share what neither has changed since.
 //!
-//! The longer what each line has, the shorter the pages: a program that touches one line here and one there pays for whole
-//! pages, in time as in memory.
+//! A program that touches one line here and one there pays for whole pages, in time as in memory, and one that touches all
+//! for what each page has apart from its content: they are of half the size that a page of the machine's has.
 
 use std::rc::Rc;
 use units::{Line, ZERO_LINE};
 
+const LINES_PER_PAGE: usize = u32::BITS as usize;
+const PAGES_PER_DIRECTORY: usize = 128;
+
+type Page<T> = [T; LINES_PER_PAGE];
+
 #[derive(Clone)]
-struct Directory<T, const LINES: usize, const PAGES: usize> {
+struct Directory<T> {
     /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
     /// holds anything does not touch its page.
-    held: [u64; PAGES],
-    pages: [Option<Rc<[T; LINES]>>; PAGES],
+    held: [u32; PAGES_PER_DIRECTORY],
+    pages: [Option<Rc<Page<T>>>; PAGES_PER_DIRECTORY],
 }
 
 /// The bytes of one line; zeros to begin with.
@@ -27,33 +32,29 @@ impl Default for Cells {
     }
 }
 
-/// A sparse array indexed by line, in pages of up to 64 lines, of which each directory has so many.
+/// A sparse array indexed by line.
 #[derive(Clone)]
-pub struct Sparse<T, const LINES: usize = 64, const PAGES: usize = 128> {
-    directories: Vec<Option<Rc<Directory<T, LINES, PAGES>>>>,
+pub struct Sparse<T> {
+    directories: Vec<Option<Rc<Directory<T>>>>,
     pages: u64,
 }
 
-/// The content of lines: pages of a kilobyte.
-pub type SparseCells = Sparse<Cells, 16, 512>;
-
-impl<T: Copy + Default, const LINES: usize, const PAGES: usize> Sparse<T, LINES, PAGES> {
+impl<T: Copy + Default> Sparse<T> {
     /// An array of this many lines that holds nothing.
-    pub fn new(lines: u64) -> Self {
-        const { assert!(LINES <= u64::BITS as usize) };
-        let directories = lines.div_ceil((LINES * PAGES) as u64);
+    pub fn new(lines: u64) -> Sparse<T> {
+        let directories = lines.div_ceil((LINES_PER_PAGE * PAGES_PER_DIRECTORY) as u64);
         Sparse { directories: (0..directories).map(|_| None).collect(), pages: 0 }
     }
 
     /// Whether a line holds something.
     pub fn holds(&self, line: u64) -> bool {
-        let (directory, page, index) = Self::split(line);
+        let (directory, page, index) = split(line);
         self.directories[directory].as_ref().is_some_and(|directory| directory.held[page] >> index & 1 == 1)
     }
 
     /// What a line holds, if it holds something.
     pub fn get(&self, line: u64) -> Option<&T> {
-        let (directory, page, index) = Self::split(line);
+        let (directory, page, index) = split(line);
         let directory = self.directories[directory].as_ref()?;
         let held = directory.held[page] >> index & 1 == 1;
         directory.pages[page].as_ref().filter(|_| held).map(|page| &page[index])
@@ -61,14 +62,15 @@ impl<T: Copy + Default, const LINES: usize, const PAGES: usize> Sparse<T, LINES,
 
     /// What a line holds, for changing; from now on it holds something, the default to begin with.
     pub fn entry(&mut self, line: u64) -> &mut T {
-        let (directory, page, index) = Self::split(line);
-        let directory = self.directories[directory]
-            .get_or_insert_with(|| Rc::new(Directory { held: [0; PAGES], pages: [const { None }; PAGES] }));
+        let (directory, page, index) = split(line);
+        let directory = self.directories[directory].get_or_insert_with(|| {
+            Rc::new(Directory { held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] })
+        });
         let directory = Rc::make_mut(directory);
         directory.held[page] |= 1 << index;
         let page = directory.pages[page].get_or_insert_with(|| {
             self.pages += 1;
-            Rc::new([T::default(); LINES])
+            Rc::new([T::default(); LINES_PER_PAGE])
         });
         &mut Rc::make_mut(page)[index]
     }
@@ -79,24 +81,23 @@ impl<T: Copy + Default, const LINES: usize, const PAGES: usize> Sparse<T, LINES,
             self.directories.iter().enumerate().filter_map(|(i, directory)| Some((i, directory.as_ref()?)));
         let pages = directories.flat_map(|(i, directory)| {
             let pages = directory.pages.iter().zip(directory.held).enumerate();
-            pages.filter_map(move |(j, (page, held))| Some((i * PAGES + j, page.as_ref()?, held)))
+            pages.filter_map(move |(j, (page, held))| Some((i * PAGES_PER_DIRECTORY + j, page.as_ref()?, held)))
         });
         pages.flat_map(|(number, page, held)| {
-            let indexes = (0..LINES).filter(move |index| held >> index & 1 == 1);
-            indexes.map(move |index| ((number * LINES + index) as u64, &page[index]))
+            let indexes = (0..LINES_PER_PAGE).filter(move |index| held >> index & 1 == 1);
+            indexes.map(move |index| ((number * LINES_PER_PAGE + index) as u64, &page[index]))
         })
     }
 
     /// Bytes of this process that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
-        self.pages * size_of::<[T; LINES]>() as u64
+        self.pages * size_of::<Page<T>>() as u64
     }
+}
 
-    /// The directory, the page in it, and the place in that.
-    fn split(line: u64) -> (usize, usize, usize) {
-        let page = line as usize / LINES;
-        (page / PAGES, page % PAGES, line as usize % LINES)
-    }
+fn split(line: u64) -> (usize, usize, usize) {
+    let page = line as usize / LINES_PER_PAGE;
+    (page / PAGES_PER_DIRECTORY, page % PAGES_PER_DIRECTORY, line as usize % LINES_PER_PAGE)
 }
 
 #[cfg(test)]
@@ -105,11 +106,7 @@ mod tests {
 
     #[test]
     fn what_was_put_in_is_there_and_nothing_else() {
-        holds_what_was_put_in(Sparse::<u64>::new(200_000));
-        holds_what_was_put_in(Sparse::<u64, 16, 512>::new(200_000));
-    }
-
-    fn holds_what_was_put_in<const LINES: usize, const PAGES: usize>(mut array: Sparse<u64, LINES, PAGES>) {
+        let mut array = Sparse::new(200_000);
         for line in [0, 63, 64, 65_535, 65_536, 199_999] {
             assert_eq!(array.get(line), None);
             *array.entry(line) = line + 1;

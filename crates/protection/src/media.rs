@@ -11,7 +11,7 @@
 
 use crate::probe::Content;
 use crate::slot::{Slot, Untrusted};
-use machine::sparse::{Sparse, SparseCells};
+use machine::sparse::{Cells, Sparse};
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// How slots lie on the lines that the memory's channels move.
@@ -93,7 +93,7 @@ impl Shape {
 /// The content of a whole memory.
 #[derive(Clone)]
 pub struct Media {
-    lines: SparseCells,
+    lines: Sparse<Cells>,
     /// The lower 64 spare bits.
     beside: Sparse<u64>,
     /// The upper ones, from when there are any: few designs have them.
@@ -104,7 +104,7 @@ pub struct Media {
 impl Media {
     /// A blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
-        Media { lines: SparseCells::new(slots), beside: Sparse::new(slots), upper: None, slots }
+        Media { lines: Sparse::new(slots), beside: Sparse::new(slots), upper: None, slots }
     }
 
     /// What a slot holds.
