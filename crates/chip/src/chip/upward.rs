@@ -198,7 +198,7 @@ impl Chip {
     /// A line comes to its core in `rest`, and is there for others in `delay`.
     fn come_up(&self, line: LineAddr, rest: Duration, delay: Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
-        let Journey { core, permission, mut trip, changed, waiting, .. } = journey;
+        let Journey { core, permission, trip, changed, waiting, .. } = journey;
         let port = &self.ports[core];
         let at = self.clock.now() + rest;
         if let Some(excerpt) = self.excerpt.get() {
