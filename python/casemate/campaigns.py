@@ -1,14 +1,14 @@
 """Campaigns over several designs: what is complete is kept when Ctrl-C is pressed."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from casemate import api
+from casemate import api, asked
 from casemate.amounts import short_count
 from casemate.progress import Steps
-from casemate.results.attack import AttackResults, Campaign
+from casemate.results.attack import AttackReport, AttackResults, Campaign
 from casemate.results.crash import CrashReport, CrashResults
 
 T = TypeVar("T")
@@ -26,18 +26,25 @@ def _each(designs: Sequence[str], steps: Steps, work: Callable[[str], T]) -> tup
     return done, False
 
 
-def attack(designs: Sequence[str], row: str | None, trials: int, seed: int, steps: Steps) -> AttackResults:
-    """All attacks, or only `row`, on each design."""
-    reports, interrupted = _each(
-        designs, steps, lambda design: api.attack(design, row=row, trials=trials, seed=seed, progress=steps.tell)
-    )
+def attack(
+    designs: Sequence[str], row: str | None, trials: int, seed: int, changes: Mapping[str, object], steps: Steps
+) -> AttackResults:
+    """All attacks, or only `row`, on each design with what is changed of it."""
+
+    def attacked(design: str) -> AttackReport:
+        own = asked.changes_of_design(changes, design, designs)
+        return api.attack(design, row=row, trials=trials, seed=seed, changes=own, progress=steps.tell)
+
+    reports, interrupted = _each(designs, steps, attacked)
     agrees = all(report.agrees for report in reports)
     return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
 
 
-def replay(designs: Sequence[str], row: str | None, seed: int, steps: Steps) -> AttackResults:
+def replay(
+    designs: Sequence[str], row: str | None, seed: int, changes: Mapping[str, object], steps: Steps
+) -> AttackResults:
     """How the trial with this seed ends, of all attacks or only of `row`, on each design, whatever is claimed."""
-    results = attack(designs, row, 1, seed, steps)
+    results = attack(designs, row, 1, seed, changes, steps)
     return results.model_copy(update={"agrees": True, "replay": True})
 
 

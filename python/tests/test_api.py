@@ -56,6 +56,8 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: UNTYPED.Program("ls"), "Program: command is 'ls': expected a list"),
         (lambda: UNTYPED.BuiltIn("gups", "scale=3"), "BuiltIn: settings is 'scale=3': expected a mapping"),
         (lambda: UNTYPED.Read(start="L2"), "Read: start is 'L2': expected 'controller', 'l2'"),
+        (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(interval=1.5)), "interval is 1.5: expected a whole number"),
+        (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(warm_up=True)), "warm_up is True: expected a whole number"),
         (lambda: UNTYPED.run(GUPS, options={"limit": "5M"}), "expected a RunOptions, as in RunOptions(...)"),
         (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read or a Write, as in Read(...)"),
     ],

@@ -346,3 +346,16 @@ def test_a_log_makes_no_folders(casemate: Casemate, tmp_path: Path) -> None:
     assert said.code == 2
     assert "there is no folder 'new'" in said.err
     assert not (tmp_path / "new").exists()
+
+
+def test_a_changed_design_is_attacked_as_it_is_changed(casemate: Casemate) -> None:
+    weaker = ("--with", "design.sc64-bmt.parts.mac.tag_bits=4")
+    said = casemate("attack", "sc64-bmt", "none", "--row", "flip-data", "--trials", "40", *weaker)
+    assert said.code == 1, "tags of four bits do not stop what the file claims is stopped"
+    assert casemate("attack", "sc64-bmt", "--row", "flip-data", "--trials", "40").code == 0
+    for wrong, expected in (
+        (("--with", "machine.cores=2"), "expected design.KEY"),
+        ((*weaker, "--log", "x.jsonl"), "--with is for one short run"),
+    ):
+        said = casemate("attack", "sc64-bmt", *wrong)
+        assert (said.code, expected in said.err) == (2, True)

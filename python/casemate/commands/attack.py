@@ -20,6 +20,8 @@ Examples:
   casemate attack mine.toml --print-claims
                                                    what ends otherwise than a new design's class says, as claims to be
                                                    read and kept
+  casemate attack sc64-bmt --with design.parts.mac.tag_bits=128
+                                                   a design with longer tags than its file says
   casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, each by itself
   casemate attack --all --budget 10m               as many trials as fit; the next time goes on from the log
   casemate attack --all --trials 100000 --log FILE
@@ -45,6 +47,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @click.command("attack", epilog=EPILOG)
 @options.designs
 @options.every
+@options.changes
 @click.option("--row", "--attack", "row", metavar="ATTACK", help="Only this attack (see `casemate list attacks`).")
 @click.option(
     "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
@@ -65,6 +68,7 @@ def command(
     context: click.Context,
     designs: tuple[str, ...],
     every: bool,
+    changes: dict[str, str],
     row: str | None,
     trials: int | None,
     seed: int,
@@ -93,6 +97,10 @@ def command(
             "--replay is about one trial: it takes no --trials, --exhaustive, --print-claims, --budget or --log",
             context,
         )
+    if changes and (is_long or exhaustive or print_claims):
+        raise click.UsageError("--with is for one short run: give --log and the others a file of the changed design")
+    if any(not key.startswith("design.") for key in changes):
+        raise click.UsageError("--with changes designs here, which are attacked on no machine: expected design.KEY")
     from casemate import amounts, api, campaigns, claims, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps
@@ -112,12 +120,12 @@ def command(
         if exhaustive:
             results = campaigns.exhaustive(names, steps)
         elif replay is not None:
-            results = campaigns.replay(names, row, replay, steps)
+            results = campaigns.replay(names, row, replay, changes, steps)
         elif is_long:
             goal = trials if budget is not None else trials or DEFAULT_TRIALS
             results = campaigns.logged(names, row, goal, budget, seed, log or DEFAULT_LOG, steps)
         else:
-            results = campaigns.attack(names, row, trials or DEFAULT_TRIALS, seed, steps)
+            results = campaigns.attack(names, row, trials or DEFAULT_TRIALS, seed, changes, steps)
     if as_json:
         screen.print_json(results)
     elif results.replay:

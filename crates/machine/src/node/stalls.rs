@@ -43,8 +43,9 @@ impl Node {
     /// For how many cycles a line that arrived in `cycle` had held up retirement.
     #[inline]
     pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
-        let has_walked = self.core.walker.as_mut().is_some_and(Walker::has_served_oldest);
-        let kept_out = before.is_empty && self.held.is_some();
+        let has_walked = self.core.walker.as_mut().is_some_and(Walker::has_served_awaited);
+        // What comes while code is awaited has let nothing in.
+        let kept_out = before.is_empty && self.held.is_some() && !self.core.is_fetching();
         let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;
         if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
     }

@@ -183,6 +183,11 @@ impl Core {
         }
     }
 
+    /// Whether a line of code is awaited.
+    pub(in crate::node) fn is_fetching(&self) -> bool {
+        self.front.fetching
+    }
+
     /// The line of code arrived.
     pub(in crate::node) fn fetched(&mut self, cycle: u64) {
         self.front.fetching = false;

@@ -239,7 +239,7 @@ impl Core {
             Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Store(store) => self.stores.written(store, cycle),
             Waiter::Walk(place) => {
-                let oldest = self.window.left();
+                let oldest = Some(self.window.left()).filter(|oldest| *oldest < self.window.entered());
                 self.walker.iter_mut().for_each(|walker| walker.served(place, oldest));
                 self.walk_answered(place, cycle, out);
             }

@@ -88,8 +88,9 @@ pub(in crate::node) struct Walker {
     outside: VecDeque<(Translated, u64)>,
     /// Pages, and pages of tables, that a walk has come to.
     touched: FxHashSet<u64>,
-    /// Whether a line has come since this was last asked that the oldest load's translation waited for.
-    oldest_served: bool,
+    /// Whether a line has come since this was last asked that retirement waited for: for the translation of the oldest load,
+    /// or of code for an empty window.
+    awaited_served: bool,
 }
 
 impl Walker {
@@ -107,7 +108,7 @@ impl Walker {
             inside: 0,
             outside: VecDeque::new(),
             touched: FxHashSet::default(),
-            oldest_served: false,
+            awaited_served: false,
         })
     }
 
@@ -200,16 +201,20 @@ impl Walker {
         (0, None)
     }
 
-    /// A line has come for the walk at `place`, while that is the number of the oldest instruction.
-    pub(in crate::node) fn served(&mut self, place: usize, oldest: u64) {
-        let is_oldest = |goal: &Translated| matches!(goal, Translated::Load { number, .. } if *number == oldest);
+    /// A line has come for the walk at `place`, while that is the number of the oldest instruction, or there is none.
+    pub(in crate::node) fn served(&mut self, place: usize, oldest: Option<u64>) {
+        let is_awaited = |goal: &Translated| match goal {
+            Translated::Load { number, .. } => Some(*number) == oldest,
+            Translated::Fetch { .. } => oldest.is_none(),
+            Translated::Store { .. } => false,
+        };
         let mut waiters = self.walks[place].iter().flat_map(|walk| &walk.waiters);
-        self.oldest_served |= waiters.any(|(_, goal)| is_oldest(goal));
+        self.awaited_served |= waiters.any(|(_, goal)| is_awaited(goal));
     }
 
-    /// Whether a line has come since this was last asked that the oldest load's translation waited for.
-    pub(in crate::node) fn has_served_oldest(&mut self) -> bool {
-        std::mem::take(&mut self.oldest_served)
+    /// Whether a line has come since this was last asked that retirement waited for.
+    pub(in crate::node) fn has_served_awaited(&mut self) -> bool {
+        std::mem::take(&mut self.awaited_served)
     }
 
     /// What the walk at `place` does now that what it read arrived at `cycle`.

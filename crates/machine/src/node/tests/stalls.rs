@@ -90,6 +90,14 @@ fn code_that_is_awaited_holds_up_an_empty_window() {
 }
 
 #[test]
+fn what_comes_for_an_old_store_while_code_is_awaited_has_held_up_nothing() {
+    let code = Op { code: CODE_LINE + 1, ..op(Class::Nop, &[], &[]) };
+    let (_, lost) = run(&[store(1, 64, 0), code], |line| if line == LineAddr(64) { 100 } else { 300 });
+    let of: Vec<_> = lost.iter().map(|(line, _, lost)| (line.0, *lost)).collect();
+    let [(64, 0), (_, 300..)] = of[..] else { panic!("{of:?}") };
+}
+
+#[test]
 fn an_idle_core_loses_nothing_to_lines() {
     let mut bench = Bench::warm(&small(), &[]);
     let period = bench.node.clock.period().as_fs();

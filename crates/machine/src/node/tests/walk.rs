@@ -117,6 +117,13 @@ fn a_table_that_the_oldest_load_is_translated_with_has_held_up_the_core_until_it
 }
 
 #[test]
+fn a_table_that_code_is_translated_with_has_held_up_an_empty_window_until_it_came() {
+    let code = Op { code: 4 * 64 + 7, ..op(Class::Nop, &[], &[]) };
+    let lost = held_up(&[code], |line| if line == 9301 { 300 } else { MEMORY });
+    let [(9301, 300..), (263, MEMORY..)] = lost[..] else { panic!("{lost:?}") };
+}
+
+#[test]
 fn a_table_of_a_younger_load_holds_up_nothing_while_an_older_line_is_awaited() {
     let older = 5 * 64 + 3;
     let lost = held_up(&[load(2, &[], older, 0), load_of_page(4)], |line| if line == older { 400 } else { MEMORY });
