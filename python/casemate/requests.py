@@ -165,6 +165,9 @@ class RunOptions:
     interval: Instructions | None = None
     """How many instructions, of all programs together, an interval has: each record then has its run by interval, for
     the phases of a program (see `casemate.intervals`). It changes nothing else of a result."""
+    values: Sequence[int] = ()
+    """How many frequent values tables have that watch the run: each record then says how many of the words that came
+    from memory they would have predicted. Powers of two up to 64, four of them at most. It changes no result."""
     bus: str | os.PathLike[str] | None = None
     """A file for what crosses the pins of memory, to be read with `casemate.bus`; of several designs or machines each
     has one, with its name before the suffix. It changes no result."""
@@ -193,6 +196,7 @@ class RunOptions:
             "sampling": dict(self.sampling) if sampled else None,
             "kept": {
                 "interval": asked.interval(self.interval),
+                "tables": [asked.instructions(size, "values") for size in self.values],
                 "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
                 "excerpt": None if self.trace is None else self.trace.asked(),
             },

@@ -6,6 +6,7 @@ from typing import Literal
 from rich.text import Text
 
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.results.predicted import Predicted
 from casemate.results.run import Record, RunResults
 
 Cell = str | Text
@@ -119,3 +120,21 @@ def _caches() -> list[Question]:
     caches = [(f"{kind}: hits, misses/1000 instr.", hits(index)) for index, kind in enumerate(METADATA)]
     levels = [(f"{level.upper()}: misses/1000 instr.", misses(level)) for level in LEVELS]
     return [*levels, *caches, ("memory bandwidth", bandwidth)]
+
+
+def predicted(results: RunResults) -> list[Question]:
+    """Of all words that came from memory, those that tables of frequent values would have predicted; and of these,
+    those that blocks of 128 bits leave, as they are and with the frequent words of a line first.
+    """
+
+    def of(table: int, figure: Callable[[Predicted], float]) -> Callable[[Record], str]:
+        return lambda record: f"{100 * figure(record.predicted[table]):.1f} %" if record.predicted[table].lines else ""
+
+    questions: list[Question] = []
+    for table, one in enumerate(results.records[0].predicted):
+        questions += [
+            (f"among {one.values} values", of(table, lambda seen: seen.share)),
+            ("  in blocks of 128 bits", of(table, lambda seen: seen.covered)),
+            ("  with frequent words first", of(table, lambda seen: seen.covered_reordered)),
+        ]
+    return questions

@@ -14,7 +14,7 @@ from casemate.results.attack import Protection
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
-from casemate.run_details import Cell, Question, details, largest
+from casemate.run_details import Cell, Question, details, largest, predicted
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
@@ -160,10 +160,13 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
     sections = (
         ("cost", _cost(results, records[0])),
         *(details(results, records[0]) if verbose else ()),
+        ("words from memory", predicted(results)),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
     for title, questions in sections:
+        if not questions:
+            continue
         table.add_row(Text(title, style="bold cyan"))
         for question, answer in questions:
             table.add_row(f"  {question}", *(answer(record) for record in records))

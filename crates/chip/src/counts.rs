@@ -1,6 +1,8 @@
 //! All counters of a machine at one moment, so that a stretch of a run can be counted as a difference.
 
 use crate::chip::{Chip, LlcCounters};
+use crate::predictability::Predictions;
+use crate::shadow::Shadow;
 use crate::waits::Waits;
 use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
@@ -10,6 +12,7 @@ use protection::execution::{TimedCounters, TimedMemory};
 use protection::on_chip::{CacheCounters, CopyCounters, OnChip};
 use protection::scheme::{Scheme, SchemeCounters};
 use protection::slot::Kind;
+use std::cell::RefCell;
 use std::rc::Rc;
 use units::LINE_BYTES;
 
@@ -65,6 +68,8 @@ pub struct Meters {
     pub memory: Rc<TimedMemory<Rc<Chip>>>,
     /// The memory.
     pub channels: MemorySystem,
+    /// The content of lines.
+    pub shadow: Rc<RefCell<Shadow>>,
 }
 
 impl Meters {
@@ -76,6 +81,11 @@ impl Meters {
     /// What each core has counted up to now.
     pub fn cores(&self) -> Vec<NodeCounters> {
         self.chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect()
+    }
+
+    /// What tables of frequent values would have predicted up to now.
+    pub fn predicted(&self) -> Predictions {
+        self.shadow.borrow().predicted()
     }
 
     /// What was counted up to now.

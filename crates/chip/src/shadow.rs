@@ -14,6 +14,7 @@
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
+use crate::predictability::{Predictability, Predictions};
 use machine::observer::{Observer, ObserverCounters};
 use machine::sparse::Sparse;
 use rustc_hash::FxHashSet;
@@ -42,6 +43,7 @@ pub struct Shadow {
     entries: Vec<Entry>,
     free: Vec<u32>,
     observer: Observer,
+    predictability: Predictability,
     /// Lines that were put into memory before their content was known.
     guessed: FxHashSet<LineAddr>,
     /// Of these, lines of which memory still has the guess, though their content is known.
@@ -59,11 +61,18 @@ impl Shadow {
             entries: Vec::new(),
             free: Vec::new(),
             observer: Observer::new(lines),
+            predictability: Predictability::default(),
             guessed: FxHashSet::default(),
             corrected: FxHashSet::default(),
             crowded_from: FEW_LINES,
             keeps_all: false,
         }
+    }
+
+    /// The same with tables of so many frequent values each, which watch what goes to memory and comes from it.
+    #[must_use]
+    pub fn watched_by(self, tables: &[usize]) -> Shadow {
+        Shadow { predictability: Predictability::of(tables), ..self }
     }
 
     /// The program sees this content; whether that is a change that none of its own stores made.
@@ -110,6 +119,12 @@ impl Shadow {
     /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that the feed never
     /// gave are zero.
     pub fn put(&mut self, line: LineAddr) -> Line {
+        let content = self.settle(line);
+        self.predictability.written_back(&content);
+        content
+    }
+
+    fn settle(&mut self, line: LineAddr) -> Line {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);
         }
@@ -130,12 +145,13 @@ impl Shadow {
         if self.place(line).is_none() {
             self.guessed.insert(line);
         }
-        self.put(line)
+        self.settle(line)
     }
 
     /// Memory returned a line: it is compared with what was put, and remembered, but for what was stored meanwhile.
     pub fn returned(&mut self, line: LineAddr, content: &Line) {
         self.observer.check(line, content);
+        self.predictability.filled(content);
         let Some(place) = self.place(line) else {
             self.add(Entry { bytes: *content, line, known: WHOLE, ahead: false });
             return;
@@ -177,6 +193,11 @@ impl Shadow {
     /// What the observer has seen.
     pub fn observed(&self) -> ObserverCounters {
         self.observer.counters()
+    }
+
+    /// What the tables of frequent values would have predicted.
+    pub fn predicted(&self) -> Predictions {
+        self.predictability.seen()
     }
 
     /// Bytes of this process that the lines, their places and the fingerprints take.

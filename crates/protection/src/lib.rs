@@ -31,6 +31,7 @@ pub mod planted;
 pub mod probe;
 pub mod scheme;
 pub mod slot;
+pub mod speculation;
 mod spilled;
 mod stages;
 pub mod tree;

@@ -41,6 +41,8 @@ struct RunSpec {
 struct Kept {
     /// How many instructions are counted by themselves each; nothing for all together alone.
     interval: Option<u64>,
+    /// How many values each table of frequent values has.
+    tables: Vec<usize>,
     /// Where to write what crosses the pins of memory; nothing for nowhere.
     bus: Option<BusSpec>,
     /// Which window to write as what each unit did, and where; nothing for none.
@@ -104,7 +106,9 @@ impl RunSpec {
     fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
-        let &RunSpec { warm_up, seed, age, ledger, kept: Kept { interval, ref bus, ref excerpt }, .. } = self;
+        let &RunSpec { warm_up, seed, age, ledger, kept: Kept { interval, ref tables, ref bus, ref excerpt }, .. } =
+            self;
+        runner::check_tables(tables).map_err(refused)?;
         let designs = self.designs_of_different_names()?;
         let mut all = Vec::new();
         for machine in &self.machines {
@@ -115,7 +119,9 @@ impl RunSpec {
                 let excerpt = excerpt.as_ref().map(|excerpt| excerpt.options().of_one(&names));
                 let (machine, design) = (machine.clone(), design.clone());
                 let options = runner::RunOptions::new(machine, design, budget);
-                all.push(runner::RunOptions { seed, age, warm_up, ledger, detail, interval, bus, excerpt, ..options });
+                let (interval, tables) = (interval, tables.clone());
+                let kept = runner::RunOptions { interval, tables, bus, excerpt, ..options };
+                all.push(runner::RunOptions { seed, age, warm_up, ledger, detail, ..kept });
             }
         }
         all.iter().try_for_each(runner::RunOptions::check_design).map_err(refused)?;

@@ -22,6 +22,7 @@ mod window;
 
 pub use chip::feed::{FeedCounters, FeedError};
 pub use chip::load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
+pub use chip::predictability::{Predicted, check_tables};
 pub use protection::counter::StartingAge;
 pub use record::{CoreTime, Interval, ReadTimes, Record};
 pub use recording::record_trace;

@@ -5,6 +5,7 @@ use catalogue::{Design, Machine};
 use chip::LlcCounters;
 use chip::feed::FeedCounters;
 use chip::load_values::LoadValues;
+use chip::predictability::Predicted;
 use chip::waits::Waits;
 use enum_map::EnumMap;
 use machine::dram::DramCounters;
@@ -307,6 +308,10 @@ pub struct Record {
     /// The run by interval, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Vec<Interval>>,
+    /// What each table of frequent values would have predicted of the lines that came from memory, if any watched; of a sampled
+    /// run, also of those that came while it was warmed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<Predicted>,
     /// Events on the simulated clock.
     pub events: u64,
     /// Condenses all events: two runs are the same if it is the same. In hexadecimal.

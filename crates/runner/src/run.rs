@@ -174,7 +174,7 @@ impl<S: Source + 'static> Bench<S> {
         let executor = Executor::new();
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);
-        let shadow = Rc::new(RefCell::new(Shadow::new(scheme.layout().data_lines())));
+        let shadow = Rc::new(RefCell::new(Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables)));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
             .walked_by(machine.node.walker.as_ref());
@@ -186,7 +186,7 @@ impl<S: Source + 'static> Bench<S> {
         let layout = scheme.layout();
         let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
-        let meters = Meters { chip: chip.clone(), scheme, memory, channels };
+        let meters = Meters { chip: chip.clone(), scheme, memory, channels, shadow: shadow.clone() };
         let ends = Rc::new(Ends::new(cores));
         let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
         let sampler = sampler(options, &meters, &uncore)?;
@@ -269,6 +269,7 @@ impl<S: Source + 'static> Bench<S> {
             footprint: self.footprint(options, self.pages.borrow().used().0),
             checks: self.checks(),
             sampling,
+            predicted: (self.meters.predicted() - before.predicted).tables().copied().collect(),
             intervals: counting.intervals(&self.meters),
             events: self.executor.clock().event_count(),
             event_hash: format!("{:016x}", self.executor.clock().event_hash()),

@@ -44,6 +44,9 @@ Examples:
   casemate run --workload bfs --limit 40M --interval 1M --intervals bfs.csv
       The phases of the program: a row for each million instructions under each design, for pandas.read_csv("bfs.csv").
 
+  casemate run --workload btree --design none --limit 20M --values 8 --values 16 --values 32
+      How predictable the values are that come from memory, as in figures 5 and 6 of the paper on frequent values.
+
 \b
 How to read the table:
   slowdown          simulated time over that of the design 'none', or of the first design
@@ -169,6 +172,15 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     "names of the columns; what an interval says nothing about is NaN.",
 )
 @click.option(
+    "--values",
+    type=click.IntRange(1, 64),
+    multiple=True,
+    metavar="N",
+    help="Also say how many of the 64-bit words that come from memory a table of N frequent values would have "
+    "predicted, alone, in blocks of 128 bits, and in such blocks with the frequent words of a line first; N is a power "
+    "of two; repeat it.",
+)
+@click.option(
     "--bus",
     type=options.file,
     metavar="FILE",
@@ -225,6 +237,7 @@ def command(
     folder: Path | None,
     interval: int | None,
     table: Path | None,
+    values: tuple[int, ...],
     bus: Path | None,
     bus_bytes: bool,
     verbose: bool,
@@ -313,6 +326,7 @@ def command(
             check_values=check_values,
             ledger=ledger,
             interval=interval,
+            values=tuple(dict.fromkeys(values)),
             bus=bus,
             bus_bytes=bus_bytes,
             trace=TraceWindow(trace_window, trace_file) if trace_window and trace_file else None,

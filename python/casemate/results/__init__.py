@@ -21,6 +21,7 @@ from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
+from casemate.results.predicted import Predicted
 from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
 from casemate.results.validation import Validation, ValidationRow
@@ -57,6 +58,7 @@ __all__ = [
     "OnChip",
     "Origin",
     "Outcome",
+    "Predicted",
     "Protection",
     "Record",
     "Recording",

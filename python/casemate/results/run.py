@@ -26,6 +26,7 @@ from casemate.results.counters import (
 )
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin
+from casemate.results.predicted import Predicted
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
 Age = Literal["new", "steady"]
@@ -207,6 +208,9 @@ class Record(Result):
     """The sample that the figures come from; nothing if everything was in detail."""
     intervals: tuple[Interval, ...] = ()
     """The run by interval, in order; empty if that was not asked for."""
+    predicted: tuple[Predicted, ...] = ()
+    """What each table of frequent values would have predicted; empty if none watched. Of a sampled run, also of lines
+    that came while it was warmed."""
     events: int
     """Events on the simulated clock."""
     event_hash: str

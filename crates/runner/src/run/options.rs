@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub detail: Detail,
     /// How many instructions of all programs together are counted by themselves each, if that is asked for.
     pub interval: Option<u64>,
+    /// How many values each table of frequent values has that watches the run.
+    pub tables: Vec<usize>,
     /// Where what crosses the pins of memory is written, if it is.
     pub bus: Option<BusOptions>,
     /// Which window of it is written as what each unit did, and where, if one is.
@@ -43,8 +45,9 @@ impl RunOptions {
     /// a ledger, under the first seed.
     pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
+        let (seed, warm_up, ledger, tables) = (1, 0, false, Vec::new());
         let (interval, bus, excerpt) = (None, None, None);
-        RunOptions { machine, design, seed: 1, age, budget, warm_up: 0, ledger: false, detail, interval, bus, excerpt }
+        RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, interval, tables, bus, excerpt }
     }
 
     /// Whether the design makes sense, and the machine has the units for it: all of that can be known before it runs.

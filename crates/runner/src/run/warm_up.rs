@@ -6,6 +6,7 @@
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
+use chip::predictability::Predictions;
 use machine::node::NodeCounters;
 
 /// Whether so many instructions of a program can go before those that count, of `most` in all.
@@ -25,6 +26,8 @@ pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
 pub(super) struct Before {
     /// Everything on the machine.
     pub counts: Counts,
+    /// What tables of frequent values would have predicted.
+    pub predicted: Predictions,
     /// Each core, if there was a warm-up.
     cores: Vec<NodeCounters>,
 }
@@ -32,7 +35,7 @@ pub(super) struct Before {
 impl Before {
     /// What has been counted by now.
     pub fn now(meters: &Meters) -> Before {
-        Before { counts: meters.read(), cores: meters.cores() }
+        Before { counts: meters.read(), predicted: meters.predicted(), cores: meters.cores() }
     }
 
     /// What the cores have counted since.

@@ -1,0 +1,183 @@
+//! How predictable the lines are that come from memory: which of their words a table of frequent values holds, before
+//! the line is known (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). It is a measurement: no design takes part in it.
+
+use protection::speculation::{ValueTable, WORDS_MAX};
+use serde::Serialize;
+use units::{Line, WORD_BYTES, WORDS_PER_LINE};
+
+/// The most tables that one run has.
+pub const TABLES_MAX: usize = 4;
+
+/// What a table of so many values would have predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Predicted {
+    /// Values in the table; none where there is no table.
+    pub values: u64,
+    /// Lines that came from memory.
+    pub lines: u64,
+    /// Words of 64 bits, of theirs, that the table held.
+    pub words: u64,
+    /// Blocks of 128 bits of which it held both words.
+    pub pairs: u64,
+    /// The same if each line's frequent words came first, in order.
+    pub reordered_pairs: u64,
+    /// Lines of which it held all words.
+    pub whole_lines: u64,
+}
+
+/// That of all tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Predictions([Predicted; TABLES_MAX]);
+
+impl Predictions {
+    /// Of those tables that there are.
+    pub fn tables(&self) -> impl Iterator<Item = &Predicted> {
+        self.0.iter().filter(|predicted| predicted.values > 0)
+    }
+}
+
+/// What came since.
+impl std::ops::Sub for Predictions {
+    type Output = Predictions;
+
+    fn sub(self, other: Predictions) -> Predictions {
+        Predictions(std::array::from_fn(|table| {
+            let (this, before) = (&self.0[table], &other.0[table]);
+            Predicted {
+                values: this.values,
+                lines: this.lines - before.lines,
+                words: this.words - before.words,
+                pairs: this.pairs - before.pairs,
+                reordered_pairs: this.reordered_pairs - before.reordered_pairs,
+                whole_lines: this.whole_lines - before.whole_lines,
+            }
+        }))
+    }
+}
+
+/// Why there are no such tables.
+pub fn check_tables(sizes: &[usize]) -> Result<(), String> {
+    let wrong = sizes.iter().find(|size| !size.is_power_of_two() || **size > WORDS_MAX);
+    if let Some(size) = wrong {
+        return Err(format!("a table of {size} values: expected a power of two from 1 to {WORDS_MAX}, as in 8"));
+    }
+    if sizes.len() > TABLES_MAX {
+        return Err(format!("{} tables of values: expected at most {TABLES_MAX}", sizes.len()));
+    }
+    Ok(())
+}
+
+/// Tables that watch the lines of a run, and what they would have predicted.
+#[derive(Default)]
+pub struct Predictability {
+    tables: Vec<ValueTable>,
+    seen: Predictions,
+}
+
+impl Predictability {
+    /// Tables of so many values each (figure 5 has 8, 16 and 32).
+    pub fn of(sizes: &[usize]) -> Predictability {
+        let tables = sizes.iter().take(TABLES_MAX).map(|&size| ValueTable::new(size)).collect();
+        let mut seen = Predictions::default();
+        seen.0.iter_mut().zip(sizes).for_each(|(predicted, &size)| predicted.values = size as u64);
+        Predictability { tables, seen }
+    }
+
+    /// What they would have predicted up to now.
+    pub fn seen(&self) -> Predictions {
+        self.seen
+    }
+
+    /// A line came from memory: what each table held of it before, and it learns from it.
+    pub fn filled(&mut self, line: &Line) {
+        for (table, seen) in self.tables.iter_mut().zip(&mut self.seen.0) {
+            let words = words_of(line);
+            let held = words.map(|word| table.holds(word));
+            let frequent = held.iter().filter(|held| **held).count() as u64;
+            seen.lines += 1;
+            seen.words += frequent;
+            seen.pairs += held.chunks_exact(2).filter(|pair| pair[0] && pair[1]).count() as u64;
+            seen.reordered_pairs += frequent / 2;
+            seen.whole_lines += u64::from(frequent == WORDS_PER_LINE as u64);
+            words.into_iter().for_each(|word| table.note(word));
+        }
+    }
+
+    /// A line was written back: the tables learn from it.
+    pub fn written_back(&mut self, line: &Line) {
+        self.tables.iter_mut().for_each(|table| words_of(line).into_iter().for_each(|word| table.note(word)));
+    }
+}
+
+fn words_of(line: &Line) -> [u64; WORDS_PER_LINE] {
+    let (words, _) = line.as_chunks::<WORD_BYTES>();
+    std::array::from_fn(|word| u64::from_le_bytes(words[word]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Random;
+
+    fn line_of(words: [u64; WORDS_PER_LINE]) -> Line {
+        std::array::from_fn(|byte| words[byte / WORD_BYTES].to_le_bytes()[byte % WORD_BYTES])
+    }
+
+    /// Shares of frequent words that lie in a block of two, as they are and re-ordered.
+    fn coverage(lines: impl Iterator<Item = [u64; WORDS_PER_LINE]>) -> (f64, f64) {
+        let mut watched = Predictability::of(&[1]);
+        // Zero is the one value of the table; others are never seen again.
+        (0..4).for_each(|_| watched.filled(&line_of([0; WORDS_PER_LINE])));
+        let before = watched.seen();
+        lines.for_each(|words| watched.filled(&line_of(words)));
+        let Predicted { words, pairs, reordered_pairs, .. } = (watched.seen() - before).0[0];
+        (2.0 * pairs as f64 / words as f64, 2.0 * reordered_pairs as f64 / words as f64)
+    }
+
+    #[test]
+    fn a_line_is_looked_up_before_the_tables_learn_from_it() {
+        let mut watched = Predictability::of(&[1, 2]);
+        watched.filled(&line_of([7; WORDS_PER_LINE]));
+        assert!(watched.seen().tables().all(|seen| (seen.lines, seen.words) == (1, 0)));
+        watched.filled(&line_of([7, 7, 7, 9, 9, 7, 7, 7]));
+        let expected = Predicted { values: 1, lines: 2, words: 6, pairs: 2, reordered_pairs: 3, whole_lines: 0 };
+        assert_eq!(watched.seen().0[0], expected);
+        watched.written_back(&line_of([9; WORDS_PER_LINE]));
+        watched.filled(&line_of([7, 7, 7, 9, 9, 7, 7, 7]));
+        let seen = watched.seen().0[1];
+        assert_eq!((seen.lines, seen.words, seen.whole_lines), (3, 6 + 8, 1));
+    }
+
+    #[test]
+    fn frequent_words_that_alternate_with_others_are_covered_only_when_they_are_re_ordered() {
+        let mut random = Random::new(5);
+        let alternating =
+            std::iter::repeat_with(|| std::array::from_fn(|n| if n % 2 == 0 { 0 } else { random.word() | 1 }));
+        assert_eq!(coverage(alternating.take(1_000)), (0.0, 1.0));
+    }
+
+    /// Of words that are frequent with probability p, each by itself: p of them lie next to another, and re-ordered all but one of
+    /// each line with an odd number do, (E[k] - P(k odd)) / E[k].
+    #[test]
+    fn independent_words_are_covered_as_probability_says() {
+        for p in [0.4, 0.6, 0.8_f64] {
+            let mut random = Random::new(9);
+            let independent = std::iter::repeat_with(|| {
+                std::array::from_fn(|_| if random.unit() < p { 0 } else { random.word() | 1 })
+            });
+            let (as_it_is, reordered) = coverage(independent.take(20_000));
+            let (n, odd) = (WORDS_PER_LINE as f64, (1.0 - (1.0 - 2.0 * p).powi(WORDS_PER_LINE as i32)) / 2.0);
+            assert!((as_it_is - p).abs() < 0.01, "{p}: {as_it_is}");
+            assert!((reordered - (n * p - odd) / (n * p)).abs() < 0.005, "{p}: {reordered}");
+        }
+    }
+
+    #[test]
+    fn tables_that_cannot_be_are_refused_with_what_can() {
+        assert_eq!(check_tables(&[8, 16, 32, 64]), Ok(()));
+        assert!(
+            check_tables(&[12]).unwrap_err().contains("a table of 12 values: expected a power of two from 1 to 64")
+        );
+        assert!(check_tables(&[0]).is_err() && check_tables(&[128]).is_err() && check_tables(&[1; 5]).is_err());
+    }
+}
