@@ -127,8 +127,12 @@ def predicted(results: RunResults) -> list[Question]:
     those that blocks of 128 bits leave, as they are and with the frequent words of a line first.
     """
 
-    def of(table: int, figure: Callable[[Predicted], float]) -> Callable[[Record], str]:
-        return lambda record: f"{100 * figure(record.predicted[table]):.1f} %" if record.predicted[table].lines else ""
+    def of(table: int, figure: Callable[[Predicted], float | None]) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            part = figure(record.predicted[table])
+            return "" if part is None else f"{100 * part:.1f} %"
+
+        return answer
 
     questions: list[Question] = []
     for table, one in enumerate(results.records[0].predicted):

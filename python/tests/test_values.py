@@ -15,7 +15,7 @@ def predicted(workload: BuiltIn, design: str = "none") -> tuple[Predicted, ...]:
 def test_more_values_predict_no_fewer_words_and_order_gains_what_it_can() -> None:
     tables = predicted(BuiltIn("btree"))
     assert [table.values for table in tables] == [8, 16, 32]
-    shares = [table.share for table in tables]
+    shares = [table.share or 0.0 for table in tables]
     assert 0 < shares[0] <= shares[1] <= shares[2] <= 1
     for table in tables:
         assert table.lines == tables[0].lines > 1_000
@@ -28,6 +28,11 @@ def test_more_values_predict_no_fewer_words_and_order_gains_what_it_can() -> Non
 def test_the_words_are_those_of_the_program_under_any_design() -> None:
     # Without a metadata cache in its way the program asks for the same lines in the same order.
     assert predicted(BuiltIn("chase"), "xts") == predicted(BuiltIn("chase"), "none")
+
+
+def test_what_no_table_predicts_is_in_no_block() -> None:
+    (random, *_) = predicted(BuiltIn("gups"))
+    assert (random.words, random.share, random.covered, random.covered_reordered) == (0, 0.0, None, None)
 
 
 def test_tables_change_nothing_of_a_run() -> None:

@@ -22,16 +22,16 @@ class Predicted(Result):
     """Lines of which it held all words."""
 
     @property
-    def share(self) -> float:
-        """The part of all words that the table held (Shi and Lee, figure 5); zero without a line."""
-        return self.words / max(WORDS_PER_LINE * self.lines, 1)
+    def share(self) -> float | None:
+        """The part of all words that the table held (Shi and Lee, figure 5); nothing without a line."""
+        return self.words / (WORDS_PER_LINE * self.lines) if self.lines else None
 
     @property
-    def covered(self) -> float:
-        """The part of these that lie in a block of 128 bits with another (figure 6); zero without one."""
-        return 2 * self.pairs / max(self.words, 1)
+    def covered(self) -> float | None:
+        """The part of these that lie in a block of 128 bits with another (figure 6); nothing without one."""
+        return 2 * self.pairs / self.words if self.words else None
 
     @property
-    def covered_reordered(self) -> float:
+    def covered_reordered(self) -> float | None:
         """The same with each line's frequent words first."""
-        return 2 * self.reordered_pairs / max(self.words, 1)
+        return 2 * self.reordered_pairs / self.words if self.words else None

@@ -49,6 +49,19 @@ fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
 }
 
 #[test]
+fn tables_of_values_watch_every_line_that_comes_and_count_those_after_the_warm_up() {
+    let watched = |warm_up| {
+        let options = RunOptions { tables: vec![8], ..options("modern", "sc64-bmt", warm_up, BUDGET) };
+        run(&options, gups("8 MB"), |_| Control::GoOn).unwrap()
+    };
+    let (counted, whole) = (watched(200_000), watched(0));
+    assert_eq!(whole.predicted[0].lines, whole.checks.lines.lines_checked);
+    assert_eq!(counted.checks.lines, whole.checks.lines);
+    let (after, all) = (counted.predicted[0].lines, whole.predicted[0].lines);
+    assert!((all / 3..all).contains(&after), "{after} of {all}");
+}
+
+#[test]
 fn what_cores_waited_for_before_counting_began_is_not_in_their_time() {
     // What fills the caches is awaited; afterwards all of it is in L1.
     let (counted, whole) = (one("16 KB", 200_000, BUDGET), one("16 KB", 0, BUDGET));
