@@ -56,6 +56,17 @@ pub fn join_pinned<A: Future, B: Future, C: Future>(
     })
 }
 
+/// Waits for one of two futures, whichever is done first; the first of them, if both are at one instant. The other is dropped
+/// where it stands.
+pub async fn race<T>(first: impl Future<Output = T>, second: impl Future<Output = T>) -> T {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    poll_fn(|context| match first.as_mut().poll(context) {
+        Poll::Pending => second.as_mut().poll(context),
+        done => done,
+    })
+    .await
+}
+
 /// Waits for all of a list; the outputs keep its order.
 pub async fn join_all<F: Future>(parts: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut going = Going::default();
@@ -114,7 +125,7 @@ impl<F: Future> Going<F> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Clock, Executor, Going, join_all};
+    use crate::{Clock, Executor, Going, join_all, race};
     use std::cell::Cell;
     use std::rc::Rc;
     use units::{Duration, Time};
@@ -140,6 +151,23 @@ mod tests {
             join_all((1..5).map(|n| clock.sleep(Duration::from_ns(n)))).await;
         });
         assert_eq!(ended, Time::ZERO + Duration::from_ns(13));
+    }
+
+    #[test]
+    fn a_race_takes_as_long_as_its_faster_part_and_the_first_wins_a_tie() {
+        let ended = ended_at(|clock| async move {
+            let part = async |ns, name| {
+                clock.sleep(Duration::from_ns(ns)).await;
+                name
+            };
+            let winners = [
+                race(part(3, "first"), part(9, "second")).await,
+                race(part(9, "first"), part(3, "second")).await,
+                race(part(5, "first"), part(5, "second")).await,
+            ];
+            assert_eq!(winners, ["first", "second", "first"]);
+        });
+        assert_eq!(ended, Time::ZERO + Duration::from_ns(11));
     }
 
     #[test]

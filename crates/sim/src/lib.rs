@@ -27,5 +27,5 @@ pub mod resource;
 pub mod span;
 
 pub use executor::{Clock, Executor, Sleep, TaskId};
-pub use join::{Going, join_all, join_pinned};
+pub use join::{Going, join_all, join_pinned, race};
 pub use once::Once;

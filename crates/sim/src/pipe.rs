@@ -94,6 +94,11 @@ impl Pipe {
         self.waited.set(self.waited.get() + waited);
     }
 
+    /// From going in to coming out.
+    pub fn latency(&self) -> Duration {
+        self.latency
+    }
+
     /// How many items have gone in.
     pub fn items(&self) -> u64 {
         self.items.get()

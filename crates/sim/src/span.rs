@@ -51,6 +51,8 @@ pub enum Verb {
     Encrypt,
     /// Decrypted blocks of a line.
     Decrypt,
+    /// Encrypted what a piece of a line may be, and made the tags of that.
+    Speculate,
     /// Computed the tag of a line of data, or of a piece of it.
     Mac,
     /// Computed the hash of a line of metadata.
@@ -102,7 +104,7 @@ impl Verb {
         match self {
             Verb::Fetch | Verb::Store | Verb::Persist | Verb::Fence | Verb::Complete => Subject::Memory,
             Verb::LookUp => Subject::Cache,
-            Verb::Decode | Verb::Pad | Verb::Encrypt | Verb::Decrypt => Subject::Encryption,
+            Verb::Decode | Verb::Pad | Verb::Encrypt | Verb::Decrypt | Verb::Speculate => Subject::Encryption,
             Verb::Mac => Subject::Authentication,
             Verb::Hash => Subject::Tree,
             Verb::Travel | Verb::Outwait => Subject::Way,

@@ -19,14 +19,15 @@ pub struct IdleBatch(Rc<Items>);
 
 #[derive(Debug)]
 struct Items {
-    offered: Time,
+    /// From when on they may go in.
+    ready: Time,
     /// Those that have not gone in, as far as is known.
     waiting: Cell<u32>,
     /// When the others went in.
     starts: RefCell<Vec<Time>>,
 }
 
-/// The batches that wait, first come first served.
+/// The batches that wait, in the order in which they are ready.
 #[derive(Debug, Default)]
 pub(super) struct IdleQueue {
     batches: RefCell<VecDeque<IdleBatch>>,
@@ -47,12 +48,14 @@ impl IdleQueue {
 }
 
 impl Pipe {
-    /// Offers so many items of idle work from `now` on.
-    pub fn offer(&self, now: Time, items: u32) -> IdleBatch {
+    /// Offers so many items of idle work, which may go in from `ready` on, now or later.
+    pub fn offer(&self, now: Time, ready: Time, items: u32) -> IdleBatch {
         self.fill_gaps(now);
-        let items = Items { offered: now, waiting: Cell::new(items), starts: RefCell::default() };
+        let items = Items { ready: ready.max(now), waiting: Cell::new(items), starts: RefCell::default() };
         let batch = IdleBatch(Rc::new(items));
-        self.idle.batches.borrow_mut().push_back(batch.clone());
+        let mut batches = self.idle.batches.borrow_mut();
+        let place = batches.iter().rposition(|other| other.0.ready <= batch.0.ready).map_or(0, |before| before + 1);
+        batches.insert(place, batch.clone());
         self.idle.any.set(true);
         batch
     }
@@ -69,6 +72,13 @@ impl Pipe {
         batch.0.waiting.take()
     }
 
+    /// Items of a batch that have gone in before `now`, and when the last of them comes out.
+    pub fn entered(&self, now: Time, batch: &IdleBatch) -> (u32, Option<Time>) {
+        self.fill_gaps(now);
+        let starts = batch.0.starts.borrow();
+        (starts.len() as u32, starts.last().map(|start| *start + self.latency))
+    }
+
     /// Lets idle items go in that could before `now`.
     #[inline]
     pub(super) fn fill_gaps(&self, now: Time) {
@@ -81,7 +91,7 @@ impl Pipe {
     fn let_in_before(&self, now: Time) {
         let mut units = self.units.borrow_mut();
         while let Some(batch) = self.idle.first() {
-            let (start, unit) = units.earliest(batch.0.offered);
+            let (start, unit) = units.earliest(batch.0.ready);
             if start >= now {
                 return;
             }
@@ -108,7 +118,7 @@ mod tests {
     #[test]
     fn idle_items_go_in_one_an_interval_and_demand_waits_for_the_one_that_has_just_gone_in() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
-        let batch = pipe.offer(at(0), 100);
+        let batch = pipe.offer(at(0), at(0), 100);
         // At 8 a third would go in: what comes on demand at that instant goes first, a nanosecond later it waits.
         assert_eq!(pipe.pass(at(8), 1).start, at(8));
         assert_eq!(pipe.comes_out(at(12), &batch, 1), Some(at(14)));
@@ -122,7 +132,7 @@ mod tests {
     fn idle_items_leave_room_for_the_links_of_a_chain() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         assert_eq!(pipe.pass_chained(at(0), 2).done, at(20));
-        let batch = pipe.offer(at(0), 10);
+        let batch = pipe.offer(at(0), at(0), 10);
         let out: Vec<Option<Time>> = (0..3).map(|item| pipe.comes_out(at(30), &batch, item)).collect();
         // The second link goes in at 10: after one at 4 there is no interval before it.
         assert_eq!(out, [14, 24, 28].map(|ns| Some(at(ns))));
@@ -131,9 +141,9 @@ mod tests {
     #[test]
     fn what_is_given_up_is_never_looked_at_again() {
         let pipe = Pipe::new(1, NS * 10, NS);
-        let batches: Vec<IdleBatch> = (0..10).map(|_| pipe.offer(at(0), u32::MAX)).collect();
+        let batches: Vec<IdleBatch> = (0..10).map(|_| pipe.offer(at(0), at(0), u32::MAX)).collect();
         assert!(batches.iter().all(|batch| pipe.give_up(at(0), batch) == u32::MAX));
-        let last = pipe.offer(at(0), 1);
+        let last = pipe.offer(at(0), at(0), 1);
         assert_eq!(pipe.comes_out(at(1), &last, 0), Some(at(10)));
         assert!(pipe.idle.first().is_none() && !pipe.idle.any.get());
     }
@@ -142,29 +152,32 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Event {
         Demand(u32),
-        Offer(u32),
+        /// So many items, which may go in so much later.
+        Offer(u32, u64),
         GiveUp(usize),
     }
 
     /// Units that are looked at at every nanosecond: when items of demand go in, and those of each batch.
     fn ticking(units: usize, interval: u64, events: &[(u64, Event)], end: u64) -> (Vec<u64>, Vec<Vec<u64>>) {
-        let (mut demand, mut batches) = (Vec::new(), Vec::<(u32, Vec<u64>)>::new());
+        let (mut demand, mut batches) = (Vec::new(), Vec::<(u32, u64, Vec<u64>)>::new());
         let (mut waiting, mut free_at, mut next) = (0, vec![0; units], 0);
         for now in 0..end {
             while let Some((_, event)) = events.get(next).filter(|(at, _)| *at == now) {
                 match event {
                     Event::Demand(items) => waiting += items,
-                    Event::Offer(items) => batches.push((*items, Vec::new())),
+                    Event::Offer(items, ahead) => batches.push((*items, now + ahead, Vec::new())),
                     Event::GiveUp(batch) => batches[*batch].0 = 0,
                 }
                 next += 1;
             }
             for free_at in free_at.iter_mut().filter(|free_at| **free_at <= now) {
-                let idle = batches.iter_mut().find(|(left, _)| *left > 0);
+                // The first of those that have been ready for longest.
+                let ready = batches.iter_mut().filter(|(left, ready, _)| *left > 0 && *ready <= now);
+                let idle = ready.min_by_key(|(_, ready, _)| *ready);
                 if waiting > 0 {
                     waiting -= 1;
                     demand.push(now);
-                } else if let Some((left, starts)) = idle {
+                } else if let Some((left, _, starts)) = idle {
                     *left -= 1;
                     starts.push(now);
                 } else {
@@ -173,7 +186,7 @@ mod tests {
                 *free_at = now + interval;
             }
         }
-        (demand, batches.into_iter().map(|(_, starts)| starts).collect())
+        (demand, batches.into_iter().map(|(.., starts)| starts).collect())
     }
 
     #[test]
@@ -189,7 +202,7 @@ mod tests {
                     2 if offered > 0 => (now, Event::GiveUp(random.below(offered) as usize)),
                     _ => {
                         offered += 1;
-                        (now, Event::Offer(random.below(20) as u32))
+                        (now, Event::Offer(random.below(20) as u32, random.below(2) * random.below(9)))
                     }
                 });
             }
@@ -199,7 +212,7 @@ mod tests {
             for (now, event) in &events {
                 match event {
                     Event::Demand(items) => demand.extend((0..*items).map(|_| pipe.pass(at(*now), 1).start)),
-                    Event::Offer(items) => batches.push(pipe.offer(at(*now), *items)),
+                    Event::Offer(items, ahead) => batches.push(pipe.offer(at(*now), at(now + ahead), *items)),
                     Event::GiveUp(batch) => {
                         pipe.give_up(at(*now), &batches[*batch]);
                     }
