@@ -6,7 +6,7 @@ from typing import Literal
 from rich.text import Text
 
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
-from casemate.results.predicted import Predicted
+from casemate.results.predicted import WORDS_PER_LINE, Predictable, Speculation
 from casemate.results.run import Record, RunResults
 
 Cell = str | Text
@@ -127,7 +127,7 @@ def predicted(results: RunResults) -> list[Question]:
     those that blocks of 128 bits leave, as they are and with the frequent words of a line first.
     """
 
-    def of(table: int, figure: Callable[[Predicted], float | None]) -> Callable[[Record], str]:
+    def of(table: int, figure: Callable[[Predictable], float | None]) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
             part = figure(record.predicted[table])
             return "" if part is None else f"{100 * part:.1f} %"
@@ -142,3 +142,34 @@ def predicted(results: RunResults) -> list[Question]:
             ("  with frequent words first", of(table, lambda seen: seen.covered_reordered)),
         ]
     return questions
+
+
+def speculation(results: RunResults) -> list[Question]:
+    """What designs that speculate predicted, and what came of it, if any does."""
+    if all(record.speculation is None for record in results.records):
+        return []
+
+    def share(part: Callable[[Speculation], int], whole: Callable[[Speculation], int]) -> Callable[[Record], str]:
+        def answer(record: Record) -> str:
+            seen = record.speculation
+            return f"{100 * part(seen) / whole(seen):.1f} %" if seen and whole(seen) else ""
+
+        return answer
+
+    def of_chunks(part: Callable[[Speculation], int]) -> Callable[[Record], str]:
+        return share(part, lambda seen: seen.chunks)
+
+    def idle(record: Record) -> str:
+        seen, work = record.speculation, record.protection
+        blocks = work.aes_blocks + work.tdes_blocks
+        return f"{100 * seen.gone_in / blocks:.1f} %" if seen and blocks else ""
+
+    return [
+        ("words predicted", share(lambda seen: seen.words, lambda seen: WORDS_PER_LINE * seen.lines)),
+        ("chunks matched in time", of_chunks(lambda seen: seen.hits)),
+        ("  late", of_chunks(lambda seen: seen.late_hits)),
+        ("  decrypted before", of_chunks(lambda seen: seen.squashed)),
+        ("  not predicted", of_chunks(lambda seen: seen.misses)),
+        ("candidates given up", share(lambda seen: seen.given_up, lambda seen: seen.offered)),
+        ("of blocks, candidates", idle),
+    ]

@@ -12,9 +12,9 @@ from rich.text import Text
 from casemate import amounts, interruption
 from casemate.results.attack import Protection
 from casemate.results.origin import Exited, Killed
-from casemate.results.run import LoadValues, Record, RunResults, WrongLoad
+from casemate.results.run import CandidateCheck, LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
-from casemate.run_details import Cell, Question, details, largest, predicted
+from casemate.run_details import Cell, Question, details, largest, predicted, speculation
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
@@ -161,6 +161,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         ("cost", _cost(results, records[0])),
         *(details(results, records[0]) if verbose else ()),
         ("words from memory", predicted(results)),
+        ("speculation", speculation(results)),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )
@@ -313,4 +314,14 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
         questions.append(
             ("pads used twice", lambda record: Text("YES", style="bold red") if record.checks.pad_reused else "none")
         )
+    if any(record.checks.candidates for record in records):
+        questions += [
+            ("candidates encrypted of lines", lambda record: _of_candidates(record, lambda check: str(check.lines))),
+            ("chunks that disagree", lambda record: _of_candidates(record, lambda check: wrong(check.disagreeing))),
+        ]
     return [*questions, ("verdict", verdict)]
+
+
+def _of_candidates(record: Record, figure: Callable[[CandidateCheck], Cell]) -> Cell:
+    """What is checked of the candidates of a design that speculates."""
+    return figure(record.checks.candidates) if record.checks.candidates else ""

@@ -48,7 +48,7 @@ def test_what_a_line_holds_is_said_and_recorded(casemate: Casemate) -> None:
     [
         (
             ("--value", "123"),
-            "value '123' has 3 digits, which do not fill a line: expected 'zeros', the 128 hexadecimal",
+            "value '123' has 3 digits, which do not fill a line: expected 'zeros', 'frequent', 'rarest'",
         ),
         (("--value", "zeroes"), "value 'zeroes' is not hexadecimal"),
         (("--of", "write", "--from", "l2"), "--from l2 is for reads"),

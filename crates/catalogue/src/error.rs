@@ -80,12 +80,13 @@ impl ConfigError {
 
 /// What the library for TOML says, with numbers in words in place of types of Rust.
 fn in_words(message: &str) -> String {
-    const NUMBERS: [(&str, &str); 6] = [
+    const NUMBERS: [(&str, &str); 7] = [
         ("u8", "a whole number from 0 to 255"),
         ("u16", "a whole number from 0 to 65535"),
         ("u32", "a whole number from 0 to 4294967295"),
         ("u64", "a whole number, 0 or more"),
         ("usize", "a whole number, 0 or more"),
+        ("i64", "a whole number"),
         ("f64", "a number"),
     ];
     let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };

@@ -256,8 +256,11 @@ impl Machine {
         {
             engine.check(name)?;
         }
-        if let Some(found) = engines.counter_decode_ns.filter(|found| !(0.0..1e6).contains(found)) {
-            return Err(format!("engines.counter_decode_ns is {found}: expected 0 to 1000000"));
+        let times = [("counter_decode_ns", engines.counter_decode_ns), ("candidates_ns", engines.candidates_ns)];
+        for (name, found) in times.into_iter().filter_map(|(name, found)| Some((name, found?))) {
+            if !(0.0..1e6).contains(&found) {
+                return Err(format!("engines.{name} is {found}: expected 0 to 1000000"));
+            }
         }
         self.llc.check()?;
         self.memory.check_overflows()?;

@@ -1,7 +1,7 @@
 //! How predictable the lines are that come from memory: which of their words a table of frequent values holds, before
 //! the line is known (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). It is a measurement: no design takes part in it.
 
-use protection::speculation::{ValueTable, WORDS_MAX};
+use protection::speculation::{Predictable, ValueTable, WORDS_MAX};
 use serde::Serialize;
 use units::{Line, WORD_BYTES, WORDS_PER_LINE};
 
@@ -13,16 +13,9 @@ pub const TABLES_MAX: usize = 4;
 pub struct Predicted {
     /// Values in the table; none where there is no table.
     pub values: u64,
-    /// Lines that came from memory.
-    pub lines: u64,
-    /// Words of 64 bits, of theirs, that the table held.
-    pub words: u64,
-    /// Blocks of 128 bits of which it held both words.
-    pub pairs: u64,
-    /// The same if each line's frequent words came first, in order.
-    pub reordered_pairs: u64,
-    /// Lines of which it held all words.
-    pub whole_lines: u64,
+    /// What it would have.
+    #[serde(flatten)]
+    pub predictable: Predictable,
 }
 
 /// That of all tables.
@@ -43,14 +36,7 @@ impl std::ops::Sub for Predictions {
     fn sub(self, other: Predictions) -> Predictions {
         Predictions(std::array::from_fn(|table| {
             let (this, before) = (&self.0[table], &other.0[table]);
-            Predicted {
-                values: this.values,
-                lines: this.lines - before.lines,
-                words: this.words - before.words,
-                pairs: this.pairs - before.pairs,
-                reordered_pairs: this.reordered_pairs - before.reordered_pairs,
-                whole_lines: this.whole_lines - before.whole_lines,
-            }
+            Predicted { values: this.values, predictable: this.predictable - before.predictable }
         }))
     }
 }
@@ -93,12 +79,7 @@ impl Predictability {
         for (table, seen) in self.tables.iter_mut().zip(&mut self.seen.0) {
             let words = words_of(line);
             let held = words.map(|word| table.holds(word));
-            let frequent = held.iter().filter(|held| **held).count() as u64;
-            seen.lines += 1;
-            seen.words += frequent;
-            seen.pairs += held.chunks_exact(2).filter(|pair| pair[0] && pair[1]).count() as u64;
-            seen.reordered_pairs += frequent / 2;
-            seen.whole_lines += u64::from(frequent == WORDS_PER_LINE as u64);
+            seen.predictable.count(held);
             words.into_iter().for_each(|word| table.note(word));
         }
     }
@@ -130,7 +111,7 @@ mod tests {
         (0..4).for_each(|_| watched.filled(&line_of([0; WORDS_PER_LINE])));
         let before = watched.seen();
         lines.for_each(|words| watched.filled(&line_of(words)));
-        let Predicted { words, pairs, reordered_pairs, .. } = (watched.seen() - before).0[0];
+        let Predictable { words, pairs, reordered_pairs, .. } = (watched.seen() - before).0[0].predictable;
         (2.0 * pairs as f64 / words as f64, 2.0 * reordered_pairs as f64 / words as f64)
     }
 
@@ -138,13 +119,13 @@ mod tests {
     fn a_line_is_looked_up_before_the_tables_learn_from_it() {
         let mut watched = Predictability::of(&[1, 2]);
         watched.filled(&line_of([7; WORDS_PER_LINE]));
-        assert!(watched.seen().tables().all(|seen| (seen.lines, seen.words) == (1, 0)));
+        assert!(watched.seen().tables().all(|seen| (seen.predictable.lines, seen.predictable.words) == (1, 0)));
         watched.filled(&line_of([7, 7, 7, 9, 9, 7, 7, 7]));
-        let expected = Predicted { values: 1, lines: 2, words: 6, pairs: 2, reordered_pairs: 3, whole_lines: 0 };
-        assert_eq!(watched.seen().0[0], expected);
+        let expected = Predictable { lines: 2, words: 6, pairs: 2, reordered_pairs: 3, whole_lines: 0 };
+        assert_eq!(watched.seen().0[0].predictable, expected);
         watched.written_back(&line_of([9; WORDS_PER_LINE]));
         watched.filled(&line_of([7, 7, 7, 9, 9, 7, 7, 7]));
-        let seen = watched.seen().0[1];
+        let seen = watched.seen().0[1].predictable;
         assert_eq!((seen.lines, seen.words, seen.whole_lines), (3, 6 + 8, 1));
     }
 

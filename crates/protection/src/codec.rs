@@ -10,7 +10,9 @@
 //! a code every line fits.
 
 mod block_work;
+mod candidates;
 mod opening;
+mod speculated;
 
 use crate::cipher::Cipher;
 use crate::counter::Counter;
@@ -18,10 +20,12 @@ use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
+use crate::speculation::Speculation;
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
-pub(crate) use block_work::Ahead;
 use block_work::BlockWork;
+pub(crate) use block_work::{Ahead, has_offset};
+use candidates::Offers;
 use crypto::Tag;
 use sim::join;
 use units::{Line, Word, ZERO_LINE};
@@ -59,6 +63,30 @@ impl Arrived {
     }
 }
 
+/// What was begun of a line when its counter was there.
+#[derive(Default)]
+pub(crate) struct Begun {
+    /// What needs the nonce alone.
+    pub ahead: Option<Ahead>,
+    /// The candidates of its chunks.
+    pub offers: Option<Box<Offers>>,
+}
+
+impl Begun {
+    /// The line is not opened.
+    pub fn give_up<V: Verbs>(&self, verbs: &V) {
+        if let Some(offers) = &self.offers {
+            offers.give_up(verbs);
+        }
+    }
+}
+
+impl From<Option<Ahead>> for Begun {
+    fn from(ahead: Option<Ahead>) -> Begun {
+        Begun { ahead, offers: None }
+    }
+}
+
 /// A line that is ready for memory.
 pub(crate) struct Sealed {
     /// Where it goes.
@@ -89,6 +117,8 @@ pub(crate) struct LineCodec {
     pub work: BlockWork,
     /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
     piece_bytes: usize,
+    /// Speculation on what lines hold, if there is any.
+    pub speculation: Option<Speculation>,
     /// Weaknesses of tests.
     pub planted: Planted,
 }
@@ -98,8 +128,21 @@ impl LineCodec {
     pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
-        let work = BlockWork { uses: cipher.uses(), tag, masks, coded_counters };
-        LineCodec { piece_bytes: block_work::piece_bytes(work, mac.is_some()), cipher, mac, work, planted }
+        let work = BlockWork { uses: cipher.uses(), tag, masks, coded_counters, offsets_kept: false };
+        let piece_bytes = block_work::piece_bytes(work, mac.is_some());
+        LineCodec { piece_bytes, cipher, mac, work, speculation: None, planted }
+    }
+
+    /// Bytes of the pieces of a line that are opened each by itself.
+    pub fn piece_bytes(&self) -> usize {
+        self.piece_bytes
+    }
+
+    /// The plaintext of a line passes, and the table of values learns from it, if there is one.
+    pub fn learn(&self, plaintext: &Line) {
+        if let Some(speculation) = &self.speculation {
+            speculation.learn(plaintext);
+        }
     }
 
     /// Whether a line must be decrypted before it can be checked.

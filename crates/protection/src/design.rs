@@ -9,6 +9,7 @@ mod counters;
 mod keys;
 mod macs;
 mod persistence;
+mod speculation;
 mod tag_lengths;
 mod trees;
 
@@ -18,6 +19,7 @@ pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
+pub use speculation::SpeculationDesign;
 pub use trees::{TreeDesign, TreeKind};
 
 use crate::cipher::Told;
@@ -61,6 +63,9 @@ pub struct Parts {
     /// When lines go to the core.
     #[serde(default)]
     pub release: Release,
+    /// What the controller guesses that lines hold.
+    #[serde(default, skip_serializing_if = "SpeculationDesign::is_left_out")]
+    pub speculation: SpeculationDesign,
 }
 
 impl Parts {
@@ -130,6 +135,15 @@ impl Parts {
                 .to_owned());
         }
         self.check_eager()?;
+        let has_offsets = self.cipher.has_offsets() || self.mac.code == MacChoice::OcbChunks;
+        if self.caches.offsets && (uncounted || !has_offsets) {
+            return Err(
+                "caches.offsets keeps with each counter the first offset of its line, as OCB has it: set cipher = \
+                        \"aes256-ocb-chunks\" with counters, or leave it out"
+                    .to_owned(),
+            );
+        }
+        self.speculation.check(self)?;
         self.caches.copies()?;
         self.caches.geometries().map(drop)
     }
@@ -188,8 +202,11 @@ impl Parts {
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
         let cipher = self.cipher.build(keys, planted);
+        let mut codec = LineCodec::new(cipher, mac, counters.are_coded(), planted);
+        codec.speculation = self.speculation.build(&codec);
+        codec.work.offsets_kept = caches.offsets;
         Ok(Scheme {
-            codec: LineCodec::new(cipher, mac, counters.are_coded(), planted),
+            codec,
             counters,
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted),
             layout,

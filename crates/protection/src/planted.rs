@@ -97,6 +97,24 @@ bugs! {
     /// What does not fit is kept from the core, but no fault is reported.
     FaultSwallowed,
 
+    // In speculation.
+    /// A chunk that has the ciphertext of a candidate is taken for authentic, whatever its tag.
+    CandidateTagNotCompared,
+    /// Of a candidate's ciphertext the first half is compared.
+    CandidateComparedShort,
+    /// Candidates are encrypted under the version before the line's.
+    CandidatesOfVersionBefore,
+    /// Candidates are encrypted for the line before.
+    CandidatesOfLineBefore,
+    /// Candidates are encrypted as if every chunk of the line was the first.
+    CandidatePositionMissing,
+    /// What a candidate stands for is looked up when it matches, in a table that has learned since.
+    CandidateOfLaterTable,
+    /// What a resolved chunk no longer needs is not given up.
+    CandidatesNotGivenUp,
+    /// The line is released when the chunk that the core asked for is verified.
+    TrailingChunksUnchecked,
+
     // In counters.
     /// A write does not advance the counter.
     CounterStandsStill,

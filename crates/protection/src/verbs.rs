@@ -11,6 +11,7 @@ use crypto::Nonce;
 pub use machine::dram::{Beats, Wanted};
 use serde::Serialize;
 use sim::lock::Mode;
+use sim::pipe::IdleBatch;
 use std::fmt;
 use std::future::Future;
 use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
@@ -111,7 +112,7 @@ impl fmt::Display for Leg {
 
 /// When a counter is known that its line of counters has to be decoded for. A text hands it on and looks no further; what
 /// needs no decoding is known at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
 
 /// Keystream, and what it hides. No keystream may hide two different things.
@@ -158,6 +159,8 @@ pub enum Cache {
     LastLevel(Slot),
     /// An L2, for a line of this role.
     L2(Role),
+    /// The candidates that are out, for a chunk that has come.
+    Candidates,
 }
 
 impl fmt::Display for Cache {
@@ -166,6 +169,7 @@ impl fmt::Display for Cache {
             Cache::Controller(role) => write!(f, "{role} cache"),
             Cache::LastLevel(_) => f.write_str("last-level cache"),
             Cache::L2(role) => write!(f, "{role} in L2"),
+            Cache::Candidates => f.write_str("candidates"),
         }
     }
 }
@@ -196,6 +200,8 @@ pub enum Purpose {
     Opening,
     /// For its tag.
     Tag,
+    /// To encrypt what it may be, and for the tags of that.
+    Candidates,
 }
 
 impl Blocks {
@@ -271,6 +277,24 @@ pub struct Passing {
     pub(crate) done: Time,
 }
 
+impl Passing {
+    /// What comes out is known then.
+    pub(crate) fn known(&self) -> Known {
+        Known(self.done)
+    }
+}
+
+/// Blocks that were offered to the units of a cipher as idle work.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// Which.
+    pub(crate) blocks: Blocks,
+    /// From when on they may go in.
+    pub(crate) ready: Time,
+    /// The units' own account of them; nothing without time.
+    pub(crate) batch: Option<IdleBatch>,
+}
+
 /// What memory does.
 pub trait MemoryVerbs {
     /// Reads a slot of memory, until what is wanted first is there; for the rest [`MemoryVerbs::await_words`] waits.
@@ -303,6 +327,12 @@ pub trait EngineVerbs {
     fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> Passing;
     /// Waits until these blocks have come out.
     fn await_blocks(&self, passing: Passing) -> impl Future<Output = ()>;
+    /// Offers blocks to the controller's units as idle work, in the order in which they are to go in, from when that is known.
+    fn offer(&self, blocks: Blocks, ready: Known) -> Offered;
+    /// Waits until a block that was offered has come out. Whether it had already.
+    fn await_offered(&self, offered: &Offered, block: u32) -> impl Future<Output = bool>;
+    /// Gives up what of offered blocks has not gone in. Returns how many these are.
+    fn give_up(&self, offered: &Offered) -> u32;
     /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
     /// its AES units are promised to others for longer than verifying the line in the L2 saves.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;

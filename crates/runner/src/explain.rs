@@ -71,7 +71,7 @@ pub enum OnChip {
     LastLevel,
     /// The counter as well, in the controller's cache.
     Counter,
-    /// The counter and the tag.
+    /// The counter and the tag; and the line's offset, if those are kept.
     All,
 }
 
@@ -236,6 +236,9 @@ impl Bench<'_> {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let scheme = Rc::new(design.parts.build(self.memory_lines, 1)?);
+        if let Some(speculation) = scheme.cryptography().speculation() {
+            speculation.begin_with(&value::table(speculation.values()));
+        }
         let config = machine.memory_config();
         let channels = MemorySystem::start(&clock, config.clone());
         let witness = Witness::new(&clock, machine, scenario.value.line());
@@ -330,7 +333,8 @@ async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: Lin
         OnChip::Nothing => return,
         OnChip::Tree => target.0 ^ group,
         OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
-        // Tags that fill a line each are brought by the line itself alone.
+        // Tags that fill a line each are brought by the line itself alone, and so is its offset.
+        OnChip::All if scheme.cryptography().keeps_offsets() => target.0,
         OnChip::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
         OnChip::All => target.0 ^ 2,
     };

@@ -15,6 +15,7 @@ use protection::counter::StartingAge;
 use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
 use protection::on_chip::{CacheCounters, CopyCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
+use protection::speculation::SpeculationCounters;
 use protection::verbs::Fault;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -226,10 +227,22 @@ pub struct Checks {
     pub false_alarm: Option<Fault>,
     /// Whether any pad hid two texts; absent if the ledger was off.
     pub pad_reused: Option<bool>,
+    /// Candidates of a speculation that were really encrypted; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<CandidateCheck>,
     /// The values that the program loaded, if they were recorded.
     pub load_values: Option<LoadValues>,
     /// Whether everything above is as it must be, and something was compared at all.
     pub passed: bool,
+}
+
+/// Candidates of a speculation against what a permutation says of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct CandidateCheck {
+    /// Lines of which all were really encrypted.
+    pub lines: u64,
+    /// Chunks of these of which that gave another outcome.
+    pub disagreeing: u64,
 }
 
 /// What depends on the computer that simulated, and so is not part of the result.
@@ -297,6 +310,10 @@ pub struct Record {
     pub counters_in_l2: Option<CopyCounters>,
     /// How long lines were used before their verdicts, where the design lets them be.
     pub unverified_window: Option<UnverifiedWindow>,
+    /// How predictable lines were to the design's speculation and what came of it, if it has one. Of a sampled run, also of those
+    /// that came while it was warmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speculation: Option<SpeculationCounters>,
     /// All memory channels together.
     pub dram: DramCounters,
     /// What it takes in memory.

@@ -265,6 +265,7 @@ impl<S: Source + 'static> Bench<S> {
             unverified_window: UnverifiedWindow::of(parts.release, &counts.protection.ahead, memory.longest_window()),
             counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: counts.metadata_caches(),
+            speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
             checks: self.checks(),

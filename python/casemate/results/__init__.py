@@ -21,7 +21,7 @@ from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
-from casemate.results.predicted import Predicted
+from casemate.results.predicted import Predicted, Speculation
 from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
 from casemate.results.validation import Validation, ValidationRow
@@ -69,6 +69,7 @@ __all__ = [
     "Setting",
     "Settings",
     "Span",
+    "Speculation",
     "Spread",
     "Totals",
     "TraceInfo",

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 from pydantic import ConfigDict, Field
 
 from casemate.results.base import Result
+from casemate.results.predicted import SpeculationDesign
 
 Verdict = Literal[
     "not-applicable",
@@ -95,6 +96,8 @@ class CacheDesign(Result):
     """Whether lines of counters that lose their place go on to the machine's last-level cache."""
     nodes_in_llc: bool
     """Whether nodes of the tree go on there as well."""
+    offsets: bool = False
+    """Whether the cache of counters keeps with each counter the first offset of its line, where there are such."""
     counters_in_l2: str | None
     """Copies of counters that each L2 may keep, to begin reads with."""
 
@@ -190,6 +193,8 @@ class Parts(Result):
     """Whether and how writes outlive a loss of power."""
     release: Literal["verified", "speculative"]
     """When lines go to the core: with their verdict, or when they are decrypted."""
+    speculation: SpeculationDesign | None = None
+    """What the controller guesses that lines hold; nothing if it guesses nothing."""
 
 
 class Design(Result):

@@ -1,15 +1,28 @@
-"""What tables of frequent values would have predicted of the lines that came from memory."""
+"""What tables of frequent values predicted of the lines that came from memory, or would have."""
+
+from typing import Literal
 
 from casemate.results.base import Result
 
 WORDS_PER_LINE = 8
 
 
-class Predicted(Result):
-    """What a table would have predicted. A line is looked up before the table learns from it."""
+class SpeculationDesign(Result):
+    """The speculation of a design on what lines hold."""
 
     values: int
-    """Values in the table."""
+    """Frequent values in the table; none if there is no speculation."""
+    of: tuple[Literal["ciphertext", "tag"], ...]
+    """What is speculated on."""
+    tracking: Literal["counted", "lru", "fixed"]
+    """How the table learns."""
+    list: tuple[int, ...] = ()
+    """What the table holds at power-on, the most frequent first; each as a signed number of 64 bits."""
+
+
+class Predictable(Result):
+    """How predictable lines were. A line is looked up before the table learns from it."""
+
     lines: int
     """Lines that came from memory."""
     words: int
@@ -35,3 +48,37 @@ class Predicted(Result):
     def covered_reordered(self) -> float | None:
         """The same with each line's frequent words first."""
         return 2 * self.reordered_pairs / self.words if self.words else None
+
+
+class Predicted(Predictable):
+    """What a table that watched would have predicted."""
+
+    values: int
+    """Values in the table."""
+
+
+class Speculation(Predictable):
+    """What the speculation of a design predicted, and what came of it."""
+
+    hits: int
+    """Chunks whose candidate was out when they came."""
+    late_hits: int
+    """Chunks whose candidate came out later, and before they were decrypted and verified."""
+    squashed: int
+    """Chunks that were decrypted and verified before their candidate was out."""
+    misses: int
+    """Chunks that were no candidate."""
+    offered: int
+    """Blocks that were offered to the cipher's units as idle work."""
+    given_up: int
+    """Those of them that were given up before they had gone in."""
+
+    @property
+    def gone_in(self) -> int:
+        """Blocks of candidates that the units took."""
+        return self.offered - self.given_up
+
+    @property
+    def chunks(self) -> int:
+        """All chunks."""
+        return self.hits + self.late_hits + self.squashed + self.misses

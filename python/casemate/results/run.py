@@ -26,7 +26,7 @@ from casemate.results.counters import (
 )
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin
-from casemate.results.predicted import Predicted
+from casemate.results.predicted import Predicted, Speculation
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
 Age = Literal["new", "steady"]
@@ -101,6 +101,15 @@ class LoadValues(Result):
     memory in the order of the simulation, not of the recording. `wrong`: some are of a single thread, an error."""
 
 
+class CandidateCheck(Result):
+    """Candidates of a speculation against what a permutation says of them."""
+
+    lines: int
+    """Lines of which all were really encrypted."""
+    disagreeing: int
+    """Chunks of these of which that gave another outcome."""
+
+
 class Checks(Result):
     """The built-in check of a run."""
 
@@ -114,6 +123,8 @@ class Checks(Result):
     """Tampering that was reported, though there was no attacker: the line or slot."""
     pad_reused: bool | None
     """Whether any pad hid two texts; nothing if the ledger was off."""
+    candidates: CandidateCheck | None = None
+    """Candidates of a speculation that were really encrypted; nothing without one."""
     load_values: LoadValues | None
     """The values that the program loaded, if they were recorded."""
     passed: bool
@@ -198,6 +209,9 @@ class Record(Result):
     """Copies of counters in L2s, where those begin reads."""
     unverified_window: UnverifiedWindow | None
     """How long lines were used before their verdicts, where the design lets them be."""
+    speculation: Speculation | None = None
+    """How predictable lines were to the design's speculation and what came of it; nothing if it has none. Of a sampled
+    run, also of those that came while it was warmed."""
     dram: Dram
     """The memory channel."""
     footprint: Footprint

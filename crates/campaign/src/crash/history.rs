@@ -266,5 +266,6 @@ fn engines() -> Engines {
         metadata_cache: engine(0.5),
         counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
+        candidates_ns: None,
     }
 }

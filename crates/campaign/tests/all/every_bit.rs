@@ -3,12 +3,26 @@
 use crate::common::swept::swept;
 use casemate_campaign::{ExhaustiveRow, exhaustive};
 use catalogue::{Verdict, design};
-use protection::design::{CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, TreeKind};
+use protection::design::{CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, TreeKind};
+
+/// Lines in use.
+const LINES: u64 = 65;
 
 /// Bits of the memory that serve nothing in use, where nothing above them covers them: the last line of tags holds the tag of
-/// one line and room for seven more, the last line of counters the minors of 63 lines that were never written.
-const UNUSED_IN_TAGS: u64 = 7 * 64;
-const UNUSED_IN_SC64: u64 = 63 * 7;
+/// one line and room for more, seven if they have up to 64 bits.
+fn unused_in_tags(parts: &Parts) -> u64 {
+    let bits = u64::from(parts.mac.line_bits(parts.cipher).next_power_of_two().max(64));
+    (LINES.next_multiple_of(512 / bits) - LINES) * bits
+}
+
+/// The same of the last line of counters: the minors of 63 lines that were never written, or seven counters; where each line has room for
+/// a MAC, that of all nine.
+fn unused_in_counters(parts: &Parts) -> u64 {
+    match parts.counters {
+        CounterChoice::Mono56 => 9 * 64 + 7 * 56,
+        _ => 63 * 7,
+    }
+}
 
 fn harmless(row: &ExhaustiveRow) -> u64 {
     row.histogram.get(&Verdict::Harmless).copied().unwrap_or(0)
@@ -33,11 +47,14 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
         // Above the roots of a forest nothing is ever stored.
         let is_whole_tree = tree != TreeKind::None && design.parts.tree.forest.is_none();
         assert!(report.flips >= 65 * 512 && (levels >= 3 || !is_whole_tree), "{}: {levels}", design.name);
+        let parts = &design.parts;
         for row in &report.rows {
             let uncovered = match row.structure.as_str() {
                 // A tag that lies with its line leaves no room unused.
-                "tag" if tree != TreeKind::Merkle && design.parts.mac.place == MacPlace::Region => UNUSED_IN_TAGS,
-                "counter" if tree == TreeKind::None => UNUSED_IN_SC64,
+                "tag" if tree != TreeKind::Merkle && design.parts.mac.place == MacPlace::Region => {
+                    unused_in_tags(parts)
+                }
+                "counter" if tree == TreeKind::None => unused_in_counters(parts),
                 // No access asks memory for a node that is a root on the chip: all of it is old there.
                 node if node.starts_with("tree") && design.parts.tree.forest.is_some() => harmless(row) / 512 * 512,
                 _ => 0,

@@ -13,7 +13,7 @@ use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, MacPlace, 
 use protection::execution::{Explained, Functional, Operation, Receiver, Timed, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
-use protection::verbs::{Fault, Plaintext, Slot, Untrusted, Verbs};
+use protection::verbs::{Blocks, Cache, Fault, Plaintext, Purpose, Slot, Untrusted, Verbs};
 use sim::span::Verb;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -105,7 +105,15 @@ fn image(media: &Media) -> Vec<(Slot, Untrusted)> {
     media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
 }
 
-fn sorted(mut operations: Vec<Operation>) -> Vec<Operation> {
+/// Which chunks of a line a candidate wins, and which are verified before it is out, is a matter of time.
+fn is_timely(operation: &Operation) -> bool {
+    let of_tag = |blocks: &Blocks| blocks.purpose == Purpose::Tag;
+    matches!(operation, Operation::LookUp(Cache::Candidates))
+        || matches!(operation, Operation::Pad(_, blocks) if of_tag(blocks))
+}
+
+fn sorted(parts: &Parts, mut operations: Vec<Operation>) -> Vec<Operation> {
+    operations.retain(|operation| !(parts.speculation.exists() && is_timely(operation)));
     operations.sort_unstable();
     operations
 }
@@ -127,7 +135,7 @@ fn functional(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -
             .or(memory.take_refused())
             .map(|(line, text)| Event::Released(line, text.bytes, text.verified));
         run.events.push(released.into_iter().chain(memory.take_fault().map(Event::Reported)).collect());
-        run.operations.push(sorted(wrapped.take_operations()));
+        run.operations.push(sorted(parts, wrapped.take_operations()));
     }
     run.image = image(&memory.media.borrow());
     run.pad_reuse = memory.ledger().reuse().is_some();
@@ -174,7 +182,7 @@ fn timed(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> (Ru
             }
         }
         run.events.push(machine.core.0.take());
-        run.operations.push(sorted(wrapped.take_operations()));
+        run.operations.push(sorted(parts, wrapped.take_operations()));
     }
     run.pad_reuse = machine.memory.keystream_reuse().is_some();
     run.image = image(&machine.memory.media().borrow());

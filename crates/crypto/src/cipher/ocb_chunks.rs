@@ -36,6 +36,8 @@ pub struct OcbChunks<C: BlockCipherEncrypt> {
     cipher: C,
     doublings: [Block<C>; DOUBLINGS],
     tagged: ChunkText,
+    /// Whether it is a code by itself, whose R no encryption has made.
+    by_itself: bool,
 }
 
 /// What of a chunk its tag is over.
@@ -68,13 +70,24 @@ where
             l = this.clone().dbl();
             this
         });
-        OcbChunks { cipher, doublings, tagged: ChunkText::Plaintext }
+        OcbChunks { cipher, doublings, tagged: ChunkText::Plaintext, by_itself: false }
     }
 
     /// The same, with tags over this text of the chunks.
     #[must_use]
     pub fn with_tags_over(self, tagged: ChunkText) -> OcbChunks<C> {
         OcbChunks { tagged, ..self }
+    }
+
+    /// The same as a code under a key of its own, next to an encryption that has no such offsets.
+    #[must_use]
+    pub fn by_itself(self) -> OcbChunks<C> {
+        OcbChunks { by_itself: true, ..self }
+    }
+
+    /// Uses of the cipher for R.
+    fn of_nonce() -> u32 {
+        (BLOCK_BYTES / C::block_size()) as u32
     }
 
     /// Chunks in a line, each with its tag.
@@ -148,7 +161,7 @@ where
     }
 
     fn uses(&self) -> Uses {
-        let (of_nonce, of_line) = ((BLOCK_BYTES / C::block_size()) as u32, Self::chunks());
+        let (of_nonce, of_line) = (Self::of_nonce(), Self::chunks());
         Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
     }
 }
@@ -157,10 +170,11 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineMac for OcbChunks<C>
 where
     Block<C>: Dbl,
 {
-    /// A block for each chunk. R is that of the encryption, which goes on with the same offsets.
+    /// A block for each chunk. R is that of the encryption, which goes on with the same offsets, unless the code is by itself.
     fn uses(&self) -> Option<Uses> {
         let (cipher, of_line) = (BlockCipher::of::<C>(), Self::chunks());
-        Some(Uses { cipher, of_nonce: 0, nonce_chained: false, of_line, order: Order::Parallel })
+        let of_nonce = if self.by_itself { Self::of_nonce() } else { 0 };
+        Some(Uses { cipher, of_nonce, nonce_chained: false, of_line, order: Order::Parallel })
     }
 
     /// As many as all blocks of the line: each chunk's is as long as the chunk.

@@ -97,6 +97,15 @@ impl Cipher {
         mode.seal(&self.what_is_told(at, counter), plaintext)
     }
 
+    /// Encrypts candidates for the chunks of a line, whose offsets are there.
+    pub fn seal_candidates(&self, at: DataSlot, counter: Counter, candidates: &Line) -> Line {
+        #[cfg(test)]
+        crate::work_done::blocks(self.uses.map_or(0, |uses| uses.of_line));
+        let Some(mode) = &self.mode else { return *candidates };
+        self.count();
+        mode.seal(&self.what_is_told(at, counter), candidates)
+    }
+
     /// Notes what a line decrypts to that will be decrypted in a moment.
     pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {

@@ -13,6 +13,17 @@ fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
     blocks(cipher, Purpose::Ahead, of_nonce)
 }
 
+/// Whether the nonce decides an offset of the blocks, which each is masked with.
+pub(crate) fn has_offset(uses: Uses) -> bool {
+    uses.order == Order::Parallel && uses.of_nonce > 0
+}
+
+/// The same work where the offset of the line is there.
+fn without_offset(work: BlockWork) -> BlockWork {
+    let without = |uses: Uses| if has_offset(uses) { Uses { of_nonce: 0, ..uses } } else { uses };
+    BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..work }
+}
+
 /// Sends blocks whose inputs are there through the controller's units, if there are any.
 async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
     if let Some(blocks) = blocks {
@@ -46,6 +57,8 @@ pub(crate) struct BlockWork {
     pub(super) masks: u32,
     /// Whether a counter must be decoded before it is known.
     pub(super) coded_counters: bool,
+    /// Whether first offsets are kept with the counters on the chip.
+    pub offsets_kept: bool,
 }
 
 impl BlockWork {
@@ -175,10 +188,12 @@ impl BlockWork {
     }
 
     /// Begins what needs only a line's counter, whose line of counters is there and is decoded first: its pad or its offsets, and
-    /// the mask of its tag.
-    pub fn pad_ahead<V: Verbs>(self, verbs: &V) -> Option<Ahead> {
-        let [first, second] = self.ahead_with_mask();
-        let (first, known) = (first?, self.decode(verbs));
+    /// the mask of its tag. What of that is an offset may be kept from an earlier access.
+    pub fn pad_ahead<V: Verbs>(self, verbs: &V, offset_is_kept: bool) -> Option<Ahead> {
+        let [first, second] = if offset_is_kept { without_offset(self) } else { self }.ahead_with_mask();
+        let kept = self.uses.or(self.tag).filter(|_| offset_is_kept);
+        let nothing = kept.map(|uses| Blocks::parallel(uses.cipher, Purpose::Ahead, 0));
+        let (first, known) = (first.or(nothing)?, self.decode(verbs));
         let begin = |blocks| verbs.pad(AesUnits::Controller, blocks, known);
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
@@ -201,13 +216,13 @@ impl BlockWork {
 
     /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
     pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
-        let begun = pad.or_else(|| self.pad_ahead(verbs));
+        let begun = pad.or_else(|| self.pad_ahead(verbs, false));
         self.behind_pad(verbs, begun, self.opening()).await;
     }
 
     /// Waits for the blocks that seal a line, and for the mask of its tag.
     pub async fn to_seal<V: Verbs>(self, verbs: &V) {
-        self.behind_pad(verbs, self.pad_ahead(verbs), self.sealing()).await;
+        self.behind_pad(verbs, self.pad_ahead(verbs, false), self.sealing()).await;
     }
 
     /// Waits for the blocks that open a line and those that seal it again, without masks.

@@ -6,16 +6,21 @@
 //! ```
 //! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
 //! waits for all of it, in a chain of blocks for each of its links, in a sum of blocks once; then the line is released as a whole.
+//!
+//! Where the line was speculated on, a piece is what the matching candidate is from the moment at which the two are compared,
+//! unless it is decrypted and verified before that ([`speculated`](super::speculated)).
 
 use super::block_work::Ahead;
-use super::{Arrived, LineCodec};
+use super::candidates::Matching;
+use super::speculated::{Speculated, number_of};
+use super::{Arrived, Begun, LineCodec};
 use crate::mac::Mac;
 use crate::planted::Bug;
-use crate::verbs::{AesUnits, Blocks, Fault, Known, Plaintext, Purpose, Verbs, Wanted};
+use crate::verbs::{AesUnits, Blocks, Fault, Known, Passing, Plaintext, Purpose, Verbs, Wanted};
 use crypto::{Order, Uses};
-use sim::{Once, join, join_all};
+use sim::{Once, join, join_all, race};
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, pending};
 use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// A line that is being opened.
@@ -23,7 +28,9 @@ struct Opening<'a, V, F> {
     codec: &'a LineCodec,
     verbs: &'a V,
     arrived: &'a Arrived,
-    plaintext: Plaintext,
+    plaintext: Cell<Plaintext>,
+    /// What was speculated on its pieces.
+    speculated: Option<Speculated<'a>>,
     /// What decryption needs of the nonce alone is done.
     padded: Once<()>,
     /// What the tag needs of it is.
@@ -46,12 +53,13 @@ impl LineCodec {
         &self,
         verbs: &V,
         arrived: &Arrived,
-        pad: Option<Ahead>,
+        begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        if arrived.beats.come_apart() || self.work.tags_by_pieces() {
-            return Box::pin(self.open_by_pieces(verbs, arrived, pad, release_first)).await;
+        if arrived.beats.come_apart() || self.work.tags_by_pieces() || begun.offers.is_some() {
+            return Box::pin(self.open_by_pieces(verbs, arrived, begun, release_first)).await;
         }
+        let pad = begun.ahead;
         // A closure, not a future: that would be moved to where it is awaited, with all room that it ever needs.
         let open = async || {
             if self.work.blocks() > 0 {
@@ -75,23 +83,61 @@ impl LineCodec {
         &self,
         verbs: &V,
         arrived: &Arrived,
-        pad: Option<Ahead>,
+        Begun { ahead, offers }: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
-        let plaintext = Plaintext { bytes, verified: self.mac.is_some() };
+        let speculated = self.speculation.as_ref().zip(offers);
+        let speculated = speculated.map(|(speculation, offers)| {
+            let matches = Matching { codec: self, offers: &offers, arrived, plaintext: &bytes }.of(speculation);
+            Speculated::new(speculation, offers, matches)
+        });
+        let plaintext = Cell::new(Plaintext { bytes, verified: self.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
         let (padded, tag_begun, decrypted) = Default::default();
-        let opening = Opening { codec: self, verbs, arrived, plaintext, padded, tag_begun, decrypted, release_first };
-        let ((), _, verdict) = join!(opening.ahead(pad), opening.decrypt_all(), opening.verdict());
-        (plaintext, verdict)
+        let opening =
+            Opening { codec: self, verbs, arrived, plaintext, speculated, padded, tag_begun, decrypted, release_first };
+        let verdict = match &opening.speculated {
+            Some(speculated) => race(opening.speculate(speculated), opening.work(ahead)).await,
+            None => opening.work(ahead).await,
+        };
+        (opening.plaintext.get(), verdict)
     }
 }
 
 impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
+    /// Decrypts and verifies.
+    async fn work(&self, ahead: Option<Ahead>) -> Result<(), Fault> {
+        join!(self.ahead(ahead), self.decrypt_all(), self.verdict()).2
+    }
+
+    /// Compares the pieces of the line with their candidates as they come. It has no end: the line is opened without it.
+    async fn speculate<T>(&self, speculated: &Speculated<'_>) -> T {
+        if speculated.targets().ciphertext {
+            let compare = async |piece: Words| {
+                self.await_words(piece).await;
+                let candidate = speculated.compared(self.verbs, piece).await;
+                self.take_over(piece, &candidate);
+                speculated.is_matched(piece);
+            };
+            join_all(self.pieces(speculated.chunk_bytes()).map(compare)).await;
+        }
+        pending().await
+    }
+
+    /// A piece of the plaintext is what it is in this line.
+    fn take_over(&self, piece: Words, line: &Line) {
+        let mut plaintext = self.plaintext.get();
+        for word in piece.iter() {
+            let bytes = word.index() * WORD_BYTES..(word.index() + 1) * WORD_BYTES;
+            plaintext.bytes[bytes.clone()].copy_from_slice(&line[bytes]);
+        }
+        self.plaintext.set(plaintext);
+    }
+
     /// Waits for what needs the nonce alone: of decryption and of the tag, each by itself where they are in two pieces.
     async fn ahead(&self, pad: Option<Ahead>) {
-        let begun = pad.or_else(|| self.codec.work.pad_ahead(self.verbs));
+        let begun = pad.or_else(|| self.codec.work.pad_ahead(self.verbs, false));
         let (pad, tag) = begun.map_or((None, None), |(pad, tag)| (Some(pad), tag));
         let is_one = tag.is_none();
         let pad = async {
@@ -130,20 +176,34 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
     /// Decrypts a piece when its words are there.
     async fn decrypt(&self, piece: Words) {
         let work = self.codec.work;
-        self.await_words(piece).await;
+        let speculated = self.speculated.as_ref().filter(|speculated| speculated.targets().ciphertext);
+        match speculated {
+            Some(speculated) => speculated.there(piece).await,
+            None => self.await_words(piece).await,
+        }
         if work.is_masked_before() {
             self.padded.wait().await;
         }
-        if let Some(blocks) = work.opening_of_piece(piece) {
-            self.through_cipher(blocks).await;
-        }
-        // In CBC the block before is for what comes out, and the nonce's for the first.
-        match work.block_before(piece) {
-            Some(before) => self.await_words(before).await,
-            None if work.is_masked_after() => {
-                self.padded.wait().await;
+        let passing = work.opening_of_piece(piece).map(|blocks| self.begin(blocks));
+        let by_cipher = async {
+            if let Some(passing) = passing {
+                self.verbs.await_blocks(passing).await;
             }
-            None => {}
+            // In CBC the block before is for what comes out, and the nonce's for the first.
+            match work.block_before(piece) {
+                Some(before) => self.await_words(before).await,
+                None if work.is_masked_after() => {
+                    self.padded.wait().await;
+                }
+                None => {}
+            }
+        };
+        match speculated {
+            Some(speculated) => {
+                race(speculated.matched(piece), by_cipher).await;
+                speculated.decrypted(self.verbs, piece);
+            }
+            None => by_cipher.await,
         }
         piece.iter().for_each(|word| self.decrypted[word.index()].set(()));
         if self.codec.mac.is_none() || self.codec.planted.has(Bug::FirstPieceUnchecked) {
@@ -157,15 +217,19 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         }
     }
 
+    fn begin(&self, blocks: Blocks) -> Passing {
+        self.verbs.pad(AesUnits::Controller, blocks, Known::default())
+    }
+
     fn through_cipher(&self, blocks: Blocks) -> impl Future<Output = ()> {
-        self.verbs.await_blocks(self.verbs.pad(AesUnits::Controller, blocks, Known::default()))
+        self.verbs.await_blocks(self.begin(blocks))
     }
 
     fn release_asked_for(&self, piece: Words) {
         if self.is_asked_for(piece)
             && let Some(release_first) = self.release_first.take()
         {
-            release_first(self.plaintext, piece);
+            release_first(self.plaintext.get(), piece);
         }
     }
 
@@ -201,7 +265,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// What of the line its tag is over.
     fn covered(&self) -> Line {
-        if self.codec.checks_plaintext() { self.plaintext.bytes } else { self.arrived.stored.examine() }
+        if self.codec.checks_plaintext() { self.plaintext.get().bytes } else { self.arrived.stored.examine() }
     }
 
     /// Checks each piece against its own tag.
@@ -209,17 +273,28 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         let computed = mac.tag(self.arrived.at, self.arrived.counter, &self.covered());
         let check = async |piece: Words| {
             self.text(piece).await;
-            self.padded.wait().await;
-            self.through_cipher(Blocks::of_piece(uses.cipher, Purpose::Tag, piece)).await;
-            self.plaintext(piece).await;
-            let number = piece.iter().next().map_or(0, Word::index) * WORD_BYTES / uses.block_bytes();
-            let fits = mac.fits_chunk(self.arrived.tag.get(), computed, number as u32);
+            let by_code = async {
+                self.padded.wait().await;
+                self.tag_begun.wait().await;
+                self.through_cipher(Blocks::of_piece(uses.cipher, Purpose::Tag, piece)).await;
+                self.plaintext(piece).await;
+                mac.fits_chunk(self.arrived.tag.get(), computed, number_of(piece, uses.block_bytes()) as u32)
+            };
+            let fits = match self.speculated.as_ref().filter(|speculated| speculated.targets().tag) {
+                Some(speculated) => {
+                    let fits = race(speculated.vouched(self.verbs, piece), by_code).await;
+                    speculated.verified(self.verbs, piece);
+                    fits
+                }
+                None => by_code.await,
+            };
             if fits {
                 self.release_asked_for(piece);
             }
             fits
         };
-        let verdicts = join_all(self.pieces(uses.block_bytes()).map(check)).await;
+        let unchecked = if self.codec.planted.has(Bug::TrailingChunksUnchecked) { 1 } else { usize::MAX };
+        let verdicts = join_all(self.pieces(uses.block_bytes()).take(unchecked).map(check)).await;
         if verdicts.into_iter().all(|fits| fits) { Ok(()) } else { Err(Fault::Tag(self.arrived.at.line())) }
     }
 

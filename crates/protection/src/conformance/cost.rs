@@ -3,20 +3,28 @@
 
 use super::design::{DATA_LINES, tiny_caches};
 use super::{Checked, hold, pairs};
+use crate::codec::has_offset;
 use crate::design::{CacheDesign, Parts};
 use crate::execution::{Explained, Functional, Operation, run_now};
+use crate::mac::Mac;
 use crate::planted::Planted;
+use crate::speculation::Target;
 use crate::tree::Update;
+use crate::verbs::Cache;
 use crate::work_done::{self, WorkDone};
 use units::LineAddr;
 use units::random::Random;
 
-/// What the text paid for.
-fn charged(operations: &[Operation]) -> WorkDone {
+/// What the text paid for, where an offset that is kept and a match spare it so many blocks.
+fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
     let mut charged = WorkDone::default();
     for operation in operations {
         match operation {
-            Operation::Pad(_, blocks) => charged.blocks += blocks.count(),
+            // An offset that is kept, the simulator makes again.
+            Operation::Pad(_, blocks) if blocks.count() == 0 => charged.blocks += kept,
+            Operation::Pad(_, blocks) | Operation::Offer(blocks) => charged.blocks += blocks.count(),
+            // What a match spares, the block of the chunk's tag, the simulator computes all the same.
+            Operation::LookUp(Cache::Candidates) => charged.blocks += spared,
             Operation::Mac => charged.macs += 1,
             Operation::Hash => charged.hashes += 1,
             _ => {}
@@ -34,8 +42,11 @@ pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
     // With eager update a child is hashed while its parent is brought. In the smallest caches that can push the child out:
     // then it notifies its parent by leaving, and this hash was for nothing.
     let may_pay_in_vain = parts.tree.update == Update::Eager && caches == tiny_caches();
+    let uses = [scheme.codec.cipher.uses(), scheme.codec.mac.as_ref().and_then(Mac::uses)];
+    let of_offsets = uses.into_iter().flatten().filter(|uses| has_offset(*uses)).map(|uses| uses.of_nonce);
+    let spares = (of_offsets.sum(), parts.speculation.of.contains(&Target::Tag).into());
     let settle = |what: &str| {
-        let (mut paid, done) = (charged(&verbs.take_operations()), work_done::take());
+        let (mut paid, done) = (charged(&verbs.take_operations(), spares), work_done::take());
         if may_pay_in_vain && paid.hashes > done.hashes {
             paid.hashes = done.hashes;
         }

@@ -28,12 +28,13 @@ mod tree;
 use crate::counter::Counter;
 use crate::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts, Persistence,
-    TreeDesign, TreeKind,
+    SpeculationDesign, TreeDesign, TreeKind,
 };
 use crate::mac::Place;
 use crate::ownership::Ownership;
 use crate::placement::{DataSlot, Placement};
 use crate::scheme::Release;
+use crate::speculation::Target;
 use crate::tree::Update;
 use crypto::{COUNTER_BITS, PLACE_BITS};
 use std::collections::HashSet;
@@ -145,14 +146,27 @@ fn compositions() -> Vec<Parts> {
 }
 
 /// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with
-/// nodes there as well, with speculative release.
-const HANDLINGS: [fn(&mut Parts); 5] = [
+/// nodes there as well, with speculative release, with speculation on values.
+const HANDLINGS: [fn(&mut Parts); 6] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
     |parts| parts.caches.counters_in_llc = true,
     |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| parts.release = Release::Speculative,
+    speculate,
 ];
+
+/// Speculates on as much as cipher and code allow, with the offsets kept that there are.
+fn speculate(parts: &mut Parts) {
+    let targets = [vec![Target::Ciphertext, Target::Tag], vec![Target::Tag], vec![Target::Ciphertext]];
+    let designs = targets.map(|of| SpeculationDesign { values: 4, of, ..SpeculationDesign::default() });
+    let speculating = |design: &SpeculationDesign| Parts { speculation: design.clone(), ..parts.clone() };
+    if let Some(mut found) = designs.iter().map(speculating).find(|parts| parts.check().is_ok()) {
+        found.caches.offsets = true;
+        found.caches.offsets = found.check().is_ok();
+        *parts = found;
+    }
+}
 
 /// Ways to handle what becomes durable in tuples: with tags that lie with their lines, with counters and nodes in the
 /// last-level cache, with speculative release, with long tags and with those of chunks.
@@ -189,7 +203,7 @@ pub(crate) fn pairs() -> Vec<Parts> {
             format!("{:?}", parts.counters),
             format!("{:?}", parts.mac),
             format!("{:?}", parts.tree),
-            format!("{:?} {:?}", parts.caches, parts.release),
+            format!("{:?} {:?} {:?}", parts.caches, parts.release, parts.speculation),
         ];
         let pairs = (1..names.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
         let new = pairs.map(|(one, other)| met.insert((one, other, names[one].clone(), names[other].clone())));
@@ -210,6 +224,7 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         persistence: Persistence::default(),
         ownership: Ownership::None,
         release: Release::Verified,
+        speculation: SpeculationDesign::default(),
     }
 }
 

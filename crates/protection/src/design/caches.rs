@@ -5,6 +5,7 @@
 //! caches = { unified = "128 KB", ways = 8 }                                      # one cache of everything
 //! caches = { counters = "32 KB", counters_in_llc = true }                        # what it loses goes to the last level
 //! caches = { counters_in_llc = true, nodes_in_llc = true }                       # and what the tree's loses as well
+//! caches = { counters = "1 MB", offsets = true }                                 # with each line's first offset (OCB)
 //! caches = { counters_in_llc = true, counters_in_l2 = "32 KB" }                  # and L2s have copies, to begin reads with
 //! ```
 
@@ -45,6 +46,10 @@ pub struct CacheDesign {
     /// Whether nodes of the tree go on there as well.
     #[serde(default)]
     pub nodes_in_llc: bool,
+    /// Whether the cache of counters keeps with each counter the first offset that its line is encrypted under, where the mode or
+    /// the code has such: R of OCB. Else that is encrypted anew at every miss. It takes as much room again, or twice as much.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offsets: bool,
     /// Copies of counters that each L2 may keep. It then begins reads itself, as in EMCC (MICRO 2022).
     #[serde(default)]
     pub counters_in_l2: Option<Bytes>,
@@ -64,6 +69,7 @@ impl Default for CacheDesign {
             ways: eight(),
             counters_in_llc: false,
             nodes_in_llc: false,
+            offsets: false,
             counters_in_l2: None,
         }
     }

@@ -2,10 +2,13 @@
 
 use super::keys::{Keys, Purpose};
 use crate::cipher::{Cipher, Told};
+use crate::codec::has_offset;
 use crate::planted::Planted;
 use crate::spilled::spilled;
 use crate::verbs::Slot;
-use crypto::{Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, TdesEde3, Xts};
+use crypto::{
+    Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, Order, TdesEde3, Uses, Xts,
+};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use units::Line;
@@ -88,6 +91,27 @@ impl CipherChoice {
             CipherChoice::TdesOcbChunks => Some(OcbChunks::<TdesEde3>::chunks()),
             _ => None,
         }
+    }
+
+    /// Chunks of a line that a code over chunks can go with: those of OCB, or the blocks of counter mode.
+    pub(crate) fn tagged_chunks(self) -> Option<u32> {
+        let of_counter_mode =
+            if self.is_tdes() { OcbChunks::<TdesEde3>::chunks() } else { OcbChunks::<Aes128>::chunks() };
+        self.ocb_chunks().or(self.is_counter_mode().then_some(of_counter_mode))
+    }
+
+    /// Whether it opens each chunk of a line by itself, when that has come.
+    pub(super) fn opens_by_chunks(self) -> bool {
+        self.uses().is_some_and(|uses| uses.order == Order::Parallel)
+    }
+
+    /// Whether the nonce alone decides a first offset of a line, which all its blocks are masked with.
+    pub(super) fn has_offsets(self) -> bool {
+        self.uses().is_some_and(has_offset)
+    }
+
+    fn uses(self) -> Option<Uses> {
+        self.build(Keys::new(0, Planted::NONE), Planted::NONE).uses()
     }
 
     /// Builds the part.

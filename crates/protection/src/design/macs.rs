@@ -45,7 +45,7 @@ pub enum MacChoice {
     /// The tag of `cipher = "aes128-ocb"`.
     Ocb,
     /// A tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side,
-    /// over its plaintext or over its ciphertext.
+    /// over its plaintext or over its ciphertext; with a key and offsets of its own also for each block of counter mode.
     OcbChunks,
 }
 
@@ -129,7 +129,7 @@ impl MacDesign {
 
     /// Chunks of a line that have tags of their own.
     pub(crate) fn chunks(&self, cipher: CipherChoice) -> u32 {
-        cipher.ocb_chunks().filter(|_| self.code == MacChoice::OcbChunks).unwrap_or(1)
+        cipher.tagged_chunks().filter(|_| self.code == MacChoice::OcbChunks).unwrap_or(1)
     }
 
     /// Bits of a line's tag, all chunks' together.
@@ -165,9 +165,9 @@ impl MacDesign {
                 "mac.code = \"ocb\" is the tag of OCB over whole lines: set cipher = \"aes128-ocb\"",
             ),
             (
-                self.code == M::OcbChunks && cipher.ocb_chunks().is_none(),
-                "mac.code = \"ocb-chunks\" is the tag of OCB in chunks: set cipher = \"aes128-ocb-chunks\", \
-                 \"aes256-ocb-chunks\" or \"tdes-ocb-chunks\"",
+                self.code == M::OcbChunks && cipher.tagged_chunks().is_none(),
+                "mac.code = \"ocb-chunks\" has a tag for each chunk of OCB or block of counter mode: set cipher = \
+                 \"aes128-ocb-chunks\", \"aes256-ocb-chunks\", \"tdes-ocb-chunks\" or \"aes128-counter\"",
             ),
             (
                 self.code == M::Ocb && self.over != Over::Plaintext,
@@ -255,7 +255,12 @@ impl MacDesign {
             (M::OcbChunks, C::TdesOcbChunks) => {
                 Box::new(OcbChunks::<TdesEde3>::new(&keys.key(Purpose::Encryption)).with_tags_over(text))
             }
-            (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&short).with_tags_over(text)),
+            (M::OcbChunks, C::Aes128OcbChunks) => Box::new(OcbChunks::<Aes128>::new(&short).with_tags_over(text)),
+            (M::OcbChunks, C::TdesCounter) => {
+                let key = keys.key(Purpose::Authentication);
+                Box::new(OcbChunks::<TdesEde3>::new(&key).with_tags_over(text).by_itself())
+            }
+            (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&key).with_tags_over(text).by_itself()),
         })
     }
 

@@ -74,6 +74,10 @@ pub struct Engines {
     /// be decoded. If nothing is said, they are known at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_decode_ns: Option<f64>,
+    /// From a chunk of a line and the candidates of a speculation to the one that matches, in nanoseconds; at once if nothing is
+    /// said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates_ns: Option<f64>,
 }
 
 impl Engine {

@@ -9,7 +9,7 @@ use crate::execution::operation::Operation;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::Mode;
@@ -228,6 +228,28 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         )
     }
 
+    fn offer(&self, blocks: Blocks, ready: Known) -> Offered {
+        self.note(|| Operation::Offer(blocks));
+        self.inside.offer(blocks, ready)
+    }
+
+    fn await_offered(&self, offered: &Offered, block: u32) -> impl Future<Output = bool> {
+        self.inside.await_offered(offered, block)
+    }
+
+    fn give_up(&self, offered: &Offered) -> u32 {
+        let given_up = self.inside.give_up(offered);
+        let (blocks, now) = (offered.blocks, self.inside.now());
+        let end = self.inside.account().done.map_or(now, |out| out.min(now));
+        let gone_in = blocks.parallel - given_up;
+        self.known(
+            (verb_of(blocks.purpose), Unit::Candidates(blocks.cipher)),
+            move || format!("{}, {gone_in} of {}", in_bytes(blocks.piece), blocks.parallel),
+            (offered.ready.min(end), end),
+        );
+        given_up
+    }
+
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
         self.inside.take_on(core, line, blocks, predicted)
     }
@@ -249,6 +271,7 @@ fn verb_of(purpose: Purpose) -> Verb {
         Purpose::Sealing => Verb::Encrypt,
         Purpose::Opening => Verb::Decrypt,
         Purpose::Tag => Verb::Mac,
+        Purpose::Candidates => Verb::Speculate,
     }
 }
 
@@ -256,6 +279,7 @@ fn verb_of(purpose: Purpose) -> Verb {
 fn in_words(blocks: Blocks) -> String {
     let cipher = if blocks.cipher == BlockCipher::Tdes { "TDES " } else { "" };
     match blocks {
+        _ if blocks.count() == 0 => "offset kept".to_owned(),
         Blocks { piece, .. } if piece != Words::NONE => format!("{cipher}{}", in_bytes(piece)),
         Blocks { chained: 2.., parallel: 0, .. } => format!("{} {cipher}chained", blocks.chained),
         _ if blocks.count() == 1 => format!("1 {cipher}block"),

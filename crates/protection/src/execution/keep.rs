@@ -14,6 +14,8 @@ pub enum Unit {
     Memory(Slot),
     /// Units of a block cipher.
     Cipher(AesUnits, BlockCipher),
+    /// The same, for candidates of a speculation, which many batches at once wait to go in for.
+    Candidates(BlockCipher),
     /// What decodes counters.
     Decoder,
     /// The engine for authentication codes.

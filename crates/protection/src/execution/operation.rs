@@ -23,6 +23,8 @@ pub enum Operation {
     Decode,
     /// Sent blocks through units of their cipher.
     Pad(AesUnits, Blocks),
+    /// Offered blocks as idle work.
+    Offer(Blocks),
     /// Computed a line's authentication code.
     Mac,
     /// Computed the hash of a line of metadata.

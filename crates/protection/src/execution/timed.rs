@@ -20,10 +20,10 @@ use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
 use crate::probe::Probe;
-use crate::verbs::{Arriving, Beats, Keystream, LockName, Role, Slot, Untrusted, Wanted};
+use crate::verbs::{AesUnits, Arriving, Beats, Keystream, LockName, Offered, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
-use sim::pipe::Pipe;
+use sim::pipe::{IdleBatch, Pipe};
 use sim::span::Cause;
 use sim::{Clock, Sleep};
 use std::cell::{Cell, RefCell};
@@ -232,6 +232,12 @@ impl<R: Receiver> Timed<R> {
         reads.total_fs += took.as_fs();
         reads.parts_fs += parts;
         reads.histogram.add(took);
+    }
+
+    /// The units that idle work was offered to, and their account of it.
+    fn idle_work<'o>(&self, offered: &'o Offered) -> Option<(&Pipe, &'o IdleBatch)> {
+        let units = self.memory.units.of_cipher(AesUnits::Controller, offered.blocks.cipher);
+        offered.batch.as_ref().map(|batch| (&units.pipe, batch))
     }
 
     /// Waits until a stretch of time from now is over.

@@ -15,6 +15,8 @@ pub(super) struct Units {
     tdes: Option<CipherUnits>,
     /// From a line of counters that must be decoded to the counter.
     pub decoding: Duration,
+    /// From a chunk and the candidates for it to what they were found to be.
+    pub comparing: Duration,
     /// Those in each core's L2, where a machine has some and a design uses them.
     in_l2: Box<[PrivateAes]>,
     pub mac: Pipe,
@@ -33,6 +35,7 @@ impl Units {
             aes: engines.aes.build(),
             tdes: engines.tdes.as_ref().map(CipherEngine::build),
             decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),
+            comparing: Duration::from_ns_f64(engines.candidates_ns.unwrap_or(0.0)),
             in_l2: Box::default(),
             mac: engines.mac.build(),
             hash: engines.hash.build(),

@@ -6,7 +6,7 @@ use crate::domain::Registers;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
@@ -99,6 +99,19 @@ impl<U: Untimed> EngineVerbs for U {
 
     fn await_blocks(&self, _: Passing) -> impl Future<Output = ()> {
         ready(())
+    }
+
+    fn offer(&self, blocks: Blocks, _: Known) -> Offered {
+        Offered { blocks, ready: Time::ZERO, batch: None }
+    }
+
+    fn await_offered(&self, _: &Offered, _: u32) -> impl Future<Output = bool> {
+        ready(true)
+    }
+
+    /// None has gone anywhere.
+    fn give_up(&self, offered: &Offered) -> u32 {
+        offered.blocks.parallel
     }
 
     fn take_on(&self, _: usize, _: LineAddr, _: u32, _: bool) -> bool {

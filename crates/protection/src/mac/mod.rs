@@ -108,6 +108,11 @@ impl Mac {
     pub fn tag(&self, at: DataSlot, counter: Counter, text: &Line) -> Tag {
         #[cfg(test)]
         self.perform(1);
+        self.tag_in_advance(at, counter, text)
+    }
+
+    /// The same, where that is not the work of the design's engine: the simulator knows it before, or it is of a candidate.
+    pub fn tag_in_advance(&self, at: DataSlot, counter: Counter, text: &Line) -> Tag {
         let message = self.message(at, counter, text);
         self.memo.of(&message, || self.compute(&message))
     }

@@ -53,6 +53,8 @@ pub struct Held {
     pub content: Line,
     /// Requests for it that have served no read yet; counted of copies in L2s alone.
     pub unused: u64,
+    /// Of which positions of a line of counters the first offsets are there as well, by bits.
+    pub offsets: u128,
 }
 
 /// A line that lost its entry in a cache.
@@ -76,7 +78,7 @@ pub struct MetadataCache {
 type Block = [Held; BLOCK_LINES];
 const BLOCK_LINES: usize = 8;
 /// What is left in an entry that nothing has entered; never looked at.
-const NOTHING: Held = Held { role: Role::Data, content: ZERO_LINE, unused: 0 };
+const NOTHING: Held = Held { role: Role::Data, content: ZERO_LINE, unused: 0, offsets: 0 };
 
 impl MetadataCache {
     /// An empty one.
@@ -128,10 +130,16 @@ impl MetadataCache {
         Some(&mut self.held_mut(place).unused)
     }
 
+    /// Of which positions of a line of counters the first offsets are there, if the line is; looking is no use of it.
+    pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
+        let place = self.tags.probe(slot.0)?;
+        Some(&mut self.held_mut(place).offsets)
+    }
+
     /// Enters a line; returns the one that had to leave for it.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
         let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let held = std::mem::replace(self.held_mut(place), Held { role, content: *content, unused: 0 });
+        let held = std::mem::replace(self.held_mut(place), Held { role, content: *content, unused: 0, offsets: 0 });
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 

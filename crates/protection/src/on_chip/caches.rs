@@ -151,6 +151,11 @@ impl Caches {
         }
     }
 
+    /// Of which positions of a line of counters the first offsets are kept, if it is in its cache.
+    pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
+        self.cache(Role::Counter).offsets(slot)
+    }
+
     /// Takes a line off the chip. Returns what it held, if it was there.
     pub(super) fn take(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.call_back(role, slot);

@@ -54,6 +54,7 @@ mod tests {
             caches: Default::default(),
             persistence: Default::default(),
             release: Default::default(),
+            speculation: Default::default(),
         };
         parts.caches.counters_in_llc = true;
         let scheme = parts.build(1 << 10, 1).unwrap();

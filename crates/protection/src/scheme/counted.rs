@@ -1,6 +1,7 @@
 //! What the text counts of its own work, wherever that is done.
 
 use crate::metadata::FoundIn;
+use crate::speculation::SpeculationCounters;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 
@@ -53,4 +54,6 @@ pub struct SchemeCounters {
     pub counters_found: CountersFound,
     /// What followed overflows.
     pub renewals: Renewals,
+    /// What speculation predicted, and what came of it.
+    pub speculation: SpeculationCounters,
 }

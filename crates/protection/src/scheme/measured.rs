@@ -4,6 +4,7 @@
 use super::Scheme;
 use crate::counter::Counter;
 use crate::mac::Mac;
+use crate::speculation::Speculation;
 use crate::tree::Tree;
 use crate::verbs::{Role, Slot};
 use crypto::Tag;
@@ -34,13 +35,23 @@ impl Scheme {
     }
 }
 
-impl Cryptography<'_> {
+impl<'a> Cryptography<'a> {
     /// What was computed so far.
     pub fn computed(&self) -> Computed {
         let codec = &self.0.codec;
         let (tags, tags_in_pairs) = codec.mac.as_ref().map_or((0, 0), Mac::computed);
         let hashes = self.0.metadata.tree().map_or(0, Tree::computed);
         Computed { lines: codec.cipher.computed(), tags, tags_in_pairs, hashes }
+    }
+
+    /// The speculation on what lines hold, if there is any.
+    pub fn speculation(&self) -> Option<&'a Speculation> {
+        self.0.codec.speculation.as_ref()
+    }
+
+    /// Whether first offsets are kept with the counters on the chip.
+    pub fn keeps_offsets(&self) -> bool {
+        self.0.codec.work.offsets_kept
     }
 
     /// Encrypts a line.

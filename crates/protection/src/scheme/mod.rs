@@ -20,6 +20,7 @@
 mod access;
 mod counted;
 mod measured;
+mod offsets;
 mod owner;
 mod read;
 mod recover;
@@ -41,6 +42,7 @@ use crate::ownership::Ownership;
 use crate::persistence::Persistence;
 use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
+use crate::speculation::Speculation;
 use crate::tree::Node;
 use crate::verbs::{Fault, Verbs};
 use std::cell::{Cell, RefCell};
@@ -112,6 +114,7 @@ impl Scheme {
         let mut counted = self.counted.get();
         let RenewedNodes { nodes, children } = self.metadata.renewed();
         (counted.renewals.nodes, counted.renewals.children) = (nodes, children);
+        counted.speculation = self.codec.speculation.as_ref().map(Speculation::counted).unwrap_or_default();
         counted
     }
 

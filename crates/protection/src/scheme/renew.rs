@@ -7,9 +7,9 @@
 //! A machine may let few groups be renewed at once, and leave their lines few entries of the memory's queue.
 //! Renewals in tuples, which become durable one after the other, are under neither rule.
 
-use super::Scheme;
 use super::access::{Access, Fetched, versioned};
 use super::write::Write;
+use super::{Scheme, offsets};
 use crate::codec::{Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
@@ -68,6 +68,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
             (old, *line)
         };
         let (old, new) = scheme.metadata.edit(self.verbs, slot, Role::Counter, renew).await?;
+        offsets::forget(scheme, slot);
         scheme.count(|counted| counted.renewals.groups += 1);
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
@@ -114,7 +115,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     /// version already.
     pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
-        let pad = codec.work.pad_ahead(verbs);
+        let pad = codec.work.pad_ahead(verbs, false);
         scheme.count(|counted| counted.renewals.lines += 1);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
@@ -123,13 +124,13 @@ impl<'a, V: Verbs> Renewer<'a, V> {
             return Ok(None);
         }
         if let Some(new) = new {
-            let (_, verdict) =
-                codec.open(verbs, &arrivals.under(scheme, new), codec.work.pad_ahead(verbs), |_, _| ()).await;
+            let pad = codec.work.pad_ahead(verbs, false);
+            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new), pad.into(), |_, _| ()).await;
             if verdict.is_ok() {
                 return Ok(None);
             }
         }
-        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad, |_, _| ()).await;
+        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad.into(), |_, _| ()).await;
         if !scheme.planted.has(Bug::ReencryptionTrustsMemory) {
             verdict?;
         }

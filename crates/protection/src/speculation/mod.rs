@@ -1,5 +1,218 @@
-//! Frequent values: what lines hold most often (Shi and Lee, Computing Frontiers 2007).
+//! Frequent-value ciphertext and MAC speculation (Shi and Lee, Computing Frontiers 2007).
+//!
+//! ```text
+//! miss:  the table's values ── candidates ── idle work for the cipher's units: E(P ^ Z) ^ Z and the tag of each
+//! line:  a chunk and its tag come ── compared with the candidates that are out ── hit: neither decrypted nor verified
+//!                                └─ decrypted, verified                         └─ the rest of the candidates is given up
+//! ```
+//! The controller guesses what a line holds before it comes, and has the answer encrypted when it does. A wrong guess costs units
+//! their idle time and nothing else; a right one saves the time of decryption and of the chunk's tag. What is here is what
+//! the chip knows: the table ([`ValueTable`]) and what is made of it ([`Candidates`]); how chunks are compared is the
+//! codec's (`codec/candidates.rs`).
+//!
+//! Under one key, nonce and position a block cipher is a permutation: a candidate has the ciphertext of a chunk exactly if the
+//! chunk decrypts to it. So a timed run need not encrypt what its engines are charged for. It does for one line in
+//! [`COMPUTED_ONE_IN`], and counts where that makes a difference; all other ways to run do for every line.
 
+mod candidates;
+mod counted;
+mod recent;
 mod values;
 
-pub use values::{ValueTable, WORDS_MAX};
+pub(crate) use candidates::Candidates;
+use candidates::words_of;
+pub use values::{Tracking, ValueTable, WORDS_MAX};
+
+use derive_more::{AddAssign, Sub};
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use strum::VariantArray;
+use units::{Line, WORDS_PER_LINE};
+
+/// Of so many lines of a timed run, the candidates of one are really encrypted.
+pub const COMPUTED_ONE_IN: u64 = 1_024;
+
+/// What is speculated on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// What a chunk is encrypted to.
+    Ciphertext,
+    /// The tag of a chunk.
+    Tag,
+}
+
+/// How predictable lines were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct Predictable {
+    /// Lines that came from memory.
+    pub lines: u64,
+    /// Words of 64 bits, of theirs, that the table held before.
+    pub words: u64,
+    /// Blocks of 128 bits of which it held both words.
+    pub pairs: u64,
+    /// The same if each line's frequent words came first, in order.
+    pub reordered_pairs: u64,
+    /// Lines of which it held all words: they would do with the values' places in the table.
+    pub whole_lines: u64,
+}
+
+impl Predictable {
+    /// A line came, of which the table held these words.
+    pub fn count(&mut self, held: [bool; WORDS_PER_LINE]) {
+        let frequent = held.iter().filter(|held| **held).count() as u64;
+        self.lines += 1;
+        self.words += frequent;
+        self.pairs += held.chunks_exact(2).filter(|pair| pair[0] && pair[1]).count() as u64;
+        self.reordered_pairs += frequent / 2;
+        self.whole_lines += u64::from(frequent == WORDS_PER_LINE as u64);
+    }
+}
+
+/// What came of the chunks of lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct Chunks {
+    /// Those whose candidate was out when they came.
+    pub hits: u64,
+    /// Those whose candidate came out later, and before they were decrypted and verified.
+    pub late_hits: u64,
+    /// Those that were decrypted and verified before their candidate was out.
+    pub squashed: u64,
+    /// Those that were no candidate.
+    pub misses: u64,
+}
+
+/// How predictable lines were, and what came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct SpeculationCounters {
+    /// How predictable they were at their miss.
+    #[serde(flatten)]
+    pub predictable: Predictable,
+    /// What came of their chunks.
+    #[serde(flatten)]
+    pub chunks: Chunks,
+    /// Blocks that were offered to the cipher's units as idle work.
+    pub offered: u64,
+    /// Those of them that were given up before they had gone in.
+    pub given_up: u64,
+    /// Lines of which all candidates were really encrypted.
+    #[serde(skip)]
+    pub computed_lines: u64,
+    /// Chunks of these of which that gave another outcome. Among a run's checks.
+    #[serde(skip)]
+    pub disagreeing: u64,
+}
+
+/// How a chunk was resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    Hit,
+    LateHit,
+    Squashed,
+    Miss,
+}
+
+/// The speculation of a scheme.
+#[derive(Clone)]
+pub struct Speculation {
+    of: Vec<Target>,
+    /// Values in the table.
+    values: usize,
+    tracking: Tracking,
+    table: RefCell<ValueTable>,
+    /// Bytes of a block of the cipher.
+    chunk_bytes: usize,
+    /// Of so many lines, the candidates of one are really encrypted.
+    computed_one_in: Cell<u64>,
+    counted: Cell<SpeculationCounters>,
+}
+
+impl Speculation {
+    /// A table of so many values, which begins with these and learns so, for chunks of so many bytes.
+    pub(crate) fn new(
+        of: &[Target],
+        (values, tracking): (usize, Tracking),
+        begin: &[u64],
+        chunk_bytes: usize,
+    ) -> Speculation {
+        let table = RefCell::new(ValueTable::of(values, tracking, begin));
+        let (computed_one_in, counted) = (Cell::new(1), Cell::default());
+        Speculation { of: of.to_vec(), values, tracking, table, chunk_bytes, computed_one_in, counted }
+    }
+
+    /// Values that the table has room for.
+    pub fn values(&self) -> usize {
+        self.values
+    }
+
+    /// From now on the table holds these, the most frequent first, as if they had been seen for long.
+    pub fn begin_with(&self, values: &[u64]) {
+        self.table.replace(ValueTable::of(self.values, self.tracking, values));
+    }
+
+    /// From now on, of so many lines, the candidates of one are really encrypted.
+    pub fn compute_one_in(&self, lines: u64) {
+        self.computed_one_in.set(lines);
+    }
+
+    /// What it has counted.
+    pub fn counted(&self) -> SpeculationCounters {
+        self.counted.get()
+    }
+
+    pub(crate) fn is_of(&self, target: Target) -> bool {
+        self.of.contains(&target)
+    }
+
+    /// The candidates of a line that is missed now.
+    pub(crate) fn candidates(&self) -> Candidates {
+        Candidates::of(self.table.borrow().words(), self.chunk_bytes)
+    }
+
+    /// A verified line was filled, or a line is written back: its plaintext passes.
+    pub(crate) fn learn(&self, line: &Line) {
+        let mut table = self.table.borrow_mut();
+        words_of(line).for_each(|word| table.note(word));
+    }
+
+    /// A line came, which these were the candidates of.
+    pub(crate) fn came(&self, line: &Line, candidates: &Candidates) {
+        self.count(|counted| counted.predictable.count(candidates.frequent(line)));
+    }
+
+    /// Whether all candidates of the line that came last are to be encrypted.
+    pub(crate) fn is_computed(&self) -> bool {
+        self.counted.get().predictable.lines.is_multiple_of(self.computed_one_in.get())
+    }
+
+    /// All candidates of a line were encrypted, and so many chunks had another outcome than the permutation says.
+    pub(crate) fn computed(&self, disagreeing: u64) {
+        self.count(|counted| {
+            counted.computed_lines += 1;
+            counted.disagreeing += disagreeing;
+        });
+    }
+
+    pub(crate) fn offered(&self, blocks: u32) {
+        self.count(|counted| counted.offered += u64::from(blocks));
+    }
+
+    pub(crate) fn resolved(&self, outcome: Outcome, given_up: u32) {
+        self.count(|counted| {
+            counted.given_up += u64::from(given_up);
+            let chunks = &mut counted.chunks;
+            *match outcome {
+                Outcome::Hit => &mut chunks.hits,
+                Outcome::LateHit => &mut chunks.late_hits,
+                Outcome::Squashed => &mut chunks.squashed,
+                Outcome::Miss => &mut chunks.misses,
+            } += 1;
+        });
+    }
+
+    fn count(&self, change: impl FnOnce(&mut SpeculationCounters)) {
+        let mut counted = self.counted.get();
+        change(&mut counted);
+        self.counted.set(counted);
+    }
+}

@@ -1,7 +1,8 @@
 //! Reads that L2s begin: what is done where, and that no L2 goes on with counters that have changed.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, SpeculationDesign,
+    TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::on_chip::{Copies, Geometry, OnChip, SecondLevel};
@@ -24,6 +25,7 @@ fn parts() -> Parts {
         caches: caches.resized(Bytes(256), 2),
         persistence: Persistence::default(),
         release: Release::Verified,
+        speculation: SpeculationDesign::default(),
     }
 }
 

@@ -2,7 +2,8 @@
 //! heard of every write; and no node that a root does not vouch for is believed.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, TreeDesign, TreeKind,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, SpeculationDesign,
+    TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::ownership::Ownership;
@@ -28,6 +29,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
         tree: TreeDesign { update: Update::Eager, forest, ..TreeKind::Bonsai.into() },
         ownership: Ownership::None,
         release: Release::Verified,
+        speculation: SpeculationDesign::default(),
         caches: tiny(),
         persistence: Persistence::default(),
     }

@@ -1,6 +1,8 @@
 //! Is software refused what is not its own, and only that?
 
-use casemate_protection::design::{CipherChoice, CounterChoice, MacDesign, Parts, Persistence, TreeKind};
+use casemate_protection::design::{
+    CipherChoice, CounterChoice, MacDesign, Parts, Persistence, SpeculationDesign, TreeKind,
+};
 use casemate_protection::execution::{Functional, run_now};
 use casemate_protection::ownership::{Asker, Owner, Ownership};
 use casemate_protection::scheme::{Release, Scheme};
@@ -27,6 +29,7 @@ impl Memory {
             tree: TreeKind::None.into(),
             ownership,
             release: Release::Verified,
+            speculation: SpeculationDesign::default(),
             caches: Default::default(),
             persistence: Persistence::default(),
         };

@@ -2,7 +2,7 @@
 
 use casemate_protection::counter::StartingAge;
 use casemate_protection::design::{
-    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, TreeKind,
+    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, SpeculationDesign, TreeKind,
 };
 use casemate_protection::domain::{Domain, Queue, Registers};
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
@@ -30,6 +30,7 @@ fn parts(order: Order) -> Parts {
         tree: TreeKind::Bonsai.into(),
         ownership: Ownership::None,
         release: Release::Verified,
+        speculation: SpeculationDesign::default(),
         caches: casemate_protection::design::CacheDesign::default().resized(Bytes(256), 2),
         persistence: Persistence { order, lines: 4 },
     }

@@ -1,7 +1,8 @@
 //! What follows overflows is counted as what it is: no more and no less than what goes to memory and back for it.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, TreeDesign, TreeKind,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, SpeculationDesign,
+    TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::ownership::Ownership;
@@ -24,6 +25,7 @@ fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesig
         caches: CacheDesign::default().resized(Bytes(256), 2),
         persistence: Persistence::default(),
         release: Release::Verified,
+        speculation: SpeculationDesign::default(),
     };
     parts.build(LINES, 1).unwrap()
 }

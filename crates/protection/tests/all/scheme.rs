@@ -3,7 +3,7 @@
 use crate::tag_lengths::long_tags;
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, Persistence,
-    TreeDesign, TreeKind,
+    SpeculationDesign, TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::ownership::Ownership;
@@ -36,6 +36,7 @@ pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tre
         caches: tiny(),
         persistence: Persistence::default(),
         release: Release::Verified,
+        speculation: SpeculationDesign::default(),
     }
 }
 

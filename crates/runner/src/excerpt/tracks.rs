@@ -116,6 +116,8 @@ impl Units {
                 BlockCipher::Aes => engine(0, "AES"),
                 BlockCipher::Tdes => engine(1, "TDES"),
             },
+            Unit::Candidates(BlockCipher::Aes) => engine(7, "candidates for AES"),
+            Unit::Candidates(BlockCipher::Tdes) => engine(8, "candidates for TDES"),
             Unit::Decoder => engine(2, "counter decoder"),
             Unit::Mac => engine(3, "MAC"),
             Unit::Hash if self.hashes_by_aes => engine(0, "AES"),
@@ -154,6 +156,7 @@ impl Units {
             }
             Cache::LastLevel(_) => (Part::Chip, 10, "last-level cache".to_owned()),
             Cache::L2(_) => (Part::Chip, 11, "L2".to_owned()),
+            Cache::Candidates => (Part::Engines, 9, "comparison with candidates".to_owned()),
         }
     }
 

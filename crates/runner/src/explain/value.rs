@@ -5,11 +5,26 @@ use std::fmt;
 use std::str::FromStr;
 use units::{LINE_BYTES, Line};
 
-/// The word for a line of zeros.
-const ZEROS: &str = "zeros";
+/// Words for lines: of zeros, and of what the table of a speculation holds or does not.
+const NAMED: [(&str, Value); 4] = [
+    ("zeros", Value([0; LINE_BYTES])),
+    ("frequent", Value([0; LINE_BYTES])),
+    ("rarest", Value([RAREST; LINE_BYTES])),
+    ("other", Value::USUAL),
+];
 
-/// What a line holds. It is asked for as a whole line, as a pattern that fills a line when it is repeated, or as `zeros`;
-/// it is written as the whole line.
+/// The byte of which the rarest value of a table is made.
+const RAREST: u8 = 0x77;
+
+/// What the table of a speculation holds when an access is explained, the most frequent value first: `frequent` is the first of
+/// them, `rarest` the last.
+pub(super) fn table(values: usize) -> Vec<u64> {
+    let rarest = u64::from_le_bytes([RAREST; 8]);
+    (0..values as u64 - 1).chain([rarest]).collect()
+}
+
+/// What a line holds. It is asked for as a whole line, as a pattern that fills a line when it is repeated, or by a word: `zeros`, or
+/// `frequent`, `rarest` and `other` of what a speculation's table holds. It is written as the whole line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Value(Line);
 
@@ -45,13 +60,13 @@ impl FromStr for Value {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Value, String> {
-        if text == ZEROS {
-            return Ok(Value([0; LINE_BYTES]));
+        if let Some((_, value)) = NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(*value);
         }
         let digits = text.strip_prefix("0x").unwrap_or(text);
         let refused = |found: &str| {
             format!(
-                "value '{text}' {found}: expected 'zeros', the {} hexadecimal digits of a line, or 2, 4, 8, 16, 32 or 64 \
+                "value '{text}' {found}: expected 'zeros', 'frequent', 'rarest', 'other', the {} hexadecimal digits of a line, or 2, 4, 8, 16, 32 or 64 \
                  that are repeated, as in 5a or 0123456789abcdef",
                 2 * LINE_BYTES
             )
@@ -91,12 +106,25 @@ mod tests {
     #[test]
     fn a_pattern_is_repeated_over_the_line_and_a_whole_line_is_taken_as_it_is() {
         assert_eq!(line("zeros").unwrap(), [0; LINE_BYTES]);
+        assert_eq!(line("other").unwrap(), Value::USUAL.line());
         assert_eq!(line("A5").unwrap(), [0xa5; LINE_BYTES]);
         let eight = line("0x0123456789abcdef").unwrap();
         assert_eq!(eight[..9], [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01]);
         let whole: String = (0..64).map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(line(&whole).unwrap(), std::array::from_fn(|at| at as u8));
         assert_eq!(whole.parse::<Value>().unwrap().to_string(), whole);
+    }
+
+    #[test]
+    fn the_first_value_of_a_table_is_frequent_the_last_rarest_and_another_is_in_none() {
+        let word = |text: &str| u64::from_le_bytes(line(text).unwrap()[..8].try_into().unwrap());
+        for values in [1, 2, 8, 64] {
+            let table = table(values);
+            assert_eq!(table.len(), values);
+            assert_eq!(table.last(), Some(&word("rarest")));
+            assert!(values == 1 || table[0] == word("frequent"));
+            assert!(!table.contains(&word("other")));
+        }
     }
 
     #[test]
@@ -111,7 +139,10 @@ mod tests {
             ("+1", "is not hexadecimal"),
         ] {
             let said = line(wrong).unwrap_err();
-            assert!(said.contains(found) && said.contains("expected 'zeros', the 128"), "{said}");
+            assert!(
+                said.contains(found) && said.contains("expected 'zeros', 'frequent', 'rarest', 'other', the 128"),
+                "{said}"
+            );
         }
     }
 }

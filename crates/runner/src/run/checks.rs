@@ -1,7 +1,7 @@
 //! The built-in check of a run.
 
 use super::Bench;
-use crate::record::Checks;
+use crate::record::{CandidateCheck, Checks};
 use chip::counts::Meters;
 use chip::load_values::{LoadValues, Verdict};
 use workload::Source;
@@ -18,8 +18,15 @@ impl<S: Source + 'static> Bench<S> {
         let load_values = self.load_values();
         let values_wrong = load_values.as_ref().is_some_and(|values| values.verdict == Verdict::Wrong);
         let nothing_wrong = lines.lines_wrong + lines_lost + lines_stranded == 0 && false_alarm.is_none();
+        let candidates = self.candidates();
+        let nothing_wrong = nothing_wrong && candidates.is_none_or(|candidates| candidates.disagreeing == 0);
         let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true) && !values_wrong;
-        Checks { lines, lines_lost, lines_stranded, false_alarm, pad_reused, load_values, passed }
+        Checks { lines, lines_lost, lines_stranded, false_alarm, pad_reused, candidates, load_values, passed }
+    }
+
+    fn candidates(&self) -> Option<CandidateCheck> {
+        let counted = self.meters.scheme.cryptography().speculation()?.counted();
+        Some(CandidateCheck { lines: counted.computed_lines, disagreeing: counted.disagreeing })
     }
 
     fn load_values(&self) -> Option<LoadValues> {

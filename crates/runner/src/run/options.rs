@@ -8,6 +8,7 @@ use crate::sampling::Detail;
 use catalogue::{Design, Machine};
 use protection::counter::StartingAge;
 use protection::scheme::Scheme;
+use protection::speculation::COMPUTED_ONE_IN;
 use units::LINE_BYTES;
 use workload::Origin;
 
@@ -63,7 +64,11 @@ impl RunOptions {
         let RunOptions { machine, design, seed, age, .. } = self;
         let lines = machine.memory.size.0 / LINE_BYTES as u64;
         let built = machine.admits(&design.parts).and_then(|()| design.parts.build_aged(lines, *seed, *age));
-        built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })
+        let scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
+        if let Some(speculation) = scheme.cryptography().speculation() {
+            speculation.compute_one_in(COMPUTED_ONE_IN);
+        }
+        Ok(scheme)
     }
 
     /// All that decides a run of these programs.

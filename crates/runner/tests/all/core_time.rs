@@ -1,6 +1,6 @@
 //! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
 
-use crate::common::kernel;
+use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
 use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
 use catalogue::Machine;
@@ -11,7 +11,7 @@ use workload::Source;
 const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"];
 
 fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
-    let mut machine = catalogue::machine(if design == "emcc" { "emcc-4core" } else { "modern" }).unwrap();
+    let mut machine = machine_for(design);
     change(&mut machine);
     let chains = (workload == "chase").then(|| ("chains".to_owned(), "1".to_owned()));
     let source = workload::kernels::open(workload, &BTreeMap::from_iter(chains), 1).unwrap();

@@ -16,6 +16,7 @@ mod ocb3;
 mod reads;
 mod runs;
 mod sampling;
+mod speculation;
 mod threads;
 mod validation;
 mod warm_up;

@@ -55,9 +55,9 @@ fn tables_of_values_watch_every_line_that_comes_and_count_those_after_the_warm_u
         run(&options, gups("8 MB"), |_| Control::GoOn).unwrap()
     };
     let (counted, whole) = (watched(200_000), watched(0));
-    assert_eq!(whole.predicted[0].lines, whole.checks.lines.lines_checked);
+    assert_eq!(whole.predicted[0].predictable.lines, whole.checks.lines.lines_checked);
     assert_eq!(counted.checks.lines, whole.checks.lines);
-    let (after, all) = (counted.predicted[0].lines, whole.predicted[0].lines);
+    let (after, all) = (counted.predicted[0].predictable.lines, whole.predicted[0].predictable.lines);
     assert!((all / 3..all).contains(&after), "{after} of {all}");
 }
 

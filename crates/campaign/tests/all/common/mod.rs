@@ -115,5 +115,6 @@ pub fn engines() -> Engines {
         metadata_cache: engine(1, 1.0, 0.5),
         counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
+        candidates_ns: None,
     }
 }

@@ -23,6 +23,7 @@ mod one_key;
 mod owners;
 mod places;
 mod recoveries;
+mod speculation;
 mod trees;
 mod version_trees;
 
@@ -118,6 +119,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(owners::BUGS)
         .chain(places::BUGS)
         .chain(beats::BUGS)
+        .chain(speculation::BUGS)
         .chain(delays::BUGS)
         .chain(boots::BUGS)
         .chain(keys::BUGS)

@@ -9,7 +9,7 @@ use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::join;
 use sim::lock::{Guard, Mode};
@@ -93,6 +93,36 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
         self.working(Some(ReadPart::Engine), (ready, done), waited)
     }
 
+    fn offer(&self, blocks: Blocks, Known(known): Known) -> Offered {
+        let now = self.memory.clock.now();
+        let ready = now.max(known);
+        let units = self.memory.units.of_cipher(AesUnits::Controller, blocks.cipher);
+        Offered { blocks, ready, batch: Some(units.pipe.offer(now, ready, blocks.parallel)) }
+    }
+
+    async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
+        let Some((pipe, batch)) = self.idle_work(offered) else { return true };
+        let clock = &self.memory.clock;
+        let asked = clock.now();
+        let out = loop {
+            match pipe.comes_out(clock.now(), batch, block as usize) {
+                Some(out) => break out,
+                // What has not gone in yet does not come out before that.
+                None => clock.sleep_until(clock.now().max(offered.ready) + pipe.latency()).await,
+            }
+        };
+        self.working(Some(ReadPart::Engine), (asked, out), Duration::ZERO).await;
+        out <= asked
+    }
+
+    fn give_up(&self, offered: &Offered) -> u32 {
+        let Some((pipe, batch)) = self.idle_work(offered) else { return 0 };
+        let now = self.memory.clock.now();
+        let (entered, out) = pipe.entered(now, batch);
+        self.account.set(Account { done: out.filter(|_| entered == offered.blocks.parallel), ..Account::default() });
+        pipe.give_up(now, batch)
+    }
+
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
         let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, line);
         self.memory.units.in_l2(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
@@ -114,6 +144,7 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
             Cache::Controller(role) => (pass(self.memory.units.port(role.kind()), now, 1), part_of(role)),
             Cache::LastLevel(slot) => ((now + receiver.last_level_look_up(slot), Duration::ZERO), ReadPart::OnChip),
             Cache::L2(role) => ((now + receiver.private_look_up(role), Duration::ZERO), ReadPart::OnChip),
+            Cache::Candidates => ((now + self.memory.units.comparing, Duration::ZERO), ReadPart::Engine),
         };
         self.working(Some(part), (now, end), waited)
     }

@@ -28,8 +28,7 @@ impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
         let (pad, complete, text) = (Cell::new(None), Once::default(), Once::default());
-        let codec = &self.access.scheme.codec;
-        let bring = async { complete.set(self.bring(|| pad.set(codec.work.pad_ahead(self.access.verbs))).await) };
+        let bring = async { complete.set(self.bring(|| pad.set(self.pad_ahead())).await) };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
         let (_, (), verdict) = join!(bring, self.open_ahead(&pad, &text), self.verdict(&complete, &text));

@@ -1,7 +1,9 @@
 //! The usual policy: a line goes to the core when its verdict is in.
 
 use super::{Access, Complete, Read};
+use crate::codec::Begun;
 use crate::planted::Bug;
+use crate::scheme::offsets;
 use crate::verbs::{Exit, Fault, Verbs};
 use std::cell::Cell;
 
@@ -9,20 +11,39 @@ impl<V: Verbs> Read<'_, V> {
     /// Opens and checks the line when all of it is there, in the L2 if that began the read and has the counters; then releases it.
     pub(super) async fn verified(&self) -> Result<(), Fault> {
         let Access { scheme, verbs, at, .. } = self.access;
-        let pad = Cell::new(None);
-        let Complete { arrived, in_l2 } = self.bring(|| pad.set(scheme.codec.work.pad_ahead(verbs))).await?;
+        let begun = Cell::new(Begun::default());
+        let brought = self.bring(|| begun.set(self.begin())).await;
+        let begun = begun.take();
+        let Complete { arrived, in_l2 } = match brought {
+            Ok(complete) => complete,
+            Err(fault) => {
+                begun.give_up(verbs);
+                return Err(fault);
+            }
+        };
         match in_l2 {
-            Some(begun) => Box::pin(begun.release(arrived)).await?,
+            Some(in_l2) => Box::pin(in_l2.release(arrived)).await?,
             None => {
                 let release_first = |plaintext, words| verbs.release_first(at.line(), plaintext, words);
-                let (plaintext, verdict) = scheme.codec.open(verbs, arrived, pad.take(), release_first).await;
+                let (plaintext, verdict) = scheme.codec.open(verbs, arrived, begun, release_first).await;
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }
                 verdict?;
+                offsets::keep(scheme, at.line());
+                scheme.codec.learn(&plaintext.bytes);
             }
         }
         self.count(self.found.get().copied().flatten());
         Ok(())
+    }
+
+    /// Begins what the line's counter is enough for, and offers the candidates of a speculation.
+    fn begin(&self) -> Begun {
+        let Access { scheme, verbs, at, word } = self.access;
+        let ahead = self.pad_ahead();
+        let offset = ahead.as_ref().filter(|_| !offsets::is_kept(scheme, at.line()));
+        let offers = scheme.codec.offer(verbs, word, offset);
+        Begun { ahead, offers }
     }
 }

@@ -14,9 +14,9 @@ pub(super) mod tuple;
 
 pub(crate) use gathering::Gathering;
 
-use super::Scheme;
 use super::access::Access;
 use super::read::policy::Release;
+use super::{Scheme, offsets};
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::ownership::Asker;
@@ -79,7 +79,11 @@ impl<'a, V: Verbs> Write<'a, V> {
             codec.work.to_seal(self.access.verbs).await;
         }
         let counter = self.counter.get().copied().unwrap_or_default();
-        self.sealed.get_or_init(|| codec.encrypt(self.access.at, counter, &self.plaintext))
+        self.sealed.get_or_init(|| {
+            offsets::keep(self.access.scheme, self.access.line());
+            codec.learn(&self.plaintext);
+            codec.encrypt(self.access.at, counter, &self.plaintext)
+        })
     }
 
     /// The tag of the line and of those under the same tag, if there are tags.

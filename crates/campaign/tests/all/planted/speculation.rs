@@ -1,0 +1,229 @@
+//! Bugs in the speculation on values. Lines of frequent values are the ones that are never decrypted and never verified: what comes
+//! out is what a candidate stands for, so a comparison that is done badly lets through what a design without speculation refuses.
+
+use crate::common::crowd::{Scene, crowd};
+use crate::common::{DATA_LINES, Machine, engines, with_caches};
+use casemate_campaign::bus::{Bus, Structure};
+use casemate_campaign::honest;
+use casemate_campaign::victim::Victim;
+use catalogue::Verdict;
+use protection::design::Parts;
+use protection::execution::{CipherEngine, Engine, Engines, Receiver, Timed};
+use protection::planted::{Bug, Planted};
+use protection::scheme::Scheme;
+use protection::speculation::Tracking;
+use protection::verbs::{Fault, Plaintext};
+use std::cell::Cell;
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr, Word};
+
+/// The bugs that are caught here.
+pub const BUGS: [Bug; 8] = [
+    Bug::CandidateTagNotCompared,
+    Bug::CandidateComparedShort,
+    Bug::CandidatesOfVersionBefore,
+    Bug::CandidatesOfLineBefore,
+    Bug::CandidatePositionMissing,
+    Bug::CandidateOfLaterTable,
+    Bug::CandidatesNotGivenUp,
+    Bug::TrailingChunksUnchecked,
+];
+
+/// What the table holds, for good.
+const FREQUENT: [u64; 4] = [0, u64::MAX, 0x1111_1111_1111_1111, 7];
+/// The first of those whose tags share a line.
+const LINE: LineAddr = LineAddr(8);
+const NEIGHBOUR: LineAddr = LineAddr(7);
+
+fn parts(name: &str) -> Parts {
+    let mut parts = catalogue::design(name).unwrap().parts;
+    let speculation = &mut parts.speculation;
+    (speculation.values, speculation.tracking) = (FREQUENT.len(), Tracking::Fixed);
+    speculation.list = FREQUENT.map(u64::cast_signed).to_vec();
+    parts
+}
+
+/// A line of one frequent value.
+fn filled(value: u64) -> Line {
+    std::array::from_fn(|byte| value.to_le_bytes()[byte % 8])
+}
+
+/// What is of a line at the pins: its data, and its tag.
+struct Stored {
+    data: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+fn stored(bus: &Bus<'_>, line: LineAddr) -> Stored {
+    let [data, tag] = [Structure::Data, Structure::Tag].map(|structure| {
+        let (slot, bytes) = bus.map().place(structure, line).unwrap();
+        bus.read(slot)[bytes].to_vec()
+    });
+    Stored { data, tag }
+}
+
+fn put(bus: &mut Bus<'_>, line: LineAddr, stored: &Stored) {
+    for (structure, source) in [(Structure::Data, &stored.data), (Structure::Tag, &stored.tag)] {
+        let (slot, bytes) = bus.map().place(structure, line).unwrap();
+        bus.write_bytes(slot, bytes, source);
+    }
+}
+
+/// What an attacker has: the line, as it was before it was last written, and its neighbour; and knows of the cipher.
+struct Loot {
+    chunk_bytes: usize,
+    old: Stored,
+    neighbour: Stored,
+}
+
+/// How a line of frequent values reads that was written twice, after the attacker was at it.
+fn verdict(name: &str, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, Loot)) -> Verdict {
+    let mut victim = Victim::blank(&parts(name), 1, planted).unwrap();
+    victim.write(LINE, &filled(FREQUENT[0]));
+    victim.flush();
+    let old = victim.attacked(|bus| stored(bus, LINE));
+    // As often as the line, so that both have the same version.
+    for value in [FREQUENT[3], FREQUENT[1]] {
+        victim.write(NEIGHBOUR, &filled(value));
+    }
+    victim.write(LINE, &filled(FREQUENT[2]));
+    victim.flush();
+    victim.attacked(|bus| {
+        let neighbour = stored(bus, NEIGHBOUR);
+        let chunk_bytes = if name == "fvs-tdes" { 8 } else { 16 };
+        tamper(bus, Loot { chunk_bytes, old, neighbour });
+    });
+    victim.oracle().judge(LINE, &victim.read(LINE).0, None)
+}
+
+/// A flipped bit of the tag of the last chunk, which lies at the bottom.
+fn flip_tag(bus: &mut Bus<'_>, _: Loot) {
+    bus.flip_place(Structure::Tag, LINE, 3);
+}
+
+/// A flipped bit in the second half of a chunk of either length.
+fn flip_second_half(bus: &mut Bus<'_>, _: Loot) {
+    bus.flip_place(Structure::Data, LINE, 8 * 15 + 2);
+}
+
+/// The first chunk also where another belongs; tags stay.
+fn copy_first_chunk(bus: &mut Bus<'_>, loot: Loot) {
+    let mut line = stored(bus, LINE);
+    line.data.copy_within(0..loot.chunk_bytes, loot.chunk_bytes);
+    put(bus, LINE, &line);
+}
+
+/// A flipped bit in the first half of a chunk that comes later, of either length.
+fn flip_later_chunk(bus: &mut Bus<'_>, _: Loot) {
+    bus.flip_place(Structure::Data, LINE, 8 * 48);
+}
+
+type Tampering = fn(&mut Bus<'_>, Loot);
+
+/// What the attacker does, and the bug that lets it through, with what comes out.
+const TAMPERINGS: [(Tampering, Bug, Verdict); 6] = [
+    (flip_tag, Bug::CandidateTagNotCompared, Verdict::Harmless),
+    (flip_second_half, Bug::CandidateComparedShort, Verdict::Harmless),
+    (|bus, loot| put(bus, LINE, &loot.old), Bug::CandidatesOfVersionBefore, Verdict::Stale),
+    (|bus, loot| put(bus, LINE, &loot.neighbour), Bug::CandidatesOfLineBefore, Verdict::Garbled),
+    (copy_first_chunk, Bug::CandidatePositionMissing, Verdict::Harmless),
+    (flip_later_chunk, Bug::TrailingChunksUnchecked, Verdict::Garbled),
+];
+
+const DESIGNS: [&str; 2] = ["fvs-tdes", "fvs-aes-plain"];
+
+#[test]
+fn lines_of_frequent_values_are_refused_as_all_others_are() {
+    for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
+        for (number, (tamper, ..)) in TAMPERINGS.into_iter().enumerate() {
+            assert_eq!(verdict(name, Planted::NONE, tamper), Verdict::Detected, "{name}, tampering {number}");
+        }
+        assert_eq!(verdict(name, Planted::NONE, |_, _| ()), Verdict::Harmless, "{name}");
+    }
+}
+
+#[test]
+fn each_comparison_that_is_done_badly_lets_one_tampering_through_and_no_other() {
+    for name in DESIGNS {
+        for (bug, expected) in TAMPERINGS.map(|(_, bug, expected)| (bug, expected)) {
+            for (tamper, of, _) in TAMPERINGS {
+                let found = verdict(name, Planted::new(bug), tamper);
+                // Whatever lies in the chunks that nobody checks comes out.
+                let expected = match bug {
+                    _ if of == bug => expected,
+                    Bug::TrailingChunksUnchecked => continue,
+                    _ => Verdict::Detected,
+                };
+                assert_eq!(found, expected, "{name}: {bug:?} under what {of:?} lets through");
+            }
+        }
+    }
+}
+
+/// What goes wrong in crowds whose reads find values that the table has just learned.
+fn wrongs(planted: Planted) -> Vec<String> {
+    let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
+    (parts.speculation.values, parts.speculation.tracking) = (64, Tracking::Lru);
+    let crowds = (0..8).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));
+    crowds.filter_map(Result::err).collect()
+}
+
+#[test]
+fn what_a_candidate_stands_for_is_what_the_table_held_at_the_miss() {
+    assert_eq!(wrongs(Planted::NONE), Vec::<String>::new());
+    let found = wrongs(Planted::new(Bug::CandidateOfLaterTable));
+    assert!(found.len() > 4 && found.iter().all(|wrong| wrong.contains("another version")), "{found:?}");
+    let alone = honest(&parts("fvs-tdes"), 2_000, 1, Planted::new(Bug::CandidateOfLaterTable)).unwrap();
+    assert_eq!(alone.finding, None, "one access after the other, nothing is learned in between");
+}
+
+struct Core;
+
+impl Receiver for Core {
+    fn released(&self, _: LineAddr, plaintext: &Plaintext) {
+        assert!(plaintext.verified);
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("nothing was tampered with, and yet: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        filled(FREQUENT[0])
+    }
+}
+
+/// Blocks of candidates that were offered for a line, and all that one slow unit took, long after the line was released.
+fn offered_and_taken(planted: Planted) -> (u64, u64) {
+    let mut parts = parts("fvs-tdes");
+    parts.speculation.values = 64;
+    let scheme = parts.build_with(DATA_LINES, 1, planted).unwrap();
+    let tdes = CipherEngine::from(Engine { units: 1, latency_ns: 20.0, interval_ns: 10.0 });
+    let mut machine = Machine::in_beats_with(&Engines { tdes: Some(tdes), ..engines() }, scheme, Core);
+    let (scheme, memory, done) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(false)));
+    let (finished, clock) = (done.clone(), machine.executor.clock().clone());
+    machine.executor.clock().spawn(async move {
+        let verbs = Timed::new(&memory);
+        scheme.read_at_controller(&verbs, LINE, Word::FIRST).await;
+        clock.sleep(Duration::from_ns(100_000)).await;
+        // The units are asked again: what could go in until now has.
+        scheme.write(&verbs, NEIGHBOUR, &filled(FREQUENT[0])).await;
+        finished.set(true);
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "it ends");
+    let offered = offered(&machine.scheme);
+    (offered, machine.memory.counters().tdes_blocks)
+}
+
+fn offered(scheme: &Scheme) -> u64 {
+    scheme.cryptography().speculation().unwrap().counted().offered
+}
+
+#[test]
+fn units_do_not_go_on_with_candidates_that_no_chunk_needs() {
+    // Four values, eight chunks, ciphertext and tag.
+    let (offered, taken) = offered_and_taken(Planted::NONE);
+    assert!(offered == 4 * 8 * 2 && taken < offered / 2, "{taken} of {offered}");
+    let (offered, taken) = offered_and_taken(Planted::new(Bug::CandidatesNotGivenUp));
+    assert!(taken > offered, "{taken} of {offered}");
+}

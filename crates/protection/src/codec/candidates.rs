@@ -1,0 +1,198 @@
+//! Candidates for the chunks of a line: offered to the cipher's units when the line is missed, and compared with what comes
+//! (C.1 rules 3 to 5).
+//!
+//! ```text
+//! offer:   for each chunk, the asked-for one first: the candidates' blocks, of ciphertext and of tags, as idle work
+//! match:   the chunk and its tag are there ─ the matching candidate is out ─ compare ─ neither decrypted nor verified
+//! settle:  matched, or decrypted and verified ─ what of its candidates has not gone in is given up
+//! ```
+//! A chunk that is matched counts as verified: its candidate's tag was the stored one. The permutation says which candidate will
+//! match, if one will; where all are really encrypted, what was found is what comes out.
+
+use super::{Ahead, Arrived, LineCodec};
+use crate::counter::Counter;
+use crate::placement::{DataSlot, Placement};
+use crate::planted::Bug;
+use crate::speculation::{Candidates, Outcome, Speculation, Target};
+use crate::verbs::{Blocks, Cache, Known, Offered, Purpose, Verbs};
+use crypto::{BlockCipher, Tag};
+use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
+
+/// The candidates of a line that was missed, on their way through the units.
+pub(crate) struct Offers {
+    pub candidates: Candidates,
+    /// By the number of the chunk.
+    offered: Vec<Offered>,
+    /// Whether tags are among them, and ciphertext.
+    of: Targets,
+    /// Whether none is ever given up, which is a planted bug.
+    keeps_all: bool,
+    /// Whether what they stand for is looked up later, which is another.
+    pub of_later_table: bool,
+}
+
+/// What is speculated on.
+#[derive(Clone, Copy)]
+pub(super) struct Targets {
+    pub ciphertext: bool,
+    pub tag: bool,
+}
+
+impl Targets {
+    /// Blocks that a candidate takes.
+    fn blocks(self) -> u32 {
+        u32::from(self.ciphertext) + u32::from(self.tag)
+    }
+}
+
+/// What the candidates of a line were found to be when it came: of each chunk the one that matches, if one does.
+pub(super) type Matches = Vec<Option<usize>>;
+
+impl Offers {
+    /// What of a chunk they speak of.
+    pub(super) fn of(&self) -> Targets {
+        self.of
+    }
+
+    fn of_chunk(&self, chunk: usize) -> &Offered {
+        &self.offered[chunk]
+    }
+
+    /// Waits until a candidate of a chunk is out, and is compared with it. Whether it was out already.
+    pub async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize, place: usize) -> bool {
+        let (offered, blocks) = (self.of_chunk(chunk), self.of.blocks());
+        // The tag's block follows that of the ciphertext.
+        let was_out = verbs.await_offered(offered, place as u32 * blocks + blocks - 1).await;
+        verbs.look_up(Cache::Candidates).await;
+        was_out
+    }
+
+    /// A chunk is resolved: what it no longer needs is given up.
+    pub fn settle<V: Verbs>(&self, verbs: &V, speculation: &Speculation, chunk: usize, outcome: Outcome) {
+        let given_up = if self.keeps_all { 0 } else { verbs.give_up(self.of_chunk(chunk)) };
+        speculation.resolved(outcome, given_up);
+    }
+
+    /// Nothing of the line is opened.
+    pub fn give_up<V: Verbs>(&self, verbs: &V) {
+        self.offered.iter().for_each(|offered| {
+            verbs.give_up(offered);
+        });
+    }
+}
+
+impl LineCodec {
+    /// Offers candidates for the chunks of a line that was missed, if there is a speculation: their blocks may go in when
+    /// the line's first offset is there, at once if it does not wait for what is made ahead.
+    pub fn offer<V: Verbs>(&self, verbs: &V, word: Word, offset: Option<&Ahead>) -> Option<Box<Offers>> {
+        let speculation = self.speculation.as_ref()?;
+        let candidates = speculation.candidates();
+        let of = Targets { ciphertext: speculation.is_of(Target::Ciphertext), tag: speculation.is_of(Target::Tag) };
+        let (chunk_bytes, ready) = (candidates.chunk_bytes(), offset.map_or(Known::default(), offset_known));
+        let cipher = if chunk_bytes == WORD_BYTES { BlockCipher::Tdes } else { BlockCipher::Aes };
+        let parallel = candidates.count() as u32 * of.blocks();
+        let first = word.index() * WORD_BYTES / chunk_bytes;
+        let mut offered: Vec<(usize, Offered)> = (0..LINE_BYTES / chunk_bytes)
+            .map(|turn| {
+                let chunk = turn ^ first;
+                let piece = Words::with_bytes(chunk * chunk_bytes, chunk_bytes);
+                let blocks = Blocks { parallel, ..Blocks::of_piece(cipher, Purpose::Candidates, piece) };
+                speculation.offered(parallel);
+                (chunk, verbs.offer(blocks, ready))
+            })
+            .collect();
+        offered.sort_by_key(|(chunk, _)| *chunk);
+        let offered = offered.into_iter().map(|(_, offered)| offered).collect();
+        let keeps_all = self.planted.has(Bug::CandidatesNotGivenUp);
+        let of_later_table = self.planted.has(Bug::CandidateOfLaterTable);
+        Some(Box::new(Offers { candidates, offered, of, keeps_all, of_later_table }))
+    }
+}
+
+/// A line that has come, and what its chunks may be.
+pub(super) struct Matching<'a> {
+    pub codec: &'a LineCodec,
+    pub offers: &'a Offers,
+    pub arrived: &'a Arrived,
+    /// What it decrypts to.
+    pub plaintext: &'a Line,
+}
+
+impl Matching<'_> {
+    /// Of each chunk, which candidate matches it: has its ciphertext and its tag, in so far as these are speculated on.
+    pub fn of(&self, speculation: &Speculation) -> Matches {
+        let is_computed = speculation.is_computed();
+        speculation.came(self.plaintext, &self.offers.candidates);
+        let by_permutation = self.by_permutation();
+        if !is_computed {
+            return by_permutation;
+        }
+        let by_encryption = self.by_encryption();
+        let disagreeing = by_permutation.iter().zip(&by_encryption).filter(|(one, other)| one != other).count();
+        speculation.computed(disagreeing as u64);
+        by_encryption
+    }
+
+    /// A block cipher is a permutation: the candidate that matches is what the chunk decrypts to.
+    fn by_permutation(&self) -> Matches {
+        let Matching { codec, offers: Offers { candidates, of, .. }, arrived, plaintext } = *self;
+        let mac = codec.mac.as_ref().filter(|_| of.tag);
+        let tag = mac.map(|mac| mac.tag_in_advance(arrived.at, arrived.counter, plaintext));
+        let chunks = plaintext.chunks(candidates.chunk_bytes()).enumerate();
+        chunks.map(|(number, chunk)| candidates.place_of(chunk).filter(|_| self.tag_fits(tag, number))).collect()
+    }
+
+    /// All candidates are encrypted and compared, position by position.
+    fn by_encryption(&self) -> Matches {
+        let Matching { codec: LineCodec { planted, .. }, offers: Offers { candidates, of, .. }, .. } = *self;
+        let bytes = candidates.chunk_bytes();
+        let mut matches = vec![None; LINE_BYTES / bytes];
+        // Without candidates for the ciphertext, a chunk is compared when it has been decrypted.
+        let came = if of.ciphertext { self.arrived.stored.examine() } else { *self.plaintext };
+        for place in 0..candidates.count() {
+            let (texts, tags) = self.encrypted(&candidates.line(place));
+            for (chunk, found) in matches.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {
+                let of_position = if planted.has(Bug::CandidatePositionMissing) { 0 } else { chunk };
+                let compared = if planted.has(Bug::CandidateComparedShort) { bytes / 2 } else { bytes };
+                let text = &texts[of_position * bytes..][..compared];
+                let tag_fits = planted.has(Bug::CandidateTagNotCompared) || self.tag_fits(tags, chunk);
+                if text == &came[chunk * bytes..][..compared] && tag_fits {
+                    *found = Some(place);
+                }
+            }
+        }
+        matches
+    }
+
+    /// What a candidate is at every position of the line: its ciphertext, or itself where that is not speculated on, and its tag.
+    fn encrypted(&self, candidate: &Line) -> (Line, Option<Tag>) {
+        let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, .. }, .. } = *self;
+        let before = Counter(counter.0.wrapping_sub(1));
+        let counter = if codec.planted.has(Bug::CandidatesOfVersionBefore) { before } else { *counter };
+        let at = if codec.planted.has(Bug::CandidatesOfLineBefore) { line_before(*at) } else { *at };
+        let text = if of.ciphertext { codec.cipher.seal_candidates(at, counter, candidate) } else { *candidate };
+        let tag = codec.mac.as_ref().filter(|_| of.tag).map(|mac| {
+            #[cfg(test)]
+            crate::work_done::blocks(mac.uses().map_or(0, |uses| uses.of_line));
+            mac.tag_in_advance(at, counter, candidate)
+        });
+        (text, tag)
+    }
+
+    /// Whether a tag is the stored one of a chunk, if tags are speculated on.
+    fn tag_fits(&self, computed: Option<Tag>, chunk: usize) -> bool {
+        let compared = self.codec.mac.as_ref().zip(computed);
+        compared.is_none_or(|(mac, computed)| mac.fits_chunk(self.arrived.tag.get(), computed, chunk as u32))
+    }
+}
+
+/// What a planted bug takes for a line.
+fn line_before(at: DataSlot) -> DataSlot {
+    Placement::Fixed.of(LineAddr(at.line().0.saturating_sub(1)))
+}
+
+/// When what needs the nonce alone has come out.
+fn offset_known((first, second): &Ahead) -> Known {
+    let known = first.known();
+    second.as_ref().map_or(known, |second| known.max(second.known()))
+}

@@ -1,0 +1,135 @@
+//! What a chunk of a line may hold: every value of the table, or every ordered pair of them where a block is two words long (C.1 rule
+//! 3). The most frequent come first: a pair before all that have a rarer value in it.
+//!
+//! ```text
+//! place in line:   0      1      2      3      4      5      6      7      8
+//! pair of ranks:   0 0    0 1    1 1    1 0    0 2    1 2    2 2    2 0    2 1
+//! ```
+
+use units::{Line, WORD_BYTES, WORDS_PER_LINE};
+
+/// The values of a table at one moment, the most frequent first, and the chunks that are made of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Candidates {
+    words: Vec<u64>,
+    /// Bytes of a chunk: one word or two.
+    chunk_bytes: usize,
+}
+
+impl Candidates {
+    /// Chunks of so many bytes, made of these words.
+    ///
+    /// # Panics
+    /// If a chunk is neither one word nor two.
+    pub fn of(words: Vec<u64>, chunk_bytes: usize) -> Candidates {
+        assert!([WORD_BYTES, 2 * WORD_BYTES].contains(&chunk_bytes), "a chunk of {chunk_bytes} bytes");
+        Candidates { words, chunk_bytes }
+    }
+
+    /// How many there are for each position of a line.
+    pub fn count(&self) -> usize {
+        if self.chunk_bytes == WORD_BYTES { self.words.len() } else { self.words.len() * self.words.len() }
+    }
+
+    /// Bytes of a chunk.
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Which candidate a chunk is, if it is one.
+    pub fn place_of(&self, chunk: &[u8]) -> Option<usize> {
+        let mut ranks = words_of(chunk).map(|word| self.rank(word));
+        let first = ranks.next()??;
+        let Some(second) = ranks.next() else { return Some(first) };
+        let second = second?;
+        let rarer = first.max(second);
+        let turn = if second == rarer { first } else { rarer + 1 + second };
+        Some(rarer * rarer + turn)
+    }
+
+    /// A line of which every chunk is this candidate.
+    pub fn line(&self, place: usize) -> Line {
+        let words = self.words_at(place);
+        std::array::from_fn(|byte| words[byte / WORD_BYTES % words.len()].to_le_bytes()[byte % WORD_BYTES])
+    }
+
+    fn words_at(&self, place: usize) -> Vec<u64> {
+        if self.chunk_bytes == WORD_BYTES {
+            return vec![self.words[place]];
+        }
+        let rarer = place.isqrt();
+        let turn = place - rarer * rarer;
+        let (first, second) = if turn <= rarer { (turn, rarer) } else { (rarer, turn - rarer - 1) };
+        vec![self.words[first], self.words[second]]
+    }
+
+    fn rank(&self, word: u64) -> Option<usize> {
+        self.words.iter().position(|value| *value == word)
+    }
+
+    /// Which words of a line are among the values.
+    pub fn frequent(&self, line: &Line) -> [bool; WORDS_PER_LINE] {
+        let mut words = words_of(line);
+        std::array::from_fn(|_| words.next().is_some_and(|word| self.rank(word).is_some()))
+    }
+}
+
+/// The words of a piece of a line.
+pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    bytes.as_chunks::<WORD_BYTES>().0.iter().map(|word| u64::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::LINE_BYTES;
+
+    const WORDS: [u64; 8] = [40, 30, 50, 10, 20, 70, 60, 0];
+
+    #[test]
+    fn every_value_or_every_ordered_pair_of_values_is_a_candidate_once() {
+        for (chunk_bytes, expected) in [(8, 8), (16, 64)] {
+            let candidates = Candidates::of(WORDS.to_vec(), chunk_bytes);
+            assert_eq!(candidates.count(), expected);
+            let lines: std::collections::BTreeSet<Line> = (0..expected).map(|place| candidates.line(place)).collect();
+            assert_eq!(lines.len(), expected);
+            for place in 0..expected {
+                let line = candidates.line(place);
+                let chunks = line.chunks(chunk_bytes);
+                assert!(chunks.into_iter().all(|chunk| candidates.place_of(chunk) == Some(place)), "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn candidates_per_position_and_per_line_are_those_of_the_paper() {
+        // FVS5: per position N or N squared; per line eight times or four times as many.
+        for (values, chunk_bytes, of_line) in
+            [(8, 8, 64), (16, 8, 128), (32, 8, 256), (8, 16, 256), (16, 16, 1_024), (32, 16, 4_096)]
+        {
+            let candidates = Candidates::of((0..values).collect(), chunk_bytes);
+            assert_eq!(candidates.count() * LINE_BYTES / chunk_bytes, of_line);
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_come_first_and_a_pair_before_all_with_a_rarer_value() {
+        let pairs = Candidates::of(WORDS.to_vec(), 16);
+        let rarer = |place: usize| pairs.words_at(place).iter().map(|word| pairs.rank(*word).unwrap()).max().unwrap();
+        assert_eq!(pairs.words_at(0), [40, 40]);
+        assert!((1..pairs.count()).all(|place| rarer(place - 1) <= rarer(place)));
+        // A smaller table's are the first of a larger one's.
+        let fewer = Candidates::of(WORDS[..3].to_vec(), 16);
+        assert!((0..fewer.count()).all(|place| fewer.line(place) == pairs.line(place)));
+    }
+
+    #[test]
+    fn a_chunk_with_a_word_that_is_none_of_the_values_is_no_candidate() {
+        let pairs = Candidates::of(WORDS.to_vec(), 16);
+        let chunk = |words: [u64; 2]| words.map(u64::to_le_bytes).concat();
+        assert_eq!(pairs.place_of(&chunk([40, 41])), None);
+        assert_eq!(pairs.place_of(&chunk([41, 40])), None);
+        assert_eq!(pairs.place_of(&chunk([40, 30])), Some(1));
+        assert_eq!(Candidates::of(Vec::new(), 8).place_of(&[0; 8]), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! The frequent values: which words of 64 bits lines hold most often, as far as the chip has seen (section 3.1; the paper
+//! keeps "the top N most frequently used data values managed with an LRU policy" and refers to Zhang and others for
+//! their dynamic tracking, without its rules).
+//!
+//! ```text
+//! word ── in the table? ── yes: one more, and used now
+//!              └─ no ── among the candidates? ── yes: one more ─┐ more often than the table's word that was not used
+//!                              └─ no: takes the place of the one ┘ for longest? they change places
+//!                                     that was not used for longest
+//! ```
+//! There are four candidates for each word of the table. Counts saturate, and are halved now and then, so that words of a phase that is
+//! over make room.
+
+/// Candidates for each word of the table.
+const CANDIDATES: usize = 4;
+/// Words between two halvings of all counts.
+const PERIOD: u64 = 1 << 16;
+
+/// A word, how often it was seen, and when it was last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Seen {
+    word: u64,
+    count: u16,
+    at: u64,
+}
+
+/// The most frequent words, counted.
+#[derive(Clone, Debug)]
+pub(super) struct Counted {
+    size: usize,
+    /// The most frequent ones, in no order.
+    held: Vec<Seen>,
+    candidates: Vec<Seen>,
+    /// Words seen.
+    seen: u64,
+}
+
+impl Counted {
+    /// None of so many words yet.
+    pub fn new(size: usize) -> Counted {
+        Counted { size, held: Vec::new(), candidates: Vec::new(), seen: 0 }
+    }
+
+    /// These words, the most frequent first, each as if it had been seen for long, and far more often than the next.
+    pub fn of(size: usize, words: &[u64]) -> Counted {
+        let long_seen = |(rank, &word): (usize, &u64)| Seen { word, count: u16::MAX - 512 * rank as u16, at: 0 };
+        Counted { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..Counted::new(size) }
+    }
+
+    /// The values, the most frequent first; of equally frequent ones that which was seen last.
+    pub fn words(&self) -> Vec<u64> {
+        let mut held = self.held.clone();
+        held.sort_unstable_by_key(|seen| std::cmp::Reverse((seen.count, seen.at)));
+        held.into_iter().map(|seen| seen.word).collect()
+    }
+
+    /// Whether a word is one of the values.
+    pub fn holds(&self, word: u64) -> bool {
+        self.held.iter().any(|seen| seen.word == word)
+    }
+
+    /// A line that was filled or written back holds this word.
+    pub fn note(&mut self, word: u64) {
+        self.seen += 1;
+        if self.seen.is_multiple_of(PERIOD) {
+            self.held.iter_mut().chain(&mut self.candidates).for_each(|seen| seen.count /= 2);
+        }
+        if let Some(seen) = self.held.iter_mut().find(|seen| seen.word == word) {
+            (seen.count, seen.at) = (seen.count.saturating_add(1), self.seen);
+            return;
+        }
+        if self.held.len() < self.size {
+            self.held.push(Seen { word, count: 1, at: self.seen });
+            return;
+        }
+        let candidate = self.as_candidate(word);
+        let Some(oldest) = self.held.iter_mut().min_by_key(|seen| seen.at) else { return };
+        if self.candidates[candidate].count > oldest.count {
+            std::mem::swap(oldest, &mut self.candidates[candidate]);
+        }
+    }
+
+    /// Counts a word among the candidates, and says where it is. There it takes the place of the one that was not seen for
+    /// longest, unless there is room.
+    fn as_candidate(&mut self, word: u64) -> usize {
+        let candidates = &mut self.candidates;
+        let place = candidates.iter().position(|seen| seen.word == word).unwrap_or_else(|| {
+            let seen = Seen { word, count: 0, at: 0 };
+            if candidates.len() < CANDIDATES * self.size {
+                candidates.push(seen);
+                return candidates.len() - 1;
+            }
+            let oldest = (0..candidates.len()).min_by_key(|&place| candidates[place].at).unwrap_or(0);
+            candidates[oldest] = seen;
+            oldest
+        });
+        let seen = &mut candidates[place];
+        (seen.count, seen.at) = (seen.count.saturating_add(1), self.seen);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Random;
+
+    fn noted(mut table: Counted, words: impl IntoIterator<Item = u64>) -> Counted {
+        words.into_iter().for_each(|word| table.note(word));
+        table
+    }
+
+    #[test]
+    fn the_values_are_those_seen_most_often_the_most_frequent_first() {
+        let words = [1, 2, 2, 3, 3, 3, 9, 2, 3];
+        assert_eq!(noted(Counted::new(4), words).words(), [3, 2, 9, 1]);
+    }
+
+    #[test]
+    fn a_candidate_takes_the_place_of_the_value_that_was_not_used_for_longest_when_it_is_more_frequent() {
+        let table = noted(Counted::new(2), [1, 1, 2, 2, 2, 3, 3]);
+        assert_eq!(table.words(), [2, 1], "seen as often as the first, and not more");
+        let table = noted(table, [3]);
+        assert_eq!(table.words(), [3, 2], "the first was not used for longest");
+        assert_eq!(noted(table, [1]).words(), [3, 2], "it is a candidate now, with what it had");
+    }
+
+    #[test]
+    fn what_was_seen_once_and_long_ago_makes_room_among_the_candidates() {
+        let table = noted(Counted::new(1), [7, 7, 7, 1, 1, 2, 3, 4, 5]);
+        // Four candidates: the fifth takes the place of 1, which has to begin again.
+        assert_eq!(noted(table.clone(), [1, 1]).words(), [7]);
+        assert_eq!(noted(table, [1, 1, 1, 1]).words(), [1]);
+    }
+
+    #[test]
+    fn counts_are_halved_so_that_an_old_phase_makes_room() {
+        let phase = |word, times| std::iter::repeat_n(word, times);
+        let old = noted(Counted::new(1), phase(1, PERIOD as usize - 1));
+        assert_eq!(old.held[0].count, u16::MAX);
+        let halved = noted(old, [2]);
+        assert_eq!(halved.held[0].count, u16::MAX / 2);
+        assert_eq!(noted(halved.clone(), phase(2, 32_766)).words(), [1]);
+        assert_eq!(noted(halved, phase(2, 32_767)).words(), [2]);
+    }
+
+    /// What a table is by its rules, over a log of all that was ever seen.
+    #[derive(Default)]
+    struct Naive {
+        held: Vec<u64>,
+        candidates: Vec<u64>,
+        counts: std::collections::BTreeMap<u64, u32>,
+        log: Vec<u64>,
+    }
+
+    impl Naive {
+        fn latest(&self, word: u64) -> Option<usize> {
+            self.log.iter().rposition(|seen| *seen == word)
+        }
+
+        fn oldest(&self, of: &[u64]) -> u64 {
+            *of.iter().min_by_key(|word| self.latest(**word)).unwrap()
+        }
+
+        fn note(&mut self, size: usize, word: u64) {
+            if self.held.contains(&word) || self.held.len() < size {
+                if !self.held.contains(&word) {
+                    self.held.push(word);
+                }
+                *self.counts.entry(word).or_default() += 1;
+                self.log.push(word);
+                return;
+            }
+            if !self.candidates.contains(&word) {
+                if self.candidates.len() == 4 * size {
+                    let gone = self.oldest(&self.candidates);
+                    self.candidates.retain(|candidate| *candidate != gone);
+                    self.counts.remove(&gone);
+                }
+                self.candidates.push(word);
+            }
+            *self.counts.entry(word).or_default() += 1;
+            self.log.push(word);
+            let value = self.oldest(&self.held);
+            if self.counts[&word] > self.counts[&value] {
+                self.held.retain(|held| *held != value);
+                self.candidates.retain(|candidate| *candidate != word);
+                self.held.push(word);
+                self.candidates.push(value);
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_is_what_its_rules_say_of_all_that_was_ever_seen() {
+        for seed in 0..20 {
+            let (mut random, size) = (Random::new(seed), 1 << (seed % 4));
+            let (mut table, mut naive) = (Counted::new(size), Naive::default());
+            for _ in 0..2_000 {
+                // Small numbers are frequent, and the phase changes.
+                let word = random.below(1 + random.clone().below(8 * size as u64)) + (table.seen / 700) * 3;
+                table.note(word);
+                naive.note(size, word);
+                let (mut held, mut expected) = (table.words(), naive.held.clone());
+                held.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(held, expected, "seed {seed} after {}", table.seen);
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The values that were seen last, of which each is different: a plain list of least recent use.
+
+/// The words that were seen last.
+#[derive(Clone, Debug)]
+pub(super) struct Recent {
+    size: usize,
+    /// The last one first.
+    words: Vec<u64>,
+}
+
+impl Recent {
+    /// These words, of so many that there can be.
+    pub fn of(size: usize, words: &[u64]) -> Recent {
+        Recent { size, words: words.to_vec() }
+    }
+
+    /// A word is seen.
+    pub fn note(&mut self, word: u64) {
+        match self.words.iter().position(|held| *held == word) {
+            Some(place) => self.words[..=place].rotate_right(1),
+            None => {
+                self.words.truncate(self.size - 1);
+                self.words.insert(0, word);
+            }
+        }
+    }
+
+    /// All, the one seen last first.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Random;
+
+    #[test]
+    fn the_words_are_the_last_different_ones_of_all_that_were_seen() {
+        let mut random = Random::new(3);
+        for size in [1, 2, 8] {
+            let (mut recent, mut log) = (Recent::of(size, &[]), Vec::new());
+            for _ in 0..500 {
+                let word = random.below(3 * size as u64);
+                recent.note(word);
+                log.push(word);
+                let mut last: Vec<u64> = Vec::new();
+                log.iter().rev().for_each(|word| {
+                    if !last.contains(word) {
+                        last.push(*word);
+                    }
+                });
+                last.truncate(size);
+                assert_eq!(recent.words(), last);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Frequent-value speculation on the machine of 2005 (Shi and Lee, Computing Frontiers 2007, figure 3): a row hit's first word comes
+//! after 100 ns and one more every 5 ns, and the candidates of a chunk are compared with it in one more.
+//!
+//! No time here is in the text that is timed: each is a sum of what the machine file says.
+
+use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, Value, explain};
+use catalogue::{Design, Machine};
+use protection::design::SpeculationDesign;
+use protection::speculation::Target;
+use sim::span::{Span, Verb};
+
+/// A line whose metadata is in other banks than itself.
+const ONE_LINE: Lines = Lines::At(0x123_5640);
+/// From the start of a read to its counter and its offset, which are on the chip.
+const LOOK_UP: u64 = 1;
+
+fn design(name: &str, change: impl Fn(&mut SpeculationDesign)) -> Design {
+    let mut design = catalogue::design(name).unwrap();
+    change(&mut design.parts.speculation);
+    design
+}
+
+fn read_on(machine: &Machine, design: &Design, value: &str) -> Explanation {
+    let value: Value = value.parse().unwrap();
+    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, value, ..Scenario::default() };
+    explain(machine, design, scenario, ONE_LINE).unwrap()
+}
+
+fn machine(change: impl Fn(&mut Machine)) -> Machine {
+    let mut machine = catalogue::machine("simplescalar-2005").unwrap();
+    change(&mut machine);
+    machine
+}
+
+/// A read of a line that holds this, until the asked-for chunk is released and until the line is, in nanoseconds.
+fn read(name: &str, value: &str) -> (u64, u64) {
+    steps(&read_on(&machine(|_| ()), &design(name, |_| ()), value))
+}
+
+fn steps(explanation: &Explanation) -> (u64, u64) {
+    let whole = |fs: u64| (fs as f64 / 1e6).round() as u64;
+    (whole(explanation.latency_fs), whole(explanation.rest_fs.unwrap_or(explanation.latency_fs)))
+}
+
+/// The candidates of each position, in the order in which they were offered: from when, until when.
+fn candidates(explanation: &Explanation) -> Vec<&Span> {
+    explanation.spans.iter().filter(|span| span.verb == Verb::Speculate).collect()
+}
+
+#[test]
+fn a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() {
+    // Without speculation: decrypted, and then its tag computed. With it: the words, and a comparison.
+    assert_eq!(read("ocb-tdes", "frequent"), (100 + 96 + 96, 135 + 96 + 96));
+    assert_eq!(read("fvs-tdes", "frequent"), (100 + 1, 135 + 1));
+    assert_eq!(read("ocb-aes", "frequent"), (105 + 65 + 65, 135 + 65 + 65));
+    assert_eq!(read("fvs-aes-plain", "frequent").0, 105 + 1);
+    // Counter mode has its pads by then, and gains the tag alone.
+    let without = design("fvs-counter", |speculation| speculation.values = 0);
+    assert_eq!(steps(&read_on(&machine(|_| ()), &without, "frequent")), (105 + 65, 135 + 65));
+    assert_eq!(read("fvs-counter", "frequent").0, 105 + 1);
+}
+
+#[test]
+fn speculation_on_ciphertext_alone_spares_decryption_as_the_paper_counts_it() {
+    // FVS8: 196 to 101 and 170 to 106, where nothing else of the line is waited for.
+    let decrypted = |name: &str, values: usize| {
+        let mut design = design(name, |speculation| {
+            *speculation = SpeculationDesign { values, of: vec![Target::Ciphertext], ..SpeculationDesign::default() };
+        });
+        design.parts.mac = protection::design::MacDesign::default();
+        steps(&read_on(&machine(|_| ()), &design, "frequent")).0
+    };
+    assert_eq!([decrypted("ocb-tdes", 0), decrypted("ocb-tdes", 8)], [196, 101]);
+    assert_eq!([decrypted("ocb-aes", 0), decrypted("ocb-aes", 8)], [170, 106]);
+}
+
+#[test]
+fn a_miss_takes_what_it_takes_without_speculation() {
+    for (with, without) in [("fvs-tdes", "ocb-tdes"), ("fvs-aes-plain", "ocb-aes")] {
+        // A block on demand may come behind a candidate that has just gone in: at most one interval for each in turn.
+        let (late, never) = (read(with, "other"), read(without, "other"));
+        let intervals = if with == "fvs-tdes" { 2 * 2 } else { 2 * 7 };
+        assert!((never.0..=never.0 + intervals).contains(&late.0), "{with}: {late:?}, {without}: {never:?}");
+    }
+}
+
+#[test]
+fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
+    // FVS7T: latency + (ceil(n / units) - 1) x interval, n for the whole line.
+    for (values, expected) in [(8, 110), (16, 126), (32, 158)] {
+        let of_ciphertext = design("fvs-tdes", |speculation| {
+            (speculation.values, speculation.of) = (values, vec![Target::Ciphertext]);
+        });
+        let read = read_on(&machine(|_| ()), &of_ciphertext, "other");
+        let out = candidates(&read).iter().map(|span| span.end.as_fs() / 1_000_000).max().unwrap();
+        assert_eq!(out, LOOK_UP + expected);
+        // Any other choice, too.
+        for (units, interval) in [(4, 2.0), (8, 1.0), (1, 0.25)] {
+            let machine = machine(|machine| {
+                let tdes = machine.engines.tdes.as_mut().unwrap();
+                (tdes.units, tdes.interval_ns) = (units, interval);
+            });
+            let read = read_on(&machine, &of_ciphertext, "other");
+            let last = 96.0 + ((8 * values).div_ceil(units) - 1) as f64 * interval;
+            let out = candidates(&read).iter().map(|span| span.end.as_fs()).max().unwrap();
+            let expected = ((LOOK_UP as f64 + last) * 1e6) as u64;
+            // What goes in when words have come leaves room for their blocks, one for each chunk.
+            let blocks = if last - 96.0 < 100.0 { 0 } else { (8.0 / units as f64 * interval * 1e6) as u64 };
+            let found = format!("{values} on {units} at {interval}: {out}, expected {expected}");
+            assert!((expected..=expected + blocks).contains(&out), "{found}");
+        }
+    }
+}
+
+#[test]
+fn a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verified() {
+    // One unit takes a candidate every 12 ns: the tag of the eighth goes in as the sixteenth, long after the words came.
+    let slow = |values: usize| {
+        let machine = machine(|machine| {
+            let tdes = machine.engines.tdes.as_mut().unwrap();
+            (tdes.units, tdes.interval_ns) = (1, 12.0);
+        });
+        steps(&read_on(&machine, &design("fvs-tdes", |speculation| speculation.values = values), "rarest")).0
+    };
+    // Blocks that decrypt go in between, one for each chunk that has come by then.
+    let last_out = |blocks: u64| LOOK_UP + (blocks - 1) * 12 + 96;
+    let late = slow(4);
+    assert!((last_out(8)..last_out(8) + 24).contains(&late), "{late}");
+    let verified = slow(64);
+    assert!(verified < last_out(2 * 64) && verified > 292, "decrypted and verified before: {verified}");
+}
+
+#[test]
+fn the_asked_for_position_goes_first_and_what_is_resolved_is_given_up() {
+    let read = read_on(&machine(|_| ()), &design("fvs-aes-plain", |_| ()), "frequent");
+    let spans = candidates(&read);
+    assert_eq!(spans.len(), 4);
+    let first = spans.iter().min_by_key(|span| span.end).unwrap();
+    // The asked-for word is the first of the line; of its 128 blocks those had gone in that did before 106 ns.
+    assert!(first.what.starts_with("0-15"), "{}", first.what);
+    let gone_in = 4 * (((106 - LOOK_UP) as f64 / 6.4).ceil() as u64);
+    let words = format!("0-15, {gone_in} of 128");
+    assert!(first.what == words, "{} is not {words}", first.what);
+}
+
+#[test]
+fn where_offsets_are_not_kept_candidates_wait_for_them() {
+    let mut anew = design("fvs-aes-plain", |_| ());
+    anew.parts.caches.offsets = false;
+    let read = read_on(&machine(|_| ()), &anew, "frequent");
+    // R is out after a block, and the first candidates a block after that.
+    let out = LOOK_UP + 65 + 65;
+    assert!((out..out + 8).contains(&steps(&read).0), "{:?}", steps(&read));
+}
