@@ -16,10 +16,10 @@ fn unused_in_tags(parts: &Parts) -> u64 {
 }
 
 /// The same of the last line of counters: the minors of 63 lines that were never written, or seven counters; where each line has room for
-/// a MAC, that of all nine.
+/// a MAC, that of all nine as well.
 fn unused_in_counters(parts: &Parts) -> u64 {
     match parts.counters {
-        CounterChoice::Mono56 => 9 * 64 + 7 * 56,
+        CounterChoice::Rv64 => 7 * 64,
         _ => 63 * 7,
     }
 }

@@ -16,6 +16,7 @@ mod bits;
 mod monolithic;
 mod morphable;
 mod page;
+mod random;
 mod split;
 mod steady;
 
@@ -89,6 +90,8 @@ pub enum Organisation {
     Morphable,
     /// A number drawn for a page, and a mark for each of its lines.
     Page,
+    /// Eight 64-bit counters that begin with a random number each.
+    Random,
 }
 
 /// The counter part of a scheme.
@@ -111,7 +114,7 @@ impl Counters {
 
     /// Whether there are renewals: of counters that share nothing there are none.
     pub fn are_renewed(&self) -> bool {
-        !matches!(self.organisation, Organisation::None | Organisation::Monolithic)
+        !matches!(self.organisation, Organisation::None | Organisation::Monolithic | Organisation::Random)
     }
 
     /// Whether there are any.
@@ -135,6 +138,7 @@ impl Counters {
             Organisation::Split(split) => split.positions() as u64,
             Organisation::Morphable => morphable::POSITIONS as u64,
             Organisation::Page => page::POSITIONS as u64,
+            Organisation::Random => random::POSITIONS as u64,
         }
     }
 
@@ -163,6 +167,7 @@ impl Counters {
             Organisation::Split(split) => split.read(counters, position, self.planted),
             Organisation::Morphable => morphable::read(counters, position),
             Organisation::Page => page::read(counters, position),
+            Organisation::Random => random::read(counters, position),
         })
     }
 
@@ -171,10 +176,24 @@ impl Counters {
     /// # Errors
     /// If that cannot be done without changing the counters of others, or not at all; then nothing changes.
     pub fn advance(&self, counters: &mut Line, position: usize) -> Result<Counter, Overflow> {
+        self.advance_drawing(counters, position, || 0)
+    }
+
+    /// The same, where a counter that begins with a random number `draw`s it.
+    ///
+    /// # Errors
+    /// As [`Counters::advance`].
+    pub fn advance_drawing(
+        &self,
+        counters: &mut Line,
+        position: usize,
+        draw: impl FnOnce() -> u64,
+    ) -> Result<Counter, Overflow> {
         if self.planted.has(Bug::CounterStandsStill) {
             return Ok(self.read(counters, position));
         }
-        match self.next(counters, position, 0) {
+        let begins = self.organisation == Organisation::Random && self.read(counters, position).0 == 0;
+        match self.next(counters, position, if begins { draw() } else { 0 }) {
             Next::Advanced(next) => *counters = next,
             Next::Renewed(_, positions) => return Err(Overflow::Renew { positions }),
             Next::Exhausted => return Err(Overflow::Exhausted),
@@ -199,6 +218,7 @@ impl Counters {
             Organisation::Split(split) => split.aged(age),
             Organisation::Morphable => morphable::aged(age),
             Organisation::Page => page::aged(age),
+            Organisation::Random => random::aged(age),
         }
     }
 
@@ -226,6 +246,7 @@ impl Counters {
             Organisation::Split(split) => split.after(counters, position, 1, self.planted),
             Organisation::Morphable => morphable::next(counters, position, self.planted),
             Organisation::Page => page::next(counters, position, drawn, self.planted),
+            Organisation::Random => random::next(counters, position, drawn, self.planted),
         }
     }
 
@@ -253,7 +274,7 @@ impl Counters {
     /// Where the MAC begins in a line of counters, and its length in bits.
     fn mac_field(&self) -> (usize, u32) {
         match &self.organisation {
-            Organisation::None | Organisation::Page => (0, 0),
+            Organisation::None | Organisation::Page | Organisation::Random => (0, 0),
             Organisation::Monolithic => monolithic::MAC_FIELD,
             Organisation::Split(split) => split.mac_field(),
             Organisation::Morphable => morphable::MAC_FIELD,

@@ -28,6 +28,9 @@ pub enum CounterChoice {
     Morphable,
     /// A random number and a mark for each line of a page.
     PageRecord,
+    /// Eight 64-bit values to a line, each random when its line is first written, and one more at every write after that.
+    #[serde(rename = "rv-64")]
+    Rv64,
 }
 
 impl CounterChoice {
@@ -47,6 +50,7 @@ impl CounterChoice {
             CounterChoice::Vault16 => Organisation::Split(Split::VAULT16),
             CounterChoice::Morphable => Organisation::Morphable,
             CounterChoice::PageRecord => Organisation::Page,
+            CounterChoice::Rv64 => Organisation::Random,
         }
     }
 }

@@ -102,8 +102,8 @@ impl TreeDesign {
             ),
             (
                 of_counters && (mac_less(parts.counters) || self.levels.iter().copied().any(mac_less)),
-                "tree.kind = \"counters\" puts a MAC into each line of counters and nodes, and \"none\", \"sc64\" and \
-                 \"page-record\" have no room for one: choose \"sc64-mac\", \"mono-56\", \"sc128\", \"vault32\", \"vault16\" or \"morphable\"",
+                "tree.kind = \"counters\" puts a MAC into each line of counters and nodes, and \"none\", \"sc64\", \
+                 \"page-record\" and \"rv-64\" have no room for one: choose \"sc64-mac\", \"mono-56\", \"sc128\", \"vault32\", \"vault16\" or \"morphable\"",
             ),
             (
                 of_counters && self.levels.is_empty(),

@@ -94,7 +94,8 @@ impl<'a, V: Verbs> Access<'a, V> {
         self.refuse_if_halted()?;
         let counters = &self.scheme.counters;
         let position = counters.position(self.line());
-        let advance = |line: &mut Line| counters.advance(line, position);
+        let draw = || self.scheme.draws.borrow_mut().word();
+        let advance = |line: &mut Line| counters.advance_drawing(line, position, draw);
         self.scheme.metadata.edit(self.verbs, slot, Role::Counter, advance).await
     }
 
