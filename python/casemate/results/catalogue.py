@@ -102,7 +102,9 @@ class CacheDesign(Result):
     """Copies of counters that each L2 may keep, to begin reads with."""
 
 
-Counters = Literal["none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record", "rv-64"]
+Counters = Literal[
+    "none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record", "rv-64"
+]
 """How counters are organised."""
 
 
