@@ -23,6 +23,7 @@ PARTS = (
     ("counter", "counter"),
     ("tree", "tree"),
     ("tag", "tag"),
+    ("bitmap", "bitmap"),
     ("queue for engines", "engine_queue"),
     ("engines", "engine"),
     ("on the chip", "on_chip"),

@@ -6,7 +6,7 @@
 use protection::layout::{Layout, Region};
 use protection::media::Media;
 use protection::slot::Kind;
-use protection::verbs::{Slot, Untrusted};
+use protection::verbs::{Role, Slot, Untrusted};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
@@ -57,6 +57,8 @@ pub enum Structure {
     Node(usize),
     /// Owners of pages.
     Owner,
+    /// Lines of bitmaps of re-ordered lines.
+    Bitmap,
 }
 
 impl fmt::Display for Structure {
@@ -67,6 +69,7 @@ impl fmt::Display for Structure {
             Structure::Counter => f.write_str("counter"),
             Structure::Node(level) => write!(f, "tree level {level}"),
             Structure::Owner => f.write_str("owner"),
+            Structure::Bitmap => f.write_str("bitmap"),
         }
     }
 }
@@ -90,7 +93,7 @@ impl<'a> Map<'a> {
     }
 
     /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can distinguish
-    /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters or of a node.
+    /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters, of bitmaps or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
             return Some((self.0.data_slot(line).slot(), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
@@ -109,7 +112,7 @@ impl<'a> Map<'a> {
                 let start = (line.0 % served) as usize / LINES_PER_PAGE * width;
                 start..start + width
             }
-            Structure::Data | Structure::Counter | Structure::Node(_) => 0..LINE_BYTES,
+            Structure::Data | Structure::Counter | Structure::Node(_) | Structure::Bitmap => 0..LINE_BYTES,
         };
         let slot = match structure {
             Structure::Data => self.0.data_slot(line).slot(),
@@ -136,7 +139,7 @@ impl<'a> Map<'a> {
     /// If the slot lies outside the memory.
     pub fn structure(&self, slot: Slot) -> Structure {
         let nodes = (0..self.levels()).map(Structure::Node);
-        [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner]
+        [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner, Structure::Bitmap]
             .into_iter()
             .chain(nodes)
             .find(|structure| self.region(*structure).is_some_and(|region| contains(region, slot)))
@@ -164,7 +167,7 @@ impl<'a> Map<'a> {
         }
         let served = self.served_by_each(region);
         let first = (slot.0 - region.base) * served;
-        first..first + served
+        first..(first + served).min(self.0.data_lines())
     }
 
     fn region(&self, structure: Structure) -> Option<Region> {
@@ -174,11 +177,13 @@ impl<'a> Map<'a> {
             Structure::Counter => self.0.region(Kind::Counters),
             Structure::Node(level) => self.0.levels().get(level).copied(),
             Structure::Owner => self.0.region(Kind::Owners),
+            Structure::Bitmap => self.0.region(Kind::Bitmaps),
         }
     }
 
+    /// The data lines that each slot of a region serves: of a tree's levels, whatever they serve below.
     fn served_by_each(&self, region: Region) -> u64 {
-        self.0.data_lines() / region.lines
+        if region.role == Role::Bitmap { region.serves } else { self.0.data_lines() / region.lines }
     }
 }
 

@@ -135,5 +135,6 @@ fn flip_of(structure: Structure) -> Attack {
         Structure::Counter => Attack::FlipCounter,
         Structure::Node(_) => Attack::FlipNode,
         Structure::Owner => Attack::FlipOwner,
+        Structure::Bitmap => Attack::FlipBitmap,
     }
 }

@@ -14,7 +14,7 @@ use protection::planted::Planted;
 use protection::verbs::Fault;
 use serde::Serialize;
 use units::random::Random;
-use units::{LINES_PER_PAGE, LineAddr};
+use units::{LINES_PER_PAGE, Line, LineAddr, WORD_BYTES};
 
 /// What went wrong although there was no attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -67,6 +67,8 @@ pub struct HonestReport {
 /// of them under one tag where a tag is over several.
 const PAGES_IN_USE: u64 = 16;
 const LINES_IN_USE: [u64; 6] = [0, 1, 3, 6, 9, 15];
+/// Words that are written more often than others.
+const FREQUENT: [u64; 5] = [0, u64::MAX, 1, 0x2020_2020_2020_2020, 0x7fff_1234_5678];
 /// Cores that read.
 const CORES: usize = 4;
 
@@ -98,7 +100,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
     let fault = match random.below(100) {
         0 => victim.flush(),
         1..50 => {
-            let content = random.line();
+            let content = content(random);
             victim.write(line, &content)
         }
         _ => {
@@ -114,6 +116,16 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
     };
     let reuse = victim.keystream_reuse().map(Finding::of);
     fault.map(|fault| false_alarm(victim, fault)).or(reuse)
+}
+
+/// What is written: random words, and among them some that are written again and again, as programs do.
+fn content(random: &mut Random) -> Line {
+    let mut line = random.line();
+    for word in line.chunks_exact_mut(WORD_BYTES).filter(|word| word[0] < u8::MAX / 2) {
+        let value = FREQUENT[usize::from(word[0]) % FREQUENT.len()];
+        word.copy_from_slice(&value.to_le_bytes());
+    }
+    line
 }
 
 /// The finding that a fault is when there was no attack.

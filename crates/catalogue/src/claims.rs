@@ -29,6 +29,12 @@ named! {
     FlipNode = "flip-node",
     /// Flips one bit of a table of owners.
     FlipOwner = "flip-owner",
+    /// Random bytes instead of a line of bitmaps, which say how the words of re-ordered lines are put back.
+    SpoofBitmap = "spoof-bitmap",
+    /// Flips a bit in a line of bitmaps.
+    FlipBitmap = "flip-bitmap",
+    /// Brings back an old line of bitmaps.
+    ReplayBitmap = "replay-bitmap",
     /// Puts the data of one line in the place of another.
     SpliceData = "splice-data",
     /// Puts the data and the tag of one line in the place of another.

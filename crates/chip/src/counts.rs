@@ -35,6 +35,8 @@ pub struct Counts {
     pub tag_cache: CacheCounters,
     /// The cache of tree nodes.
     pub node_cache: CacheCounters,
+    /// The cache of bitmaps.
+    pub bitmap_cache: CacheCounters,
     /// Counters in the last-level cache.
     pub last_level_counters: CacheCounters,
     /// Nodes of the tree there.
@@ -51,9 +53,9 @@ impl Counts {
         (self.protection.fetched.total() + self.protection.stored.total()) * LINE_BYTES as u64
     }
 
-    /// The caches of counters, tags and tree nodes.
-    pub fn metadata_caches(&self) -> [CacheCounters; 3] {
-        [self.counter_cache, self.tag_cache, self.node_cache]
+    /// The caches of counters, tags, tree nodes and bitmaps.
+    pub fn metadata_caches(&self) -> [CacheCounters; Kind::CACHES] {
+        [self.counter_cache, self.tag_cache, self.node_cache, self.bitmap_cache]
     }
 }
 
@@ -102,6 +104,7 @@ impl Meters {
             counter_cache: caches[Kind::Counters] + caches[Kind::Owners],
             tag_cache: caches[Kind::Tags],
             node_cache: caches[Kind::Nodes],
+            bitmap_cache: caches[Kind::Bitmaps],
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
             copies: self.scheme.on_chip(OnChip::copy_counters).unwrap_or_default(),

@@ -7,6 +7,9 @@
 //! ```
 //! The packing is injective: each field has bytes of its own. Forty bits of place reach 64 TB of lines. Seventy-two bits of
 //! counter hold a 64-bit major with a minor of up to eight bits.
+//!
+//! A line whose words were re-ordered has a *bitmap* as well, which no block has room for: a code that binds it does so by other
+//! offsets (`cipher/ocb_chunks.rs`).
 
 use crate::BLOCK_BYTES;
 
@@ -26,7 +29,10 @@ pub enum Domain {
 
 /// A place and its counter, packed as in the picture, with zeros for domain and block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Nonce(u128);
+pub struct Nonce {
+    packed: u128,
+    bitmap: u8,
+}
 
 impl Nonce {
     /// The nonce of what lies at `place`, a number of lines, under an effective counter.
@@ -37,18 +43,30 @@ impl Nonce {
     pub fn new(place: u64, counter: u128) -> Nonce {
         assert!(place >> PLACE_BITS == 0, "place {place:#x} does not fit a nonce");
         assert!(counter >> COUNTER_BITS == 0, "counter {counter} does not fit a nonce");
-        Nonce(u128::from(place) | counter << PLACE_BITS)
+        Nonce { packed: u128::from(place) | counter << PLACE_BITS, bitmap: 0 }
+    }
+
+    /// The same for a line whose words were re-ordered by this bitmap.
+    #[must_use]
+    pub fn with_bitmap(self, bitmap: u8) -> Nonce {
+        Nonce { bitmap, ..self }
+    }
+
+    /// The bitmap of a line whose words were re-ordered; zero if they were not.
+    pub fn bitmap(&self) -> u8 {
+        self.bitmap
     }
 
     /// The place that it is the nonce of.
     pub fn place(&self) -> u64 {
-        (self.0 & ((1 << PLACE_BITS) - 1)) as u64
+        (self.packed & ((1 << PLACE_BITS) - 1)) as u64
     }
 
     /// The cipher's input for one block of one use.
     pub fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES] {
-        let packed =
-            self.0 | (domain as u128) << (PLACE_BITS + COUNTER_BITS) | u128::from(index) << (u128::BITS - u8::BITS);
+        let packed = self.packed
+            | (domain as u128) << (PLACE_BITS + COUNTER_BITS)
+            | u128::from(index) << (u128::BITS - u8::BITS);
         packed.to_le_bytes()
     }
 }

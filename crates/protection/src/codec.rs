@@ -20,18 +20,17 @@ use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
-use crate::speculation::Speculation;
+use crate::speculation::{Bitmap, Speculation};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
-use block_work::BlockWork;
-pub(crate) use block_work::{Ahead, has_offset};
-use candidates::Offers;
+pub(crate) use block_work::{Ahead, BlockWork, has_offset};
+pub(crate) use candidates::Offers;
 use crypto::Tag;
 use sim::join;
 use units::{Line, Word, ZERO_LINE};
 
-/// A line with its version and with what of it the tag is over.
-type Named<'a> = (DataSlot, Counter, &'a Line);
+/// A line with its version, with the bitmap that it lies by, and with what of it the tag is over.
+type Named<'a> = (DataSlot, Counter, Bitmap, &'a Line);
 /// The other lines under a line's tag: their versions and their ciphertexts.
 pub(crate) type Others = Vec<(DataSlot, Counter, Line)>;
 /// All lines under one tag, so named.
@@ -43,7 +42,9 @@ pub(crate) struct Arrived {
     pub at: DataSlot,
     /// Its version.
     pub counter: Counter,
-    /// The word of it that was asked for first.
+    /// The bitmap that its words lie by.
+    pub bitmap: Bitmap,
+    /// Where the word of it lies that was asked for first.
     pub word: Word,
     /// What memory returned.
     pub stored: Untrusted,
@@ -59,7 +60,8 @@ impl Arrived {
     /// A line that is there as a whole, with no tag yet.
     pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
         let Arriving { content, beats } = Arriving::whole(stored);
-        Arrived { at, counter, word: Word::FIRST, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
+        let (bitmap, word) = (Bitmap::NONE, Word::FIRST);
+        Arrived { at, counter, bitmap, word, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
     }
 }
 
@@ -93,7 +95,9 @@ pub(crate) struct Sealed {
     pub at: DataSlot,
     /// Its version.
     pub counter: Counter,
-    /// What it hides.
+    /// The bitmap that its words lie by.
+    pub bitmap: Bitmap,
+    /// What it hides: the line as it lies.
     pub plaintext: Line,
     /// What memory gets.
     pub ciphertext: Line,
@@ -128,7 +132,7 @@ impl LineCodec {
     pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
-        let work = BlockWork { uses: cipher.uses(), tag, masks, coded_counters, offsets_kept: false };
+        let work = BlockWork { tag, masks, coded_counters, ..BlockWork::of_encryption(&cipher) };
         let piece_bytes = block_work::piece_bytes(work, mac.is_some());
         LineCodec { piece_bytes, cipher, mac, work, speculation: None, planted }
     }
@@ -150,6 +154,11 @@ impl LineCodec {
         self.mac.as_ref().is_some_and(Mac::covers_plaintext)
     }
 
+    /// Whether tags vouch for the bitmap of their line.
+    pub fn binds_bitmap(&self) -> bool {
+        self.mac.as_ref().is_some_and(Mac::binds_bitmap)
+    }
+
     /// Whether each tag lies with its line.
     pub fn tags_travel(&self) -> bool {
         self.mac.as_ref().is_some_and(Mac::travels)
@@ -168,14 +177,15 @@ impl LineCodec {
     /// Compares the tag of `text` with the stored one, if there are tags.
     pub async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
-        let computed = self.compute_tag(verbs, mac, (arrived.at, arrived.counter, text), &arrived.others).await;
+        let named = (arrived.at, arrived.counter, arrived.bitmap, text);
+        let computed = self.compute_tag(verbs, mac, named, &arrived.others).await;
         self.compare(mac, arrived, computed)
     }
 
     /// As [`LineCodec::check`], of a tag whose work is done.
     fn judge(&self, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
-        self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, text))
+        self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, arrived.bitmap, text))
     }
 
     fn compare(&self, mac: &Mac, arrived: &Arrived, computed: Tag) -> Result<(), Fault> {
@@ -186,7 +196,17 @@ impl LineCodec {
     /// Encrypts a line under a version, whose blocks are there.
     pub fn encrypt(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
         let ciphertext = self.cipher.seal(at, counter, plaintext);
-        Sealed { at, counter, plaintext: *plaintext, ciphertext }
+        Sealed { at, counter, bitmap: Bitmap::NONE, plaintext: *plaintext, ciphertext }
+    }
+
+    /// As [`LineCodec::encrypt`], with the line's words in the order in which its bitmap lets them lie.
+    pub fn encrypt_arranged(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, plaintext: &Line) -> Sealed {
+        Sealed { bitmap, ..self.encrypt(at, counter, &bitmap.arrange(plaintext)) }
+    }
+
+    /// The bitmap of a line that is sealed now; none where lines are not re-ordered.
+    pub fn bitmap_of(&self, plaintext: &Line) -> Bitmap {
+        self.speculation.as_ref().map_or(Bitmap::NONE, |speculation| speculation.bitmap_of(plaintext))
     }
 
     /// As [`LineCodec::encrypt`], of a line that will be decrypted in a moment.
@@ -214,11 +234,11 @@ impl LineCodec {
     /// it is made with it.
     pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<Tag> {
         let mac = self.mac.as_ref()?;
-        let (at, counter, text) = self.named(mac, sealed);
+        let (at, counter, bitmap, text) = self.named(mac, sealed);
         if self.work.seals_with_tag() {
-            return Some(mac.tag(at, counter, text));
+            return Some(mac.tag(at, counter, bitmap, text));
         }
-        Some(self.compute_tag(verbs, mac, (at, counter, text), others).await)
+        Some(self.compute_tag(verbs, mac, (at, counter, bitmap, text), others).await)
     }
 
     /// The tag of a line that booting puts into memory, and of those that are there already; it takes no time.
@@ -227,22 +247,22 @@ impl LineCodec {
     }
 
     fn named<'a>(&self, mac: &Mac, sealed: &'a Sealed) -> Named<'a> {
-        (sealed.at, sealed.counter, mac.covered(&sealed.plaintext, &sealed.ciphertext))
+        (sealed.at, sealed.counter, sealed.bitmap, mac.covered(&sealed.plaintext, &sealed.ciphertext))
     }
 
     async fn compute_tag<V: Verbs>(
         &self,
         verbs: &V,
         mac: &Mac,
-        (at, counter, text): Named<'_>,
+        (at, counter, bitmap, text): Named<'_>,
         others: &[(DataSlot, Counter, Line)],
     ) -> Tag {
         if others.is_empty() {
-            mac.schedule(at, counter, text);
+            mac.schedule(at, counter, bitmap, text);
             self.work.to_tag(verbs, 1).await;
-            return mac.tag(at, counter, text);
+            return mac.tag(at, counter, bitmap, text);
         }
-        Box::pin(self.compute_common_tag(verbs, mac, among((at, counter, text), others))).await
+        Box::pin(self.compute_common_tag(verbs, mac, among((at, counter, bitmap, text), others))).await
     }
 
     async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> Tag {
@@ -253,7 +273,7 @@ impl LineCodec {
 }
 
 /// A line among others under the same tag, in order.
-fn among((at, counter, text): Named<'_>, others: &[(DataSlot, Counter, Line)]) -> Tagged {
+fn among((at, counter, _, text): Named<'_>, others: &[(DataSlot, Counter, Line)]) -> Tagged {
     let place = others.partition_point(|(other, ..)| *other < at);
     let (below, above) = others.split_at(place);
     below.iter().copied().chain([(at, counter, *text)]).chain(above.iter().copied()).collect()

@@ -19,9 +19,10 @@ pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
-pub use speculation::SpeculationDesign;
+pub use speculation::{BitmapTrust, SpeculationDesign};
 pub use trees::{TreeDesign, TreeKind};
 
+use crate::bitmaps::BitmapCipher;
 use crate::cipher::Told;
 use crate::codec::LineCodec;
 use crate::counter::{Counters, StartingAge, Steady};
@@ -188,6 +189,7 @@ impl Parts {
         let keys = Keys::new(seed, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
         let mac = self.mac.build(self.cipher, keys, planted);
+        let mac = mac.map(|mac| mac.binding_bitmaps(self.speculation.binds_bitmaps()));
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
@@ -196,19 +198,22 @@ impl Parts {
         };
         let caches = &self.caches;
         let layout = Layout::new(data_lines, needs)?;
-        let layout = Rc::new(if self.ownership == Ownership::None { layout } else { layout.with_owners() });
+        let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
+        let layout = Rc::new(if self.speculation.reorders() { layout.with_bitmaps() } else { layout });
         let forest = self.tree.forest(&layout);
         let mut chip =
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
         let cipher = self.cipher.build(keys, planted);
+        let bitmaps = self.speculation.reorders().then(|| BitmapCipher::new(cipher.clone(), keys.values(), planted));
         let mut codec = LineCodec::new(cipher, mac, counters.are_coded(), planted);
         codec.speculation = self.speculation.build(&codec);
         codec.work.offsets_kept = caches.offsets;
         Ok(Scheme {
             codec,
             counters,
-            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted),
+            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted)
+                .with_bitmaps(bitmaps),
             layout,
             ownership: self.ownership,
             gathering: RefCell::default(),
@@ -253,6 +258,7 @@ impl Parts {
             (fresh_counters && self.mac.ignores_version(), "fresh counters, but tags that ignore them"),
             (self.release == Release::Speculative, "addresses leave before the verdict"),
             (self.ownership != Ownership::None, "owners in memory that nothing checks"),
+            (self.speculation.leaves_bitmaps_loose(), "bitmaps in memory that nothing checks"),
         ];
         let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));
         cipher.chain(self.mac.weaknesses(self.cipher)).chain(freshness).collect()

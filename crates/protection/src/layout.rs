@@ -1,14 +1,15 @@
-//! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, and owners.
+//! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps.
 //!
 //! ```text
 //! 0            data_lines
-//! | data       | counters | tags | tree 0 | tree 1 | ... | owners |      the root is on the chip
+//! | data       | counters | tags | tree 0 | tree 1 | ... | owners | bitmaps |      the root is on the chip
 //! ```
 
 mod report;
 
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
+use crate::bitmaps;
 use crate::mac::{Place, Places};
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
@@ -30,7 +31,7 @@ pub struct Region {
     pub base: u64,
     /// How many slots it has.
     pub lines: u64,
-    /// What one of them serves: data lines for data, counters, tags and owners; children for nodes.
+    /// What one of them serves: data lines for data, counters, tags, owners and bitmaps; children for nodes.
     pub serves: u64,
 }
 
@@ -55,7 +56,7 @@ impl Region {
 #[derive(Clone, Debug)]
 pub struct Layout {
     placement: Placement,
-    regions: ArrayVec<Region, { LEVELS_MAX + 4 }>,
+    regions: ArrayVec<Region, { LEVELS_MAX + 5 }>,
     /// Which regions are of a kind: the first of them, and how many.
     of: EnumMap<Kind, (u8, u8)>,
     /// What the tree covers.
@@ -133,6 +134,13 @@ impl Layout {
     pub(crate) fn with_owners(mut self) -> Layout {
         let each = LINES_PER_TABLE_LINE;
         self.append(Role::Owner, self.data_lines().div_ceil(each), each);
+        self
+    }
+
+    /// Adds bitmaps of lines whose words are re-ordered, above everything else.
+    pub(crate) fn with_bitmaps(mut self) -> Layout {
+        let each = bitmaps::LINES_PER_LINE;
+        self.append(Role::Bitmap, self.data_lines().div_ceil(each), each);
         self
     }
 

@@ -9,6 +9,7 @@
 //!
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
 
+mod bitmaps;
 pub mod cipher;
 mod codec;
 #[cfg(test)]

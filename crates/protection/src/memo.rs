@@ -17,6 +17,7 @@ const KEPT_LOG2: u32 = 8;
 pub(crate) struct Message {
     pub place: u64,
     pub version: u128,
+    pub bitmap: u8,
     pub text: Line,
 }
 
@@ -78,9 +79,13 @@ mod tests {
     #[test]
     fn a_result_is_computed_once_for_the_same_message_and_anew_for_any_other() {
         let memo = Memo::default();
-        let of = |place, version, text: u8, result| memo.of(&Message { place, version, text: [text; 64] }, || result);
+        let of_bitmap = |bitmap, place, version, text: u8, result| {
+            memo.of(&Message { place, version, bitmap, text: [text; 64] }, || result)
+        };
+        let of = |place, version, text, result| of_bitmap(0, place, version, text, result);
         assert_eq!([of(7, 0, 1, 10), of(7, 0, 1, 11)], [10, 10]);
         assert_eq!([of(7, 0, 2, 12), of(7, 9, 2, 13)], [12, 13]);
+        assert_eq!([of_bitmap(1, 7, 9, 2, 16), of(7, 9, 2, 13)], [16, 13]);
         // It has the same index, and takes it.
         let other = (8..).find(|other| index(*other) == index(7)).unwrap_or_default();
         assert_eq!([of(other, 9, 2, 14), of(7, 9, 2, 15)], [14, 15]);

@@ -1,4 +1,4 @@
-//! Verified lines of metadata on demand: counters, tags, nodes of the tree and tables of owners, wherever they are.
+//! Verified lines of metadata on demand: counters, tags, nodes of the tree, tables of owners and bitmaps, wherever they are.
 //!
 //! ```text
 //! get, edit:   on the chip ─ or else fetched, and compared with the lines above it        (demand, walk)
@@ -8,7 +8,8 @@
 //! climb:       the nodes above lines that become durable together, stage by stage         (climb)
 //! rebuild:     all nodes again, from the counters that a loss of power has left           (rebuild)
 //! ```
-//! What a line of metadata means to data is not known here: no line of data, no cipher and no code has a name in this folder.
+//! What a line of metadata means to data is not known here: no line of data, no cipher and no code has a name in this folder. Bitmaps
+//! alone are encrypted in memory, by [`bitmaps`](crate::bitmaps).
 //! What is on the chip is in [`on_chip`](crate::on_chip), how nodes vouch for their children in [`tree`](crate::tree).
 
 mod climb;
@@ -23,6 +24,7 @@ pub(crate) use rebuild::Rebuild;
 pub(crate) use update::Update;
 pub(crate) use walk::{FoundIn, Sought};
 
+use crate::bitmaps::BitmapCipher;
 use crate::counter::Steady;
 use crate::layout::Layout;
 use crate::on_chip::{Copies, OnChip};
@@ -53,14 +55,21 @@ pub(crate) struct Metadata {
     /// Whether lines become durable in tuples, which those that leave the chip then wait for.
     in_tuples: bool,
     renewed: Cell<RenewedNodes>,
+    /// What encrypts bitmaps on their way, if lines are re-ordered.
+    bitmaps: Option<BitmapCipher>,
     planted: Planted,
 }
 
 impl Metadata {
     /// Blank metadata with this state on the chip.
     pub fn new(chip: OnChip, tree: Option<Tree>, layout: Rc<Layout>, in_tuples: bool, planted: Planted) -> Metadata {
-        let (steady, renewed) = Default::default();
-        Metadata { chip: RefCell::new(chip), tree, layout, steady, in_tuples, renewed, planted }
+        let (steady, renewed, bitmaps) = Default::default();
+        Metadata { chip: RefCell::new(chip), tree, layout, steady, in_tuples, renewed, bitmaps, planted }
+    }
+
+    /// Lets this encrypt bitmaps on their way.
+    pub fn with_bitmaps(self, bitmaps: Option<BitmapCipher>) -> Metadata {
+        Metadata { bitmaps, ..self }
     }
 
     /// Lets counters begin with these, before the first access.
@@ -80,6 +89,7 @@ impl Metadata {
             steady: self.steady.clone(),
             in_tuples: self.in_tuples,
             renewed: self.renewed.clone(),
+            bitmaps: self.bitmaps.clone(),
             planted: self.planted,
         }
     }

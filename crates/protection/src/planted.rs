@@ -114,6 +114,14 @@ bugs! {
     CandidatesNotGivenUp,
     /// The line is released when the chunk that the core asked for is verified.
     TrailingChunksUnchecked,
+    /// Tags are made as if their lines had no bitmaps.
+    TagWithoutBitmap,
+    /// A line is put back in the order that the table of now would give it.
+    OrderOfPresentTable,
+    /// A write does not change the bitmap of its line.
+    BitmapNotWritten,
+    /// Lines of bitmaps are encrypted under one value whenever they leave the chip.
+    BitmapValueRepeats,
 
     // In counters.
     /// A write does not advance the counter.

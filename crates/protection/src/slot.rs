@@ -42,6 +42,8 @@ pub enum Role {
     Node(u8),
     /// Owners of pages.
     Owner,
+    /// Bitmaps of lines whose words were re-ordered.
+    Bitmap,
 }
 
 /// What slots are for, whatever their level in the tree.
@@ -58,11 +60,13 @@ pub enum Kind {
     Nodes,
     /// Owners of pages.
     Owners,
+    /// Bitmaps of re-ordered lines.
+    Bitmaps,
 }
 
 impl Kind {
     /// Caches of metadata, where each kind has its own.
-    pub const CACHES: usize = 3;
+    pub const CACHES: usize = 4;
 
     /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache.
     pub fn cache(self) -> usize {
@@ -70,6 +74,7 @@ impl Kind {
             Kind::Data | Kind::Counters | Kind::Owners => 0,
             Kind::Tags => 1,
             Kind::Nodes => 2,
+            Kind::Bitmaps => 3,
         }
     }
 }
@@ -83,6 +88,7 @@ impl Role {
             Role::Tag => Kind::Tags,
             Role::Node(_) => Kind::Nodes,
             Role::Owner => Kind::Owners,
+            Role::Bitmap => Kind::Bitmaps,
         }
     }
 }
@@ -95,6 +101,7 @@ impl fmt::Display for Role {
             Role::Tag => f.write_str("tag"),
             Role::Node(level) => write!(f, "tree level {level}"),
             Role::Owner => f.write_str("owner"),
+            Role::Bitmap => f.write_str("bitmap"),
         }
     }
 }

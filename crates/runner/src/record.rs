@@ -15,6 +15,7 @@ use protection::counter::StartingAge;
 use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
 use protection::on_chip::{CacheCounters, CopyCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
+use protection::slot::Kind;
 use protection::speculation::SpeculationCounters;
 use protection::verbs::Fault;
 use serde::Serialize;
@@ -206,8 +207,8 @@ pub struct Interval {
     pub llc: LlcCounters,
     /// What protection did.
     pub protection: TimedCounters,
-    /// The counter, tag and node caches.
-    pub metadata_caches: [CacheCounters; 3],
+    /// The counter, tag, node and bitmap caches.
+    pub metadata_caches: [CacheCounters; Kind::CACHES],
     /// What followed overflows of counters, of data and in the tree.
     pub renewals: Renewals,
     /// All memory channels together.
@@ -296,8 +297,8 @@ pub struct Record {
     pub llc: LlcCounters,
     /// What protection did.
     pub protection: TimedCounters,
-    /// The counter, tag and node caches.
-    pub metadata_caches: [CacheCounters; 3],
+    /// The counter, tag, node and bitmap caches.
+    pub metadata_caches: [CacheCounters; Kind::CACHES],
     /// Where the counters of data that came from memory were found, where there are counters.
     pub counters_found: Option<CountersFound>,
     /// What followed overflows of counters, of data and in the tree.

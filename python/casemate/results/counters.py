@@ -218,6 +218,8 @@ class Traffic(Result):
     """Of tree nodes."""
     owners: int
     """Of the table of owners."""
+    bitmaps: int
+    """Of bitmaps of re-ordered lines."""
 
 
 class Ahead(Result):
@@ -256,6 +258,8 @@ class ReadParts(Result):
     """Nodes of the tree and their hashes."""
     tag: float
     """Its tag."""
+    bitmap: float
+    """The bitmap that its words lie by, with its decryption."""
     engine_queue: float
     """Units for cryptography that were busy."""
     engine: float

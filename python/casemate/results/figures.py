@@ -7,7 +7,7 @@ from casemate.results.counters import Hits, Llc, MetadataCache, Node
 LEVELS = ("l1i", "l1d", "l2", "llc")
 """The caches of instructions and data, from the core on."""
 
-METADATA = ("counters", "tags", "tree")
+METADATA = ("counters", "tags", "tree", "bitmaps")
 """What the metadata caches of a record keep, in its order."""
 
 
@@ -35,8 +35,8 @@ class Counted(Protocol):
         """The last-level cache."""
 
     @property
-    def metadata_caches(self) -> tuple[MetadataCache, MetadataCache, MetadataCache]:
-        """The counter, tag and node caches."""
+    def metadata_caches(self) -> tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]:
+        """The counter, tag, node and bitmap caches."""
 
 
 def hit_rate(cache: Hits) -> float | None:

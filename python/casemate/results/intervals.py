@@ -34,8 +34,8 @@ class Interval(Result):
     """The last-level cache."""
     protection: ProtectionWork
     """What protection did."""
-    metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache]
-    """The counter, tag and node caches."""
+    metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]
+    """The counter, tag, node and bitmap caches."""
     renewals: Renewals
     """What followed overflows of counters, of data and in the tree."""
     dram: Dram

@@ -195,8 +195,8 @@ class Record(Result):
     """The last-level cache."""
     protection: ProtectionWork
     """What protection did."""
-    metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache]
-    """The caches of counters, tags and tree nodes."""
+    metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]
+    """The caches of counters, tags, tree nodes and bitmaps."""
     counters_found: CountersFound | None
     """Where the counters of data that came from memory were found, where there are counters."""
     renewals: Renewals

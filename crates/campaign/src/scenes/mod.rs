@@ -5,6 +5,7 @@
 //! does is an ordinary read or write.
 
 mod alias;
+mod bitmaps;
 mod cold_boot;
 mod copies;
 mod histories;
@@ -79,6 +80,7 @@ type Scenes = &'static [(Attack, Scene)];
 /// All scenes, by what they are about.
 const SCENES: &[Scenes] = &[
     alias::SCENES,
+    bitmaps::SCENES,
     cold_boot::SCENES,
     copies::SCENES,
     histories::SCENES,

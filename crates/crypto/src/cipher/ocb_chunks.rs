@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! L = E(0)   R = E(nonce ^ L)   Z_i = Z_(i-1) ^ 2^ntz(i) L, Z_0 = R      i = 1 ..= m, blocks of the line
-//! C_i = E(P_i ^ Z_i) ^ Z_i      T_i = E(P_i ^ Z_(m+i))   or   T_i = E(C_i ^ Z_(2m+i))
+//! C_i = E(P_i ^ Z_i) ^ Z_i      T_i = E(P_i ^ Z_(m+i) ^ B)   or   T_i = E(C_i ^ Z_(2m+i) ^ B)      B = 2^5 b L
 //! ```
 //! Every chunk can be encrypted early for a guessed plaintext and compared when its ciphertext arrives, and so can its tag:
 //! this is what ciphertext speculation needs. The paper keeps one code for each chunk but does not say which. Here it is
@@ -13,6 +13,10 @@
 //! No offset serves for two of the three. Of one nonce they are `R ^ g(i) L`, where `g(i) = i ^ i/2` is the i-th word of a Gray
 //! code: the words are all different, so `Z_i ^ Z_j` is a product of `L` and something that is not zero, for any two of the 3m.
 //! Of two nonces they have different `R`: always, or where R is a sum, but for chance.
+//!
+//! A line whose words were re-ordered has a *bitmap* b of eight bits, and its tags bind it: nobody but who has the key makes a tag
+//! that fits the same words in another order. As polynomials, 2^5 b and the words of the Gray code have no power in common, so
+//! each pair of i and b has a product of L of its own. It takes no block: the offset of a tag is another one.
 //!
 //! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then R is the
 //! sum of its halves, each encrypted under an offset of its own: `R = E(first ^ L) ^ E(second ^ 2L)`. Offsets need that each by
@@ -29,7 +33,9 @@ use dbl::Dbl;
 use units::{LINE_BYTES, Line};
 
 /// Doublings of L for offsets 1 to 24: blocks of a line of eight, their tags over plaintext and those over ciphertext.
-const DOUBLINGS: usize = 5;
+const FOR_OFFSETS: usize = 5;
+/// All of them, with one for each bit of a bitmap.
+const DOUBLINGS: usize = FOR_OFFSETS + u8::BITS as usize;
 
 /// A block cipher in OCB, chunk by chunk: the encryption and the code.
 pub struct OcbChunks<C: BlockCipherEncrypt> {
@@ -117,6 +123,14 @@ where
         })
     }
 
+    /// What the offsets of tags are changed by, so that these bind the bitmap of the line.
+    fn bound(&self, bitmap: u8) -> Block<C> {
+        let mut sum = Block::<C>::default();
+        let doublings = self.doublings[FOR_OFFSETS..].iter().enumerate();
+        doublings.filter(|(bit, _)| bitmap >> bit & 1 == 1).for_each(|(_, doubling)| xor(&mut sum, doubling));
+        sum
+    }
+
     /// The whole tags of a line's chunks, side by side.
     fn chunk_tags(&self, nonce: &Nonce, text: &Line) -> Line {
         let mut tags = *text;
@@ -125,7 +139,12 @@ where
             ChunkText::Plaintext => blocks.len(),
             ChunkText::Ciphertext => 2 * blocks.len(),
         };
-        mask::<C>(blocks, self.offsets(nonce).skip(before));
+        let bound = self.bound(nonce.bitmap());
+        let offsets = self.offsets(nonce).skip(before).map(|mut offset| {
+            xor(&mut offset, &bound);
+            offset
+        });
+        mask::<C>(blocks, offsets);
         self.cipher.encrypt_blocks(blocks);
         tags
     }
@@ -233,8 +252,9 @@ mod tests {
             for (chunk, number) in blocks_of::<C>(&mut line).iter_mut().zip(1 + index * m..) {
                 // The Gray code of the number says which doublings of L.
                 let code = number ^ (number / 2);
+                let bitmap = if index == 0 { 0 } else { usize::from(nonce.bitmap()) << 5 };
                 let mut z = r.clone();
-                for power in (0..usize::BITS).filter(|power| code >> power & 1 == 1) {
+                for power in (0..usize::BITS).filter(|power| (code ^ bitmap) >> power & 1 == 1) {
                     xor(&mut z, &(0..power).fold(l.clone(), |l, _| l.dbl()));
                 }
                 xor(chunk, &z);
@@ -255,7 +275,7 @@ mod tests {
         C: BlockCipherEncrypt + BlockCipherDecrypt + KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
     {
         let text: Line = std::array::from_fn(|byte| byte as u8);
-        let at = nonce(77, 5);
+        let at = nonce(77, 5).with_bitmap(0b1010_0110);
         let (mode, over_ciphertext) =
             (OcbChunks::<C>::new(key), OcbChunks::<C>::new(key).with_tags_over(ChunkText::Ciphertext));
         let [sealed, tags, of_ciphertext] = by_definition(&key.cipher::<C>(), &at, &text);
@@ -271,6 +291,24 @@ mod tests {
         follows_the_definition::<Aes128, 16>(&Key([3; 16]));
         follows_the_definition::<Aes256, 32>(&Key([5; 32]));
         follows_the_definition::<TdesEde3, 24>(&Key([4; 24]));
+    }
+
+    #[test]
+    fn tags_bind_the_bitmap_by_offsets_that_serve_nothing_else() {
+        let mode = OcbChunks::<Aes128>::new(&Key([3; 16]));
+        let at = nonce(1, 1);
+        let offsets: Vec<_> = mode.offsets(&at).collect();
+        let mut seen: HashSet<Vec<u8>> = offsets[..4].iter().map(|offset| offset.to_vec()).collect();
+        for bitmap in 0..=u8::MAX {
+            for offset in &offsets[4..] {
+                let mut offset = *offset;
+                xor(&mut offset, &mode.bound(bitmap));
+                assert!(seen.insert(offset.to_vec()), "{bitmap:#x}");
+            }
+        }
+        // The encryption does not change.
+        assert_eq!(mode.seal(&at, &[7; 64]), mode.seal(&at.with_bitmap(9), &[7; 64]));
+        assert_ne!(mode.tag(&at, &[7; 64], 128), mode.tag(&at.with_bitmap(9), &[7; 64], 128));
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl Cipher {
     /// Notes what a line decrypts to that will be decrypted in a moment.
     pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {
-            self.memo.learn(&Message { place: at.bound(), version: counter.0, text: *ciphertext }, *plaintext);
+            self.memo
+                .learn(&Message { place: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext }, *plaintext);
         }
     }
 
@@ -118,7 +119,7 @@ impl Cipher {
         #[cfg(test)]
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *ciphertext };
-        let message = Message { place: at.bound(), version: counter.0, text: *ciphertext };
+        let message = Message { place: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext };
         self.memo.known(&message).unwrap_or_else(|| {
             self.count();
             mode.open(&self.what_is_told(at, counter), ciphertext)

@@ -2,6 +2,7 @@
 //!
 //! What needs the nonce alone begins when the counter is there, ahead of the text; the rest waits for both.
 
+use crate::cipher::Cipher;
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
@@ -62,6 +63,11 @@ pub(crate) struct BlockWork {
 }
 
 impl BlockWork {
+    /// That of a line without a tag, under this encryption.
+    pub fn of_encryption(cipher: &Cipher) -> BlockWork {
+        BlockWork { uses: cipher.uses(), tag: None, masks: 0, coded_counters: false, offsets_kept: false }
+    }
+
     /// Uses of block ciphers that a line takes, and that of its tag's mask (EMCC, section V: five).
     pub fn blocks(self) -> u32 {
         self.uses.map_or(0, |uses| uses.blocks()) + self.masks

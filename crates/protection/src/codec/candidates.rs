@@ -122,7 +122,7 @@ impl Matching<'_> {
     /// Of each chunk, which candidate matches it: has its ciphertext and its tag, in so far as these are speculated on.
     pub fn of(&self, speculation: &Speculation) -> Matches {
         let is_computed = speculation.is_computed();
-        speculation.came(self.plaintext, &self.offers.candidates);
+        speculation.came(&self.arrived.bitmap.restore(self.plaintext), &self.offers.candidates);
         let by_permutation = self.by_permutation();
         if !is_computed {
             return by_permutation;
@@ -137,7 +137,7 @@ impl Matching<'_> {
     fn by_permutation(&self) -> Matches {
         let Matching { codec, offers: Offers { candidates, of, .. }, arrived, plaintext } = *self;
         let mac = codec.mac.as_ref().filter(|_| of.tag);
-        let tag = mac.map(|mac| mac.tag_in_advance(arrived.at, arrived.counter, plaintext));
+        let tag = mac.map(|mac| mac.tag_in_advance(arrived.at, arrived.counter, arrived.bitmap, plaintext));
         let chunks = plaintext.chunks(candidates.chunk_bytes()).enumerate();
         chunks.map(|(number, chunk)| candidates.place_of(chunk).filter(|_| self.tag_fits(tag, number))).collect()
     }
@@ -166,7 +166,7 @@ impl Matching<'_> {
 
     /// What a candidate is at every position of the line: its ciphertext, or itself where that is not speculated on, and its tag.
     fn encrypted(&self, candidate: &Line) -> (Line, Option<Tag>) {
-        let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, .. }, .. } = *self;
+        let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, bitmap, .. }, .. } = *self;
         let before = Counter(counter.0.wrapping_sub(1));
         let counter = if codec.planted.has(Bug::CandidatesOfVersionBefore) { before } else { *counter };
         let at = if codec.planted.has(Bug::CandidatesOfLineBefore) { line_before(*at) } else { *at };
@@ -174,7 +174,7 @@ impl Matching<'_> {
         let tag = codec.mac.as_ref().filter(|_| of.tag).map(|mac| {
             #[cfg(test)]
             crate::work_done::blocks(mac.uses().map_or(0, |uses| uses.of_line));
-            mac.tag_in_advance(at, counter, candidate)
+            mac.tag_in_advance(at, counter, *bitmap, candidate)
         });
         (text, tag)
     }

@@ -7,6 +7,9 @@
 //! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
 //! waits for all of it, in a chain of blocks for each of its links, in a sum of blocks once; then the line is released as a whole.
 //!
+//! All this is about the line as it lies. What is released has its words in their order again: a line that was re-ordered is there
+//! with its bitmap only (`scheme/access.rs`).
+//!
 //! Where the line was speculated on, a piece is what the matching candidate is from the moment at which the two are compared,
 //! unless it is decrypted and verified before that ([`speculated`](super::speculated)).
 
@@ -65,17 +68,26 @@ impl LineCodec {
             if self.work.blocks() > 0 {
                 self.work.to_open(verbs, pad).await;
             }
-            let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
-            Plaintext { bytes, verified: self.mac.is_some() }
+            self.decrypt(arrived.at, arrived.counter, &arrived.stored)
         };
+        let in_order = |lying| self.in_order(arrived, Plaintext { bytes: lying, verified: self.mac.is_some() });
         if self.mac.is_none() {
-            return (open().await, Ok(()));
+            return (in_order(open().await), Ok(()));
         }
         if self.checks_plaintext() {
-            let plaintext = open().await;
-            return (plaintext, self.check(verbs, arrived, &plaintext.bytes).await);
+            let lying = open().await;
+            return (in_order(lying), self.check(verbs, arrived, &lying).await);
         }
-        join!(open(), self.check(verbs, arrived, &arrived.stored.examine()))
+        let (lying, verdict) = join!(open(), self.check(verbs, arrived, &arrived.stored.examine()));
+        (in_order(lying), verdict)
+    }
+
+    /// The words of a line in their order, as its bitmap says.
+    fn in_order(&self, Arrived { bitmap, .. }: &Arrived, lying: Plaintext) -> Plaintext {
+        let bytes = bitmap.restore(&lying.bytes);
+        let present = self.planted.has(Bug::OrderOfPresentTable);
+        let bytes = if present { self.bitmap_of(&bytes).restore(&lying.bytes) } else { bytes };
+        Plaintext { bytes, ..lying }
     }
 
     /// Decrypts and verifies a line piece by piece, and releases the asked-for one before the rest where it can be.
@@ -101,7 +113,7 @@ impl LineCodec {
             Some(speculated) => race(opening.speculate(speculated), opening.work(ahead)).await,
             None => opening.work(ahead).await,
         };
-        (opening.plaintext.get(), verdict)
+        (self.in_order(arrived, opening.plaintext.get()), verdict)
     }
 }
 
@@ -229,7 +241,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         if self.is_asked_for(piece)
             && let Some(release_first) = self.release_first.take()
         {
-            release_first(self.plaintext.get(), piece);
+            let plaintext = self.codec.in_order(self.arrived, self.plaintext.get());
+            release_first(plaintext, self.arrived.bitmap.words_at(piece));
         }
     }
 
@@ -270,7 +283,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// Checks each piece against its own tag.
     async fn check_pieces(&self, mac: &Mac, uses: Uses) -> Result<(), Fault> {
-        let computed = mac.tag(self.arrived.at, self.arrived.counter, &self.covered());
+        let Arrived { at, counter, bitmap, .. } = *self.arrived;
+        let computed = mac.tag(at, counter, bitmap, &self.covered());
         let check = async |piece: Words| {
             self.text(piece).await;
             let by_code = async {

@@ -6,6 +6,7 @@ use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDe
 use crate::mac::Mac;
 use crate::placement::DataSlot;
 use crate::planted::Planted;
+use crate::speculation::Bitmap;
 use crypto::Tag;
 use std::collections::HashSet;
 use strum::VariantArray;
@@ -29,16 +30,18 @@ pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Chec
     for _ in 0..3 {
         let (line, counter) = (placed(random.below(1 << 40)), Counter(u128::from(random.word()) << 8 | 0x5a));
         let text = random.line();
-        let right = Tagged { line, counter, text, tag: mac.tag(line, counter, &text) };
-        hold(mac.fits(right.tag, mac.tag(line, counter, &text)), || "a tag does not fit its own line".into())?;
+        let right = Tagged { line, counter, text, tag: mac.tag(line, counter, Bitmap::NONE, &text) };
+        hold(mac.fits(right.tag, mac.tag(line, counter, Bitmap::NONE, &text)), || {
+            "a tag does not fit its own line".into()
+        })?;
         hold(right.tag >> bits == Tag::default(), || "a tag is longer than it should be".into())?;
-        hold(other_boot.tag(line, counter, &text) != right.tag, || "the key survives a boot".into())?;
+        hold(other_boot.tag(line, counter, Bitmap::NONE, &text) != right.tag, || "the key survives a boot".into())?;
         stored_bits(&mac, &right)?;
         places_and_versions(design, &mac, &right)?;
         texts(design, cipher, &mac, &right)?;
         chunks(design, cipher, &mac, &right)?;
     }
-    let tag = |line| mac.tag(placed(line), Counter(1), &random.line());
+    let tag = |line| mac.tag(placed(line), Counter(1), Bitmap::NONE, &random.line());
     let all = (0..64).map(tag).fold(Tag::default(), |all, tag| all | tag);
     hold(all == Tag::ones(bits), || "some bits of a tag are always zero".into())
 }
@@ -59,13 +62,13 @@ fn places_and_versions(design: &MacDesign, mac: &Mac, right: &Tagged) -> Checked
     let (lines, counters) = neighbours(right.line, right.counter);
     let covered = |what| design.has_nonce() || design.covers.contains(&what);
     for other in lines {
-        let fits = mac.fits(right.tag, mac.tag(other, right.counter, &right.text));
+        let fits = mac.fits(right.tag, mac.tag(other, right.counter, Bitmap::NONE, &right.text));
         hold(fits != covered(Covered::Address), || {
             format!("the tag of {:?} at {other:?}: fits is {fits}", right.line)
         })?;
     }
     for other in counters {
-        let fits = mac.fits(right.tag, mac.tag(right.line, other, &right.text));
+        let fits = mac.fits(right.tag, mac.tag(right.line, other, Bitmap::NONE, &right.text));
         hold(fits != covered(Covered::Counter), || format!("the tag of {:?} under {other:?}: {fits}", right.counter))?;
     }
     Ok(())
@@ -76,7 +79,9 @@ fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) ->
     let share = design.line_bits(cipher) / design.chunks(cipher);
     let likely = LINE_BITS as u64 >> share.min(63);
     let missed: Vec<usize> = (0..LINE_BITS)
-        .filter(|bit| mac.fits(right.tag, mac.tag(right.line, right.counter, &flipped(&right.text, *bit))))
+        .filter(|bit| {
+            mac.fits(right.tag, mac.tag(right.line, right.counter, Bitmap::NONE, &flipped(&right.text, *bit)))
+        })
         .collect();
     // Five of a Poisson number whose mean is less than five: once in some thousand lines of each code.
     hold(missed.len() as u64 <= if share < 16 { 5 * likely + 10 } else { 0 }, || {
@@ -104,7 +109,7 @@ fn chunks(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -
         let mut text = right.text;
         let (low, high) = text.split_at_mut(other as usize * bytes);
         low[one as usize * bytes..][..bytes].swap_with_slice(&mut high[..bytes]);
-        let fits = mac.fits(swapped, mac.tag(right.line, right.counter, &text));
+        let fits = mac.fits(swapped, mac.tag(right.line, right.counter, Bitmap::NONE, &text));
         hold(!fits, || format!("chunks {one} and {other} fit when swapped with their tags"))?;
     }
     Ok(())
@@ -116,9 +121,11 @@ fn linear(mac: &Mac, right: &Tagged) -> Checked {
     let texts = [random.line(), random.line(), random.line()];
     let at = |index: u128| Counter(right.counter.0 ^ index);
     let sum: Line = std::array::from_fn(|byte| texts.iter().fold(0, |sum, text| sum ^ text[byte]));
-    let tags = texts.iter().zip(1..).map(|(text, index)| mac.tag(right.line, at(index), text));
+    let tags = texts.iter().zip(1..).map(|(text, index)| mac.tag(right.line, at(index), Bitmap::NONE, text));
     let tag = tags.fold(Tag::default(), |sum, tag| sum ^ tag);
-    hold(tag != mac.tag(right.line, at(0), &sum), || "three tags add up to the tag of a sum: their mask repeats".into())
+    hold(tag != mac.tag(right.line, at(0), Bitmap::NONE, &sum), || {
+        "three tags add up to the tag of a sum: their mask repeats".into()
+    })
 }
 
 /// The first cipher with which each authentication makes sense.

@@ -10,6 +10,7 @@ use crate::mac::Mac;
 use crate::placement::Placement;
 use crate::planted::Planted;
 use crate::scheme::Scheme;
+use crate::speculation::Bitmap;
 use crate::tree::{Tree, Voucher};
 use crypto::{BLOCK_BYTES, Domain, Nonce, Tag};
 use std::array;
@@ -56,7 +57,7 @@ fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
     let changed: Line = array::from_fn(|byte| text[byte] ^ change[byte]);
     let blocks = change.chunks(BLOCK_BYTES).map(|block| u128::from_be_bytes(array::from_fn(|byte| block[byte])));
     let hash = times(blocks.fold(0, |sum, block| times(sum ^ block, hash_key)), hash_key);
-    let difference = mac.tag(line, counter, &text) ^ mac.tag(line, counter, &changed);
+    let difference = mac.tag(line, counter, Bitmap::NONE, &text) ^ mac.tag(line, counter, Bitmap::NONE, &changed);
     // Of a longer tag as much as GMAC has.
     let shared = bits.min(u128::BITS);
     hold(difference >> (bits - shared) != Tag::from(hash >> (u128::BITS - shared)), || {
@@ -81,7 +82,7 @@ fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Chec
         }
     };
     let shared = width.min(bits);
-    let tag = mac.tag(Placement::Fixed.in_slot(slot), version, &content);
+    let tag = mac.tag(Placement::Fixed.in_slot(slot), version, Bitmap::NONE, &content);
     hold(Tag::from(of_tree >> (width - shared)) != tag >> (bits - shared), || {
         "a tag is what the tree makes of the same bytes: one key authenticates data and makes the tree".into()
     })

@@ -27,8 +27,8 @@ mod tree;
 
 use crate::counter::Counter;
 use crate::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts, Persistence,
-    SpeculationDesign, TreeDesign, TreeKind,
+    BitmapTrust, CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts,
+    Persistence, SpeculationDesign, TreeDesign, TreeKind,
 };
 use crate::mac::Place;
 use crate::ownership::Ownership;
@@ -146,14 +146,15 @@ fn compositions() -> Vec<Parts> {
 }
 
 /// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with
-/// nodes there as well, with speculative release, with speculation on values.
-const HANDLINGS: [fn(&mut Parts); 6] = [
+/// nodes there as well, with speculative release, with speculation on values, with lines re-ordered for that.
+const HANDLINGS: [fn(&mut Parts); 7] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
     |parts| parts.caches.counters_in_llc = true,
     |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| parts.release = Release::Speculative,
     speculate,
+    reorder,
 ];
 
 /// Speculates on as much as cipher and code allow, with the offsets kept that there are.
@@ -165,6 +166,15 @@ fn speculate(parts: &mut Parts) {
         found.caches.offsets = true;
         found.caches.offsets = found.check().is_ok();
         *parts = found;
+    }
+}
+
+/// The same with lines re-ordered, whose bitmaps their tags vouch for if they can.
+fn reorder(parts: &mut Parts) {
+    speculate(parts);
+    parts.speculation.reorder = parts.speculation.exists();
+    if parts.mac.code != MacChoice::OcbChunks {
+        parts.speculation.bitmap = BitmapTrust::Loose;
     }
 }
 

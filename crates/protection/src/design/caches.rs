@@ -18,6 +18,9 @@ use units::{Bytes, LINE_BYTES};
 /// The size of a cache if nothing is said.
 const USUAL: Bytes = Bytes(64 << 10);
 
+/// A cache of bitmaps of which nothing is said.
+const OF_BITMAPS: Bytes = Bytes(8 << 10);
+
 /// The largest cache, which is that of the largest last-level cache.
 const LARGEST: Bytes = Bytes(1 << 30);
 
@@ -25,7 +28,7 @@ const LARGEST: Bytes = Bytes(1 << 30);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheDesign {
-    /// One cache of everything, instead of the next three.
+    /// One cache of everything, instead of one of each kind.
     #[serde(default)]
     pub unified: Option<Bytes>,
     /// Of counters; 64 KB if nothing is said.
@@ -37,6 +40,12 @@ pub struct CacheDesign {
     /// Of tree nodes, likewise.
     #[serde(default)]
     pub nodes: Option<Bytes>,
+    /// Of bitmaps, where lines are re-ordered; 8 KB if nothing is said (Shi and Lee, section 3.2.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bitmaps: Option<Bytes>,
+    /// Whether a line of bitmaps that was missed is followed by the next one, which nobody has asked for yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bitmaps_ahead: bool,
     /// Lines in a set, in each.
     #[serde(default = "eight")]
     pub ways: usize,
@@ -66,6 +75,8 @@ impl Default for CacheDesign {
             counters: None,
             tags: None,
             nodes: None,
+            bitmaps: None,
+            bitmaps_ahead: false,
             ways: eight(),
             counters_in_llc: false,
             nodes_in_llc: false,
@@ -80,7 +91,7 @@ impl CacheDesign {
     pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
         let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
         let counters_in_l2 = self.counters_in_l2.map(|_| size);
-        CacheDesign { unified, counters: each, tags: each, nodes: each, ways, counters_in_l2, ..self }
+        CacheDesign { unified, counters: each, tags: each, nodes: each, bitmaps: each, ways, counters_in_l2, ..self }
     }
 
     /// The caches that a design with this layout has a use for, with their sizes.
@@ -89,6 +100,7 @@ impl CacheDesign {
             (layout.region(Kind::Counters).or(layout.region(Kind::Owners)).is_some(), "counters", self.counters),
             (layout.region(Kind::Tags).is_some(), "tags", self.tags),
             (!layout.levels().is_empty(), "tree nodes", self.nodes),
+            (layout.region(Kind::Bitmaps).is_some(), "bitmaps", Some(self.bitmaps.unwrap_or(self.usual_of_bitmaps()))),
         ];
         let mut used =
             kinds.into_iter().filter(|(used, ..)| *used).map(|(_, what, size)| (what, size.unwrap_or(USUAL)));
@@ -103,17 +115,29 @@ impl CacheDesign {
     /// # Errors
     /// The rule that is broken, and what would mend it.
     pub(super) fn geometries(&self) -> Result<Geometries, String> {
-        let separate = [("counters", self.counters), ("tags", self.tags), ("nodes", self.nodes)];
+        let separate = [
+            ("counters", self.counters, USUAL),
+            ("tags", self.tags, USUAL),
+            ("nodes", self.nodes, USUAL),
+            ("bitmaps", self.bitmaps, self.usual_of_bitmaps()),
+        ];
         if let Some(size) = self.unified {
-            return match separate.into_iter().find(|(_, size)| size.is_some()) {
-                Some((name, _)) => Err(format!(
+            return match separate.into_iter().find(|(_, size, _)| size.is_some()) {
+                Some((name, ..)) => Err(format!(
                     "caches.unified is one cache of everything, and caches.{name} is another: leave one of them out"
                 )),
                 None => self.geometry("unified", size).map(Geometries::unified),
             };
         }
-        let [counters, tags, nodes] = separate.map(|(name, size)| self.geometry(name, size.unwrap_or(USUAL)));
-        Ok(Geometries::separate(counters?, tags?, nodes?))
+        let [counters, tags, nodes, bitmaps] =
+            separate.map(|(name, size, usual)| self.geometry(name, size.unwrap_or(usual)));
+        Ok(Geometries::separate([counters?, tags?, nodes?, bitmaps?]))
+    }
+
+    /// The size of a cache of bitmaps of which nothing is said: as many sets as 8 KB have room for.
+    fn usual_of_bitmaps(&self) -> Bytes {
+        let set = (self.ways.max(1) * LINE_BYTES) as u64;
+        Bytes((OF_BITMAPS.0 / set).checked_ilog2().map_or(1, |log| 1 << log) * set)
     }
 
     /// What goes on to the last-level cache, if anything does.

@@ -18,6 +18,8 @@ pub(super) enum Purpose {
     Draws = 6,
     /// What counters begin with, if not with nothing.
     Ages = 7,
+    /// Values that lines of bitmaps are encrypted under.
+    Values = 8,
 }
 
 /// How the key of any purpose and length begins.
@@ -64,6 +66,11 @@ impl Keys {
     /// The numbers that the machine draws while it runs.
     pub fn draws(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Draws as u64)
+    }
+
+    /// The values that lines of bitmaps are encrypted under.
+    pub fn values(self) -> Random {
+        Random::for_purpose(self.boot, Purpose::Values as u64)
     }
 
     /// The numbers that say what counters begin with.

@@ -226,6 +226,7 @@ impl MacDesign {
             address: self.has_nonce() || self.covers.contains(&Covered::Address),
             counter: self.has_nonce() || self.covers.contains(&Covered::Counter),
             plaintext: self.over == Over::Plaintext,
+            bitmap: false,
         };
         Some(Mac::new(code, self.line_bits(cipher), coverage, planted).placed(self.place, self.lines))
     }

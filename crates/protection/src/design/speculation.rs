@@ -3,6 +3,7 @@
 //! ```toml
 //! speculation = { values = 8 }                                            # ciphertext and tags, values counted
 //! speculation = { values = 16, of = ["tag"] }                             # over counter mode, whose pads are ahead anyway
+//! speculation = { values = 8, reorder = true }                            # for blocks of two words: the frequent words first
 //! speculation = { values = 2, tracking = "fixed", list = [0, -1] }        # what the table holds and goes on holding
 //! ```
 
@@ -12,6 +13,7 @@ use crate::codec::LineCodec;
 use crate::scheme::Release;
 use crate::speculation::{Speculation, Target, Tracking, WORDS_MAX};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The speculation of a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -25,9 +27,33 @@ pub struct SpeculationDesign {
     /// How the table learns.
     #[serde(default)]
     pub tracking: Tracking,
+    /// Whether a line's frequent words are put before the others when it is written, so that blocks of two words are
+    /// predictable. A bitmap for each line says how to put them back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reorder: bool,
+    /// What vouches for bitmaps.
+    #[serde(default, skip_serializing_if = "BitmapTrust::is_bound")]
+    pub bitmap: BitmapTrust,
     /// What the table holds at power-on, the most frequent first; each as a signed number of 64 bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<i64>,
+}
+
+/// What vouches for the bitmaps of re-ordered lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum BitmapTrust {
+    /// The tags of a line's chunks, which are over its bitmap as well.
+    #[default]
+    Bound,
+    /// Nothing, as in the paper.
+    Loose,
+}
+
+impl BitmapTrust {
+    fn is_bound(&self) -> bool {
+        *self == BitmapTrust::Bound
+    }
 }
 
 fn both() -> Vec<Target> {
@@ -36,7 +62,14 @@ fn both() -> Vec<Target> {
 
 impl Default for SpeculationDesign {
     fn default() -> SpeculationDesign {
-        SpeculationDesign { values: 0, of: both(), tracking: Tracking::default(), list: Vec::new() }
+        SpeculationDesign {
+            values: 0,
+            of: both(),
+            tracking: Tracking::default(),
+            reorder: false,
+            bitmap: BitmapTrust::default(),
+            list: Vec::new(),
+        }
     }
 }
 
@@ -44,6 +77,21 @@ impl SpeculationDesign {
     /// Whether there is any.
     pub fn exists(&self) -> bool {
         self.values > 0
+    }
+
+    /// Whether lines are re-ordered.
+    pub(super) fn reorders(&self) -> bool {
+        self.exists() && self.reorder
+    }
+
+    /// Whether tags vouch for bitmaps.
+    pub(super) fn binds_bitmaps(&self) -> bool {
+        self.reorders() && self.bitmap.is_bound()
+    }
+
+    /// Whether bitmaps are in memory with nothing that vouches for them.
+    pub(super) fn leaves_bitmaps_loose(&self) -> bool {
+        self.reorders() && !self.bitmap.is_bound()
     }
 
     /// Whether the file says nothing that differs from having none.
@@ -98,12 +146,46 @@ impl SpeculationDesign {
                  leave release out, or set speculation.values = 0",
             ),
         ];
-        rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
+        let broken = rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule);
+        broken.or_else(|| self.broken_rule_of_order(parts)).map_or(Ok(()), |rule| Err(rule.to_owned()))
+    }
+
+    /// The rule of re-ordering that is broken, with what would mend it.
+    fn broken_rule_of_order(&self, parts: &Parts) -> Option<&'static str> {
+        if !self.reorder {
+            let is_about_none = self.bitmap == BitmapTrust::Loose;
+            return is_about_none.then_some(
+                "speculation.bitmap = \"loose\" is about the bitmaps of re-ordered lines: set speculation.reorder = true, or \
+                 leave it out",
+            );
+        }
+        let rules = [
+            (
+                parts.cipher.is_tdes(),
+                "speculation.reorder puts frequent words together into blocks of two, and Triple-DES has blocks of one: leave it \
+                 out, or set cipher = \"aes256-ocb-chunks\"",
+            ),
+            (
+                self.bitmap.is_bound() && parts.mac.code != MacChoice::OcbChunks,
+                "speculation.bitmap = \"bound\" lets the tags of chunks vouch for their order: set mac.code = \"ocb-chunks\", or \
+                 speculation.bitmap = \"loose\"",
+            ),
+            (
+                parts.mac.lines > 1,
+                "speculation.reorder re-orders each line by itself, and a tag over several knows one order: set mac.lines = 1",
+            ),
+            (
+                parts.persistence.exists(),
+                "persistence.order does not make bitmaps durable: leave speculation.reorder out, or persistence",
+            ),
+        ];
+        rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
     /// Builds the part for a codec, if there is any.
     pub(super) fn build(&self, codec: &LineCodec) -> Option<Speculation> {
         let begin: Vec<u64> = self.list.iter().map(|value| value.cast_unsigned()).collect();
-        self.exists().then(|| Speculation::new(&self.of, (self.values, self.tracking), &begin, codec.piece_bytes()))
+        let speculation = || Speculation::new(&self.of, (self.values, self.tracking), &begin, codec.piece_bytes());
+        self.exists().then(|| speculation().reordering(self.reorders()))
     }
 }

@@ -38,6 +38,8 @@ pub enum ReadPart {
     Tree,
     /// Its tag, from its cache or memory.
     Tag,
+    /// The bitmap that its words lie by, likewise, with its decryption.
+    Bitmap,
     /// Units for cryptography that were busy.
     EngineQueue,
     /// Units for cryptography at work.
@@ -241,8 +243,15 @@ impl Way {
 }
 
 /// What may be awaited when the line is there.
-const AWAITED: [ReadPart; 6] =
-    [ReadPart::Counter, ReadPart::Tree, ReadPart::Tag, ReadPart::EngineQueue, ReadPart::Engine, ReadPart::OnChip];
+const AWAITED: [ReadPart; 7] = [
+    ReadPart::Counter,
+    ReadPart::Tree,
+    ReadPart::Tag,
+    ReadPart::Bitmap,
+    ReadPart::EngineQueue,
+    ReadPart::Engine,
+    ReadPart::OnChip,
+];
 
 /// What work on a line of this role is for.
 pub(super) fn part_of(role: Role) -> ReadPart {
@@ -252,6 +261,7 @@ pub(super) fn part_of(role: Role) -> ReadPart {
         Kind::Tags => ReadPart::Tag,
         Kind::Nodes => ReadPart::Tree,
         Kind::Owners => ReadPart::Admission,
+        Kind::Bitmaps => ReadPart::Bitmap,
     }
 }
 

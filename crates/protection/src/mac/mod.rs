@@ -17,6 +17,7 @@ use crate::counter::Counter;
 use crate::memo::{Memo, Message};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted, without_last_block};
+use crate::speculation::Bitmap;
 use arrayvec::ArrayVec;
 use comparison::Comparison;
 use crypto::{Halves, LineMac, Nonce, Tag, Uses};
@@ -37,6 +38,8 @@ pub struct Coverage {
     pub counter: bool,
     /// The line's plaintext; otherwise its ciphertext.
     pub plaintext: bool,
+    /// The bitmap by which its words were re-ordered.
+    pub bitmap: bool,
 }
 
 /// The authentication part of a scheme. Copies share the code with its expanded keys, and what it gave last.
@@ -74,6 +77,11 @@ impl Mac {
         Mac { places: Places::of(self.bits, place, lines), ..self }
     }
 
+    /// The same, with tags that vouch for the bitmap of their line, or not.
+    pub fn binding_bitmaps(self, bitmap: bool) -> Mac {
+        Mac { coverage: Coverage { bitmap, ..self.coverage }, ..self }
+    }
+
     /// How tags lie.
     pub fn places(&self) -> Places {
         self.places
@@ -104,16 +112,21 @@ impl Mac {
         if self.coverage.plaintext { plaintext } else { ciphertext }
     }
 
-    /// The tag of a line, of which `text` is what the tag is over.
-    pub fn tag(&self, at: DataSlot, counter: Counter, text: &Line) -> Tag {
+    /// Whether tags bind the bitmap of their line.
+    pub fn binds_bitmap(&self) -> bool {
+        self.coverage.bitmap
+    }
+
+    /// The tag of a line that lies by this bitmap, of which `text` is what the tag is over.
+    pub fn tag(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> Tag {
         #[cfg(test)]
         self.perform(1);
-        self.tag_in_advance(at, counter, text)
+        self.tag_in_advance(at, counter, bitmap, text)
     }
 
     /// The same, where that is not the work of the design's engine: the simulator knows it before, or it is of a candidate.
-    pub fn tag_in_advance(&self, at: DataSlot, counter: Counter, text: &Line) -> Tag {
-        let message = self.message(at, counter, text);
+    pub fn tag_in_advance(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> Tag {
+        let message = self.message(at, counter, bitmap, text);
         self.memo.of(&message, || self.compute(&message))
     }
 
@@ -136,18 +149,20 @@ impl Mac {
         self.computed.set((before + tags, in_pairs_before + in_pairs));
     }
 
-    fn message(&self, at: DataSlot, counter: Counter, text: &Line) -> Message {
+    fn message(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> Message {
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
-        Message { place: at.bound(), version: counter.0, text: *text }
+        let bound = self.coverage.bitmap && !self.planted.has(Bug::TagWithoutBitmap);
+        let bitmap = if bound { bitmap.0 } else { 0 };
+        Message { place: at.bound(), version: counter.0, bitmap, text: *text }
     }
 
-    /// One tag over these lines, in order, each with its version and with what of it the tag is over.
+    /// One tag over these lines, in order, each with its version and with what of it the tag is over. None is re-ordered.
     ///
     /// # Panics
     /// If there are several and the code takes one line only, which designs are checked for.
     pub fn tag_over(&self, lines: &[(DataSlot, Counter, Line)]) -> Tag {
         if let [(at, counter, text)] = lines {
-            return self.tag(*at, *counter, text);
+            return self.tag(*at, *counter, Bitmap::NONE, text);
         }
         #[cfg(test)]
         self.perform(lines.len() as u32);

@@ -10,6 +10,7 @@ use crate::counter::Counter;
 use crate::memo::Message;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
+use crate::speculation::Bitmap;
 use crypto::Tag;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -45,11 +46,11 @@ impl Pairing {
 
 impl Mac {
     /// Announces that the tag of a line will be needed, in most cases.
-    pub fn schedule(&self, at: DataSlot, counter: Counter, text: &Line) {
+    pub fn schedule(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) {
         if self.code.pairs().is_none() {
             return;
         }
-        let message = self.message(at, counter, text);
+        let message = self.message(at, counter, bitmap, text);
         if self.memo.known(&message).is_none() {
             self.pairing.enter(message);
         }
@@ -58,7 +59,7 @@ impl Mac {
     /// Computes a tag, and with it the oldest that is scheduled.
     pub(super) fn compute(&self, message: &Message) -> Tag {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
-        let nonce = |of: &Message| self.nonce(of.place, Counter(of.version));
+        let nonce = |of: &Message| self.nonce(of.place, Counter(of.version)).with_bitmap(of.bitmap);
         let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.pairing.oldest_beside(message)?)));
         let Some((pairs, other)) = beside else {
             self.count(1, 0);
@@ -106,16 +107,16 @@ mod tests {
     }
 
     fn mac() -> Mac {
-        let coverage = Coverage { address: true, counter: true, plaintext: false };
+        let coverage = Coverage { address: true, counter: true, plaintext: false, bitmap: false };
         Mac::new(Box::new(InPairs), 64, coverage, Planted::NONE)
     }
 
     fn tag(mac: &Mac, line: u64) -> Tag {
-        mac.tag(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64])
+        mac.tag(Placement::Fixed.of(LineAddr(line)), Counter(1), Bitmap::NONE, &[line as u8; 64])
     }
 
     fn schedule(mac: &Mac, line: u64) {
-        mac.schedule(Placement::Fixed.of(LineAddr(line)), Counter(1), &[line as u8; 64]);
+        mac.schedule(Placement::Fixed.of(LineAddr(line)), Counter(1), Bitmap::NONE, &[line as u8; 64]);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Metadata {
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
         // From the leaves up, since each level that leaves makes the one above dirty.
-        for role in [Role::Owner, Role::Tag, Role::Counter].into_iter().chain(levels) {
+        for role in [Role::Owner, Role::Bitmap, Role::Tag, Role::Counter].into_iter().chain(levels) {
             self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
             self.write_back_leaving(verbs).await;
         }

@@ -120,6 +120,9 @@ impl<V: Verbs> Update<'_, V> {
     /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
     /// it, for a boot asks without locks.
     async fn store_metadata(&self, (slot, role): (Slot, Role), departure: &Departure, voucher: Voucher) {
+        if role == Role::Bitmap {
+            return Box::pin(self.store_bitmaps(slot, departure)).await;
+        }
         let sealed = |tree: &Tree| tree.seal_under(slot, role, &departure.content, voucher);
         let sealed = self.metadata.tree.as_ref().map_or(departure.content, sealed);
         if self.metadata.tree.as_ref().is_some_and(|tree| !tree.hashes_before_update())
@@ -138,6 +141,18 @@ impl<V: Verbs> Update<'_, V> {
         };
         if !dropped {
             self.verbs.store(slot, role, sealed.into()).await;
+        }
+    }
+
+    /// Encrypts a line of bitmaps and stores it, unless it has been called back meanwhile.
+    async fn store_bitmaps(&self, slot: Slot, departure: &Departure) {
+        let Some(bitmaps) = &self.metadata.bitmaps else { return };
+        bitmaps.work(self.verbs, true).await;
+        if self.metadata.on_chip(|chip| chip.caches.departures.is_under_way(departure)) {
+            self.metadata.on_chip(|chip| chip.caches.departures.end(slot));
+            let (sealed, keystream) = bitmaps.seal(slot, &departure.content);
+            self.verbs.spend(slot, || keystream);
+            self.verbs.store(slot, Role::Bitmap, sealed.into()).await;
         }
     }
 

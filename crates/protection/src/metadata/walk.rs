@@ -120,6 +120,13 @@ impl<'a, V: Verbs> Walk<'a, V> {
                 self.verbs.fetch(step.0, step.1, Wanted::LINE).await;
             }
             let content = self.verbs.fetch(step.0, step.1, Wanted::LINE).await.content.examine();
+            let content = match &self.metadata.bitmaps {
+                Some(bitmaps) if step.1 == Role::Bitmap => {
+                    Box::pin(bitmaps.work(self.verbs, false)).await;
+                    bitmaps.open(step.0, &content)
+                }
+                _ => content,
+            };
             if step.0 == leaf.0 {
                 start(&self.metadata.begun(step.0, step.1, &content));
             }

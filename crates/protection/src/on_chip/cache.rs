@@ -37,9 +37,8 @@ impl Geometries {
         Geometries { caches: vec![all], of: EnumMap::default() }
     }
 
-    /// One each of counters, of tags and of nodes ([`Kind::cache`]).
-    pub fn separate(counters: Geometry, tags: Geometry, nodes: Geometry) -> Geometries {
-        let caches: [Geometry; Kind::CACHES] = [counters, tags, nodes];
+    /// One each of counters, of tags, of nodes and of bitmaps ([`Kind::cache`]).
+    pub fn separate(caches: [Geometry; Kind::CACHES]) -> Geometries {
         Geometries { caches: caches.into(), of: EnumMap::from_fn(Kind::cache) }
     }
 }

@@ -7,7 +7,7 @@ const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(
 /// Caches of one line each, into which three dirty lines of counters came: two of them are leaving.
 fn crowded() -> OnChip {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = OnChip::new(Geometries::separate(one, one, one), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = OnChip::new(Geometries::separate([one; 4]), None, 1, Forest::default(), Planted::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, true));
     chip
 }
@@ -27,7 +27,7 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
 #[test]
 fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
     let two = Geometry { sets: 1, ways: 2 };
-    let mut chip = OnChip::new(Geometries::separate(two, two, two), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = OnChip::new(Geometries::separate([two; 4]), None, 1, Forest::default(), Planted::NONE);
     LINES[..2].iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, false));
     assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
     chip.caches.admit(Role::Counter, Slot(3), &[3; 64], false);
@@ -43,7 +43,7 @@ fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
         lines.iter().for_each(|(role, slot)| chip.caches.admit(*role, *slot, &[7; 64], true));
         lines.map(|(_, slot)| chip.caches.departures.of(slot).is_none())
     };
-    assert_eq!(of_each(Geometries::separate(one, one, one)), [true; 3]);
+    assert_eq!(of_each(Geometries::separate([one; 4])), [true; 3]);
     assert_eq!(of_each(Geometries::unified(one)), [false, false, true], "who came last is still there");
 }
 
@@ -59,7 +59,7 @@ fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
 #[test]
 fn a_boot_changes_a_line_of_tags_that_is_leaving() {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = OnChip::new(Geometries::separate(one, one, one), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = OnChip::new(Geometries::separate([one; 4]), None, 1, Forest::default(), Planted::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));
     for (slot, content) in LINES {
         chip.caches.amend_tags(slot, |line| line[5] = 77);

@@ -4,12 +4,14 @@
 //! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
 
 use super::Scheme;
+use crate::bitmaps;
 use crate::codec::{Arrived, Others};
 use crate::counter::{Counter, Overflow};
 use crate::mac::StoredTag;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
+use crate::speculation::Bitmap;
 use crate::verbs::{Arriving, Beats, Fault, LockName, Verbs, Wanted};
 use crypto::Tag;
 use sim::lock::Mode;
@@ -31,6 +33,8 @@ pub(super) struct Arrivals {
     beats: Beats,
     /// Its tag; anything without a code.
     tag: StoredTag,
+    /// The bitmap that its words lie by.
+    bitmap: Bitmap,
     /// The other lines under its tag.
     pub others: Fetched,
 }
@@ -129,16 +133,52 @@ impl<'a, V: Verbs> Access<'a, V> {
         line: impl Future<Output = Arriving>,
         version: impl Future<Output = Result<T, Fault>>,
     ) -> Result<(T, Arrivals), Fault> {
-        let tag_and_others = async {
-            if self.scheme.layout.lines_per_tag() == 1 {
-                return (self.stored_tag().await, Fetched::new());
-            }
+        let beside_version = async {
             // Apart in memory, as all that few accesses need: each would carry its length along.
-            Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await
+            if self.scheme.layout.lines_per_tag() > 1 {
+                let (tag, others) = Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await;
+                return Ok((tag?, others, Bitmap::NONE));
+            }
+            if self.bitmap_slot().is_some() {
+                let (tag, bitmap) = Box::pin(async { join!(self.stored_tag(), self.bitmap()) }).await;
+                return Ok((tag?, Fetched::new(), bitmap?));
+            }
+            Ok((self.stored_tag().await?, Fetched::new(), Bitmap::NONE))
         };
-        let (line, version, (tag, others)) = join!(line, version, tag_and_others);
-        let (version, tag) = (version?, self.scheme.codec.tag_of(&line.content, tag?));
-        Ok((version, Arrivals { at: self.at, word: self.word, stored: line.content, beats: line.beats, tag, others }))
+        let (line, version, beside_version) = join!(line, version, beside_version);
+        let (version, (tag, others, bitmap)) = (version?, beside_version?);
+        let (tag, word) = (self.scheme.codec.tag_of(&line.content, tag), bitmap.place_of(self.word));
+        Ok((version, Arrivals { at: self.at, word, stored: line.content, beats: line.beats, tag, bitmap, others }))
+    }
+
+    /// The slot of the line's bitmap, if lines are re-ordered.
+    fn bitmap_slot(&self) -> Option<Slot> {
+        self.scheme.bitmap_slot(self.line())
+    }
+
+    /// The bitmap that the line lies by.
+    pub async fn bitmap(&self) -> Result<Bitmap, Fault> {
+        let Some(slot) = self.bitmap_slot() else { return Ok(Bitmap::NONE) };
+        let bitmaps = self.scheme.metadata.get(self.verbs, slot, Role::Bitmap).await?;
+        Ok(bitmaps::read(&bitmaps, self.line()))
+    }
+
+    /// The same, if that is on the chip.
+    pub fn bitmap_on_chip(&self) -> Option<Bitmap> {
+        let Some(slot) = self.bitmap_slot() else { return Some(Bitmap::NONE) };
+        let bitmaps = self.scheme.metadata.on_chip(|chip| chip.caches.content(Role::Bitmap, slot))?;
+        Some(bitmaps::read(&bitmaps, self.line()))
+    }
+
+    /// The line lies by this bitmap from now on.
+    pub async fn put_bitmap(&self, bitmap: Bitmap) -> Result<(), Fault> {
+        match self.bitmap_slot().filter(|_| !self.scheme.planted.has(Bug::BitmapNotWritten)) {
+            Some(slot) => {
+                let write = |bitmaps: &mut Line| bitmaps::write(bitmaps, self.line(), bitmap);
+                self.scheme.metadata.edit(self.verbs, slot, Role::Bitmap, write).await
+            }
+            None => Ok(()),
+        }
     }
 
     /// The tag of the line in the region of tags, if there is one.
@@ -177,10 +217,10 @@ impl<'a, V: Verbs> Access<'a, V> {
 impl Arrivals {
     /// The line as it is checked under the version that these counters give it.
     pub fn under(&self, scheme: &Scheme, counters: &Line) -> Arrived {
-        let Arrivals { at, word, stored, beats, ref tag, ref others } = *self;
+        let Arrivals { at, word, stored, beats, bitmap, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
         let (tag, others) = (tag.clone(), versioned(scheme, counters, others));
-        Arrived { at, counter, word, stored, beats, tag, others }
+        Arrived { at, counter, bitmap, word, stored, beats, tag, others }
     }
 
     /// All lines under the tag, in order.

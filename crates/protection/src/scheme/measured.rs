@@ -4,7 +4,7 @@
 use super::Scheme;
 use crate::counter::Counter;
 use crate::mac::Mac;
-use crate::speculation::Speculation;
+use crate::speculation::{Bitmap, Speculation};
 use crate::tree::Tree;
 use crate::verbs::{Role, Slot};
 use crypto::Tag;
@@ -61,13 +61,14 @@ impl<'a> Cryptography<'a> {
 
     /// Computes the tag of a line, if lines have tags: with the one before it, if that was [scheduled](Cryptography::schedule).
     pub fn tag(&self, line: LineAddr, counter: u64, text: &Line) -> Option<Tag> {
-        self.0.codec.mac.as_ref().map(|mac| mac.tag(self.0.layout.data_slot(line), Counter(counter.into()), text))
+        let (at, counter) = (self.0.layout.data_slot(line), Counter(counter.into()));
+        self.0.codec.mac.as_ref().map(|mac| mac.tag(at, counter, Bitmap::NONE, text))
     }
 
     /// Schedules a tag that will be needed, which is then computed with the next if that is faster.
     pub fn schedule(&self, line: LineAddr, counter: u64, text: &Line) {
         if let Some(mac) = &self.0.codec.mac {
-            mac.schedule(self.0.layout.data_slot(line), Counter(counter.into()), text);
+            mac.schedule(self.0.layout.data_slot(line), Counter(counter.into()), Bitmap::NONE, text);
         }
     }
 

@@ -33,6 +33,7 @@ pub use read::in_l2::Demand;
 pub use read::policy::Release;
 pub(crate) use write::Gathering;
 
+use crate::bitmaps;
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
@@ -183,6 +184,7 @@ impl Scheme {
                 };
             }
         }
+        slots.extend(self.bitmap_slot(line).filter(|slot| !self.metadata.is_on_chip(*slot)));
         slots.push(self.layout.data_slot(line).slot());
         slots
     }
@@ -196,6 +198,11 @@ impl Scheme {
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
         let entry = self.codec.mac.as_ref().map(|mac| mac.places().entry_of(line));
         self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
+    }
+
+    /// The slot of a line's bitmap, if lines are re-ordered.
+    pub fn bitmap_slot(&self, line: LineAddr) -> Option<Slot> {
+        self.layout.region(Kind::Bitmaps).map(|region| region.slot(line.0 / bitmaps::LINES_PER_LINE))
     }
 
     fn count(&self, change: impl FnOnce(&mut SchemeCounters)) {

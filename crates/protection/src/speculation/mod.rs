@@ -14,11 +14,13 @@
 //! chunk decrypts to it. So a timed run need not encrypt what its engines are charged for. It does for one line in
 //! [`COMPUTED_ONE_IN`], and counts where that makes a difference; all other ways to run do for every line.
 
+mod bitmap;
 mod candidates;
 mod counted;
 mod recent;
 mod values;
 
+pub use bitmap::Bitmap;
 pub(crate) use candidates::Candidates;
 use candidates::words_of;
 pub use values::{Tracking, ValueTable, WORDS_MAX};
@@ -119,6 +121,8 @@ pub struct Speculation {
     /// Values in the table.
     values: usize,
     tracking: Tracking,
+    /// Whether lines are re-ordered when they are sealed.
+    reorders: bool,
     table: RefCell<ValueTable>,
     /// Bytes of a block of the cipher.
     chunk_bytes: usize,
@@ -137,7 +141,17 @@ impl Speculation {
     ) -> Speculation {
         let table = RefCell::new(ValueTable::of(values, tracking, begin));
         let (computed_one_in, counted) = (Cell::new(1), Cell::default());
-        Speculation { of: of.to_vec(), values, tracking, table, chunk_bytes, computed_one_in, counted }
+        Speculation { of: of.to_vec(), values, tracking, reorders: false, table, chunk_bytes, computed_one_in, counted }
+    }
+
+    /// The same, which re-orders lines or does not.
+    pub(crate) fn reordering(self, reorders: bool) -> Speculation {
+        Speculation { reorders, ..self }
+    }
+
+    /// The bitmap of a line that is sealed now; none if lines are not re-ordered.
+    pub(crate) fn bitmap_of(&self, line: &Line) -> Bitmap {
+        if self.reorders { Bitmap::of(self.candidates().frequent(line)) } else { Bitmap::NONE }
     }
 
     /// Values that the table has room for.

@@ -271,7 +271,7 @@ impl Tree {
     /// The tag of a child in its place.
     fn tag(&self, hashes: &Hashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
-        memo.of(&Message { place: named.0, version: 0, text: *content }, || hashes.tag(named, content))
+        memo.of(&Message { place: named.0, version: 0, bitmap: 0, text: *content }, || hashes.tag(named, content))
     }
 
     /// The place that tags and MACs name.

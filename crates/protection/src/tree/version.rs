@@ -52,7 +52,7 @@ impl Versions {
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(slot.0, version.0);
-        let message = Message { place: slot.0, version: version.0, text: sealed };
+        let message = Message { place: slot.0, version: version.0, bitmap: 0, text: sealed };
         let mac = self.memo.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()).low_word());
         counters.set_embedded_mac(&mut sealed, mac);
         sealed

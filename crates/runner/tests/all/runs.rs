@@ -152,7 +152,7 @@ fn a_look_up_that_finds_its_line_on_its_way_is_merged_and_a_miss_is_a_line_fetch
         let record =
             run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| Control::GoOn);
         let record = record.unwrap();
-        let ([counters, tags, nodes], fetched) = (record.metadata_caches, record.protection.fetched);
+        let ([counters, tags, nodes, _], fetched) = (record.metadata_caches, record.protection.fetched);
         assert_eq!(
             [counters, tags, nodes].map(|cache| cache.misses),
             [Kind::Counters, Kind::Tags, Kind::Nodes].map(|kind| fetched[kind])
@@ -174,7 +174,7 @@ fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_
     let (without, with) = (with(false), with(true));
     assert!(without.nodes_in_llc.is_none() && without.checks.passed && with.checks.passed);
     // The lowest level has 1024 nodes, of which the controller keeps 16.
-    let (found, [_, _, nodes]) = (with.nodes_in_llc.unwrap(), with.metadata_caches);
+    let (found, [_, _, nodes, _]) = (with.nodes_in_llc.unwrap(), with.metadata_caches);
     assert!(
         found.hits > 0 && with.protection.fetched[Kind::Nodes] < without.protection.fetched[Kind::Nodes] / 2,
         "{found:?}"

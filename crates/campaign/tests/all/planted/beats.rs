@@ -1,6 +1,6 @@
 //! Words of a line that are used before they have come: what leaves the controller is held against the pins.
 
-use super::codes::{CHUNKS, SEALED_CHUNKS, with_long_tags};
+use super::codes::{CHUNKS, SEALED_CHUNKS, composed};
 use crate::common::{DATA_LINES, Machine, engines};
 use catalogue::Design;
 use protection::design::CipherChoice;
@@ -99,7 +99,7 @@ fn in_time(design: &Design, planted: Planted) -> bool {
 }
 
 fn designs() -> impl Iterator<Item = Design> {
-    let chunks = [CHUNKS, SEALED_CHUNKS].map(|name| with_long_tags(name).unwrap());
+    let chunks = [CHUNKS, SEALED_CHUNKS].map(|name| composed(name).unwrap());
     chunks.into_iter().chain(["none", "ctr-only", "xts", "ecb"].map(|name| catalogue::design(name).unwrap()))
 }
 

@@ -15,8 +15,16 @@ pub const WIDE: &str = "sc64-bmt, 256 bits";
 pub const CHUNKS: &str = "sc64-bmt, chunks";
 pub const SEALED_CHUNKS: &str = "sc64-bmt, chunks over ciphertext";
 
+/// Speculation on the tags of pads' lines, which are re-ordered for that.
+pub const REORDERED_COUNTER: &str = "fvs-counter, re-ordered";
+
 /// The design of one of these names.
-pub fn with_long_tags(name: &str) -> Option<Design> {
+pub fn composed(name: &str) -> Option<Design> {
+    if name == REORDERED_COUNTER {
+        let mut design = catalogue::design("fvs-counter").unwrap();
+        design.parts.speculation.reorder = true;
+        return Some(design);
+    }
     let mut design = catalogue::design("sc64-bmt").unwrap();
     let mac = |code| MacDesign { code, ..MacDesign::default() };
     let (cipher, mac) = match name {

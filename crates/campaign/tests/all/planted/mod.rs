@@ -9,6 +9,7 @@
 //! show no otherwise than others do.
 
 mod beats;
+mod bitmaps;
 mod boots;
 mod checks;
 mod ciphers;
@@ -55,12 +56,15 @@ impl Case {
     }
 
     fn design(&self) -> Design {
-        codes::with_long_tags(self.design).unwrap_or_else(|| catalogue::design(self.design).unwrap())
+        codes::composed(self.design).unwrap_or_else(|| catalogue::design(self.design).unwrap())
     }
 }
 
 fn cases() -> Vec<Case> {
-    [ciphers::cases(), codes::cases(), counters::cases(), trees::cases()].into_iter().flatten().collect()
+    [bitmaps::cases(), ciphers::cases(), codes::cases(), counters::cases(), trees::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]

@@ -26,6 +26,8 @@ impl<V: Verbs> Access<'_, V> {
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
+        // It lies as it is, whatever memory returned for its bitmap.
+        (arrived.bitmap, arrived.word) = (sealed.bitmap, self.word);
         let mut beside = 0;
         if let Some(mac) = &scheme.codec.mac {
             let tag = self.tag_at_boot(mac, arrived, &sealed)?;

@@ -116,7 +116,11 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
         let Access { scheme, word, .. } = self.access;
         let wanted = match scheme.release {
-            Release::Verified => scheme.codec.wanted(word),
+            // Where the word lies is known from its bitmap, if that is on the chip.
+            Release::Verified => {
+                let bitmap = self.access.bitmap_on_chip().unwrap_or_default();
+                scheme.codec.wanted(bitmap.place_of(word))
+            }
             Release::Speculative => Wanted::LINE,
         };
         self.access.fetch(wanted).await

@@ -19,6 +19,7 @@
 
 use super::{Complete, Read};
 use crate::codec::Ahead;
+use crate::speculation::Bitmap;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
@@ -44,9 +45,15 @@ impl<V: Verbs> Read<'_, V> {
         let Some(counters) = self.counters.wait().await else { return };
         scheme.codec.work.to_open(verbs, pad.take()).await;
         let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
-        let bytes = self.started_with(stored).unwrap_or_else(open);
-        verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
-        text.set(bytes);
+        let started_with = self.started_with(stored);
+        let bitmap = match started_with {
+            Some(_) => Bitmap::NONE,
+            None => self.access.bitmap().await.unwrap_or_default(),
+        };
+        let lying = started_with.unwrap_or_else(open);
+        let plaintext = Plaintext { bytes: bitmap.restore(&lying), verified: false };
+        verbs.release(at.line(), plaintext, Exit::AheadOfVerdict);
+        text.set(lying);
     }
 
     async fn verdict(

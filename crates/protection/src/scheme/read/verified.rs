@@ -1,7 +1,7 @@
 //! The usual policy: a line goes to the core when its verdict is in.
 
 use super::{Access, Complete, Read};
-use crate::codec::Begun;
+use crate::codec::{Ahead, Begun, Offers};
 use crate::planted::Bug;
 use crate::scheme::offsets;
 use crate::verbs::{Exit, Fault, Verbs};
@@ -13,7 +13,7 @@ impl<V: Verbs> Read<'_, V> {
         let Access { scheme, verbs, at, .. } = self.access;
         let begun = Cell::new(Begun::default());
         let brought = self.bring(|| begun.set(self.begin())).await;
-        let begun = begun.take();
+        let mut begun = begun.take();
         let Complete { arrived, in_l2 } = match brought {
             Ok(complete) => complete,
             Err(fault) => {
@@ -24,6 +24,7 @@ impl<V: Verbs> Read<'_, V> {
         match in_l2 {
             Some(in_l2) => Box::pin(in_l2.release(arrived)).await?,
             None => {
+                begun.offers = begun.offers.take().or_else(|| self.offer(begun.ahead.as_ref()));
                 let release_first = |plaintext, words| verbs.release_first(at.line(), plaintext, words);
                 let (plaintext, verdict) = scheme.codec.open(verbs, arrived, begun, release_first).await;
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
@@ -40,10 +41,20 @@ impl<V: Verbs> Read<'_, V> {
 
     /// Begins what the line's counter is enough for, and offers the candidates of a speculation.
     fn begin(&self) -> Begun {
-        let Access { scheme, verbs, at, word } = self.access;
         let ahead = self.pad_ahead();
-        let offset = ahead.as_ref().filter(|_| !offsets::is_kept(scheme, at.line()));
-        let offers = scheme.codec.offer(verbs, word, offset);
+        let offers = self.offer(ahead.as_ref());
         Begun { ahead, offers }
+    }
+
+    /// Offers the candidates of a speculation, if there is one. Where their tags bind the line's bitmap, that must be there.
+    fn offer(&self, ahead: Option<&Ahead>) -> Option<Box<Offers>> {
+        let Access { scheme, verbs, at, word } = self.access;
+        scheme.codec.speculation.as_ref()?;
+        let bitmap = self.access.bitmap_on_chip();
+        if bitmap.is_none() && scheme.codec.binds_bitmap() {
+            return None;
+        }
+        let offset = ahead.filter(|_| !offsets::is_kept(scheme, at.line()));
+        scheme.codec.offer(verbs, bitmap.unwrap_or_default().place_of(word), offset)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! counter + 1 ─┬─ pad ─ ciphertext ─ tag ─ store both
-//!              └─ tree: the nodes above the counter, if it is eager
+//!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
 //! Each step is done at most once, and a *policy* says when: at once and in place ([`in_place`]), or in tuples that become
 //! durable ([`tuple`](mod@tuple)). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
@@ -21,7 +21,7 @@ use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::ownership::Asker;
 use crate::planted::Bug;
-use crate::slot::Role;
+use crate::slot::{Kind, Role};
 use crate::verbs::{Fault, Verbs};
 use crypto::Tag;
 use sim::{Once, join};
@@ -81,8 +81,9 @@ impl<'a, V: Verbs> Write<'a, V> {
         let counter = self.counter.get().copied().unwrap_or_default();
         self.sealed.get_or_init(|| {
             offsets::keep(self.access.scheme, self.access.line());
+            let bitmap = codec.bitmap_of(&self.plaintext);
             codec.learn(&self.plaintext);
-            codec.encrypt(self.access.at, counter, &self.plaintext)
+            codec.encrypt_arranged(self.access.at, counter, bitmap, &self.plaintext)
         })
     }
 
@@ -107,11 +108,22 @@ impl<'a, V: Verbs> Write<'a, V> {
         scheme.codec.spend_masks(verbs, sealed, others);
     }
 
-    /// Stores the line and its tag, which is over the others too.
+    /// Stores the line, its tag, which is over the others too, and its bitmap.
     pub async fn store(&self, others: &Others) -> Result<(), Fault> {
-        let Access { scheme, verbs, at, .. } = self.access;
+        let scheme = self.access.scheme;
         let sealed = self.sealed().await;
         self.spend(sealed, others);
+        if scheme.layout.region(Kind::Bitmaps).is_none() {
+            return self.store_sealed(sealed, others).await;
+        }
+        let (stored, put) =
+            Box::pin(async { join!(self.store_sealed(sealed, others), self.access.put_bitmap(sealed.bitmap)) }).await;
+        stored.and(put)
+    }
+
+    /// Stores what is sealed, and its tag.
+    async fn store_sealed(&self, sealed: &Sealed, others: &Others) -> Result<(), Fault> {
+        let Access { scheme, verbs, at, .. } = self.access;
         if scheme.codec.tags_travel() {
             let tag = self.tag(sealed, others).await.unwrap_or_default();
             verbs.store(at.slot(), Role::Data, sealed.with(tag)).await;

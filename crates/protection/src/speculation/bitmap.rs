@@ -1,0 +1,113 @@
+//! Re-ordering: the frequent words of a line first, so that blocks of two words are predictable (C.1 rule 7; section 3.2.2).
+//!
+//! ```text
+//! words:      0  1  2  3  4  5  6  7        frequent: 1, 4, 5, 6
+//! bitmap:     .  1  .  .  1  1  1  .
+//! as it lies: 1  4 | 5  6 | 0  2 | 3  7     two blocks of frequent words, where there was one
+//! ```
+//! Both parts keep their order. A line is re-ordered when it is sealed, by the table of that moment, and put back by its bitmap
+//! alone, whatever the table holds by then: a table that has changed costs hits and nothing else.
+
+use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
+
+/// Which words of a line were frequent when it was sealed: a bit for each, the first at the bottom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bitmap(pub u8);
+
+impl Bitmap {
+    /// None was, or nobody asked: the line lies as it is.
+    pub const NONE: Bitmap = Bitmap(0);
+
+    /// Of a line with these frequent words.
+    pub fn of(frequent: [bool; WORDS_PER_LINE]) -> Bitmap {
+        Bitmap((0..).zip(frequent).map(|(bit, is)| u8::from(is) << bit).sum())
+    }
+
+    /// Whether every word lies where it is in the line.
+    fn moves_nothing(self) -> bool {
+        self.0 & self.0.wrapping_add(1) == 0
+    }
+
+    /// The words in the order in which they lie.
+    fn words(self) -> [Word; WORDS_PER_LINE] {
+        let all = || Words::ALL.iter();
+        let is_frequent = |word: &Word| self.0 >> word.index() & 1 == 1;
+        let mut lying = all().filter(is_frequent).chain(all().filter(|word| !is_frequent(word)));
+        std::array::from_fn(|_| lying.next().unwrap_or(Word::FIRST))
+    }
+
+    /// A line as it lies.
+    pub fn arrange(self, line: &Line) -> Line {
+        self.moved(line, |words, place| (words[place].index(), place))
+    }
+
+    /// The line that lies so.
+    pub fn restore(self, lying: &Line) -> Line {
+        self.moved(lying, |words, place| (place, words[place].index()))
+    }
+
+    fn moved(self, line: &Line, from_to: impl Fn(&[Word; WORDS_PER_LINE], usize) -> (usize, usize)) -> Line {
+        if self.moves_nothing() {
+            return *line;
+        }
+        let (words, mut moved) = (self.words(), [0; LINE_BYTES]);
+        for place in 0..WORDS_PER_LINE {
+            let (from, to) = from_to(&words, place);
+            moved[to * WORD_BYTES..][..WORD_BYTES].copy_from_slice(&line[from * WORD_BYTES..][..WORD_BYTES]);
+        }
+        moved
+    }
+
+    /// Where a word of the line lies.
+    pub fn place_of(self, word: Word) -> Word {
+        let place = self.words().iter().position(|lying| *lying == word).unwrap_or_default();
+        Word::at(place * WORD_BYTES)
+    }
+
+    /// Which words of the line lie there.
+    pub fn words_at(self, places: Words) -> Words {
+        let (words, mut there) = (self.words(), Words::NONE);
+        places.iter().for_each(|place| there.add(Words::of(words[place.index()])));
+        there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Random;
+
+    #[test]
+    fn frequent_words_come_first_and_both_parts_keep_their_order() {
+        let line: Line = std::array::from_fn(|byte| (byte / WORD_BYTES) as u8);
+        let lying = Bitmap(0b0111_0010).arrange(&line);
+        let words: Vec<u8> = lying.chunks(WORD_BYTES).map(|word| word[0]).collect();
+        assert_eq!(words, [1, 4, 5, 6, 0, 2, 3, 7]);
+        assert_eq!(Bitmap::of([false, true, false, false, true, true, true, false]), Bitmap(0b0111_0010));
+    }
+
+    #[test]
+    fn the_bitmap_alone_restores_the_order() {
+        let line = Random::new(3).line();
+        for bitmap in (0..=u8::MAX).map(Bitmap) {
+            let lying = bitmap.arrange(&line);
+            assert_eq!(bitmap.restore(&lying), line);
+            assert_eq!(lying == line, bitmap.moves_nothing(), "{bitmap:?}");
+            for word in Words::ALL.iter() {
+                let place = bitmap.place_of(word);
+                assert_eq!(place.of(&lying), word.of(&line));
+                assert_eq!(bitmap.words_at(Words::of(place)), Words::of(word));
+            }
+        }
+    }
+
+    #[test]
+    fn of_k_frequent_words_half_as_many_blocks_are_frequent_through_and_through() {
+        for bitmap in 0..=u8::MAX {
+            let frequent: Line = std::array::from_fn(|byte| bitmap >> (byte / WORD_BYTES) & 1);
+            let lying = Bitmap(bitmap).arrange(&frequent);
+            let blocks = lying.chunks(2 * WORD_BYTES).filter(|block| block.iter().all(|byte| *byte == 1)).count();
+            assert_eq!(blocks as u32, bitmap.count_ones() / 2);
+        }
+    }
+}
