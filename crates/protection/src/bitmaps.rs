@@ -61,21 +61,20 @@ impl BitmapCipher {
         BitmapCipher { work: BlockWork::of_encryption(&cipher), cipher, draws: RefCell::new(draws), planted }
     }
 
-    /// Waits for the blocks that a line takes which has come, or leaves: the value is with the line.
-    pub async fn work<V: Verbs>(&self, verbs: &V, leaves: bool) {
-        if leaves { self.work.to_seal(verbs).await } else { self.work.to_open(verbs, None).await }
-    }
-
-    /// A line that has come, decrypted.
-    pub fn open(&self, slot: Slot, stored: &Line) -> Line {
+    /// A line that has come, decrypted; at once if it was never written, which its value says.
+    pub async fn open<V: Verbs>(&self, verbs: &V, slot: Slot, stored: &Line) -> Line {
         if *stored == ZERO_LINE {
             return ZERO_LINE;
         }
+        self.work.to_open(verbs, None).await;
         let mut value = [0; WORD_BYTES];
         value.copy_from_slice(&stored[VALUE]);
-        let mut sealed = *stored;
-        sealed[LINES_PER_LINE as usize..].fill(0);
-        without_rest(self.cipher.open(place(slot), version(u64::from_le_bytes(value)), &sealed))
+        without_rest(self.cipher.open(place(slot), version(u64::from_le_bytes(value)), &without_rest(*stored)))
+    }
+
+    /// Waits for the blocks of a line that leaves.
+    pub async fn to_seal<V: Verbs>(&self, verbs: &V) {
+        self.work.to_seal(verbs).await;
     }
 
     /// A line that leaves, encrypted under a value that is drawn now, and the pad that hides it, if one does.
@@ -102,4 +101,50 @@ fn version(value: u64) -> Counter {
 fn without_rest(mut line: Line) -> Line {
     line[LINES_PER_LINE as usize..].fill(0);
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cipher::Told;
+    use crate::execution::{Functional, run_now};
+    use crypto::{Aes128, Key, OcbChunks};
+    use std::cell::Cell;
+    use units::LINE_BYTES;
+
+    fn cipher() -> BitmapCipher {
+        let mode = Box::new(OcbChunks::<Aes128>::new(&Key([3; 16])));
+        BitmapCipher::new(Cipher::new(mode, Told::FreshNonce, Planted::NONE), Random::new(5), Planted::NONE)
+    }
+
+    fn opened(cipher: &BitmapCipher, slot: u64, stored: &Line) -> Line {
+        let verbs = Functional::new(1);
+        let line = Cell::new(ZERO_LINE);
+        run_now(async { line.set(cipher.open(&verbs, Slot(slot), stored).await) });
+        line.get()
+    }
+
+    #[test]
+    fn the_bitmaps_of_forty_eight_lines_share_one_and_each_has_a_byte_of_its_own() {
+        let mut bitmaps = ZERO_LINE;
+        (0..LINES_PER_LINE).for_each(|line| write(&mut bitmaps, LineAddr(96 + line), Bitmap(line as u8)));
+        assert!((0..LINES_PER_LINE).all(|line| read(&bitmaps, LineAddr(96 + line)) == Bitmap(line as u8)));
+        assert_eq!(bitmaps[LINES_PER_LINE as usize..], [0; LINE_BYTES - LINES_PER_LINE as usize]);
+    }
+
+    #[test]
+    fn bitmaps_come_back_as_they_left_and_leave_otherwise_each_time() {
+        let (cipher, mut bitmaps) = (cipher(), ZERO_LINE);
+        write(&mut bitmaps, LineAddr(7), Bitmap(0b101));
+        let sealed: Vec<Line> = (0..50).map(|_| cipher.seal(Slot(9), &bitmaps).0).collect();
+        for (number, line) in sealed.iter().enumerate() {
+            assert_eq!(opened(&cipher, 9, line), bitmaps);
+            let groups = |line: &Line| [0, 16, 32].map(|start| line[start..start + 16].to_vec());
+            let alike =
+                sealed[..number].iter().any(|other| (0..3).any(|group| groups(other)[group] == groups(line)[group]));
+            assert!(!alike, "no group looks as it did before");
+        }
+        assert_ne!(opened(&cipher, 8, &sealed[0]), bitmaps, "nor does it serve in another slot");
+        assert_eq!(opened(&cipher, 9, &ZERO_LINE), ZERO_LINE, "it was never written");
+    }
 }

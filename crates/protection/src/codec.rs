@@ -20,7 +20,7 @@ use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
-use crate::speculation::{Bitmap, Speculation};
+use crate::speculation::{Bitmap, Speculation, Target};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
 pub(crate) use block_work::{Ahead, BlockWork, has_offset};
@@ -154,9 +154,10 @@ impl LineCodec {
         self.mac.as_ref().is_some_and(Mac::covers_plaintext)
     }
 
-    /// Whether tags vouch for the bitmap of their line.
-    pub fn binds_bitmap(&self) -> bool {
-        self.mac.as_ref().is_some_and(Mac::binds_bitmap)
+    /// Whether the tags of candidates are over the bitmap of the line as well.
+    pub fn needs_bitmap_for_candidates(&self) -> bool {
+        let of_tags = self.speculation.as_ref().is_some_and(|speculation| speculation.is_of(Target::Tag));
+        of_tags && self.mac.as_ref().is_some_and(Mac::binds_bitmap)
     }
 
     /// Whether each tag lies with its line.

@@ -16,6 +16,10 @@ class SpeculationDesign(Result):
     """What is speculated on."""
     tracking: Literal["counted", "lru", "fixed"]
     """How the table learns."""
+    reorder: bool = False
+    """Whether a line's frequent words are put before the others when it is written."""
+    bitmap: Literal["bound", "loose"] = "bound"
+    """What vouches for the bitmaps of re-ordered lines: the tags of their chunks, or nothing."""
     list: tuple[int, ...] = ()
     """What the table holds at power-on, the most frequent first; each as a signed number of 64 bits."""
 

@@ -90,14 +90,42 @@ impl LineCodec {
         Plaintext { bytes, ..lying }
     }
 
+    /// Decrypts a line that nothing vouches for yet, as it lies: its pieces as they match or as they come out.
+    pub async fn open_unverified<V: Verbs>(&self, verbs: &V, arrived: &Arrived, begun: Begun) -> Line {
+        if begun.offers.is_none() {
+            self.work.to_open(verbs, begun.ahead).await;
+            return self.decrypt(arrived.at, arrived.counter, &arrived.stored);
+        }
+        Box::pin(async {
+            let (ahead, opening) = self.opening(verbs, arrived, begun, |_, _| ());
+            let by_cipher = async { join!(opening.ahead(ahead), opening.decrypt_all()).1 };
+            opening.raced(by_cipher).await;
+            opening.plaintext.get().bytes
+        })
+        .await
+    }
+
     /// Decrypts and verifies a line piece by piece, and releases the asked-for one before the rest where it can be.
     async fn open_by_pieces<V: Verbs>(
         &self,
         verbs: &V,
         arrived: &Arrived,
-        Begun { ahead, offers }: Begun,
+        begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
+        let (ahead, opening) = self.opening(verbs, arrived, begun, release_first);
+        let verdict = opening.raced(opening.work(ahead)).await;
+        (self.in_order(arrived, opening.plaintext.get()), verdict)
+    }
+
+    /// A line of which nothing is opened, and what was begun ahead.
+    fn opening<'a, V: Verbs, F: FnOnce(Plaintext, Words)>(
+        &'a self,
+        verbs: &'a V,
+        arrived: &'a Arrived,
+        Begun { ahead, offers }: Begun,
+        release_first: F,
+    ) -> (Option<Ahead>, Opening<'a, V, F>) {
         let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
         let speculated = self.speculation.as_ref().zip(offers);
         let speculated = speculated.map(|(speculation, offers)| {
@@ -109,15 +137,19 @@ impl LineCodec {
         let (padded, tag_begun, decrypted) = Default::default();
         let opening =
             Opening { codec: self, verbs, arrived, plaintext, speculated, padded, tag_begun, decrypted, release_first };
-        let verdict = match &opening.speculated {
-            Some(speculated) => race(opening.speculate(speculated), opening.work(ahead)).await,
-            None => opening.work(ahead).await,
-        };
-        (self.in_order(arrived, opening.plaintext.get()), verdict)
+        (ahead, opening)
     }
 }
 
 impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
+    /// The outcome of work, while pieces of the line may match their candidates.
+    async fn raced<T>(&self, work: impl Future<Output = T>) -> T {
+        match &self.speculated {
+            Some(speculated) => race(self.speculate(speculated), work).await,
+            None => work.await,
+        }
+    }
+
     /// Decrypts and verifies.
     async fn work(&self, ahead: Option<Ahead>) -> Result<(), Fault> {
         join!(self.ahead(ahead), self.decrypt_all(), self.verdict()).2

@@ -146,8 +146,8 @@ fn compositions() -> Vec<Parts> {
 }
 
 /// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with
-/// nodes there as well, with speculative release, with speculation on values, with lines re-ordered for that.
-const HANDLINGS: [fn(&mut Parts); 7] = [
+/// nodes there as well, with speculative release, with speculation on values, with lines re-ordered for that, with all three.
+const HANDLINGS: [fn(&mut Parts); 8] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
     |parts| parts.caches.counters_in_llc = true,
@@ -155,6 +155,10 @@ const HANDLINGS: [fn(&mut Parts); 7] = [
     |parts| parts.release = Release::Speculative,
     speculate,
     reorder,
+    |parts| {
+        parts.release = Release::Speculative;
+        reorder(parts);
+    },
 ];
 
 /// Speculates on as much as cipher and code allow, with the offsets kept that there are.

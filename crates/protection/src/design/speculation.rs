@@ -141,9 +141,9 @@ impl SpeculationDesign {
                  mac.over = \"plaintext\", or speculation.of = [\"ciphertext\"]",
             ),
             (
-                parts.release == Release::Speculative,
-                "speculation on values releases chunks that are verified, and release = \"speculative\" lines that are not: \
-                 leave release out, or set speculation.values = 0",
+                parts.release == Release::Speculative && of(Target::Tag),
+                "with release = \"speculative\" no read waits for its verdict, so there is nothing to gain of tags: set \
+                 speculation.of = [\"ciphertext\"], or leave release out",
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule);

@@ -147,7 +147,7 @@ impl<V: Verbs> Update<'_, V> {
     /// Encrypts a line of bitmaps and stores it, unless it has been called back meanwhile.
     async fn store_bitmaps(&self, slot: Slot, departure: &Departure) {
         let Some(bitmaps) = &self.metadata.bitmaps else { return };
-        bitmaps.work(self.verbs, true).await;
+        bitmaps.to_seal(self.verbs).await;
         if self.metadata.on_chip(|chip| chip.caches.departures.is_under_way(departure)) {
             self.metadata.on_chip(|chip| chip.caches.departures.end(slot));
             let (sealed, keystream) = bitmaps.seal(slot, &departure.content);

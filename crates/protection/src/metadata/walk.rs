@@ -121,10 +121,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
             }
             let content = self.verbs.fetch(step.0, step.1, Wanted::LINE).await.content.examine();
             let content = match &self.metadata.bitmaps {
-                Some(bitmaps) if step.1 == Role::Bitmap => {
-                    Box::pin(bitmaps.work(self.verbs, false)).await;
-                    bitmaps.open(step.0, &content)
-                }
+                Some(bitmaps) if step.1 == Role::Bitmap => Box::pin(bitmaps.open(self.verbs, step.0, &content)).await,
                 _ => content,
             };
             if step.0 == leaf.0 {

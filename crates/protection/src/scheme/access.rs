@@ -3,7 +3,7 @@
 //! It says which locks the access takes, and where the line's counter, its tag and the other lines under its tag are.
 //! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
 
-use super::Scheme;
+use super::{Scheme, offsets};
 use crate::bitmaps;
 use crate::codec::{Arrived, Others};
 use crate::counter::{Counter, Overflow};
@@ -124,6 +124,12 @@ impl<'a, V: Verbs> Access<'a, V> {
             Some(slot) => self.scheme.metadata.raise(self.verbs, slot).await,
             None => Ok(()),
         }
+    }
+
+    /// The line was opened, and this came out, verified: its first offset is there from now on, and the table of values learns.
+    pub fn opened(&self, plaintext: &Line) {
+        offsets::keep(self.scheme, self.line());
+        self.scheme.codec.learn(plaintext);
     }
 
     /// Joins what the line is opened and checked with: the line itself and its version, as these bring them, its tag, and

@@ -10,6 +10,7 @@
 //! [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in
 //! memory yet is put there first ([`boot`]).
 
+mod begin;
 mod boot;
 pub(super) mod early;
 pub(super) mod in_l2;
@@ -17,9 +18,9 @@ pub(super) mod policy;
 mod speculative;
 mod verified;
 
+use super::Scheme;
 use super::access::{Access, Arrivals};
-use super::{Scheme, offsets};
-use crate::codec::{Ahead, Arrived};
+use crate::codec::Arrived;
 use crate::metadata::{FoundIn, Sought};
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
@@ -68,15 +69,6 @@ impl<'a, V: Verbs> Read<'a, V> {
     fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early) -> Read<'a, V> {
         let (stored, counters, found, started_with, arrived) = Default::default();
         Read { access, begun, early, stored, counters, found, started_with, arrived }
-    }
-
-    /// Begins what needs the line's counter alone, which is at the controller; but for its offset, if that is kept.
-    fn pad_ahead(&self) -> Option<Ahead> {
-        self.access
-            .scheme
-            .codec
-            .work
-            .pad_ahead(self.access.verbs, offsets::is_kept(self.access.scheme, self.access.line()))
     }
 
     /// Counts where the line's counters were found, if there are any.

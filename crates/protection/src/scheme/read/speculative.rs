@@ -17,49 +17,63 @@
 //! The way to the core does not ask how far the verdict is. So a run without time, where everything is known at once, lets
 //! out what the slowest verdict would.
 
-use super::{Complete, Read};
-use crate::codec::Ahead;
+use super::{Access, Complete, Read};
+use crate::codec::{Arrived, Begun};
 use crate::speculation::Bitmap;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
 use units::Line;
 
+/// A line that was decrypted: as it lies, and with its words in their order.
+struct Opened {
+    lying: Line,
+    in_order: Line,
+}
+
 impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
-        let (pad, complete, text) = (Cell::new(None), Once::default(), Once::default());
-        let bring = async { complete.set(self.bring(|| pad.set(self.pad_ahead())).await) };
+        let (begun, complete, text) = (Cell::new(Begun::default()), Once::default(), Once::default());
+        let bring = async { complete.set(self.bring(|| begun.set(self.begin())).await) };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
-        let (_, (), verdict) = join!(bring, self.open_ahead(&pad, &text), self.verdict(&complete, &text));
-        if text.get().is_some() {
+        let (_, (), verdict) = join!(bring, self.open_ahead(&begun, &text), self.verdict(&complete, &text));
+        begun.take().give_up(self.access.verbs);
+        if let Some(plaintext) = text.get() {
             self.access.verbs.settle(self.access.line(), verdict.is_ok());
+            if verdict.is_ok() {
+                self.access.opened(&plaintext.in_order);
+            }
         }
         verdict
     }
 
-    async fn open_ahead(&self, pad: &Cell<Option<Ahead>>, text: &Once<Line>) {
-        let (scheme, verbs, at) = (self.access.scheme, self.access.verbs, self.access.at);
+    async fn open_ahead(&self, begun: &Cell<Begun>, text: &Once<Opened>) {
+        let Access { scheme, verbs, at, .. } = self.access;
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
-        scheme.codec.work.to_open(verbs, pad.take()).await;
-        let open = || scheme.codec.decrypt(at, scheme.version(counters, at.line()), stored);
         let started_with = self.started_with(stored);
         let bitmap = match started_with {
             Some(_) => Bitmap::NONE,
             None => self.access.bitmap().await.unwrap_or_default(),
         };
-        let lying = started_with.unwrap_or_else(open);
-        let plaintext = Plaintext { bytes: bitmap.restore(&lying), verified: false };
-        verbs.release(at.line(), plaintext, Exit::AheadOfVerdict);
-        text.set(lying);
+        let (begun, counter) = (begun.take(), scheme.version(counters, at.line()));
+        // What candidates are compared with, of a line that is put into memory meanwhile.
+        let booted = started_with.filter(|_| begun.offers.is_some());
+        let booted = booted.map(|line| scheme.codec.encrypt_for_now(at, counter, &line).ciphertext.into());
+        let arrived = Arrived { bitmap, ..Arrived::untagged(at, counter, booted.unwrap_or(*stored)) };
+        let lying = scheme.codec.open_unverified(verbs, &arrived, begun).await;
+        let lying = started_with.unwrap_or(lying);
+        let in_order = bitmap.restore(&lying);
+        verbs.release(at.line(), Plaintext { bytes: in_order, verified: false }, Exit::AheadOfVerdict);
+        text.set(Opened { lying, in_order });
     }
 
     async fn verdict(
         &self,
         complete: &Once<Result<Complete<'_, '_, V>, Fault>>,
-        text: &Once<Line>,
+        text: &Once<Opened>,
     ) -> Result<(), Fault> {
         let Complete { arrived, in_l2 } = complete.wait().await.as_ref().map_err(|fault| *fault)?;
         if let Some(begun) = in_l2 {
@@ -68,7 +82,7 @@ impl<V: Verbs> Read<'_, V> {
         let codec = &self.access.scheme.codec;
         // A tag made of blocks begins with what the nonce makes, which is there when the line is open.
         let is_opened_first = codec.checks_plaintext() || codec.work.tag.is_some();
-        let plaintext = if is_opened_first { Some(*text.wait().await) } else { None };
+        let plaintext = if is_opened_first { Some(text.wait().await.lying) } else { None };
         let text = plaintext.filter(|_| codec.checks_plaintext()).unwrap_or_else(|| arrived.stored.examine());
         codec.check(self.access.verbs, arrived, &text).await
     }

@@ -1,9 +1,8 @@
 //! The usual policy: a line goes to the core when its verdict is in.
 
 use super::{Access, Complete, Read};
-use crate::codec::{Ahead, Begun, Offers};
+use crate::codec::Begun;
 use crate::planted::Bug;
-use crate::scheme::offsets;
 use crate::verbs::{Exit, Fault, Verbs};
 use std::cell::Cell;
 
@@ -31,30 +30,10 @@ impl<V: Verbs> Read<'_, V> {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }
                 verdict?;
-                offsets::keep(scheme, at.line());
-                scheme.codec.learn(&plaintext.bytes);
+                self.access.opened(&plaintext.bytes);
             }
         }
         self.count(self.found.get().copied().flatten());
         Ok(())
-    }
-
-    /// Begins what the line's counter is enough for, and offers the candidates of a speculation.
-    fn begin(&self) -> Begun {
-        let ahead = self.pad_ahead();
-        let offers = self.offer(ahead.as_ref());
-        Begun { ahead, offers }
-    }
-
-    /// Offers the candidates of a speculation, if there is one. Where their tags bind the line's bitmap, that must be there.
-    fn offer(&self, ahead: Option<&Ahead>) -> Option<Box<Offers>> {
-        let Access { scheme, verbs, at, word } = self.access;
-        scheme.codec.speculation.as_ref()?;
-        let bitmap = self.access.bitmap_on_chip();
-        if bitmap.is_none() && scheme.codec.binds_bitmap() {
-            return None;
-        }
-        let offset = ahead.filter(|_| !offsets::is_kept(scheme, at.line()));
-        scheme.codec.offer(verbs, bitmap.unwrap_or_default().place_of(word), offset)
     }
 }
