@@ -10,6 +10,7 @@ use super::{Ended, Scenes, Stage};
 use crate::victim::{Victim, with_tiny_caches};
 use catalogue::{Attack, Verdict};
 use protection::design::{MacChoice, MacDesign, MacPlace as Place, Parts};
+use protection::scheme::Release;
 use std::collections::BTreeMap;
 use units::LineAddr;
 
@@ -49,9 +50,9 @@ fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
 /// How many random lines are released under the tag that is stored: a tree may cover the tags themselves.
 fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let mac = stage.parts.mac.clone();
-    // The chunk that the core asks for comes out under its own tag.
-    let mac = match mac.code {
-        MacChoice::OcbChunks => MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) },
+    // The chunk that the core asks for comes out under its own tag, unless the line is judged as a whole.
+    let mac = match (mac.code, stage.parts.release) {
+        (MacChoice::OcbChunks, Release::Verified) => MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) },
         _ => mac.with_line_bits(tag_bits),
     };
     let parts = Parts { mac, ..with_tiny_caches(stage.parts) };

@@ -144,6 +144,19 @@ fn the_asked_for_position_goes_first_and_what_is_resolved_is_given_up() {
 }
 
 #[test]
+fn re_ordering_puts_two_frequent_words_into_a_block_where_they_lay_apart() {
+    // Every other word is a frequent one, and the first is asked for: as the words lie, no block of two is a candidate.
+    let alternating = "00000000000000005a5a5a5a5a5a5a5a";
+    assert_eq!(read("fvs-aes", alternating).0, 105 + 1);
+    assert!(read("fvs-aes-plain", alternating).0 >= 105 + 65 + 65);
+    // Where the asked-for word is none of them it lies in the second half, and is asked for there.
+    let (late, never) = (read("fvs-aes", "5a5a5a5a5a5a5a5a0000000000000000").0, read("ocb-aes", "other").0);
+    assert!((never..=never + 2 * 7).contains(&late), "{late}, {never}");
+    // A line of nothing else lies as it is.
+    assert_eq!([read("fvs-aes", "frequent"), read("fvs-aes-loose", "frequent")], [read("fvs-aes-plain", "frequent"); 2]);
+}
+
+#[test]
 fn where_offsets_are_not_kept_candidates_wait_for_them() {
     let mut anew = design("fvs-aes-plain", |_| ());
     anew.parts.caches.offsets = false;
