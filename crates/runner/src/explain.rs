@@ -7,10 +7,12 @@
 //! lines are taken, each on a machine of its own, and the timeline is that of the one with the median latency
 //! ([`sample`]).
 
+mod dependent;
 mod sample;
 mod value;
 mod witness;
 
+pub use self::dependent::{Dependent, between_fetches, frequent_values, memory_lines};
 pub use self::sample::{Lines, Spread};
 pub use self::value::Value;
 
@@ -224,7 +226,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn new<'a>(machine: &'a Machine, design: &'a Design, scenario: Scenario) -> Result<Bench<'a>, String> {
-        let memory_lines = machine.memory.size.0 / LINE_BYTES as u64;
+        let memory_lines = memory_lines(machine);
         let family = 2 * lines_per_group(&design.parts.build(memory_lines, 1)?);
         let whole_lines = memory_lines - memory_lines % family;
         Ok(Bench { machine, design, scenario, memory_lines, whole_lines })
