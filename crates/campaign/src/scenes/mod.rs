@@ -5,8 +5,10 @@
 //! does is an ordinary read or write.
 
 mod alias;
+mod candidates;
 mod cold_boot;
 mod copies;
+mod histogram;
 mod histories;
 mod leaks;
 mod nonce_repeat;
@@ -14,6 +16,7 @@ mod other_keys;
 mod owners;
 mod refusal;
 mod tags;
+mod timing;
 mod writes;
 
 use crate::oracle::Wish;
@@ -79,8 +82,10 @@ type Scenes = &'static [(Attack, Scene)];
 /// All scenes, by what they are about.
 const SCENES: &[Scenes] = &[
     alias::SCENES,
+    candidates::SCENES,
     cold_boot::SCENES,
     copies::SCENES,
+    histogram::SCENES,
     histories::SCENES,
     leaks::SCENES,
     nonce_repeat::SCENES,
@@ -88,6 +93,7 @@ const SCENES: &[Scenes] = &[
     owners::SCENES,
     refusal::SCENES,
     tags::SCENES,
+    timing::SCENES,
     writes::SCENES,
 ];
 
