@@ -34,6 +34,12 @@ impl Comparison {
         self.fits(computed ^ of_chunk, computed)
     }
 
+    /// A stored tag whose first chunk has the tag of this one, of chunks whose tags are equally long.
+    pub fn as_of_first_chunk(&self, stored: Tag, chunk: u32) -> Tag {
+        let above = Tag::BITS - self.bits;
+        (stored << (above + chunk * (self.bits / self.chunks))) >> above
+    }
+
     /// What a planted bug says, if there is one that has something to say.
     #[inline]
     fn weak(&self, stored: Tag, computed: Tag) -> Option<bool> {

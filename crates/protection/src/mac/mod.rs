@@ -214,4 +214,9 @@ impl Mac {
     pub fn fits_chunk(&self, stored: Tag, computed: Tag, chunk: u32) -> bool {
         self.comparison.fits_chunk(stored, computed, chunk)
     }
+
+    /// What a planted bug takes a stored tag for: one whose first chunk has the tag of this one.
+    pub fn as_of_first_chunk(&self, stored: Tag, chunk: u32) -> Tag {
+        self.comparison.as_of_first_chunk(stored, chunk)
+    }
 }
