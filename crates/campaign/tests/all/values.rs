@@ -231,7 +231,7 @@ fn an_old_chunk_under_its_old_counters_comes_out_first_unless_a_tree_is_over_the
         let mut design = design(name).unwrap();
         for (tree, worst) in [(TreeKind::None, Verdict::Stale), (TreeKind::Bonsai, Verdict::Detected)] {
             design.parts.tree = tree.into();
-            let outcome = attack(&design, Attack::CandidateSplice, &Options::default());
+            let outcome = attack(&design, Attack::CandidateSplice, &Options { trials: 30, ..Options::default() });
             assert_eq!(outcome.worst, worst, "{name}, {tree:?}: {:?}", outcome.counts);
         }
     }
@@ -239,7 +239,7 @@ fn an_old_chunk_under_its_old_counters_comes_out_first_unless_a_tree_is_over_the
 
 /// Bits that a read shows, of one, in the mean.
 fn bits_shown(design: &Design) -> f64 {
-    let options = Options { trials: 200, ..Options::default() };
+    let options = Options { trials: 100, ..Options::default() };
     let outcome = attack(design, Attack::ValueTiming, &options);
     outcome.counts["bits learned"] as f64 / options.trials as f64
 }
