@@ -7,6 +7,7 @@
 //! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which holds what an attacker can reach and
 //!   nothing else.
 //! * [`scenes`]: the attacks in which the victim acts too, some of them through [`tap`], which sits on the bus.
+//! * [`frequent`]: what a victim's lines hold where they are to be predictable.
 //! * [`oracle`]: what the memory should have said, from a plain list of versions.
 //! * [`campaign`]: many trials of each attack, compared with the design's claims.
 //! * [`mod@exhaustive`]: the flip of every single stored bit.
@@ -18,7 +19,7 @@
 //! are worth nothing.
 //!
 //! # What is not modelled
-//! See `docs/THREATS.md`: address patterns, timing, analogue side channels, faults in the chip, and anything above memory.
+//! See `docs/THREATS.md`: address patterns, timing but for that of one read, analogue side channels, faults in the chip, and anything above memory.
 
 pub mod ageing;
 pub mod attacker;
@@ -26,6 +27,7 @@ pub mod bus;
 pub mod campaign;
 pub mod crash;
 pub mod exhaustive;
+pub mod frequent;
 pub mod honest;
 pub mod logged;
 pub mod oracle;

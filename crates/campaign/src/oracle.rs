@@ -25,6 +25,8 @@ pub enum Wish {
 pub struct Answer {
     /// The bytes that were released to the core, if any were.
     pub released: Option<Line>,
+    /// Which words of them were: all, but where some came out before the rest was refused.
+    pub words: Words,
     /// Whether tampering was reported.
     pub reported: bool,
 }
@@ -85,30 +87,36 @@ impl Oracle {
     /// Judges what a read of `line` gave. What came out decides; a report comes too late for bytes already released.
     /// Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever without a reason given.
     pub fn judge(&self, line: LineAddr, answer: &Answer, wished: Option<Line>) -> Verdict {
-        match answer.released {
-            None if answer.reported => Verdict::Detected,
+        let Answer { released, words, reported } = *answer;
+        match released {
+            None if reported => Verdict::Detected,
             None => Verdict::Garbled,
-            Some(bytes) if self.may_hold(line, &bytes) && answer.reported => Verdict::Detected,
-            Some(bytes) if self.may_hold(line, &bytes) => Verdict::Harmless,
-            Some(bytes) if wished == Some(bytes) => Verdict::Forged,
-            Some(bytes) if self.versions(line).contains(&bytes) => Verdict::Stale,
+            Some(bytes) if self.holds(line, &bytes, words) && reported => Verdict::Detected,
+            Some(bytes) if self.holds(line, &bytes, words) => Verdict::Harmless,
+            Some(bytes) if wished.is_some_and(|wished| are_alike(&wished, &bytes, words)) => Verdict::Forged,
+            Some(bytes) if self.held(line, &bytes, words) => Verdict::Stale,
             Some(_) => Verdict::Garbled,
         }
     }
 
     /// Whether these words of a line may be what they are in `bytes`.
     pub fn holds(&self, line: LineAddr, bytes: &Line, words: Words) -> bool {
-        let alike = |version: &Line| words.iter().all(|word| word.of(version) == word.of(bytes));
-        self.lines.get(&line).is_some_and(|history| history.versions[history.settled..].iter().any(alike))
+        self.lines.get(&line).is_some_and(|history| any_is_alike(&history.versions[history.settled..], bytes, words))
     }
 
-    fn versions(&self, line: LineAddr) -> &[Line] {
-        self.lines.get(&line).map_or(&[], |history| &history.versions)
+    /// Whether these words of a line were ever what they are in `bytes`.
+    pub fn held(&self, line: LineAddr, bytes: &Line, words: Words) -> bool {
+        self.lines.get(&line).is_some_and(|history| any_is_alike(&history.versions, bytes, words))
     }
+}
 
-    fn may_hold(&self, line: LineAddr, bytes: &Line) -> bool {
-        self.lines.get(&line).is_some_and(|history| history.versions[history.settled..].contains(bytes))
-    }
+fn any_is_alike(versions: &[Line], bytes: &Line, words: Words) -> bool {
+    versions.iter().any(|version| are_alike(version, bytes, words))
+}
+
+/// Whether these words of two lines are the same.
+fn are_alike(one: &Line, other: &Line, words: Words) -> bool {
+    words.iter().all(|word| word.of(one) == word.of(other))
 }
 
 #[cfg(test)]
@@ -119,7 +127,7 @@ mod tests {
     fn a_reported_write_may_have_happened_or_not_until_the_next_one() {
         let mut oracle = Oracle::default();
         let judge = |oracle: &Oracle, byte| {
-            oracle.judge(LineAddr(3), &Answer { released: Some([byte; 64]), reported: false }, None)
+            oracle.judge(LineAddr(3), &Answer { released: Some([byte; 64]), words: Words::ALL, reported: false }, None)
         };
         oracle.note(LineAddr(3), &[1; 64]);
         oracle.note(LineAddr(3), &[2; 64]);
@@ -137,7 +145,7 @@ mod tests {
         oracle.note(line, &[2; 64]);
         oracle.note(other, &[9; 64]);
         let judge = |released, reported, wish| {
-            oracle.judge(line, &Answer { released, reported }, oracle.wished_bytes(line, wish))
+            oracle.judge(line, &Answer { released, words: Words::ALL, reported }, oracle.wished_bytes(line, wish))
         };
         let mut flipped = [2; 64];
         flipped[1] = 3;
@@ -150,5 +158,19 @@ mod tests {
         assert_eq!(judge(None, true, Wish::None), Verdict::Detected);
         assert_eq!(judge(Some(flipped), true, Wish::Flipped(8)), Verdict::Forged, "the report came too late");
         assert_eq!(judge(None, false, Wish::None), Verdict::Garbled, "silence is no answer");
+    }
+
+    #[test]
+    fn of_words_that_came_out_before_their_line_was_refused_no_others_count() {
+        let mut oracle = Oracle::default();
+        [[1; 64], [2; 64]].iter().for_each(|content| oracle.note(LineAddr(3), content));
+        let judge = |first: u8, wished| {
+            let mut released = [77; 64];
+            released[..16].fill(first);
+            let answer = Answer { released: Some(released), words: Words::with_bytes(0, 16), reported: true };
+            oracle.judge(LineAddr(3), &answer, wished)
+        };
+        assert_eq!([1, 2, 3].map(|first| judge(first, None)), [Verdict::Stale, Verdict::Detected, Verdict::Garbled]);
+        assert_eq!(judge(3, Some([3; 64])), Verdict::Forged);
     }
 }

@@ -24,10 +24,11 @@ use protection::media::Media;
 use protection::ownership::Asker;
 use protection::planted::{Bug, Planted};
 use protection::scheme::Scheme;
+use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::rc::Rc;
 use units::random::Random;
-use units::{Bytes, LINES_PER_PAGE, Line, LineAddr};
+use units::{Bytes, LINES_PER_PAGE, Line, LineAddr, Words};
 
 /// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
 /// is full.
@@ -261,8 +262,10 @@ impl Victim {
         });
         // Words that came out before their line was refused are no answer, unless they are wrong.
         let wrong_first = first.filter(|(_, plaintext, words)| !self.oracle.holds(line, &plaintext.bytes, *words));
-        let released = released.or(wrong_first.map(|(_, plaintext, _)| plaintext.bytes));
-        (Answer { released, reported: fault.is_some() }, fault)
+        let all = released.map(|bytes| (bytes, Words::ALL));
+        let came_out = all.or(wrong_first.map(|(_, plaintext, words)| (plaintext.bytes, words)));
+        let (released, words) = came_out.map_or((None, Words::NONE), |(bytes, words)| (Some(bytes), words));
+        (Answer { released, words, reported: fault.is_some() }, fault)
     }
 
     /// What the last read that was refused had let the core use before it was refused, if anything; asking forgets it. It is
@@ -328,6 +331,11 @@ impl Victim {
     /// All that the victim ever wrote.
     pub fn oracle(&self) -> &Oracle {
         &self.oracle
+    }
+
+    /// What speculation on what lines hold has counted, if there is any.
+    pub fn speculated(&self) -> Option<SpeculationCounters> {
+        self.scheme.cryptography().speculation().map(Speculation::counted)
     }
 
     /// The slot of a line of data.

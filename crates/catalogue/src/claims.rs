@@ -41,6 +41,9 @@ named! {
     SpliceDataTag = "splice-data-tag",
     /// Puts the data, the tag and the counters of one line in the place of another.
     SpliceDataTagCounter = "splice-data-tag-counter",
+    /// Puts a chunk of frequent values with its tag in the place of another: one from another position of the line, from another
+    /// line, or from an earlier time, there also with the counters of then.
+    CandidateSplice = "candidate-splice",
     /// Brings back an old version of the data.
     ReplayData = "replay-data",
     /// Brings back an old version of the data and its tag.
@@ -110,6 +113,11 @@ named! {
     /// Collects as the hypervisor, by reading through the controller, the ciphertext of each of 256 values of a line, then looks
     /// a secret one up.
     SoftwareDictionary = "software-dictionary",
+    /// Takes one image of many lines of zeros, or of eight values, and looks whether their ciphertext passes for random bytes.
+    CiphertextHistogram = "ciphertext-histogram",
+    /// Times on the bus how soon after the fetch of a line the one begins that depends on it: does that tell a line of
+    /// frequent values from another?
+    ValueTiming = "value-timing",
     /// Tampers, and takes what leaves the chip before the verdict, also as the address of the next read.
     UseBeforeVerify = "use-before-verify",
     /// Guesses tags of 8, 10, 12 and 16 bits, and counts how many pass.

@@ -5,9 +5,11 @@
 //! they do not exist in the program.
 
 mod first_for_all;
+mod short_pad;
 
 use crypto::{LineCipher, LineMac};
 use first_for_all::{FirstBlockForAll, FirstChunkForAll};
+use short_pad::ShortPad;
 use units::{LINE_BYTES, Line};
 
 macro_rules! bugs {
@@ -33,6 +35,8 @@ bugs! {
     PadWithoutCounter,
     /// Of the counter, only as many bits as a minor has go into the pad.
     PadCounterTruncated,
+    /// The highest bit of every byte of a pad is zero.
+    PadTopBitsMissing,
     /// Every block of a line is encrypted as if it was the first: one pad, tweak or offset for all.
     BlockIndexMissing,
     /// The keys that a machine draws at boot are those of the boot before.
@@ -54,6 +58,8 @@ bugs! {
 
     /// Words of a line are used before they have come.
     WordsNotAwaited,
+    /// Words that are small numbers go on without waiting for their decryption, as if they were stored shorter.
+    SmallNumbersEarly,
     /// Nodes of the tree are fetched once more than they are needed: no hole, but time.
     NodesFetchedTwice,
 
@@ -106,7 +112,7 @@ bugs! {
     CandidatesOfVersionBefore,
     /// Candidates are encrypted for the line before.
     CandidatesOfLineBefore,
-    /// Candidates are encrypted as if every chunk of the line was the first.
+    /// Candidates are encrypted as if every chunk of the line was the first, and have its tag.
     CandidatePositionMissing,
     /// What a candidate stands for is looked up when it matches, in a table that has learned since.
     CandidateOfLaterTable,
@@ -122,6 +128,8 @@ bugs! {
     BitmapNotWritten,
     /// Lines of bitmaps are encrypted under one value whenever they leave the chip.
     BitmapValueRepeats,
+    /// The table of frequent values goes to memory with the metadata of the chip.
+    TableSpilled,
 
     // In counters.
     /// A write does not advance the counter.
@@ -369,7 +377,10 @@ impl Planted {
 
     /// A mode of encryption, with the weakness that it may have.
     pub(crate) fn weakened(self, mode: Box<dyn LineCipher>) -> Box<dyn LineCipher> {
-        if self.has(Bug::BlockIndexMissing) { Box::new(FirstBlockForAll(mode)) } else { mode }
+        if self.has(Bug::BlockIndexMissing) {
+            return Box::new(FirstBlockForAll(mode));
+        }
+        if self.has(Bug::PadTopBitsMissing) { Box::new(ShortPad(mode)) } else { mode }
     }
 
     /// A code, likewise.

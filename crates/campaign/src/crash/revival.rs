@@ -15,7 +15,7 @@ use protection::scheme::Scheme;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::random::Random;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, Words};
 
 /// Sets the keys of a volatile machine after a loss of power apart from those before.
 const OTHER_KEYS: u64 = 0x0ff0_ff0f;
@@ -62,7 +62,7 @@ impl Revival {
         run_now(self.scheme.read(&self.memory, line));
         let reported = self.memory.take_fault().is_some();
         let released = self.memory.take_released().map(|(_, plaintext)| plaintext.bytes);
-        Answer { released, reported }
+        Answer { released, words: Words::ALL, reported }
     }
 
     /// Writes a line; says whether anything was reported.
@@ -86,7 +86,7 @@ impl Revival {
             written.push((*line, before.filter(|_| refused), text));
         }
         let ended = written.into_iter().map(|(line, before, text)| match self.read(line) {
-            Answer { released: None, reported: true } => Verdict::Detected,
+            Answer { released: None, reported: true, .. } => Verdict::Detected,
             Answer { released: None, .. } => Verdict::Garbled,
             Answer { released: Some(bytes), .. } if bytes == text => Verdict::Harmless,
             // What was refused did not happen.

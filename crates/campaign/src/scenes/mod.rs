@@ -6,8 +6,10 @@
 
 mod alias;
 mod bitmaps;
+mod candidates;
 mod cold_boot;
 mod copies;
+mod histogram;
 mod histories;
 mod leaks;
 mod nonce_repeat;
@@ -15,6 +17,7 @@ mod other_keys;
 mod owners;
 mod refusal;
 mod tags;
+mod timing;
 mod writes;
 
 use crate::oracle::Wish;
@@ -81,8 +84,10 @@ type Scenes = &'static [(Attack, Scene)];
 const SCENES: &[Scenes] = &[
     alias::SCENES,
     bitmaps::SCENES,
+    candidates::SCENES,
     cold_boot::SCENES,
     copies::SCENES,
+    histogram::SCENES,
     histories::SCENES,
     leaks::SCENES,
     nonce_repeat::SCENES,
@@ -90,6 +95,7 @@ const SCENES: &[Scenes] = &[
     owners::SCENES,
     refusal::SCENES,
     tags::SCENES,
+    timing::SCENES,
     writes::SCENES,
 ];
 

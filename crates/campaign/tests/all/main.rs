@@ -17,3 +17,4 @@ mod reboots;
 mod strokes;
 mod tuples;
 mod twins;
+mod values;

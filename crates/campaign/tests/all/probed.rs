@@ -34,22 +34,27 @@ impl Receiver for Deaf {
 }
 
 /// All that a timed run shows of its pins.
-struct Timeline {
-    crossings: Vec<(Time, Crossing)>,
+pub struct Timeline {
+    pub crossings: Vec<(Time, Crossing)>,
     counted: DramCounters,
     event_hash: u64,
     media: Media,
 }
 
 fn timed(parts: &Parts, requests: &[Request], with_bytes: Option<bool>) -> Timeline {
+    timed_after(parts, &[], requests, with_bytes)
+}
+
+/// The same after a past that no probe sees.
+pub fn timed_after(parts: &Parts, past: &[Request], requests: &[Request], with_bytes: Option<bool>) -> Timeline {
     let mut machine = Machine::new(parts, 1, Deaf);
     let crossings = Rc::new(RefCell::new(Vec::new()));
-    if let Some(with_bytes) = with_bytes {
-        let seen = crossings.clone();
-        machine.memory.attach(Probe::new(with_bytes, move |at, crossing| seen.borrow_mut().push((at, crossing))));
-    }
     let verbs = Rc::new(Timed::new(&machine.memory));
-    for request in requests.iter().copied() {
+    for (number, request) in past.iter().chain(requests).copied().enumerate() {
+        if let Some(with_bytes) = with_bytes.filter(|_| number == past.len()) {
+            let seen = crossings.clone();
+            machine.memory.attach(Probe::new(with_bytes, move |at, crossing| seen.borrow_mut().push((at, crossing))));
+        }
         let done = Rc::new(Cell::new(false));
         let (scheme, verbs, ended) = (machine.scheme.clone(), verbs.clone(), done.clone());
         machine.executor.clock().spawn(async move {
@@ -68,7 +73,7 @@ fn timed(parts: &Parts, requests: &[Request], with_bytes: Option<bool>) -> Timel
 }
 
 /// What crosses of each line, in order.
-fn by_line(crossings: impl IntoIterator<Item = Crossing>) -> BTreeMap<u64, Vec<(Kind, Option<Content>)>> {
+pub fn by_line(crossings: impl IntoIterator<Item = Crossing>) -> BTreeMap<u64, Vec<(Kind, Option<Content>)>> {
     let mut lines: BTreeMap<u64, Vec<_>> = BTreeMap::new();
     for Crossing { line, kind, content, .. } in crossings {
         lines.entry(line.0).or_default().push((kind, content));

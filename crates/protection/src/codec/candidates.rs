@@ -167,7 +167,7 @@ impl Matching<'_> {
     /// What a candidate is at every position of the line: its ciphertext, or itself where that is not speculated on, and its tag.
     fn encrypted(&self, candidate: &Line) -> (Line, Option<Tag>) {
         let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, bitmap, .. }, .. } = *self;
-        let before = Counter(counter.0.wrapping_sub(1));
+        let before = Counter(counter.0.saturating_sub(1));
         let counter = if codec.planted.has(Bug::CandidatesOfVersionBefore) { before } else { *counter };
         let at = if codec.planted.has(Bug::CandidatesOfLineBefore) { line_before(*at) } else { *at };
         let text = if of.ciphertext { codec.cipher.seal_candidates(at, counter, candidate) } else { *candidate };
@@ -182,7 +182,13 @@ impl Matching<'_> {
     /// Whether a tag is the stored one of a chunk, if tags are speculated on.
     fn tag_fits(&self, computed: Option<Tag>, chunk: usize) -> bool {
         let compared = self.codec.mac.as_ref().zip(computed);
-        compared.is_none_or(|(mac, computed)| mac.fits_chunk(self.arrived.tag.get(), computed, chunk as u32))
+        let (stored, chunk) = (self.arrived.tag.get(), chunk as u32);
+        compared.is_none_or(|(mac, computed)| {
+            if self.codec.planted.has(Bug::CandidatePositionMissing) {
+                return mac.fits_chunk(mac.comparison.as_of_first_chunk(stored, chunk), computed, 0);
+            }
+            mac.fits_chunk(stored, computed, chunk)
+        })
     }
 }
 

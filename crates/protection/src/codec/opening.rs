@@ -230,6 +230,9 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         }
         let passing = work.opening_of_piece(piece).map(|blocks| self.begin(blocks));
         let by_cipher = async {
+            if self.codec.planted.has(Bug::SmallNumbersEarly) && self.is_of_small_numbers(piece) {
+                return;
+            }
             if let Some(passing) = passing {
                 self.verbs.await_blocks(passing).await;
             }
@@ -253,6 +256,12 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         if self.codec.mac.is_none() || self.codec.planted.has(Bug::FirstPieceUnchecked) {
             self.release_asked_for(piece);
         }
+    }
+
+    /// What a planted bug takes for short.
+    fn is_of_small_numbers(&self, piece: Words) -> bool {
+        let plaintext = self.plaintext.get().bytes;
+        piece.iter().all(|word| word.of(&plaintext)[WORD_BYTES / 2..].iter().all(|byte| *byte == 0))
     }
 
     async fn await_words(&self, words: Words) {

@@ -128,7 +128,7 @@ impl MacDesign {
     }
 
     /// Chunks of a line that have tags of their own.
-    pub(crate) fn chunks(&self, cipher: CipherChoice) -> u32 {
+    pub fn chunks(&self, cipher: CipherChoice) -> u32 {
         cipher.tagged_chunks().filter(|_| self.code == MacChoice::OcbChunks).unwrap_or(1)
     }
 

@@ -5,7 +5,7 @@ use crypto::Tag;
 
 /// How tags are compared, and the ways in which that can be done badly.
 #[derive(Clone, Copy)]
-pub(super) struct Comparison {
+pub(crate) struct Comparison {
     /// Bits of a line's tag.
     pub bits: u32,
     /// Chunks of a line that have tags of their own, which lie side by side in it.
@@ -32,6 +32,12 @@ impl Comparison {
         let (top, bottom) = (if chunk == 0 { Tag::BITS } else { end_of(chunk) }, end_of(chunk + 1));
         let of_chunk = ((stored ^ computed) << (Tag::BITS - top)) >> (Tag::BITS - top + bottom) << bottom;
         self.fits(computed ^ of_chunk, computed)
+    }
+
+    /// A stored tag whose first chunk has the tag of this one, of chunks whose tags are equally long.
+    pub fn as_of_first_chunk(&self, stored: Tag, chunk: u32) -> Tag {
+        let above = Tag::BITS - self.bits;
+        (stored << (above + chunk * (self.bits / self.chunks))) >> above
     }
 
     /// What a planted bug says, if there is one that has something to say.

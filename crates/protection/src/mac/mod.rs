@@ -47,7 +47,7 @@ pub struct Coverage {
 pub struct Mac {
     code: Rc<dyn LineMac>,
     bits: u32,
-    comparison: Comparison,
+    pub(crate) comparison: Comparison,
     coverage: Coverage,
     places: Places,
     planted: Planted,

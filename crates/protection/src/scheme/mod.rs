@@ -122,8 +122,10 @@ impl Scheme {
     /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         self.metadata.flush(verbs).await;
-        for (slot, content) in &self.spilled {
-            verbs.store(*slot, Role::Data, (*content).into()).await;
+        let (speculation, lines) = (self.codec.speculation.as_ref(), self.layout.data_lines());
+        let table = speculation.and_then(|speculation| speculation.spilled(self.codec.planted, lines));
+        for (slot, content) in self.spilled.iter().copied().chain(table) {
+            verbs.store(slot, Role::Data, content.into()).await;
         }
     }
 

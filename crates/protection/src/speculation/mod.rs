@@ -25,11 +25,13 @@ pub(crate) use candidates::Candidates;
 use candidates::words_of;
 pub use values::{Tracking, ValueTable, WORDS_MAX};
 
+use crate::planted::{Bug, Planted};
+use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use strum::VariantArray;
-use units::{Line, WORDS_PER_LINE};
+use units::{Line, WORD_BYTES, WORDS_PER_LINE, ZERO_LINE};
 
 /// Of so many lines of a timed run, the candidates of one are really encrypted.
 pub const COMPUTED_ONE_IN: u64 = 1_024;
@@ -181,6 +183,18 @@ impl Speculation {
     /// The candidates of a line that is missed now.
     pub(crate) fn candidates(&self) -> Candidates {
         Candidates::of(self.table.borrow().words(), self.chunk_bytes)
+    }
+
+    /// The first values of the table and where they lie in memory of so many lines of data, if a bug puts them there.
+    pub(crate) fn spilled(&self, planted: Planted, data_lines: u64) -> Option<(Slot, Line)> {
+        if !planted.has(Bug::TableSpilled) {
+            return None;
+        }
+        let mut line = ZERO_LINE;
+        for (place, word) in line.chunks_exact_mut(WORD_BYTES).zip(self.table.borrow().words()) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        Some((Slot(data_lines - 1), line))
     }
 
     /// A verified line was filled, or a line is written back: its plaintext passes.

@@ -7,6 +7,8 @@ use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use sim::span::Verb;
 use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::Poll;
 use units::{Duration, Line, LineAddr, Time, Words};
 
 /// Hands out one content for all lines and notes when a line is released, and where.
@@ -40,6 +42,11 @@ impl Witness {
     /// When the line was released, or the asked-for words of it before the rest.
     pub fn released(&self) -> Option<Time> {
         self.released.get().map(|(at, _)| at)
+    }
+
+    /// Waits until the line is released, or the asked-for words of it, in the same task as its read.
+    pub async fn until_released(&self) {
+        poll_fn(|_| self.released.get().map_or(Poll::Pending, |_| Poll::Ready(()))).await;
     }
 
     /// When all of the line was released.

@@ -4,6 +4,7 @@ mod beats;
 mod common;
 mod core_time;
 mod cores;
+mod dependent;
 mod emcc;
 mod emcc_inclusive;
 mod emcc_runs;

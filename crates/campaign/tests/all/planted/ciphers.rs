@@ -20,6 +20,20 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::PadCounterTruncated, Overflow, Overflowed(vec![127], Some(128)), SpliceFrom(1)),
         // Blocks of a line have the same pad: what they differ by can be seen.
         Case::new(Bug::BlockIndexMissing, EqualBlocks, Alike, row(Attack::FlipData)),
+        // One bit in eight of what a line holds is to be read off memory, and all lines together show it.
+        Case::new(
+            Bug::PadTopBitsMissing,
+            row(Attack::CiphertextHistogram),
+            ended(Verdict::Leaked),
+            row(Attack::BusDictionary),
+        ),
+        // So are equal blocks, wherever they are.
+        Case::new(
+            Bug::BlockIndexMissing,
+            row(Attack::CiphertextHistogram),
+            ended(Verdict::Leaked),
+            row(Attack::BusDictionary),
+        ),
         // What was recorded before the machine was switched off is as good as new.
         Case::new(Bug::KeysSurviveReset, row(Attack::PowerOffRollback), ended(Verdict::Stale), row(Attack::FlipData))
             .of("ctr-mac"),

@@ -54,6 +54,9 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::TagAddressTruncated, SpliceFrom(64), garbled(), SpliceFrom(1)),
         // or with their own.
         Case::new(Bug::TagNamesLineOfTags, SpliceFrom(1), garbled(), SpliceFrom(8)),
+        // What the line holds shows in when the next one is fetched, and in nothing else.
+        Case::new(Bug::SmallNumbersEarly, row(Attack::ValueTiming), ended(Verdict::Leaked), row(Attack::BusDictionary))
+            .of("xts"),
         // A line's old data and old tag fit each other under any counter.
         Case::new(Bug::TagWithoutCounter, row(Attack::ReplayDataTag), garbled(), row(Attack::SpliceDataTag)),
         // Flips there come out, one for one.

@@ -3,10 +3,11 @@
 
 use crate::common::crowd::{Scene, crowd};
 use crate::common::{DATA_LINES, Machine, engines, with_caches};
+use crate::values::{Search, seen_after};
 use casemate_campaign::bus::{Bus, Structure};
-use casemate_campaign::honest;
 use casemate_campaign::victim::Victim;
-use catalogue::Verdict;
+use casemate_campaign::{Options, attack, honest};
+use catalogue::{Attack, End, Verdict};
 use protection::design::{CounterChoice, Parts};
 use protection::execution::{CipherEngine, Engine, Engines, Receiver, Timed};
 use protection::planted::{Bug, Planted};
@@ -18,7 +19,7 @@ use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Word};
 
 /// The bugs that are caught here.
-pub const BUGS: [Bug; 8] = [
+pub const BUGS: [Bug; 9] = [
     Bug::CandidateTagNotCompared,
     Bug::CandidateComparedShort,
     Bug::CandidatesOfVersionBefore,
@@ -27,6 +28,7 @@ pub const BUGS: [Bug; 8] = [
     Bug::CandidateOfLaterTable,
     Bug::CandidatesNotGivenUp,
     Bug::TrailingChunksUnchecked,
+    Bug::TableSpilled,
 ];
 
 /// What the table holds, for good.
@@ -108,10 +110,13 @@ fn flip_second_half(bus: &mut Bus<'_>, _: Loot) {
     bus.flip_place(Structure::Data, LINE, 8 * 15 + 2);
 }
 
-/// The first chunk also where another belongs; tags stay.
+/// The first chunk also where another belongs, with its tag.
 fn copy_first_chunk(bus: &mut Bus<'_>, loot: Loot) {
     let mut line = stored(bus, LINE);
     line.data.copy_within(0..loot.chunk_bytes, loot.chunk_bytes);
+    let tag_bytes = line.tag.len() * loot.chunk_bytes / line.data.len();
+    let top = line.tag.len() - tag_bytes;
+    line.tag.copy_within(top.., top - tag_bytes);
     put(bus, LINE, &line);
 }
 
@@ -158,6 +163,37 @@ fn each_comparison_that_is_done_badly_lets_one_tampering_through_and_no_other() 
                 };
                 assert_eq!(found, expected, "{name}: {bug:?} under what {of:?} lets through");
             }
+        }
+    }
+}
+
+/// How the row about chunks from elsewhere ends, and which came out.
+fn spliced(name: &str, planted: Planted, trials: u64) -> (End, Vec<String>) {
+    let mut design = catalogue::design(name).unwrap();
+    // Lines that were written as often have the same version.
+    design.parts.counters = CounterChoice::Mono56;
+    let outcome = attack(&design, Attack::CandidateSplice, &Options { trials, planted, ..Options::default() });
+    let came_out = outcome.counts.into_iter().filter(|(what, count)| what.contains("came out") && *count > 0);
+    (outcome.worst, came_out.map(|(what, _)| what).collect())
+}
+
+#[test]
+fn a_chunk_from_elsewhere_comes_out_where_candidates_are_of_that_position_line_or_time() {
+    for name in DESIGNS {
+        let old = "chunks of an earlier time that came out under its counters";
+        assert_eq!(spliced(name, Planted::NONE, 20), (Verdict::Stale.into(), vec![old.to_owned()]), "{name}");
+        for (bug, what, trials) in [
+            // The other position is seldom the first one, and the other line the one before, written as often.
+            (Bug::CandidatePositionMissing, "chunks of another position that came out", 60),
+            (Bug::CandidatesOfLineBefore, "chunks of another line that came out", 100),
+            (Bug::CandidatesOfVersionBefore, "chunks of an earlier time that came out", 20),
+        ] {
+            let (end, mut came_out) = spliced(name, Planted::new(bug), trials);
+            came_out.retain(|what| what != old);
+            assert_eq!((end, came_out), (Verdict::Forged.into(), vec![what.to_owned()]), "{name}: {bug:?}");
+        }
+        for bug in [Bug::CandidateTagNotCompared, Bug::CandidateComparedShort] {
+            assert_eq!(spliced(name, Planted::new(bug), 20).0, Verdict::Stale, "{name}: {bug:?} is another matter");
         }
     }
 }
@@ -228,4 +264,29 @@ fn units_do_not_go_on_with_candidates_that_no_chunk_needs() {
     assert!(offered == 4 * 8 * 2 && taken < offered, "{taken} of {offered}");
     let (offered, taken) = offered_and_taken(Planted::new(Bug::CandidatesNotGivenUp));
     assert!(taken > offered, "{taken} of {offered}");
+}
+
+#[test]
+fn a_table_that_goes_to_memory_shows_at_the_pins() {
+    for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
+        let [(one, _), (other, _)] = [0, 1].map(|lot| seen_after(name, lot, Planted::new(Bug::TableSpilled)));
+        let differing: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
+        assert!(one.len() == other.len() && !differing.is_empty(), "{name}");
+        assert!(differing.iter().all(|(one, _)| one.line == LineAddr(DATA_LINES - 1)), "{name}: nothing else differs");
+    }
+}
+
+#[test]
+fn the_search_for_chunks_that_pass_finds_what_bad_comparisons_let_through() {
+    for name in DESIGNS {
+        for bug in [
+            Bug::CandidateTagNotCompared,
+            Bug::CandidateComparedShort,
+            Bug::CandidatePositionMissing,
+            Bug::CandidatesOfVersionBefore,
+            Bug::TrailingChunksUnchecked,
+        ] {
+            assert!(Search::new(name, Planted::new(bug)).released(4_000) > 0, "{name}: {bug:?}");
+        }
+    }
 }

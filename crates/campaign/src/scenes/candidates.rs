@@ -1,0 +1,227 @@
+//! Chunks of frequent values, brought from elsewhere. Where a controller guesses what lines hold, a chunk that is one of its
+//! candidates is neither decrypted nor verified: it must be a candidate for this position of this line at this time.
+//!
+//! The victim's lines hold a few values again and again, which a table of them learns. The attacker brings one chunk, a block of the
+//! cipher, with the tag that vouches for it: the chunk's own where chunks have tags, the line's where lines do. It comes from
+//! another position of its line, from another line, or from an earlier time, there once without and once with the
+//! counters of then. The victim reads; the attacker puts the counters right again, the victim writes the line once more, and the
+//! attacker brings the same chunk once more.
+
+use super::{Ended, Scenes, Stage};
+use crate::attacker::bring_back;
+use crate::bus::{Bus, CELL_BYTES, Recording, Structure, cell};
+use crate::frequent;
+use crate::victim::Victim;
+use catalogue::{Attack, End, Verdict};
+use protection::design::{MacChoice, Parts};
+use std::ops::Range;
+use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Words};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::CandidateSplice, candidate_splice)];
+
+/// Different words that lines hold.
+const VALUES: usize = 4;
+/// Writes of each line before the attack.
+const ROUNDS: usize = 2;
+
+/// Where a chunk comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Position,
+    Line,
+    Time,
+    TimeWithCounters,
+}
+
+use Origin::{Position, Time, TimeWithCounters};
+
+const ORIGINS: [Origin; 4] = [Position, Origin::Line, Time, TimeWithCounters];
+
+impl Origin {
+    /// What is counted of chunks that come from there.
+    fn came_out(self) -> &'static str {
+        match self {
+            Position => "chunks of another position that came out",
+            Origin::Line => "chunks of another line that came out",
+            Time => "chunks of an earlier time that came out",
+            TimeWithCounters => "chunks of an earlier time that came out under its counters",
+        }
+    }
+}
+
+/// A chunk of a line, by its number.
+type Chunk = (LineAddr, usize);
+
+/// A chunk that is brought, and to where.
+struct Splice<'a> {
+    parts: &'a Parts,
+    origin: Origin,
+    /// The memory that it comes from.
+    source: &'a Recording,
+    from: Chunk,
+    to: Chunk,
+    /// What it holds.
+    plaintext: Vec<u8>,
+}
+
+fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
+    let values = frequent::values(stage.parts, VALUES);
+    let target = stage.any_line();
+    let others: Vec<LineAddr> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();
+    let donor = stage.random.pick(&others)?;
+    let mut moments = Vec::new();
+    for _ in 0..ROUNDS {
+        for line in [donor, target] {
+            stage.victim.write(line, &frequent::line_of(&values, &mut stage.random));
+        }
+        stage.victim.flush();
+        let content = |line| stage.victim.oracle().current(line).copied();
+        moments.push((stage.victim.attacked(|bus| bus.record()), content(target)?, content(donor)?));
+    }
+    let [(before, old, _), (now, current, of_donor)] = &moments[..] else { return None };
+    let hits = stage.hits_of(target);
+    let mut ended = Ended::new(Verdict::Harmless, target).counting("chunks that candidates matched", hits);
+    for origin in ORIGINS {
+        let bytes = chunk_bytes(stage.parts);
+        let chunks = (LINE_BYTES / bytes) as u64;
+        // The core asks for the first word: its chunk is the one that comes out before the others.
+        let to = if stage.random.below(2) == 0 { 0 } else { stage.random.below(chunks) as usize };
+        let other = (to + 1 + stage.random.below(chunks - 1) as usize) % chunks as usize;
+        let (source, from, content) = match origin {
+            Position => (now, (target, other), current),
+            Origin::Line => (now, (donor, to), of_donor),
+            Time | TimeWithCounters => (before, (target, to), old),
+        };
+        let plaintext = content[from.1 * bytes..][..bytes].to_vec();
+        let splice = Splice { parts: stage.parts, origin, source, from, to: (target, to), plaintext };
+        let new = frequent::line_of(&values, &mut stage.random);
+        let end = splice.history(stage.victim.twin(), &new);
+        ended = ended.counting(origin.came_out(), u64::from(!end.is_stopped()));
+        ended.end = ended.end.worst(end);
+    }
+    Some(ended)
+}
+
+impl Stage<'_> {
+    /// How many chunks of a line are matched by candidates as it is.
+    fn hits_of(&self, line: LineAddr) -> u64 {
+        let hits = || self.victim.speculated().map_or(0, |counted| counted.chunks.hits);
+        let before = hits();
+        self.victim.read(line);
+        self.victim.flush();
+        hits() - before
+    }
+}
+
+impl Splice<'_> {
+    /// The attack, before and after the victim writes the line with `new`. The worst that comes of it.
+    fn history(&self, mut victim: Victim, new: &Line) -> End {
+        let target = self.to.0;
+        let counters = victim.attacked(|bus| bus.read_place(Structure::Counter, target));
+        let first = self.strike(&victim, self.origin == TimeWithCounters);
+        victim.flush();
+        victim.attacked(|bus| put_back(bus, target, counters.as_ref()));
+        victim.write(target, new);
+        victim.flush();
+        let worst = first.max(self.strike(&victim, false)).max(self.judge(&victim, self.from.0, None));
+        End::from(worst).leaking(victim.keystream_reuse().is_some())
+    }
+
+    /// Brings the chunk and lets the victim read, unless the line is then one that it was before: that is a replay.
+    fn strike(&self, victim: &Victim, with_counters: bool) -> Verdict {
+        let target = self.to.0;
+        let Some(wished) = self.wished(victim) else { return Verdict::Harmless };
+        self.bring(victim, with_counters);
+        // An old chunk that comes out alone, under its own counters, is old and no more.
+        self.judge(victim, target, Some(wished).filter(|_| !with_counters))
+    }
+
+    /// Brings the chunk and its tag; with the counters of their time, if asked to.
+    fn bring(&self, victim: &Victim, with_counters: bool) {
+        let (bytes, target) = (chunk_bytes(self.parts), self.to.0);
+        victim.attacked(|bus| {
+            let text = |chunk: Chunk| bits(chunk.1 * bytes..(chunk.1 + 1) * bytes);
+            self.copy(bus, Structure::Data, text(self.from), text(self.to));
+            let room = bus.map().place(Structure::Tag, target).map_or(0, |(_, bytes)| bytes.len());
+            let tag = |chunk: Chunk| tag_bits(self.parts, chunk.1, room);
+            self.copy(bus, Structure::Tag, tag(self.from), tag(self.to));
+            if with_counters && let Some(place) = bus.map().place(Structure::Counter, target) {
+                bring_back(bus, self.source, place);
+            }
+        });
+    }
+
+    /// Copies bits of what belongs to the line that the chunk comes from to what belongs to the target.
+    fn copy(&self, bus: &mut Bus<'_>, structure: Structure, source: Range<usize>, bits: Range<usize>) {
+        let map = bus.map();
+        let (Some((from, of)), Some((to, bytes))) =
+            (map.place(structure, self.from.0), map.place(structure, self.to.0))
+        else {
+            return;
+        };
+        let source_cell = self.source.get(from).map_or([0; CELL_BYTES], cell);
+        let mut content = bus.read_cell(to)[bytes.clone()].to_vec();
+        for (bit, source) in bits.zip(source) {
+            let is_set = source_cell[of.start + source / 8] >> (source % 8) & 1;
+            content[bit / 8] = content[bit / 8] & !(1 << (bit % 8)) | is_set << (bit % 8);
+        }
+        bus.write_bytes(to, bytes, &content);
+    }
+
+    /// The line as it is but for the chunk, unless it was ever that.
+    fn wished(&self, victim: &Victim) -> Option<Line> {
+        let (target, number) = self.to;
+        let mut wished = *victim.oracle().current(target)?;
+        wished[number * self.plaintext.len()..][..self.plaintext.len()].copy_from_slice(&self.plaintext);
+        (!victim.oracle().held(target, &wished, Words::ALL)).then_some(wished)
+    }
+
+    fn judge(&self, victim: &Victim, line: LineAddr, wished: Option<Line>) -> Verdict {
+        victim.oracle().judge(line, &victim.read(line).0, wished)
+    }
+}
+
+/// Bytes of what is brought: a block of the cipher, or as much without one.
+fn chunk_bytes(parts: &Parts) -> usize {
+    if parts.cipher.is_tdes() { WORD_BYTES } else { crypto::BLOCK_BYTES }
+}
+
+fn bits(bytes: Range<usize>) -> Range<usize> {
+    8 * bytes.start..8 * bytes.end
+}
+
+/// The bits that vouch for a chunk in the room of a line's tag, counted from the lowest: its own, of which the first chunk's are at
+/// the top, or all of them.
+fn tag_bits(parts: &Parts, number: usize, room: usize) -> Range<usize> {
+    let mac = &parts.mac;
+    if mac.code != MacChoice::OcbChunks {
+        return bits(0..room);
+    }
+    let (all, chunks) = (mac.line_bits(parts.cipher) as usize, mac.chunks(parts.cipher) as usize);
+    let above = |chunks_before: usize| chunks_before * (all / chunks) + chunks_before.min(all % chunks);
+    all - above(number + 1)..all - above(number)
+}
+
+/// The counters of a line are what they were, if it has any.
+fn put_back(bus: &mut Bus<'_>, line: LineAddr, counters: Option<&Line>) {
+    if let Some(((slot, _), counters)) = bus.map().place(Structure::Counter, line).zip(counters) {
+        bus.write(slot, counters);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_of_chunks_lie_side_by_side_the_first_at_the_top() {
+        let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
+        let ranges = |parts: &Parts| [0, 1, 7].map(|number| tag_bits(parts, number, 32));
+        assert_eq!(ranges(&parts), [224..256, 192..224, 0..32]);
+        // The first chunks have the bits that are left over.
+        parts.mac = parts.mac.clone().with_line_bits(57);
+        assert_eq!(ranges(&parts), [49..57, 42..49, 0..7]);
+        assert_eq!(tag_bits(&catalogue::design("sc64-bmt").unwrap().parts, 2, 8), 0..64);
+    }
+}

@@ -1,0 +1,97 @@
+//! What a single look at memory shows: whether the ciphertext of many lines passes for random bytes.
+//!
+//! An attacker that watches one line over time is in `leaks.rs`: equal content gives equal ciphertext there, or not. This one
+//! has one image of the module and knows what all of it holds, zeros or eight values again and again, and looks for a
+//! pattern across addresses. Two statistics say that there is one, each with a bound that random bytes are beyond less
+//! than once in 10^12 images:
+//!
+//! * Pearson's X² of how often each byte occurs, which has 255 degrees of freedom, is beyond
+//!   255 + 2 √(255 · 30) + 60 with a probability below e^-30 (Laurent and Massart, Annals of Statistics 28(5), 2000, lemma 1).
+//! * A word of eight bytes occurs twice: among 1,024 random ones with a probability of 3 · 10^-14. Equal blocks of
+//!   16 bytes, or of eight, are found so.
+
+use super::{Ended, Scenes, Stage};
+use crate::bus::Structure;
+use crate::frequent;
+use catalogue::{Attack, Verdict};
+use std::collections::BTreeMap;
+use units::{LINES_PER_PAGE, Line, LineAddr, WORD_BYTES, ZERO_LINE};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[(Attack::CiphertextHistogram, ciphertext_histogram)];
+
+/// Pages that are looked at.
+const PAGES: u64 = 2;
+/// Minus the logarithm of how likely random bytes are beyond the bound of X².
+const RARE: f64 = 30.0;
+/// Values of a byte, less one.
+const FREEDOM: f64 = 255.0;
+
+fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
+    let page = stage.any_line().0 / LINES_PER_PAGE as u64 / PAGES * PAGES;
+    let lines: Vec<LineAddr> =
+        (0..PAGES * LINES_PER_PAGE as u64).map(|line| LineAddr(page * LINES_PER_PAGE as u64 + line)).collect();
+    let zeros = stage.random.below(2) == 0;
+    for line in &lines {
+        let content = if zeros { ZERO_LINE } else { frequent::line_of(&frequent::VALUES, &mut stage.random) };
+        stage.victim.write(*line, &content);
+    }
+    stage.victim.flush();
+    let image: Vec<Line> =
+        stage.victim.attacked(|bus| lines.iter().filter_map(|line| bus.read_place(Structure::Data, *line)).collect());
+    let (uneven, repeated) = (is_uneven(&image), repeated_words(&image));
+    let verdict = if uneven || repeated > 0 { Verdict::Leaked } else { Verdict::Hidden };
+    let ended = Ended::new(verdict, lines[0]).counting("images with uneven bytes", u64::from(uneven));
+    Some(ended.counting("words seen before in their image", repeated))
+}
+
+/// Whether bytes occur more unevenly than random ones do.
+fn is_uneven(image: &[Line]) -> bool {
+    let mut occurred = [0_u32; 256];
+    image.iter().flatten().for_each(|byte| occurred[usize::from(*byte)] += 1);
+    let expected = image.iter().map(|line| line.len()).sum::<usize>() as f64 / 256.0;
+    let x_squared: f64 = occurred.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+    x_squared > FREEDOM + 2.0 * (FREEDOM * RARE).sqrt() + 2.0 * RARE
+}
+
+/// Words that occurred before.
+fn repeated_words(image: &[Line]) -> u64 {
+    let mut occurred: BTreeMap<&[u8], u64> = BTreeMap::new();
+    image
+        .iter()
+        .flat_map(|line| line.chunks_exact(WORD_BYTES))
+        .for_each(|word| *occurred.entry(word).or_default() += 1);
+    occurred.values().map(|times| times - 1).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Random;
+
+    fn image(make: impl FnMut() -> Line) -> Vec<Line> {
+        std::iter::repeat_with(make).take(PAGES as usize * LINES_PER_PAGE).collect()
+    }
+
+    #[test]
+    fn random_bytes_pass_and_bytes_that_lack_a_bit_do_not() {
+        for seed in 0..1_000 {
+            let mut random = Random::new(seed);
+            let image = image(|| random.line());
+            assert_eq!((is_uneven(&image), repeated_words(&image)), (false, 0), "seed {seed}");
+        }
+        let mut random = Random::new(1);
+        let image = image(|| random.line().map(|byte| byte & 0xf7));
+        assert_eq!((is_uneven(&image), repeated_words(&image)), (true, 0));
+    }
+
+    #[test]
+    fn words_that_occur_again_are_counted_wherever_they_lie() {
+        let mut random = Random::new(1);
+        let mut image = image(|| random.line());
+        let word: Vec<u8> = image[3][8..16].to_vec();
+        image[5][16..24].copy_from_slice(&word);
+        image[90][0..8].copy_from_slice(&word);
+        assert_eq!((repeated_words(&image), is_uneven(&image)), (2, false));
+    }
+}

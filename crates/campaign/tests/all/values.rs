@@ -1,0 +1,267 @@
+//! What speculation on frequent values shows an attacker, and what it does not: the table stays on the chip, no forged chunk passes
+//! for a candidate, and time tells what it tells.
+
+use crate::common::DATA_LINES;
+use crate::one_text::{Request, perform};
+use crate::probed::{by_line, timed_after};
+use casemate_campaign::bus::{Bus, Structure};
+use casemate_campaign::frequent::{self, VALUES};
+use casemate_campaign::tap::Tapped;
+use casemate_campaign::victim::Victim;
+use casemate_campaign::{Options, attack};
+use catalogue::{Attack, Design, Verdict, design};
+use protection::design::TreeKind;
+use protection::execution::run_now;
+use protection::planted::Planted;
+use protection::probe::Crossing;
+use units::random::Random;
+use units::{LineAddr, WORD_BYTES};
+
+const DESIGNS: [&str; 3] = ["fvs-tdes", "fvs-aes-plain", "fvs-counter"];
+
+/// Two lots of values, each of which fills a table.
+const LOTS: [&[u64]; 2] = [&VALUES, &[11, 22, 33, 44, 55, 66, 77, 88]];
+/// Lines that hold values of each lot, in different pages.
+const LINES: [[LineAddr; 4]; 2] = [line_numbers(8), line_numbers(72)];
+
+const fn line_numbers(first: u64) -> [LineAddr; 4] {
+    [LineAddr(first), LineAddr(first + 1), LineAddr(first + 2), LineAddr(first + 9)]
+}
+
+/// A past in which lines of one lot are read again and again, and with it the table is full of its values. Memory is the same
+/// whichever it is.
+fn past(lot: usize) -> Vec<Request> {
+    let mut random = Random::new(1);
+    let lines = LINES.into_iter().zip(LOTS).flat_map(|(lines, values)| lines.map(|line| (line, values)));
+    let writes: Vec<Request> =
+        lines.map(|(line, values)| Request::Write(line, frequent::line_of(values, &mut random))).collect();
+    let reads = LINES[lot].into_iter().cycle().take(100).map(Request::Read);
+    writes.into_iter().chain([Request::Flush]).chain(reads).chain([Request::Flush]).collect()
+}
+
+/// What happens after either past: lines of both lots are read, written, and their metadata comes and goes.
+fn future() -> Vec<Request> {
+    let mut random = Random::new(2);
+    let lines = LINES.concat();
+    let mut requests = Vec::new();
+    for number in 0..200 {
+        let line = random.pick(&lines).unwrap_or(LineAddr(0));
+        requests.push(match random.below(3) {
+            0 => Request::Write(line, frequent::line_of(LOTS[number % 2], &mut random)),
+            _ => Request::Read(line),
+        });
+        if number % 20 == 0 {
+            requests.push(Request::Flush);
+        }
+    }
+    requests
+}
+
+/// What crosses the pins after a past, and how many chunks were matched since.
+pub fn seen_after(name: &str, lot: usize, planted: Planted) -> (Vec<Crossing>, u64) {
+    let scheme = design(name).unwrap().parts.build_with(DATA_LINES, 1, planted).unwrap();
+    let tapped = Tapped::new(scheme.layout().total_lines(), None);
+    past(lot).into_iter().for_each(|request| run_now(perform(&scheme, &tapped, request)));
+    let hits = || scheme.cryptography().speculation().unwrap().counted().chunks.hits;
+    let before = hits();
+    tapped.tap().listen(scheme.layout().shape(), true);
+    future().into_iter().for_each(|request| run_now(perform(&scheme, &tapped, request)));
+    (tapped.tap().take_heard(), hits() - before)
+}
+
+#[test]
+fn victims_whose_pasts_differ_in_the_table_alone_show_the_same_bytes_from_then_on() {
+    for name in DESIGNS {
+        let [(one, hits), (other, other_hits)] = [0, 1].map(|lot| seen_after(name, lot, Planted::NONE));
+        assert!(one.len() > 300 && hits != other_hits, "{name}: {} crossings, {hits} and {other_hits} hits", one.len());
+        assert_eq!(one, other, "{name}");
+        let parts = design(name).unwrap().parts;
+        let [one, other] = [0, 1].map(|lot| {
+            let crossings = timed_after(&parts, &past(lot), &future(), Some(true)).crossings;
+            (by_line(crossings.iter().map(|(_, crossing)| *crossing)), crossings)
+        });
+        assert_eq!(one.0, other.0, "{name}, timed");
+        assert_ne!(one.1, other.1, "{name}: when they cross is another matter");
+    }
+}
+
+/// The text of a chunk and its tag.
+#[derive(Clone, PartialEq, Eq)]
+struct Chunk {
+    text: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+/// A victim's lines of frequent values, and an attacker that forges their chunks.
+pub struct Search {
+    victim: Victim,
+    lines: Vec<LineAddr>,
+    /// What every chunk of every line is and was.
+    known: Vec<Chunk>,
+    chunk_bytes: usize,
+    tag_bytes: usize,
+    random: Random,
+}
+
+impl Search {
+    pub fn new(name: &str, planted: Planted) -> Search {
+        let parts = design(name).unwrap().parts;
+        let victim = Victim::blank(&parts, 1, planted).unwrap();
+        let chunk_bytes = if parts.cipher.is_tdes() { WORD_BYTES } else { 2 * WORD_BYTES };
+        let tag_bytes = parts.mac.chunk_tag_bits.unwrap() as usize / 8;
+        let (lines, known, random) = (LINES.concat(), Vec::new(), Random::new(7));
+        let mut search = Search { victim, lines, known, chunk_bytes, tag_bytes, random };
+        for _ in 0..3 {
+            for line in search.lines.clone() {
+                search.victim.write(line, &frequent::line_of(&VALUES[..4], &mut search.random));
+            }
+            search.victim.flush();
+            let chunks = search.lines.iter().flat_map(|line| (0..64 / chunk_bytes).map(|number| (*line, number)));
+            let known: Vec<Chunk> = search.victim.attacked(|bus| chunks.map(|at| search.stored(bus, at)).collect());
+            search.known.extend(known);
+        }
+        search
+    }
+
+    /// Where a chunk's tag is in its entry: the first one's is at the top.
+    fn tag_at(&self, number: usize) -> usize {
+        (64 / self.chunk_bytes - 1 - number) * self.tag_bytes
+    }
+
+    fn stored(&self, bus: &Bus<'_>, (line, number): (LineAddr, usize)) -> Chunk {
+        let [data, tags] = [Structure::Data, Structure::Tag].map(|structure| {
+            let (slot, bytes) = bus.map().place(structure, line).unwrap();
+            bus.read(slot)[bytes].to_vec()
+        });
+        let text = data[number * self.chunk_bytes..][..self.chunk_bytes].to_vec();
+        Chunk { text, tag: tags[self.tag_at(number)..][..self.tag_bytes].to_vec() }
+    }
+
+    fn put(&self, bus: &mut Bus<'_>, (line, number): (LineAddr, usize), chunk: &Chunk) {
+        let at = [
+            (Structure::Data, number * self.chunk_bytes, &chunk.text),
+            (Structure::Tag, self.tag_at(number), &chunk.tag),
+        ];
+        for (structure, offset, bytes) in at {
+            let (slot, room) = bus.map().place(structure, line).unwrap();
+            let start = room.start + offset;
+            bus.write_bytes(slot, start..start + bytes.len(), bytes);
+        }
+    }
+
+    /// Another chunk in the place of this one: drawn, changed in a bit or two, or known from somewhere.
+    fn forged(&mut self, line: LineAddr, stored: &Chunk) -> Chunk {
+        let mut forged = stored.clone();
+        let [first, second] = [0; 2].map(|_| self.known[self.random.below(self.known.len() as u64) as usize].clone());
+        let elsewhere = (line, self.random.below(64 / self.chunk_bytes as u64) as usize);
+        let drawn = |random: &mut Random, bytes: &mut Vec<u8>| {
+            let count = bytes.len();
+            bytes.copy_from_slice(&random.line()[..count]);
+        };
+        match self.random.below(9) {
+            0 => {
+                drawn(&mut self.random, &mut forged.text);
+                drawn(&mut self.random, &mut forged.tag);
+            }
+            1 => drawn(&mut self.random, &mut forged.text),
+            2 => drawn(&mut self.random, &mut forged.tag),
+            3 => flip(&mut self.random, &mut forged.text),
+            4 => flip(&mut self.random, &mut forged.tag),
+            5 => forged = self.victim.attacked(|bus| self.stored(bus, elsewhere)),
+            6 => forged = first,
+            7 => forged.text = first.text,
+            _ => forged = Chunk { text: first.text, tag: second.tag },
+        }
+        forged
+    }
+
+    /// How many of so many forged chunks are released.
+    pub fn released(&mut self, tries: u64) -> u64 {
+        let mut released = 0;
+        for _ in 0..tries {
+            let line = self.random.pick(&self.lines).unwrap_or(LineAddr(0));
+            let at = (line, self.random.below(64 / self.chunk_bytes as u64) as usize);
+            let stored = self.victim.attacked(|bus| self.stored(bus, at));
+            let forged = self.forged(line, &stored);
+            if forged == stored {
+                continue;
+            }
+            self.victim.attacked(|bus| self.put(bus, at, &forged));
+            let (answer, _) = self.victim.read(line);
+            released += u64::from(answer.released.is_some() || !answer.reported);
+            self.victim.attacked(|bus| self.put(bus, at, &stored));
+            self.victim.flush();
+        }
+        released
+    }
+}
+
+/// One or two bits.
+fn flip(random: &mut Random, bytes: &mut [u8]) {
+    for _ in 0..1 + random.below(2) {
+        let bit = random.below(8 * bytes.len() as u64) as usize;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+fn no_forged_chunk_is_released(tries: u64) {
+    for name in DESIGNS {
+        let mut search = Search::new(name, Planted::NONE);
+        assert_eq!(search.released(tries), 0, "{name}");
+        let speculated = search.victim.speculated().unwrap();
+        assert!(speculated.chunks.hits > tries, "{name}: the other chunks are matched: {speculated:?}");
+    }
+}
+
+#[test]
+fn no_forged_chunk_in_thousands_passes_for_a_candidate() {
+    no_forged_chunk_is_released(4_000);
+}
+
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn no_forged_chunk_in_a_million_passes_for_a_candidate() {
+    no_forged_chunk_is_released(1_000_000);
+}
+
+/// Under a tree the counters of then are refused before anything is opened with them.
+#[test]
+fn an_old_chunk_under_its_old_counters_comes_out_first_unless_a_tree_is_over_the_counters() {
+    for name in DESIGNS.into_iter().chain(["ocb-tdes", "ocb-aes"]) {
+        let mut design = design(name).unwrap();
+        for (tree, worst) in [(TreeKind::None, Verdict::Stale), (TreeKind::Bonsai, Verdict::Detected)] {
+            design.parts.tree = tree.into();
+            let outcome = attack(&design, Attack::CandidateSplice, &Options { trials: 30, ..Options::default() });
+            assert_eq!(outcome.worst, worst, "{name}, {tree:?}: {:?}", outcome.counts);
+        }
+    }
+}
+
+/// Bits that a read shows, of one, in the mean.
+fn bits_shown(design: &Design) -> f64 {
+    let options = Options { trials: 100, ..Options::default() };
+    let outcome = attack(design, Attack::ValueTiming, &options);
+    outcome.counts["bits learned"] as f64 / options.trials as f64
+}
+
+#[test]
+fn time_shows_whether_a_line_is_of_frequent_values_where_they_are_speculated_on_and_nowhere_else() {
+    let bits: Vec<(&str, f64)> = ["fvs-tdes", "fvs-aes-plain", "fvs-counter", "ocb-tdes", "ocb-aes", "sc64-bmt"]
+        .map(|name| (name, bits_shown(&design(name).unwrap())))
+        .into();
+    assert!(bits[..3].iter().all(|(_, bits)| *bits == 1.0), "{bits:?}");
+    assert!(bits[3..].iter().all(|(_, bits)| *bits == 0.0), "{bits:?}");
+}
+
+/// Of 4,096 pairs for a chunk few are out before it is decrypted and verified, so few lines of them differ from others.
+#[test]
+fn time_shows_less_of_a_line_whose_candidates_come_too_late() {
+    let bits = |name: &str, values: usize| {
+        let mut design = design(name).unwrap();
+        design.parts.speculation.values = values;
+        bits_shown(&design)
+    };
+    let of_pairs = [8, 16, 32].map(|values| bits("fvs-aes-plain", values));
+    assert!(of_pairs[0] == 1.0 && of_pairs[1] < 0.5 && of_pairs[2] < 0.2 && of_pairs[2] > 0.0, "{of_pairs:?}");
+    assert_eq!(bits("fvs-tdes", 32), 1.0, "eight units have 32 candidates for a chunk out in time");
+}

@@ -1,0 +1,91 @@
+//! Two reads of which the second's address is what the first brings, as a probe at the pins of memory sees them: how long after
+//! the first line's crossing the second's is. That is how long the chip took to release the first, and all that an
+//! attacker on the bus learns of it.
+//!
+//! The first line's metadata is on the chip, and nothing else is under way: whatever differs, the line's content makes differ.
+
+use super::condition::{OnChip, at_rest, memory_lines, prepare};
+use super::value;
+use super::witness::Witness;
+use catalogue::Machine;
+use chip::memory;
+use machine::memory::MemorySystem;
+use protection::design::Parts;
+use protection::execution::Timed;
+use protection::planted::Planted;
+use protection::probe::Probe;
+use sim::{Executor, join};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use units::{Duration, Line, LineAddr, Word};
+
+/// The reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dependent {
+    /// The line that is read first.
+    pub first: LineAddr,
+    /// What it holds.
+    pub content: Line,
+    /// The line that is read as soon as the first word of the first line is released.
+    pub second: LineAddr,
+}
+
+/// The values that the table of a speculation of this size holds, the most frequent first, when reads are timed.
+pub fn frequent_values(values: usize) -> Vec<u64> {
+    value::table(values)
+}
+
+/// How long after the first line the second crosses the pins.
+///
+/// # Errors
+/// The rule that the composition breaks; what the machine lacks for it; a line outside the memory, or twice the same.
+pub fn between_fetches(
+    machine: &Machine,
+    parts: &Parts,
+    reads: Dependent,
+    planted: Planted,
+) -> Result<Duration, String> {
+    machine.has_engine_for(parts)?;
+    let Dependent { first, second, content } = reads;
+    if first == second || [first, second].iter().any(|line| line.0 >= memory_lines(machine)) {
+        return Err(format!("lines {first} and {second} are not two of the memory's {}", memory_lines(machine)));
+    }
+    let mut executor = Executor::new();
+    let clock = executor.clock().clone();
+    let scheme = Rc::new(parts.build_with(memory_lines(machine), 1, planted)?);
+    let config = machine.memory_config();
+    let channels = MemorySystem::start(&clock, config.clone());
+    let witness = Witness::new(&clock, machine, content);
+    let memory = memory::build(&clock, channels.clone(), machine, parts, scheme.layout(), true, witness);
+    let shape = scheme.layout().shape();
+    let at_pins = [first, second].map(|line| shape.lines(scheme.layout().data_slot(line).slot()).0);
+    let crossed = Rc::new(RefCell::new(Vec::new()));
+    let seen = crossed.clone();
+    let is_done = Rc::new(Cell::new(false));
+    let done = is_done.clone();
+    clock.clone().spawn(async move {
+        prepare(&scheme, &memory, first, OnChip::All).await;
+        if let Some(speculation) = scheme.cryptography().speculation() {
+            speculation.begin_with(&value::table(speculation.values()));
+        }
+        clock.sleep_until(at_rest(&config.device, clock.now())).await;
+        channels.close_rows();
+        memory.receiver().forget();
+        memory.attach(Probe::new(false, move |at, crossing| seen.borrow_mut().push((crossing.line, at))));
+        let verbs = Timed::new(&memory);
+        let follow = async {
+            memory.receiver().until_released().await;
+            scheme.read_at_controller(&verbs, second, Word::FIRST).await;
+        };
+        join!(scheme.read_at_controller(&verbs, first, Word::FIRST), follow);
+        memory.probe().into_iter().for_each(Probe::finish);
+        done.set(true);
+    });
+    executor.run_until(|| is_done.get());
+    let crossed = crossed.borrow();
+    let at = |line| crossed.iter().find(|(crossing, _)| *crossing == line).map(|(_, at)| *at);
+    match at_pins.map(at) {
+        [Some(first), Some(second)] => Ok(second.since(first)),
+        _ => unreachable!("both lines are read"),
+    }
+}

@@ -1,0 +1,66 @@
+//! What a probe at the pins sees of two reads of which one waits for the other: when the first is released, to a clock of the bus.
+
+use casemate_runner::explain::{Dependent, Lines, OnChip, Scenario, Value, between_fetches, explain, frequent_values};
+use catalogue::Design;
+use protection::planted::Planted;
+use units::{LINE_BYTES, Line, LineAddr};
+
+/// Lines in different banks, the first with its metadata in others.
+const FIRST: LineAddr = LineAddr(0x123_5640 / 64);
+const SECOND: LineAddr = LineAddr(0x0a0_0400 / 64);
+/// A clock of the memory's bus, with which a fetch begins.
+const CLOCK_FS: u64 = 5_000_000;
+
+fn design(name: &str, values: usize) -> Design {
+    let mut design = catalogue::design(name).unwrap();
+    design.parts.speculation.values = values;
+    design
+}
+
+fn between(design: &Design, content: Line) -> u64 {
+    let machine = catalogue::machine("simplescalar-2005").unwrap();
+    let reads = Dependent { first: FIRST, content, second: SECOND };
+    between_fetches(&machine, &design.parts, reads, Planted::NONE).unwrap().as_fs()
+}
+
+fn released(design: &Design, value: &str) -> u64 {
+    let machine = catalogue::machine("simplescalar-2005").unwrap();
+    let value: Value = value.parse().unwrap();
+    let scenario = Scenario { on_chip: OnChip::All, value, ..Scenario::default() };
+    explain(&machine, design, scenario, Lines::At(FIRST.0 * LINE_BYTES as u64)).unwrap().latency_fs
+}
+
+#[test]
+fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released() {
+    let clock_after = |fs: u64| fs.div_ceil(CLOCK_FS) * CLOCK_FS;
+    for (name, values) in [("fvs-tdes", 8), ("fvs-tdes", 0), ("fvs-aes-plain", 8), ("fvs-counter", 8), ("sc64-bmt", 0)]
+    {
+        let design = design(name, values);
+        for value in ["frequent", "other"] {
+            let content: Value = value.parse().unwrap();
+            // Either fetch takes as long, the row of either being closed.
+            let (seen, expected) = (between(&design, content.line()), clock_after(released(&design, value)));
+            assert_eq!(seen, expected, "{name}, {values} values, {value}");
+        }
+    }
+}
+
+#[test]
+fn a_rarer_value_is_released_later_and_one_that_is_none_last() {
+    // A pair of the rarest is the last of 64 candidates, of which four units make one each 6.4 ns.
+    let table = frequent_values(8);
+    let filled = |word: u64| std::array::from_fn(|byte| word.to_le_bytes()[byte % 8]);
+    let seen = [table[0], table[4], table[7], 0x5a5a].map(|word| between(&design("fvs-aes-plain", 8), filled(word)));
+    assert!(seen.is_sorted() && seen[0] < seen[2] && seen[2] < seen[3], "{seen:?}");
+}
+
+#[test]
+fn lines_that_are_not_two_of_the_memory_are_refused() {
+    let (machine, parts) = (catalogue::machine("simplescalar-2005").unwrap(), design("fvs-tdes", 8).parts);
+    let lines = 1 << 24;
+    for (first, second) in [(5, 5), (lines, 5), (5, lines)] {
+        let reads = Dependent { first: LineAddr(first), content: [0; 64], second: LineAddr(second) };
+        let said = between_fetches(&machine, &parts, reads, Planted::NONE).unwrap_err();
+        assert!(said.contains("are not two of the memory's 16777216"), "{said}");
+    }
+}
