@@ -1,5 +1,6 @@
 """A paper's evaluation, run again: what is kept, what is computed from it, and that every trend can fail."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,19 +8,21 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from casemate.reproduce import emcc, pictures, report
+from casemate import reproduce
+from casemate.reproduce import emcc, pictures, report, studies
 from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together
 from casemate.reproduce.study import Each, Figure, Finding, Means, Series, Study, Trend, half_width
 from conftest import Casemate
 from rich.console import Console
 
-SMALL = Case("small", True, "gups", {"footprint": "1 MB"}, warm_up=5_000, counted=5_000)
-OTHER = Case("other", False, "resident", warm_up=5_000, counted=5_000)
+SMALL = Case("small", "measured", "gups", {"footprint": "1 MB"}, warm_up=5_000, counted=5_000)
+OTHER = Case("other", "left", "resident", warm_up=5_000, counted=5_000)
 SLOW: dict[str, object] = {"machine.engines.aes.latency_ns": 500}
 SETTINGS = (Setting("none", "none"), Setting("slow", "ctr-mac", dict(SLOW)))
 SLOWDOWN = Figure(
-    "1", "Slowdown", "x", (Series("slow", lambda under: under("none").ipc / under("slow").ipc, 2.0),), ("none", "slow")
-)
+    "1", "Slowdown", "x", (Series("slow", lambda under: under("none").ipc / under("slow").ipc, 2.0),), ("none", "slow"),
+    groups=("measured",),
+)  # fmt: skip
 SEEDS = 2
 
 
@@ -57,6 +60,11 @@ def some_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
     needed = [(case.name, setting.name) for case, setting in STUDY.needed(["1"])]
     assert needed == [("small", "none"), ("small", "slow")]
+
+
+def test_a_figure_that_names_no_group_is_about_all_workloads() -> None:
+    study = replace(STUDY, figures=(replace(SLOWDOWN, groups=()),))
+    assert {case.name for case, _ in study.needed(["1"])} == {"small", "other"}
 
 
 def test_a_figure_of_named_workloads_is_of_no_others_and_says_so(some_runs: Runs) -> None:
@@ -242,7 +250,7 @@ def test_a_run_that_cannot_be_done_is_named_and_the_others_are_kept(changes: dic
 
 
 def test_a_program_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -> None:
-    missing = Case("missing", True, recorded=Recorded(("no-such-program",), 0))
+    missing = Case("missing", "measured", recorded=Recorded(("no-such-program",), 0))
     with pytest.raises(Exception, match="no-such-program"):
         Store(tmp_path, STUDY.machine, 1).trace(missing)
 
@@ -252,10 +260,9 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
     assert numbers == {"2", "6", "7", "11", "12", *(str(number) for number in range(15, 25))}
     known = {setting.name for setting in emcc.STUDY.settings}
     assert all(set(figure.settings) <= known for figure in emcc.STUDY.figures)
-    assert sum(case.irregular for case in emcc.STUDY.cases) >= 8
-    assert sum(not case.irregular for case in emcc.STUDY.cases) >= 4
-    names = {case.name for case in emcc.STUDY.cases if case.irregular}
-    assert all(names.issuperset(figure.cases) for figure in emcc.STUDY.figures)
+    kinds = Counter(case.group for case in emcc.STUDY.cases)
+    assert kinds["irregular"] >= 8
+    assert kinds["regular"] >= 4
 
 
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)
@@ -290,6 +297,16 @@ def shown(number: str, name: str, place: int) -> float:
         ("24b", "EMCC"): 0.6,
     }  # fmt: skip
     return like.get((number, name), 1.0)
+
+
+def test_a_study_is_found_by_being_a_folder_and_a_wrong_name_lists_all(casemate: Casemate) -> None:
+    folders = {path.parent.name for path in Path(reproduce.__file__).parent.glob("*/__init__.py")}
+    assert set(studies.names()) == folders
+    assert all(studies.named(name).name == name for name in folders)
+    refused = casemate("reproduce", "emmc")
+    assert refused.code == 2
+    assert f"did you mean 'emcc'?); there are: {', '.join(studies.names())}" in refused.err
+    assert all(name in casemate("reproduce", "--help").out for name in folders)
 
 
 def test_a_figure_that_the_paper_has_not_is_refused_with_the_nearest(casemate: Casemate) -> None:

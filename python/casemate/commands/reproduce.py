@@ -1,16 +1,13 @@
 """`casemate reproduce`: a paper's evaluation, run again."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from casemate import screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 from casemate.names import OneOf
-
-if TYPE_CHECKING:
-    from casemate.reproduce.study import Study
+from casemate.reproduce import studies
 
 EPILOG = """\b
 Examples:
@@ -34,13 +31,7 @@ How to read it:
 Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
-STUDIES = ("emcc",)
-
-
-def _study(name: str) -> "Study":
-    from casemate.reproduce import emcc
-
-    return {"emcc": emcc.STUDY}[name]
+STUDIES = studies.names()
 
 
 @click.command("reproduce", epilog=EPILOG)
@@ -70,7 +61,7 @@ def command(paper: str, numbers: tuple[str, ...], seeds: int, folder: Path | Non
     from casemate.reproduce import pictures, report
     from casemate.reproduce.runs import Store
 
-    study = _study(paper)
+    study = studies.named(paper)
     known = [figure.number for figure in study.figures]
     chosen = [OneOf("figure", known).convert(number, None, None) for number in numbers] or known
     folder = folder or Path("results") / "reproduce" / paper

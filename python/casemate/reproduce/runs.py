@@ -44,8 +44,8 @@ class Case:
     """One workload, run on each core in memory of its own."""
 
     name: str
-    irregular: bool
-    """Whether it is one of those that counters miss for."""
+    group: str
+    """What kind it is of: figures are about groups of cases."""
     workload: str | None = None
     """A built-in one."""
     settings: dict[str, object] = field(default_factory=dict)

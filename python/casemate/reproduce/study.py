@@ -45,17 +45,17 @@ class Figure:
     series: tuple[Series, ...]
     settings: tuple[str, ...]
     """The settings that it needs."""
-    irregular: bool = True
-    """Whether it is about the irregular workloads, or about the others."""
+    groups: tuple[str, ...] = ()
+    """The groups of cases that it is about; all if none is named."""
     cases: tuple[str, ...] = ()
-    """The only ones of these workloads that it is about; all if none is named."""
+    """The only ones of their cases that it is about; all if none is named."""
     mean: Literal["arithmetic", "geometric"] = "arithmetic"
     note: str = ""
     """What is other than in the paper."""
 
     def is_about(self, case: Case) -> bool:
         """Whether it has a number for this case."""
-        return case.irregular == self.irregular and (not self.cases or case.name in self.cases)
+        return case.group in (self.groups or (case.group,)) and case.name in (self.cases or (case.name,))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
+from casemate.reproduce.emcc.cases import IRREGULAR, REGULAR
 from casemate.reproduce.study import Figure, Series, Under
 from casemate.results.counters import CounterCopies, CountersFound, Queue
 from casemate.results.run import Record
@@ -173,12 +174,12 @@ FIGURES = (
         (
             _of("not in the LLC", _overhead, "morphable-not-in-llc", 105.0),
             _of("also in the LLC", _overhead, "morphable", 59.0),
-        ), ("morphable-not-in-llc", "morphable"),
+        ), ("morphable-not-in-llc", "morphable"), groups=(IRREGULAR,),
         note="The paper's is of whole runs with counters warmed for 25 G instructions.",
     ),
     Figure(
         "6", "Where reads find their counters, LLC of 2 MB a core", "% of reads", _where("morphable", 19.0),
-        ("morphable",),
+        ("morphable",), groups=(IRREGULAR,),
     ),
     Figure(
         "7", "Where reads find their counters, LLC of 12 MB a core", "% of reads", _where("morphable-large-llc", 14.0),
@@ -207,7 +208,7 @@ FIGURES = (
             _of("counters", _utilisation(1), "morphable"),
             _of("overflows", _utilisation(2), "morphable"),
         ),
-        ("morphable",),
+        ("morphable",), groups=(IRREGULAR,),
         note="Overflows are those of counters that begin in the middle of a life (see the conditions).",
     ),
     Figure(
@@ -219,11 +220,12 @@ FIGURES = (
             _relative("emcc", "EMCC"),
         ),
         ("none", "mono", "mono-llc", "sc64", "sc64-llc", "morphable-not-in-llc", "morphable", "emcc"), mean="geometric",
+        groups=(IRREGULAR,),
     ),
     Figure(
         "16b", "What EMCC gains over Morphable", "%",
         (_gain("EMCC", 7.0), _gain("without miss prediction", suffix="-unpredicted")),
-        ("morphable", "emcc", "morphable-unpredicted", "emcc-unpredicted"),
+        ("morphable", "emcc", "morphable-unpredicted", "emcc-unpredicted"), groups=(IRREGULAR,),
     ),
     Figure(
         "16c", "What explains the gain", "%, and ns where it says so",
@@ -236,7 +238,7 @@ FIGURES = (
             _of("copies invalidated", _invalidated, "emcc"),
             _of("bandwidth in use", _in_use, "morphable"),
         ),
-        ("morphable", "emcc"),
+        ("morphable", "emcc"), groups=(IRREGULAR,),
         note="Not the paper's. In this order: of speed, lines asked of the LLC, reads, reads, L2's data misses, copies "
         "that entered L2s, the peak; but for what EMCC adds, under Morphable.",
     ),
@@ -248,7 +250,7 @@ FIGURES = (
             _of("Morphable", _miss_latency_ns, "morphable"),
             _of("SC-64", _miss_latency_ns, "sc64-llc"),
         ),
-        ("none", "emcc", "morphable", "sc64-llc"),
+        ("none", "emcc", "morphable", "sc64-llc"), groups=(IRREGULAR,),
     ),
     Figure(
         "18", "What EMCC gains, by the latency of AES", "%",
@@ -292,15 +294,15 @@ FIGURES = (
     ),
     Figure(
         "23", "Copies of counters in L2s that writes invalidate", "% of those that entered",
-        (_of("EMCC", _invalidated, "emcc", 1.7),), ("emcc",),
+        (_of("EMCC", _invalidated, "emcc", 1.7),), ("emcc",), groups=(IRREGULAR,),
     ),
     Figure(
         "24", "Useless requests for counters, other workloads", "% of lines asked of the LLC",
-        (_of("EMCC", _useless, "emcc", 1.0),), ("emcc",), irregular=False,
+        (_of("EMCC", _useless, "emcc", 1.0),), ("emcc",), groups=(REGULAR,),
     ),
     Figure(
         "24b", "What EMCC gains over Morphable, other workloads", "%",
         (_gain("EMCC", 0.0), _gain("with four times the AES units", suffix="-units160")),
-        ("morphable", "emcc", "morphable-units160", "emcc-units160"), irregular=False,
+        ("morphable", "emcc", "morphable-units160", "emcc-units160"), groups=(REGULAR,),
     ),
 )  # fmt: skip
