@@ -11,7 +11,7 @@ import pytest
 from casemate import reproduce
 from casemate.reproduce import emcc, pictures, report, studies
 from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together
-from casemate.reproduce.study import Each, Figure, Finding, Means, Series, Study, Trend, half_width
+from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
 from conftest import Casemate
 from rich.console import Console
 
@@ -73,7 +73,7 @@ def test_a_figure_of_named_workloads_is_of_no_others_and_says_so(some_runs: Runs
     study = replace(STUDY, cases=(SMALL, alike, OTHER), figures=(SLOWDOWN, replace(named, number="2")))
     runs = some_runs | {("alike", setting, seed): run for (_, setting, seed), run in some_runs.items()}
     assert len(study.needed(["1"])) == 2 * len(study.needed(["2"]))
-    both, one = study.found(["1", "2"], runs, SEEDS, [], False).figures
+    both, one = study.found(["1", "2"], SEEDS, Carried(runs)).figures
     assert [row.case for row in both.cases] == ["small", "alike"]
     assert [row.case for row in one.cases] == ["small"]
     assert one.note.startswith("Of small alone.")
@@ -103,7 +103,7 @@ def test_what_all_runs_of_a_study_share_reaches_them(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_runs: Runs) -> None:
-    found = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False)
+    found = STUDY.found(["1"], SEEDS, Carried(some_runs))
     one, other = (some_runs["small", "none", seed].ipc / some_runs["small", "slow", seed].ipc for seed in (1, 2))
     assert 1 < one != other > 1
     figure = found.figures[0]
@@ -144,7 +144,7 @@ def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure
         figures=(arithmetic, replace(arithmetic, number="2", mean="geometric")),
         trends=(Trend("A claim", ("1", "2"), find),),
     )
-    found = study.found(["1", "2"], runs, SEEDS, [], interrupted=False)
+    found = study.found(["1", "2"], SEEDS, Carried(runs))
     means = {
         "1": {"slow": pytest.approx(1.6875), "thrice": pytest.approx(3 * 1.6875)},
         "2": {"slow": pytest.approx(1), "thrice": pytest.approx(3)},
@@ -157,7 +157,7 @@ def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure
             expected = 12.706 * abs(one - other) / 2
             assert row.half_widths == pytest.approx((expected, 3 * expected), rel=1e-3)
     assert found.holds
-    assert not study.found(["1", "2"], runs, SEEDS, ["small under slow: no room"], interrupted=False).holds
+    assert not study.found(["1", "2"], SEEDS, Carried(runs, ["small under slow: no room"])).holds
 
 
 def test_an_interval_is_students() -> None:
@@ -174,11 +174,11 @@ def text_of(found: Any, every_case: bool = True) -> str:
 
 
 def test_one_seed_has_no_interval_and_says_so(some_runs: Runs, tmp_path: Path) -> None:
-    alone = STUDY.found(["1"], some_runs, 1, [], interrupted=False)
+    alone = STUDY.found(["1"], 1, Carried(some_runs))
     assert (alone.figures[0].series[0].half_width, alone.figures[0].cases[0].half_widths) == (None, (None,))
     assert "no intervals" in text_of(alone)
     assert "±" not in text_of(alone)
-    both = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False)
+    both = STUDY.found(["1"], SEEDS, Carried(some_runs))
     assert text_of(both).count(" ± ") == 3
     assert "no intervals" not in text_of(both)
     for found in (alone, both):
@@ -190,19 +190,21 @@ def test_only_complete_seeds_count(some_runs: Runs) -> None:
     """As after Ctrl-C: the first seed is whole, the second one lacks runs."""
     study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")))
     runs = some_runs | {("second", setting, 1): some_runs["small", setting, 2] for setting in ("none", "slow")}
-    found = study.found(["1"], runs, SEEDS, [], interrupted=True).figures[0]
+    found = study.found(["1"], SEEDS, Carried(runs, interrupted=True)).figures[0]
     assert (found.seeds, [case.case for case in found.cases]) == ((1,), ["small", "second"])
     assert found.series[0].half_width is None
-    assert "Fewer seeds are complete for figures 1 (1)" in text_of(study.found(["1"], runs, SEEDS, [], True))
+    assert "Fewer seeds are complete for figures 1 (1)" in text_of(
+        study.found(["1"], SEEDS, Carried(runs, interrupted=True))
+    )
 
 
 def test_a_margin_within_its_interval_is_named(some_runs: Runs) -> None:
     def found(margin: Callable[[float], float], seeds: int = SEEDS) -> tuple[bool, bool | None, bool]:
         study = replace(STUDY, trends=(Trend("A claim", ("1",), finds(margin)),))
-        trend = study.found(["1"], some_runs, seeds, [], interrupted=False).trends[0]
+        trend = study.found(["1"], seeds, Carried(some_runs)).trends[0]
         return trend.holds, trend.clear, "within their intervals" in trend.measured
 
-    mean = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False).figures[0].series[0].ours
+    mean = STUDY.found(["1"], SEEDS, Carried(some_runs)).figures[0].series[0].ours
     assert found(lambda slowdown: slowdown + 1000) == (True, True, False)
     assert found(lambda slowdown: slowdown - mean + 1e-9) == (True, False, True)
     assert found(lambda slowdown: slowdown - mean - 1e-9) == (False, False, True)
@@ -253,6 +255,32 @@ def test_a_program_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -
     missing = Case("missing", "measured", recorded=Recorded(("no-such-program",), 0))
     with pytest.raises(Exception, match="no-such-program"):
         Store(tmp_path, STUDY.machine, 1).trace(missing)
+
+
+ABSENT = Case(
+    "absent", "measured", recorded=Recorded(("no-such-game",), 0, packages={"no-such-game": "games", "/none.a": "libs"})
+)
+
+
+def test_a_program_that_is_not_installed_is_left_out_with_its_package_and_the_rest_goes_on(tmp_path: Path) -> None:
+    study = replace(STUDY, cases=(SMALL, ABSENT))
+    carried = report.carry_out(study, ["1"], 1, store_of(study, tmp_path), Console(quiet=True))
+    assert {case for case, _, _ in carried.runs} == {"small"}
+    assert carried.failures == []
+    said = "absent is left out: 'no-such-game', '/none.a' is not installed (try: apt-get install games libs)"
+    assert carried.left_out == [said]
+    found = study.found(["1"], 1, carried)
+    assert found.holds, "what is left out is no failure"
+    assert said in text_of(found)
+
+
+def test_a_trace_that_is_kept_needs_its_program_no_more(tmp_path: Path) -> None:
+    present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
+    store = store_of(STUDY, tmp_path)
+    kept = store.trace(present)
+    assert present.recorded
+    gone = replace(present, recorded=replace(present.recorded, packages={"no-such-game": "games"}))
+    assert store.trace(gone) == kept
 
 
 def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:

@@ -12,6 +12,7 @@ from casemate.reproduce import studies
 EPILOG = """\b
 Examples:
   casemate reproduce emcc                          all figures and trends: an hour on two cores
+  casemate reproduce fvs                           those of another paper: half an hour
   casemate reproduce emcc --figure 16 --figure 17  only these, with a line for each workload
   casemate reproduce emcc --seeds 1                one seed: a third of the time, and no intervals
   casemate reproduce emcc --output results/emcc    where the runs, the traces and the pictures go
@@ -26,6 +27,9 @@ How to read it:
           printed above the table
   trends  statements of the paper, each with the numbers that it stands or falls with: judged on means, and what
           lies within its interval is named
+
+\b
+A program that is not on this computer is left out, with the package that has it: figures are then of the others.
 
 \b
 Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -67,8 +71,7 @@ def command(paper: str, numbers: tuple[str, ...], seeds: int, folder: Path | Non
     folder = folder or Path("results") / "reproduce" / paper
     store = Store(folder, study.machine, study.copies, study.shared)
     notices = screen.notices()
-    runs, failures, interrupted = report.carry_out(study, chosen, seeds, store, notices)
-    found = study.found(chosen, runs, seeds, failures, interrupted)
+    found = study.found(chosen, seeds, report.carry_out(study, chosen, seeds, store, notices))
     if as_json:
         screen.print_json(found)
     else:

@@ -147,6 +147,20 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """What became of a study's runs."""
+
+    runs: Runs
+    """Those that were done."""
+    failures: Sequence[str] = ()
+    """What went wrong."""
+    left_out: Sequence[str] = ()
+    """Cases whose program is not on this computer."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
+
+
+@dataclass(frozen=True)
 class Study:
     """A paper's evaluation."""
 
@@ -175,11 +189,9 @@ class Study:
         }
         return [pairs[key] for key in sorted(pairs)]
 
-    def found(
-        self, numbers: Sequence[str], runs: Runs, seeds: int, failures: Sequence[str], interrupted: bool
-    ) -> Reproduction:
+    def found(self, numbers: Sequence[str], seeds: int, carried: Carried) -> Reproduction:
         """The figures and trends, as far as their runs are there."""
-        all_seeds = range(1, seeds + 1)
+        runs, all_seeds = carried.runs, range(1, seeds + 1)
         measured = {
             figure.number: found
             for figure in self.figures
@@ -192,8 +204,9 @@ class Study:
         )
         return Reproduction(
             paper=self.paper, machine=self.machine, conditions=self.conditions, seeds=seeds,
-            figures=tuple(found.seen() for found in measured.values()), trends=trends, failures=tuple(failures),
-            interrupted=interrupted, holds=not failures and all(trend.holds for trend in trends),
+            figures=tuple(found.seen() for found in measured.values()), trends=trends, left_out=tuple(carried.left_out),
+            failures=tuple(carried.failures), interrupted=carried.interrupted,
+            holds=not carried.failures and all(trend.holds for trend in trends),
         )  # fmt: skip
 
     def _cases(self, figure: Figure) -> list[Case]:

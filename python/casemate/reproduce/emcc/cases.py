@@ -3,28 +3,12 @@
 import os
 import sys
 
+from casemate.reproduce.inputs import NUMBERS, RANDOM_ROWS, functions_in_c
 from casemate.reproduce.runs import Case, Changes, Recorded, Setting
 
 IRREGULAR = "irregular"
 """Those that counters miss for."""
 REGULAR = "regular"
-
-GROWN_C = "\n".join(
-    f"int f{n}(int *a, int b) {{ int s = {n}; for (int i = 0; i < b; i++) "
-    f"{{ if (a[i] % {n + 2} == {n % 7}) s += a[i] * {n % 13}; else s ^= a[(i * {n + 1}) % b]; }} return s; }}"
-    for n in range(2_000)
-)
-"""What gcc compiles: functions that are alike and not the same."""
-
-RANDOM_ROWS = (
-    "create table t(a blob primary key, c text) without rowid;"
-    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) "
-    "insert into t select randomblob(8), hex(randomblob(16)) from n;"
-)
-"""What sqlite3 does: it enters rows in random order, each into another page."""
-
-NUMBERS = "\n".join(str(number * 7919 % 65_537) for number in range(60_000))
-"""What sort puts in order."""
 
 
 def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) -> Case:
@@ -38,6 +22,13 @@ def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) ->
 
 _JOIN: dict[str, object] = {"build": "32 MB", "probe": "64 MB", "record": "probe"}
 
+_SQLITE3 = Recorded(("sqlite3", ":memory:", RANDOM_ROWS), 1_500_000_000, packages={"sqlite3": "sqlite3"})
+_GCC = Recorded(
+    ("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, functions_in_c(2_000), packages={"gcc": "gcc"}
+)
+_GZIP = Recorded(("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000, packages={"gzip": "gzip"})
+_SORT = Recorded(("sort", "-n", "{text}"), 5_000_000, NUMBERS, packages={"sort": "coreutils"})
+
 CASES = (
     # Where misses are frequent, warm-ups bring in about the 196,608 lines that the LLC and the L2s hold together.
     _graph("bfs", skip=25_000_000, warm_up=300_000, counted=150_000),
@@ -49,12 +40,12 @@ CASES = (
     Case("anneal", IRREGULAR, "anneal", warm_up=700_000, counted=300_000),
     Case("gups", IRREGULAR, "gups", {"footprint": "64 MB"}, warm_up=500_000, counted=300_000),
     Case("chase", IRREGULAR, "chase", {"footprint": "64 MB", "chains": 4}, warm_up=350_000, counted=150_000),
-    Case("sqlite3", IRREGULAR, recorded=Recorded(("sqlite3", ":memory:", RANDOM_ROWS), 1_500_000_000)),
-    Case("gcc", IRREGULAR, recorded=Recorded(("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, GROWN_C)),
+    Case("sqlite3", IRREGULAR, recorded=_SQLITE3),
+    Case("gcc", IRREGULAR, recorded=_GCC),
     Case("stream", REGULAR, "stream", {"footprint": "48 MB"}, warm_up=1_000_000, counted=4_000_000),
     Case("resident", REGULAR, "resident"),
-    Case("gzip", REGULAR, recorded=Recorded(("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000)),
-    Case("sort", REGULAR, recorded=Recorded(("sort", "-n", "{text}"), 5_000_000, NUMBERS)),
+    Case("gzip", REGULAR, recorded=_GZIP),
+    Case("sort", REGULAR, recorded=_SORT),
 )
 
 _LIKE_MORPHABLE: Changes = {
