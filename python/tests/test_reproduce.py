@@ -12,7 +12,7 @@ from casemate import reproduce
 from casemate.reproduce import emcc, pictures, report, studies
 from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together
 from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
-from conftest import Casemate
+from conftest import Casemate, trend_holds
 from rich.console import Console
 
 SMALL = Case("small", "measured", "gups", {"footprint": "1 MB"}, warm_up=5_000, counted=5_000)
@@ -295,20 +295,8 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
 
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)
 def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
-    figures = {figure.number: figure for figure in emcc.STUDY.figures}
-    cases = ("a", "b", "c")
-
-    def verdict(value: Callable[[str, str, int], float]) -> bool:
-        means = {
-            number: {series.name: value(number, series.name, 1) for series in figures[number].series}
-            for number in trend.figures
-        }
-        return trend.find(
-            means, lambda number, name: {case: value(number, name, place) for place, case in enumerate(cases)}
-        ).holds
-
-    assert verdict(shown)
-    assert not verdict(lambda number, name, place: -shown(number, name, place) * (1 + place))
+    assert trend_holds(emcc.STUDY, trend, shown)
+    assert not trend_holds(emcc.STUDY, trend, lambda number, name, place: -shown(number, name, place) * (1 + place))
 
 
 def shown(number: str, name: str, place: int) -> float:

@@ -19,6 +19,8 @@ from casemate.results.run import Record
 
 Under = Callable[[str], Record]
 """The record of one case, with one seed, under the setting with this name."""
+Measure = Callable[[Record], float]
+"""A number of one record."""
 Means = dict[str, dict[str, float]]
 """Means over the cases of a figure, by the figure's number and the series."""
 Each = Callable[[str, str], dict[str, float]]
@@ -33,6 +35,11 @@ class Series:
     of: Callable[[Under], float]
     paper: float | None = None
     """Its mean in the paper, where the text says it."""
+
+
+def of_run(name: str, measure: Measure, setting: str, paper: float | None = None) -> Series:
+    """What is measured of the runs under one setting."""
+    return Series(name, lambda under: measure(under(setting)), paper)
 
 
 @dataclass(frozen=True)
