@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from casemate import reproduce
+from casemate import api, reproduce
 from casemate.reproduce import emcc, pictures, report, studies
-from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together
+from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together, written
 from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
 from conftest import Casemate, trend_holds
 from rich.console import Console
@@ -93,6 +93,14 @@ def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_p
     assert store.job(SMALL, SETTINGS[1], None, SEEDS + 1).path not in kept
     shared = store_of(replace(STUDY, shared={"ledger": True}), tmp_path)
     assert shared.job(SMALL, SETTINGS[1], None).path not in kept
+
+
+def test_a_key_that_a_design_has_not_decides_nothing_about_its_runs() -> None:
+    """So a new key, of which older designs say nothing, leaves their runs where they are."""
+    parts = api.design("emcc").parts
+    assert parts.speculation is None
+    assert "speculation" not in written(parts)
+    assert type(parts).model_validate_json(written(parts)) == parts
 
 
 def test_what_all_runs_of_a_study_share_reaches_them(tmp_path: Path) -> None:

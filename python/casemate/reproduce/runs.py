@@ -24,6 +24,7 @@ from typing import Any, Literal
 from casemate import api, screen
 from casemate._core import CasemateError, __version__
 from casemate.requests import BuiltIn, Program, RunOptions, Trace
+from casemate.results.base import Result
 from casemate.results.run import Record, RunResults
 
 Changes = dict[str, object]
@@ -155,8 +156,8 @@ class Store:
         """The run of a case under a setting."""
         told = [
             __version__, case.workload, case.settings, str(trace and trace.name), case.warm_up, case.counted,
-            api.design(setting.design).parts.model_dump_json(), self._machines[self._machine].model_dump_json(),
-            setting.changes, self._copies, seed, self._shared,
+            written(api.design(setting.design).parts), written(self._machines[self._machine]), setting.changes,
+            self._copies, seed, self._shared,
         ]  # fmt: skip
         path = self._folder / "runs" / f"{case.name}-{setting.name}-{seed}-{_digest(told)}.json"
         stored = str(trace) if trace else None
@@ -260,6 +261,13 @@ def _keep(job: Job, results: RunResults) -> str | None:
         return "a check of the run failed"
     screen.write_whole(job.path, record.to_json().encode() + b"\n")
     return None
+
+
+def written(part: Result) -> str:
+    """What decides a run of a design or a machine. A key that it does not have is not there: a new one, of which older
+    files say nothing, makes no other run of it.
+    """
+    return part.model_dump_json(exclude_unset=True)
 
 
 def _digest(told: object) -> str:
