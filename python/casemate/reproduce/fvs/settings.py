@@ -20,6 +20,9 @@ _IN_VAIN: Changes = {
 }
 """A table of eight values that no program has."""
 
+_BITMAPS: Changes = {"design.parts.caches.bitmaps": "8 MB"}
+"""Room for the bitmaps of 512 MB: each is fetched once."""
+
 _WITHOUT: Changes = {"design.parts.speculation.values": 0}
 
 BASELINES = {"fvs-tdes": "ocb-tdes", "fvs-aes": "ocb-aes", "fvs-aes-plain": "ocb-aes", "fvs-counter": "counter"}
@@ -44,7 +47,10 @@ def _values(number: int, change: str = "", changes: Changes | None = None) -> Se
 
 SETTINGS = (
     *_both("fvs-tdes"), *_both("fvs-aes"), *_both("fvs-counter"),
-    Setting("fvs-aes-plain", "fvs-aes-plain"),
+    Setting("fvs-aes-plain", "fvs-aes-plain"), Setting("fvs-aes-plain-engines", "fvs-aes-plain", _ENGINES),
+    Setting("fvs-aes-loose", "fvs-aes-loose"), Setting("fvs-aes-loose-engines", "fvs-aes-loose", _ENGINES),
+    Setting("fvs-aes-bitmaps", "fvs-aes", _BITMAPS),
+    Setting("fvs-aes-bitmaps-engines", "fvs-aes", {**_BITMAPS, **_ENGINES}),
     *_both("fvs-tdes", "-1mb", _LARGE_L2), *_both("fvs-aes", "-1mb", _LARGE_L2),
     *_both("fvs-counter", "-1mb", _LARGE_L2),
     *_both("fvs-aes", "-1to4", _SLOW_CORE), *_both("fvs-aes", "-1to6", _FAST_CORE),
