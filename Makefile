@@ -87,8 +87,10 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 	scripts/setup.sh $(VENV) sqlite3
 	$(CASEMATE) run --detail sampled --design none --limit 10G -- sqlite3 :memory: < scripts/sample.sql
 
-reproduce: build ## Run the EMCC paper's evaluation again, its figures beside ours: an hour; goes on from what is there
-	$(CASEMATE) reproduce emcc
+# Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
+STUDY := emcc
+reproduce: build ## Run a paper's evaluation again, EMCC's or STUDY=fvs: an hour or half; goes on from what is there
+	$(CASEMATE) reproduce $(STUDY)
 
 campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log
 	mkdir -p results

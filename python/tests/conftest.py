@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from casemate import api
 from casemate.cli import main
+from casemate.reproduce.study import Study, Trend
 from casemate.results.catalogue import STOPPED
 
 SECONDS_TO_CTRL_C = 4.0
@@ -46,6 +47,19 @@ def claimed(design: str) -> tuple[int, int]:
 
 
 Casemate = Callable[..., Said]
+Numbers = Callable[[str, str, int], float]
+"""A number for each figure, series and place of a case."""
+
+
+def trend_holds(study: Study, trend: Trend, numbers: Numbers, cases: Sequence[str] = ("a", "b", "c")) -> bool:
+    """Whether a statement of a study holds for such numbers; the means are those of the second case."""
+    series = {figure.number: [each.name for each in figure.series] for figure in study.figures}
+    means = {number: {name: numbers(number, name, 1) for name in series[number]} for number in trend.figures}
+
+    def by_case(number: str, name: str) -> dict[str, float]:
+        return {case: numbers(number, name, place) for place, case in enumerate(cases)}
+
+    return trend.find(means, by_case).holds
 
 
 NO_PLACES_FOR_A_FILE = (

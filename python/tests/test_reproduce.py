@@ -1,5 +1,6 @@
 """A paper's evaluation, run again: what is kept, what is computed from it, and that every trend can fail."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,19 +8,21 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from casemate.reproduce import emcc, pictures, report
-from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together
-from casemate.reproduce.study import Each, Figure, Finding, Means, Series, Study, Trend, half_width
-from conftest import Casemate
+from casemate import api, reproduce
+from casemate.reproduce import emcc, pictures, report, studies
+from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together, written
+from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
+from conftest import Casemate, trend_holds
 from rich.console import Console
 
-SMALL = Case("small", True, "gups", {"footprint": "1 MB"}, warm_up=5_000, counted=5_000)
-OTHER = Case("other", False, "resident", warm_up=5_000, counted=5_000)
+SMALL = Case("small", "measured", "gups", {"footprint": "1 MB"}, warm_up=5_000, counted=5_000)
+OTHER = Case("other", "left", "resident", warm_up=5_000, counted=5_000)
 SLOW: dict[str, object] = {"machine.engines.aes.latency_ns": 500}
 SETTINGS = (Setting("none", "none"), Setting("slow", "ctr-mac", dict(SLOW)))
 SLOWDOWN = Figure(
-    "1", "Slowdown", "x", (Series("slow", lambda under: under("none").ipc / under("slow").ipc, 2.0),), ("none", "slow")
-)
+    "1", "Slowdown", "x", (Series("slow", lambda under: under("none").ipc / under("slow").ipc, 2.0),), ("none", "slow"),
+    groups=("measured",),
+)  # fmt: skip
 SEEDS = 2
 
 
@@ -59,13 +62,18 @@ def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
     assert needed == [("small", "none"), ("small", "slow")]
 
 
+def test_a_figure_that_names_no_group_is_about_all_workloads() -> None:
+    study = replace(STUDY, figures=(replace(SLOWDOWN, groups=()),))
+    assert {case.name for case, _ in study.needed(["1"])} == {"small", "other"}
+
+
 def test_a_figure_of_named_workloads_is_of_no_others_and_says_so(some_runs: Runs) -> None:
     alike = replace(SMALL, name="alike")
     named = replace(SLOWDOWN, cases=("small",))
     study = replace(STUDY, cases=(SMALL, alike, OTHER), figures=(SLOWDOWN, replace(named, number="2")))
     runs = some_runs | {("alike", setting, seed): run for (_, setting, seed), run in some_runs.items()}
     assert len(study.needed(["1"])) == 2 * len(study.needed(["2"]))
-    both, one = study.found(["1", "2"], runs, SEEDS, [], False).figures
+    both, one = study.found(["1", "2"], SEEDS, Carried(runs)).figures
     assert [row.case for row in both.cases] == ["small", "alike"]
     assert [row.case for row in one.cases] == ["small"]
     assert one.note.startswith("Of small alone.")
@@ -87,6 +95,14 @@ def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_p
     assert shared.job(SMALL, SETTINGS[1], None).path not in kept
 
 
+def test_a_key_that_a_design_has_not_decides_nothing_about_its_runs() -> None:
+    """So a new key, of which older designs say nothing, leaves their runs where they are."""
+    parts = api.design("emcc").parts
+    assert parts.speculation is None
+    assert "speculation" not in written(parts)
+    assert type(parts).model_validate_json(written(parts)) == parts
+
+
 def test_what_all_runs_of_a_study_share_reaches_them(tmp_path: Path) -> None:
     study = replace(STUDY, shared={"ledger": True})
     runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
@@ -95,7 +111,7 @@ def test_what_all_runs_of_a_study_share_reaches_them(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_runs: Runs) -> None:
-    found = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False)
+    found = STUDY.found(["1"], SEEDS, Carried(some_runs))
     one, other = (some_runs["small", "none", seed].ipc / some_runs["small", "slow", seed].ipc for seed in (1, 2))
     assert 1 < one != other > 1
     figure = found.figures[0]
@@ -136,7 +152,7 @@ def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure
         figures=(arithmetic, replace(arithmetic, number="2", mean="geometric")),
         trends=(Trend("A claim", ("1", "2"), find),),
     )
-    found = study.found(["1", "2"], runs, SEEDS, [], interrupted=False)
+    found = study.found(["1", "2"], SEEDS, Carried(runs))
     means = {
         "1": {"slow": pytest.approx(1.6875), "thrice": pytest.approx(3 * 1.6875)},
         "2": {"slow": pytest.approx(1), "thrice": pytest.approx(3)},
@@ -149,7 +165,7 @@ def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure
             expected = 12.706 * abs(one - other) / 2
             assert row.half_widths == pytest.approx((expected, 3 * expected), rel=1e-3)
     assert found.holds
-    assert not study.found(["1", "2"], runs, SEEDS, ["small under slow: no room"], interrupted=False).holds
+    assert not study.found(["1", "2"], SEEDS, Carried(runs, ["small under slow: no room"])).holds
 
 
 def test_an_interval_is_students() -> None:
@@ -166,11 +182,11 @@ def text_of(found: Any, every_case: bool = True) -> str:
 
 
 def test_one_seed_has_no_interval_and_says_so(some_runs: Runs, tmp_path: Path) -> None:
-    alone = STUDY.found(["1"], some_runs, 1, [], interrupted=False)
+    alone = STUDY.found(["1"], 1, Carried(some_runs))
     assert (alone.figures[0].series[0].half_width, alone.figures[0].cases[0].half_widths) == (None, (None,))
     assert "no intervals" in text_of(alone)
     assert "±" not in text_of(alone)
-    both = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False)
+    both = STUDY.found(["1"], SEEDS, Carried(some_runs))
     assert text_of(both).count(" ± ") == 3
     assert "no intervals" not in text_of(both)
     for found in (alone, both):
@@ -182,19 +198,21 @@ def test_only_complete_seeds_count(some_runs: Runs) -> None:
     """As after Ctrl-C: the first seed is whole, the second one lacks runs."""
     study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")))
     runs = some_runs | {("second", setting, 1): some_runs["small", setting, 2] for setting in ("none", "slow")}
-    found = study.found(["1"], runs, SEEDS, [], interrupted=True).figures[0]
+    found = study.found(["1"], SEEDS, Carried(runs, interrupted=True)).figures[0]
     assert (found.seeds, [case.case for case in found.cases]) == ((1,), ["small", "second"])
     assert found.series[0].half_width is None
-    assert "Fewer seeds are complete for figures 1 (1)" in text_of(study.found(["1"], runs, SEEDS, [], True))
+    assert "Fewer seeds are complete for figures 1 (1)" in text_of(
+        study.found(["1"], SEEDS, Carried(runs, interrupted=True))
+    )
 
 
 def test_a_margin_within_its_interval_is_named(some_runs: Runs) -> None:
     def found(margin: Callable[[float], float], seeds: int = SEEDS) -> tuple[bool, bool | None, bool]:
         study = replace(STUDY, trends=(Trend("A claim", ("1",), finds(margin)),))
-        trend = study.found(["1"], some_runs, seeds, [], interrupted=False).trends[0]
+        trend = study.found(["1"], seeds, Carried(some_runs)).trends[0]
         return trend.holds, trend.clear, "within their intervals" in trend.measured
 
-    mean = STUDY.found(["1"], some_runs, SEEDS, [], interrupted=False).figures[0].series[0].ours
+    mean = STUDY.found(["1"], SEEDS, Carried(some_runs)).figures[0].series[0].ours
     assert found(lambda slowdown: slowdown + 1000) == (True, True, False)
     assert found(lambda slowdown: slowdown - mean + 1e-9) == (True, False, True)
     assert found(lambda slowdown: slowdown - mean - 1e-9) == (False, False, True)
@@ -242,9 +260,35 @@ def test_a_run_that_cannot_be_done_is_named_and_the_others_are_kept(changes: dic
 
 
 def test_a_program_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -> None:
-    missing = Case("missing", True, recorded=Recorded(("no-such-program",), 0))
+    missing = Case("missing", "measured", recorded=Recorded(("no-such-program",), 0))
     with pytest.raises(Exception, match="no-such-program"):
         Store(tmp_path, STUDY.machine, 1).trace(missing)
+
+
+ABSENT = Case(
+    "absent", "measured", recorded=Recorded(("no-such-game",), 0, packages={"no-such-game": "games", "/none.a": "libs"})
+)
+
+
+def test_a_program_that_is_not_installed_is_left_out_with_its_package_and_the_rest_goes_on(tmp_path: Path) -> None:
+    study = replace(STUDY, cases=(SMALL, ABSENT))
+    carried = report.carry_out(study, ["1"], 1, store_of(study, tmp_path), Console(quiet=True))
+    assert {case for case, _, _ in carried.runs} == {"small"}
+    assert carried.failures == []
+    said = "absent is left out: 'no-such-game', '/none.a' is not installed (try: apt-get install games libs)"
+    assert carried.left_out == [said]
+    found = study.found(["1"], 1, carried)
+    assert found.holds, "what is left out is no failure"
+    assert said in text_of(found)
+
+
+def test_a_trace_that_is_kept_needs_its_program_no_more(tmp_path: Path) -> None:
+    present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
+    store = store_of(STUDY, tmp_path)
+    kept = store.trace(present)
+    assert present.recorded
+    gone = replace(present, recorded=replace(present.recorded, packages={"no-such-game": "games"}))
+    assert store.trace(gone) == kept
 
 
 def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
@@ -252,28 +296,15 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
     assert numbers == {"2", "6", "7", "11", "12", *(str(number) for number in range(15, 25))}
     known = {setting.name for setting in emcc.STUDY.settings}
     assert all(set(figure.settings) <= known for figure in emcc.STUDY.figures)
-    assert sum(case.irregular for case in emcc.STUDY.cases) >= 8
-    assert sum(not case.irregular for case in emcc.STUDY.cases) >= 4
-    names = {case.name for case in emcc.STUDY.cases if case.irregular}
-    assert all(names.issuperset(figure.cases) for figure in emcc.STUDY.figures)
+    kinds = Counter(case.group for case in emcc.STUDY.cases)
+    assert kinds["irregular"] >= 8
+    assert kinds["regular"] >= 4
 
 
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)
 def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
-    figures = {figure.number: figure for figure in emcc.STUDY.figures}
-    cases = ("a", "b", "c")
-
-    def verdict(value: Callable[[str, str, int], float]) -> bool:
-        means = {
-            number: {series.name: value(number, series.name, 1) for series in figures[number].series}
-            for number in trend.figures
-        }
-        return trend.find(
-            means, lambda number, name: {case: value(number, name, place) for place, case in enumerate(cases)}
-        ).holds
-
-    assert verdict(shown)
-    assert not verdict(lambda number, name, place: -shown(number, name, place) * (1 + place))
+    assert trend_holds(emcc.STUDY, trend, shown)
+    assert not trend_holds(emcc.STUDY, trend, lambda number, name, place: -shown(number, name, place) * (1 + place))
 
 
 def shown(number: str, name: str, place: int) -> float:
@@ -290,6 +321,16 @@ def shown(number: str, name: str, place: int) -> float:
         ("24b", "EMCC"): 0.6,
     }  # fmt: skip
     return like.get((number, name), 1.0)
+
+
+def test_a_study_is_found_by_being_a_folder_and_a_wrong_name_lists_all(casemate: Casemate) -> None:
+    folders = {path.parent.name for path in Path(reproduce.__file__).parent.glob("*/__init__.py")}
+    assert set(studies.names()) == folders
+    assert all(studies.named(name).name == name for name in folders)
+    refused = casemate("reproduce", "emmc")
+    assert refused.code == 2
+    assert f"did you mean 'emcc'?); there are: {', '.join(studies.names())}" in refused.err
+    assert all(name in casemate("reproduce", "--help").out for name in folders)
 
 
 def test_a_figure_that_the_paper_has_not_is_refused_with_the_nearest(casemate: Casemate) -> None:

@@ -141,7 +141,7 @@ mod tests {
     /// each line with an odd number do, (E[k] - P(k odd)) / E[k].
     #[test]
     fn independent_words_are_covered_as_probability_says() {
-        for p in [0.4, 0.6, 0.8_f64] {
+        for (p, percent) in [(0.4, 84.0), (0.6, 90.0), (0.8_f64, 92.0)] {
             let mut random = Random::new(9);
             let independent = std::iter::repeat_with(|| {
                 std::array::from_fn(|_| if random.unit() < p { 0 } else { random.word() | 1 })
@@ -149,7 +149,9 @@ mod tests {
             let (as_it_is, reordered) = coverage(independent.take(20_000));
             let (n, odd) = (WORDS_PER_LINE as f64, (1.0 - (1.0 - 2.0 * p).powi(WORDS_PER_LINE as i32)) / 2.0);
             assert!((as_it_is - p).abs() < 0.01, "{p}: {as_it_is}");
-            assert!((reordered - (n * p - odd) / (n * p)).abs() < 0.005, "{p}: {reordered}");
+            let expected = (n * p - odd) / (n * p);
+            assert!((reordered - expected).abs() < 0.005, "{p}: {reordered}");
+            assert_eq!((100.0 * expected).round(), percent, "{p}");
         }
     }
 

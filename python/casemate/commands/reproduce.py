@@ -1,20 +1,18 @@
 """`casemate reproduce`: a paper's evaluation, run again."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from casemate import screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 from casemate.names import OneOf
-
-if TYPE_CHECKING:
-    from casemate.reproduce.study import Study
+from casemate.reproduce import studies
 
 EPILOG = """\b
 Examples:
   casemate reproduce emcc                          all figures and trends: an hour on two cores
+  casemate reproduce fvs                           those of another paper: half an hour
   casemate reproduce emcc --figure 16 --figure 17  only these, with a line for each workload
   casemate reproduce emcc --seeds 1                one seed: a third of the time, and no intervals
   casemate reproduce emcc --output results/emcc    where the runs, the traces and the pictures go
@@ -31,16 +29,13 @@ How to read it:
           lies within its interval is named
 
 \b
+A program that is not on this computer is left out, with the package that has it: figures are then of the others.
+
+\b
 Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
-STUDIES = ("emcc",)
-
-
-def _study(name: str) -> "Study":
-    from casemate.reproduce import emcc
-
-    return {"emcc": emcc.STUDY}[name]
+STUDIES = studies.names()
 
 
 @click.command("reproduce", epilog=EPILOG)
@@ -70,14 +65,13 @@ def command(paper: str, numbers: tuple[str, ...], seeds: int, folder: Path | Non
     from casemate.reproduce import pictures, report
     from casemate.reproduce.runs import Store
 
-    study = _study(paper)
+    study = studies.named(paper)
     known = [figure.number for figure in study.figures]
     chosen = [OneOf("figure", known).convert(number, None, None) for number in numbers] or known
     folder = folder or Path("results") / "reproduce" / paper
     store = Store(folder, study.machine, study.copies, study.shared)
     notices = screen.notices()
-    runs, failures, interrupted = report.carry_out(study, chosen, seeds, store, notices)
-    found = study.found(chosen, runs, seeds, failures, interrupted)
+    found = study.found(chosen, seeds, report.carry_out(study, chosen, seeds, store, notices))
     if as_json:
         screen.print_json(found)
     else:

@@ -13,6 +13,10 @@ from casemate.results.reproduce import FigureFound, Reproduction
 COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c8453b")
 COLUMNS = 2
 PANEL_INCHES = (7.0, 2.6)
+LEGEND_LETTERS = 120
+"""What a line of a legend has room for."""
+SWATCH_LETTERS = 8
+"""What each colour takes of that."""
 PAPER = "#111827"
 INTERVAL = "#4b5563"
 
@@ -64,6 +68,6 @@ def _panel(axis: Any, panel: FigureFound) -> None:
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     if len(panel.series) > 1:
-        axis.legend(
-            fontsize=7, frameon=False, ncols=min(len(panel.series), 4), loc="upper left", bbox_to_anchor=(0, -0.3)
-        )
+        longest = max(len(series.name) for series in panel.series)
+        columns = min(len(panel.series), 4, max(LEGEND_LETTERS // (longest + SWATCH_LETTERS), 1))
+        axis.legend(fontsize=7, frameon=False, ncols=columns, loc="upper left", bbox_to_anchor=(0, -0.3))

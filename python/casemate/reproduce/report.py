@@ -10,18 +10,15 @@ from rich.text import Text
 from casemate import interruption
 from casemate._core import CasemateError
 from casemate.progress import Steps
-from casemate.reproduce.runs import Job, Runs, Store
-from casemate.reproduce.study import Study
+from casemate.reproduce.runs import Job, NotInstalledError, Store
+from casemate.reproduce.study import Carried, Study
 from casemate.results.reproduce import FigureFound, Reproduction
 
 
-def carry_out(
-    study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console
-) -> tuple[Runs, list[str], bool]:
-    """The runs of these figures, all with one seed before any with the next; what went wrong, and whether Ctrl-C ended
-    it. What is done is kept.
-    """
+def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console) -> Carried:
+    """Does the runs of these figures, all with one seed before any with the next. What is done is kept."""
     failures: list[str] = []
+    left_out: list[str] = []
     jobs: list[Job] = []
     needed = study.needed(numbers)
     try:
@@ -31,6 +28,8 @@ def carry_out(
                 notices.print(f"  recording {name}, unless it is there", markup=False)
             try:
                 traces[name] = store.trace(case)
+            except NotInstalledError as error:
+                left_out.append(f"{name} is left out: {error}")
             except CasemateError as error:
                 failures.append(f"{name} was left out: {error}")
         jobs = [
@@ -52,8 +51,8 @@ def carry_out(
             runs, wrong = store.carry_out(jobs, tell)
     except KeyboardInterrupt:
         kept, _ = store.carry_out([job for job in jobs if job.path.exists()], lambda *_: None)
-        return kept, failures, True
-    return runs, failures + wrong, False
+        return Carried(kept, failures, left_out, interrupted=True)
+    return Carried(runs, failures + wrong, left_out, interrupted=False)
 
 
 def tables(found: Reproduction, every_case: bool) -> RenderableType:
@@ -63,6 +62,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
     parts += [_of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
     parts += [_trends(found)] if found.trends else []
+    parts += [Text(case, style="yellow") for case in found.left_out]
     parts += [Text(failure, style="red") for failure in found.failures]
     if found.interrupted:
         parts.append(Text(f"Stopped by {interruption.cause()}: the same command goes on from here.", style="yellow"))

@@ -13,6 +13,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ from typing import Any, Literal
 from casemate import api, screen
 from casemate._core import CasemateError, __version__
 from casemate.requests import BuiltIn, Program, RunOptions, Trace
+from casemate.results.base import Result
 from casemate.results.run import Record, RunResults
 
 Changes = dict[str, object]
@@ -37,6 +39,20 @@ class Recorded:
     """Instructions before that part."""
     text: str = ""
     """A file that the command reads, named `{text}` in it."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """What must be installed, the command or a file that it reads, each with Debian's package that has it."""
+
+    def missing(self) -> str:
+        """What of that is not here, and how to get it; nothing if all is."""
+        absent = [(needed, package) for needed, package in self.packages.items() if _found(needed) is None]
+        names = ", ".join(f"'{needed}'" for needed, _ in absent)
+        packages = " ".join(sorted({package for _, package in absent}))
+        return f"{names} is not installed (try: apt-get install {packages})" if absent else ""
+
+    def words(self, text: Path) -> list[str]:
+        """The command, with the file that it reads."""
+        program, *rest = self.command
+        return [_found(program) or program, *(word.replace("{text}", str(text)) for word in rest)]
 
 
 @dataclass(frozen=True)
@@ -44,8 +60,8 @@ class Case:
     """One workload, run on each core in memory of its own."""
 
     name: str
-    irregular: bool
-    """Whether it is one of those that counters miss for."""
+    group: str
+    """What kind it is of: figures are about groups of cases."""
     workload: str | None = None
     """A built-in one."""
     settings: dict[str, object] = field(default_factory=dict)
@@ -95,6 +111,10 @@ class Job:
         return self.case.name, self.setting.name, self.seed
 
 
+class NotInstalledError(CasemateError):
+    """A case's program is not on this computer."""
+
+
 Runs = dict[tuple[str, str, int], Record]
 """Records by the names of case and setting, and the seed."""
 
@@ -109,8 +129,8 @@ class Store:
         self._machines = {known.name: known for known in api.machines()}
 
     def trace(self, case: Case) -> Path | None:
-        """The stored part of a case's program; nothing if it is a built-in workload. Raises `CasemateError` if it
-        cannot be recorded.
+        """The stored part of a case's program; nothing if it is a built-in workload. Raises `NotInstalledError` if the
+        program is not on this computer, and `CasemateError` if it cannot be recorded.
         """
         if case.recorded is None:
             return None
@@ -118,12 +138,15 @@ class Store:
         told = [*case.recorded.command, case.recorded.skip, limit, case.recorded.text]
         path = self._folder / "traces" / f"{case.name}-{_digest(told)}.trace"
         if not path.exists():
+            if missing := case.recorded.missing():
+                raise NotInstalledError(missing)
             source = path.with_suffix(".c")
             if case.recorded.text:
                 screen.write_whole(source, case.recorded.text.encode())
-            command = [word.replace("{text}", str(source)) for word in case.recorded.command]
             partial = path.with_suffix(".partial")
-            if api.record(Program(command, skip=case.recorded.skip), partial, limit=limit).interrupted:
+            if api.record(
+                Program(case.recorded.words(source), skip=case.recorded.skip), partial, limit=limit
+            ).interrupted:
                 partial.unlink()
                 raise KeyboardInterrupt
             partial.replace(path)
@@ -133,8 +156,8 @@ class Store:
         """The run of a case under a setting."""
         told = [
             __version__, case.workload, case.settings, str(trace and trace.name), case.warm_up, case.counted,
-            api.design(setting.design).parts.model_dump_json(), self._machines[self._machine].model_dump_json(),
-            setting.changes, self._copies, seed, self._shared,
+            written(api.design(setting.design).parts), written(self._machines[self._machine]), setting.changes,
+            self._copies, seed, self._shared,
         ]  # fmt: skip
         path = self._folder / "runs" / f"{case.name}-{setting.name}-{seed}-{_digest(told)}.json"
         stored = str(trace) if trace else None
@@ -159,6 +182,13 @@ class Store:
             else:
                 failures.append(f"{job.case.name} under {job.setting.name}, seed {job.seed}: {error}")
         return runs, failures
+
+
+def _found(needed: str) -> str | None:
+    """Where a program or a file is. Not every user has the games in the path."""
+    if "/" in needed:
+        return needed if Path(needed).exists() else None
+    return shutil.which(needed) or shutil.which(needed, path="/usr/games")
 
 
 def _kept(job: Job) -> Record | None:
@@ -231,6 +261,13 @@ def _keep(job: Job, results: RunResults) -> str | None:
         return "a check of the run failed"
     screen.write_whole(job.path, record.to_json().encode() + b"\n")
     return None
+
+
+def written(part: Result) -> str:
+    """What decides a run of a design or a machine. A key that it does not have is not there: a new one, of which older
+    files say nothing, makes no other run of it.
+    """
+    return part.model_dump_json(exclude_unset=True)
 
 
 def _digest(told: object) -> str:

@@ -19,6 +19,8 @@ from casemate.results.run import Record
 
 Under = Callable[[str], Record]
 """The record of one case, with one seed, under the setting with this name."""
+Measure = Callable[[Record], float]
+"""A number of one record."""
 Means = dict[str, dict[str, float]]
 """Means over the cases of a figure, by the figure's number and the series."""
 Each = Callable[[str, str], dict[str, float]]
@@ -35,6 +37,11 @@ class Series:
     """Its mean in the paper, where the text says it."""
 
 
+def of_run(name: str, measure: Measure, setting: str, paper: float | None = None) -> Series:
+    """What is measured of the runs under one setting."""
+    return Series(name, lambda under: measure(under(setting)), paper)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure of the paper."""
@@ -45,17 +52,17 @@ class Figure:
     series: tuple[Series, ...]
     settings: tuple[str, ...]
     """The settings that it needs."""
-    irregular: bool = True
-    """Whether it is about the irregular workloads, or about the others."""
+    groups: tuple[str, ...] = ()
+    """The groups of cases that it is about; all if none is named."""
     cases: tuple[str, ...] = ()
-    """The only ones of these workloads that it is about; all if none is named."""
+    """The only ones of their cases that it is about; all if none is named."""
     mean: Literal["arithmetic", "geometric"] = "arithmetic"
     note: str = ""
     """What is other than in the paper."""
 
     def is_about(self, case: Case) -> bool:
         """Whether it has a number for this case."""
-        return case.irregular == self.irregular and (not self.cases or case.name in self.cases)
+        return case.group in (self.groups or (case.group,)) and case.name in (self.cases or (case.name,))
 
 
 @dataclass(frozen=True)
@@ -147,6 +154,20 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """What became of a study's runs."""
+
+    runs: Runs
+    """Those that were done."""
+    failures: Sequence[str] = ()
+    """What went wrong."""
+    left_out: Sequence[str] = ()
+    """Cases whose program is not on this computer."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
+
+
+@dataclass(frozen=True)
 class Study:
     """A paper's evaluation."""
 
@@ -175,11 +196,9 @@ class Study:
         }
         return [pairs[key] for key in sorted(pairs)]
 
-    def found(
-        self, numbers: Sequence[str], runs: Runs, seeds: int, failures: Sequence[str], interrupted: bool
-    ) -> Reproduction:
+    def found(self, numbers: Sequence[str], seeds: int, carried: Carried) -> Reproduction:
         """The figures and trends, as far as their runs are there."""
-        all_seeds = range(1, seeds + 1)
+        runs, all_seeds = carried.runs, range(1, seeds + 1)
         measured = {
             figure.number: found
             for figure in self.figures
@@ -192,8 +211,9 @@ class Study:
         )
         return Reproduction(
             paper=self.paper, machine=self.machine, conditions=self.conditions, seeds=seeds,
-            figures=tuple(found.seen() for found in measured.values()), trends=trends, failures=tuple(failures),
-            interrupted=interrupted, holds=not failures and all(trend.holds for trend in trends),
+            figures=tuple(found.seen() for found in measured.values()), trends=trends, left_out=tuple(carried.left_out),
+            failures=tuple(carried.failures), interrupted=carried.interrupted,
+            holds=not carried.failures and all(trend.holds for trend in trends),
         )  # fmt: skip
 
     def _cases(self, figure: Figure) -> list[Case]:

@@ -90,6 +90,10 @@ class CacheDesign(Result):
     """Of tags, likewise."""
     nodes: str | None
     """Of tree nodes, likewise."""
+    bitmaps: str | None = None
+    """Of bitmaps, where lines are re-ordered; 8 KB if nothing is said."""
+    bitmaps_ahead: bool = False
+    """Whether a line of bitmaps that was missed is followed by the next one."""
     ways: int
     """Lines in a set, in each."""
     counters_in_llc: bool

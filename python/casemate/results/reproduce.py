@@ -79,6 +79,8 @@ class Reproduction(Result):
     """The figures that were asked for, as far as their runs were done."""
     trends: tuple[TrendFound, ...]
     """The statements about these figures."""
+    left_out: tuple[str, ...]
+    """Workloads whose program is not on this computer, with the package that has it: no figure is of them."""
     failures: tuple[str, ...]
     """Runs that could not be done."""
     interrupted: bool

@@ -3,24 +3,12 @@
 import os
 import sys
 
+from casemate.reproduce.inputs import NUMBERS, RANDOM_ROWS, functions_in_c
 from casemate.reproduce.runs import Case, Changes, Recorded, Setting
 
-GROWN_C = "\n".join(
-    f"int f{n}(int *a, int b) {{ int s = {n}; for (int i = 0; i < b; i++) "
-    f"{{ if (a[i] % {n + 2} == {n % 7}) s += a[i] * {n % 13}; else s ^= a[(i * {n + 1}) % b]; }} return s; }}"
-    for n in range(2_000)
-)
-"""What gcc compiles: functions that are alike and not the same."""
-
-RANDOM_ROWS = (
-    "create table t(a blob primary key, c text) without rowid;"
-    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) "
-    "insert into t select randomblob(8), hex(randomblob(16)) from n;"
-)
-"""What sqlite3 does: it enters rows in random order, each into another page."""
-
-NUMBERS = "\n".join(str(number * 7919 % 65_537) for number in range(60_000))
-"""What sort puts in order."""
+IRREGULAR = "irregular"
+"""Those that counters miss for."""
+REGULAR = "regular"
 
 
 def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) -> Case:
@@ -29,10 +17,17 @@ def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) ->
     the edges, which the LLC would hold.
     """
     settings: dict[str, object] = {"scale": 22, "degree": degree, "ends": "uniform", "skip": skip}
-    return Case(name, True, name, settings, warm_up=warm_up, counted=counted)
+    return Case(name, IRREGULAR, name, settings, warm_up=warm_up, counted=counted)
 
 
 _JOIN: dict[str, object] = {"build": "32 MB", "probe": "64 MB", "record": "probe"}
+
+_SQLITE3 = Recorded(("sqlite3", ":memory:", RANDOM_ROWS), 1_500_000_000, packages={"sqlite3": "sqlite3"})
+_GCC = Recorded(
+    ("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, functions_in_c(2_000), packages={"gcc": "gcc"}
+)
+_GZIP = Recorded(("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000, packages={"gzip": "gzip"})
+_SORT = Recorded(("sort", "-n", "{text}"), 5_000_000, NUMBERS, packages={"sort": "coreutils"})
 
 CASES = (
     # Where misses are frequent, warm-ups bring in about the 196,608 lines that the LLC and the L2s hold together.
@@ -40,17 +35,17 @@ CASES = (
     _graph("pagerank", skip=60_000_000, warm_up=400_000, counted=200_000, degree=2),
     _graph("components", skip=25_000_000, warm_up=800_000, counted=400_000),
     _graph("coloring", skip=25_000_000, warm_up=600_000, counted=300_000),
-    Case("hashjoin", True, "hashjoin", _JOIN, warm_up=300_000, counted=150_000),
-    Case("btree", True, "btree", {"preload": 4_000_000}, warm_up=900_000, counted=400_000),
-    Case("anneal", True, "anneal", warm_up=700_000, counted=300_000),
-    Case("gups", True, "gups", {"footprint": "64 MB"}, warm_up=500_000, counted=300_000),
-    Case("chase", True, "chase", {"footprint": "64 MB", "chains": 4}, warm_up=350_000, counted=150_000),
-    Case("sqlite3", True, recorded=Recorded(("sqlite3", ":memory:", RANDOM_ROWS), 1_500_000_000)),
-    Case("gcc", True, recorded=Recorded(("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, GROWN_C)),
-    Case("stream", False, "stream", {"footprint": "48 MB"}, warm_up=1_000_000, counted=4_000_000),
-    Case("resident", False, "resident"),
-    Case("gzip", False, recorded=Recorded(("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000)),
-    Case("sort", False, recorded=Recorded(("sort", "-n", "{text}"), 5_000_000, NUMBERS)),
+    Case("hashjoin", IRREGULAR, "hashjoin", _JOIN, warm_up=300_000, counted=150_000),
+    Case("btree", IRREGULAR, "btree", {"preload": 4_000_000}, warm_up=900_000, counted=400_000),
+    Case("anneal", IRREGULAR, "anneal", warm_up=700_000, counted=300_000),
+    Case("gups", IRREGULAR, "gups", {"footprint": "64 MB"}, warm_up=500_000, counted=300_000),
+    Case("chase", IRREGULAR, "chase", {"footprint": "64 MB", "chains": 4}, warm_up=350_000, counted=150_000),
+    Case("sqlite3", IRREGULAR, recorded=_SQLITE3),
+    Case("gcc", IRREGULAR, recorded=_GCC),
+    Case("stream", REGULAR, "stream", {"footprint": "48 MB"}, warm_up=1_000_000, counted=4_000_000),
+    Case("resident", REGULAR, "resident"),
+    Case("gzip", REGULAR, recorded=_GZIP),
+    Case("sort", REGULAR, recorded=_SORT),
 )
 
 _LIKE_MORPHABLE: Changes = {

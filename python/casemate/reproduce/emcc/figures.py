@@ -1,18 +1,10 @@
 """The EMCC paper's figures as functions of records, each with what the paper's text says of its mean."""
 
-from collections.abc import Callable
-from fractions import Fraction
-
-from casemate.reproduce.study import Figure, Series, Under
+from casemate.reproduce.emcc.cases import IRREGULAR, REGULAR
+from casemate.reproduce.measures import clock_mhz, share
+from casemate.reproduce.study import Figure, Measure, Series, Under, of_run
 from casemate.results.counters import CounterCopies, CountersFound, Queue
 from casemate.results.run import Record
-
-Measure = Callable[[Record], float]
-
-
-def _clock_mhz(record: Record, part: str) -> float:
-    clock = record.configuration.machine.model_dump()[part]["clock_mhz"]
-    return float(Fraction(str(clock).removesuffix(" MHz")))
 
 
 def _speed(record: Record) -> float:
@@ -27,11 +19,6 @@ def _moved(record: Record) -> tuple[int, int, int]:
     data = fetched.data + stored.data - overflows
     metadata = sum(moved.counters + moved.nodes + moved.tags for moved in (fetched, stored))
     return data, metadata, overflows
-
-
-def _share(part: float, whole: float) -> float:
-    """In percent; of nothing, nothing."""
-    return 100 * part / whole if whole else 0.0
 
 
 def _counters_found(record: Record) -> CountersFound:
@@ -54,7 +41,7 @@ def _asked_of_llc(record: Record) -> int:
 
 def _overhead(record: Record) -> float:
     data, metadata, overflows = _moved(record)
-    return _share(metadata + overflows, data)
+    return share(metadata + overflows, data)
 
 
 def _reads(found: CountersFound) -> int:
@@ -63,42 +50,42 @@ def _reads(found: CountersFound) -> int:
 
 def _found_at_controller(record: Record) -> float:
     found = _counters_found(record)
-    return _share(found.at_controller, _reads(found))
+    return share(found.at_controller, _reads(found))
 
 
 def _found_in_llc(record: Record) -> float:
     found = _counters_found(record)
-    return _share(found.in_last_level, _reads(found))
+    return share(found.in_last_level, _reads(found))
 
 
 def _missed(record: Record) -> float:
     found = _counters_found(record)
-    return _share(found.in_memory, _reads(found))
+    return share(found.in_memory, _reads(found))
 
 
 def _missed_at_controller(record: Record) -> float:
     found = _counters_found(record)
-    return _share(found.in_last_level + found.in_memory, _reads(found) - found.in_l2)
+    return share(found.in_last_level + found.in_memory, _reads(found) - found.in_l2)
 
 
 def _useless(record: Record) -> float:
-    return _share(_copies(record).useless, _asked_of_llc(record))
+    return share(_copies(record).useless, _asked_of_llc(record))
 
 
 def _requests(record: Record) -> float:
-    return _share(_counters_found(record).looked_up_in_last_level, _asked_of_llc(record))
+    return share(_counters_found(record).looked_up_in_last_level, _asked_of_llc(record))
 
 
 def _invalidated(record: Record) -> float:
-    return _share(_copies(record).invalidated, _copies(record).entered)
+    return share(_copies(record).invalidated, _copies(record).entered)
 
 
 def _verified_at_l2(record: Record) -> float:
-    return _share(record.protection.released_in_l2, record.llc.misses)
+    return share(record.protection.released_in_l2, record.llc.misses)
 
 
 def _llc_misses(record: Record) -> float:
-    return _share(record.llc.misses, _asked_of_llc(record))
+    return share(record.llc.misses, _asked_of_llc(record))
 
 
 def _in_use(record: Record) -> float:
@@ -108,19 +95,19 @@ def _in_use(record: Record) -> float:
 def _utilisation(part: int) -> Measure:
     def measure(record: Record) -> float:
         # Two transfers of eight bytes a clock.
-        peak_bytes_per_second = 16e6 * _clock_mhz(record, "dram")
-        return _share(64 * _moved(record)[part] / (record.time_fs * 1e-15), peak_bytes_per_second)
+        peak_bytes_per_second = 16e6 * clock_mhz(record, "dram")
+        return share(64 * _moved(record)[part] / (record.time_fs * 1e-15), peak_bytes_per_second)
 
     return measure
 
 
 def _miss_latency_ns(record: Record) -> float:
     missed = record.node.l2_data_misses
-    return 1e3 * missed.cycles / max(missed.lines, 1) / _clock_mhz(record, "node")
+    return 1e3 * missed.cycles / max(missed.lines, 1) / clock_mhz(record, "node")
 
 
 def _waited_ns(queue: Queue, record: Record) -> float:
-    return 1e3 * queue.clocks / max(queue.requests, 1) / _clock_mhz(record, "dram")
+    return 1e3 * queue.clocks / max(queue.requests, 1) / clock_mhz(record, "dram")
 
 
 def _read_wait_ns(record: Record) -> float:
@@ -131,16 +118,11 @@ def _write_wait_ns(record: Record) -> float:
     return _waited_ns(record.dram.write_queue, record)
 
 
-def _of(name: str, measure: Measure, setting: str, paper: float | None = None) -> Series:
-    """What is measured of the runs under one setting."""
-    return Series(name, lambda under: measure(under(setting)), paper)
-
-
 def _where(setting: str, missed: float) -> tuple[Series, ...]:
     return (
-        _of("hit in the controller", _found_at_controller, setting),
-        _of("hit in the LLC", _found_in_llc, setting),
-        _of("missed", _missed, setting, missed),
+        of_run("hit in the controller", _found_at_controller, setting),
+        of_run("hit in the LLC", _found_in_llc, setting),
+        of_run("missed", _missed, setting, missed),
     )
 
 
@@ -171,14 +153,14 @@ FIGURES = (
     Figure(
         "2", "DRAM traffic beyond that of data, under Morphable", "%",
         (
-            _of("not in the LLC", _overhead, "morphable-not-in-llc", 105.0),
-            _of("also in the LLC", _overhead, "morphable", 59.0),
-        ), ("morphable-not-in-llc", "morphable"),
+            of_run("not in the LLC", _overhead, "morphable-not-in-llc", 105.0),
+            of_run("also in the LLC", _overhead, "morphable", 59.0),
+        ), ("morphable-not-in-llc", "morphable"), groups=(IRREGULAR,),
         note="The paper's is of whole runs with counters warmed for 25 G instructions.",
     ),
     Figure(
         "6", "Where reads find their counters, LLC of 2 MB a core", "% of reads", _where("morphable", 19.0),
-        ("morphable",),
+        ("morphable",), groups=(IRREGULAR,),
     ),
     Figure(
         "7", "Where reads find their counters, LLC of 12 MB a core", "% of reads", _where("morphable-large-llc", 14.0),
@@ -186,15 +168,18 @@ FIGURES = (
     ),
     Figure(
         "11", "Useless requests for counters", "% of lines asked of the LLC",
-        (_of("EMCC, nothing left to the controller", _useless, "emcc-patient", 3.2), _of("EMCC", _useless, "emcc")),
+        (
+            of_run("EMCC, nothing left to the controller", _useless, "emcc-patient", 3.2),
+            of_run("EMCC", _useless, "emcc"),
+        ),
         ("emcc", "emcc-patient"), cases=SOME, note=_PINTOOL,
     ),
     Figure(
         "12", "Requests for counters to the LLC", "% of lines asked of the LLC",
         (
-            _of("serial", _requests, "morphable", 31.4),
-            _of("EMCC, nothing left to the controller", _requests, "emcc-patient", 35.6),
-            _of("EMCC", _requests, "emcc"),
+            of_run("serial", _requests, "morphable", 31.4),
+            of_run("EMCC, nothing left to the controller", _requests, "emcc-patient", 35.6),
+            of_run("EMCC", _requests, "emcc"),
         ),
         ("morphable", "emcc", "emcc-patient"),
         cases=SOME,
@@ -203,11 +188,11 @@ FIGURES = (
     Figure(
         "15", "Bandwidth in use under Morphable", "% of the peak",
         (
-            _of("data", _utilisation(0), "morphable"),
-            _of("counters", _utilisation(1), "morphable"),
-            _of("overflows", _utilisation(2), "morphable"),
+            of_run("data", _utilisation(0), "morphable"),
+            of_run("counters", _utilisation(1), "morphable"),
+            of_run("overflows", _utilisation(2), "morphable"),
         ),
-        ("morphable",),
+        ("morphable",), groups=(IRREGULAR,),
         note="Overflows are those of counters that begin in the middle of a life (see the conditions).",
     ),
     Figure(
@@ -219,36 +204,37 @@ FIGURES = (
             _relative("emcc", "EMCC"),
         ),
         ("none", "mono", "mono-llc", "sc64", "sc64-llc", "morphable-not-in-llc", "morphable", "emcc"), mean="geometric",
+        groups=(IRREGULAR,),
     ),
     Figure(
         "16b", "What EMCC gains over Morphable", "%",
         (_gain("EMCC", 7.0), _gain("without miss prediction", suffix="-unpredicted")),
-        ("morphable", "emcc", "morphable-unpredicted", "emcc-unpredicted"),
+        ("morphable", "emcc", "morphable-unpredicted", "emcc-unpredicted"), groups=(IRREGULAR,),
     ),
     Figure(
         "16c", "What explains the gain", "%, and ns where it says so",
         (
             _gain("gain"),
-            _of("misses of the LLC", _llc_misses, "morphable"),
-            _of("counters not in the controller", _missed_at_controller, "morphable"),
-            _of("verified in L2s", _verified_at_l2, "emcc"),
+            of_run("misses of the LLC", _llc_misses, "morphable"),
+            of_run("counters not in the controller", _missed_at_controller, "morphable"),
+            of_run("verified in L2s", _verified_at_l2, "emcc"),
             Series("latency saved (ns)", _latency_saved_ns),
-            _of("copies invalidated", _invalidated, "emcc"),
-            _of("bandwidth in use", _in_use, "morphable"),
+            of_run("copies invalidated", _invalidated, "emcc"),
+            of_run("bandwidth in use", _in_use, "morphable"),
         ),
-        ("morphable", "emcc"),
+        ("morphable", "emcc"), groups=(IRREGULAR,),
         note="Not the paper's. In this order: of speed, lines asked of the LLC, reads, reads, L2's data misses, copies "
         "that entered L2s, the peak; but for what EMCC adds, under Morphable.",
     ),
     Figure(
         "17", "Latency of L2's data misses", "ns",
         (
-            _of("not secure", _miss_latency_ns, "none"),
-            _of("EMCC", _miss_latency_ns, "emcc"),
-            _of("Morphable", _miss_latency_ns, "morphable"),
-            _of("SC-64", _miss_latency_ns, "sc64-llc"),
+            of_run("not secure", _miss_latency_ns, "none"),
+            of_run("EMCC", _miss_latency_ns, "emcc"),
+            of_run("Morphable", _miss_latency_ns, "morphable"),
+            of_run("SC-64", _miss_latency_ns, "sc64-llc"),
         ),
-        ("none", "emcc", "morphable", "sc64-llc"),
+        ("none", "emcc", "morphable", "sc64-llc"), groups=(IRREGULAR,),
     ),
     Figure(
         "18", "What EMCC gains, by the latency of AES", "%",
@@ -258,9 +244,9 @@ FIGURES = (
     Figure(
         "19", "Reads verified in L2s, by the share of AES units there", "% of reads",
         (
-            _of("20 %", _verified_at_l2, "emcc-share20"),
-            _of("50 %", _verified_at_l2, "emcc", 76.3),
-            _of("80 %", _verified_at_l2, "emcc-share80"),
+            of_run("20 %", _verified_at_l2, "emcc-share20"),
+            of_run("50 %", _verified_at_l2, "emcc", 76.3),
+            of_run("80 %", _verified_at_l2, "emcc-share80"),
         ),
         ("emcc-share20", "emcc", "emcc-share80"), cases=SOME,
     ),
@@ -272,9 +258,9 @@ FIGURES = (
     Figure(
         "20b", "Misses of the counter cache, by its size", "% of reads",
         (
-            _of("128 KB", _missed_at_controller, "morphable", 35.0),
-            _of("256 KB", _missed_at_controller, "morphable-cache256"),
-            _of("512 KB", _missed_at_controller, "morphable-cache512", 31.0),
+            of_run("128 KB", _missed_at_controller, "morphable", 35.0),
+            of_run("256 KB", _missed_at_controller, "morphable-cache256"),
+            of_run("512 KB", _missed_at_controller, "morphable-cache512", 31.0),
         ),
         ("morphable", "morphable-cache256", "morphable-cache512"), cases=SOME,
     ),
@@ -285,22 +271,23 @@ FIGURES = (
     Figure(
         "22", "Queueing delay under EMCC", "ns",
         (
-            _of("reads, 1 channel", _read_wait_ns, "emcc"), _of("writes, 1 channel", _write_wait_ns, "emcc"),
-            _of("reads, 8 channels", _read_wait_ns, "emcc-8ch"), _of("writes, 8 channels", _write_wait_ns, "emcc-8ch"),
+            of_run("reads, 1 channel", _read_wait_ns, "emcc"), of_run("writes, 1 channel", _write_wait_ns, "emcc"),
+            of_run("reads, 8 channels", _read_wait_ns, "emcc-8ch"),
+            of_run("writes, 8 channels", _write_wait_ns, "emcc-8ch"),
         ),
         ("emcc", "emcc-8ch"), cases=SOME, note="Data and counters together.",
     ),
     Figure(
         "23", "Copies of counters in L2s that writes invalidate", "% of those that entered",
-        (_of("EMCC", _invalidated, "emcc", 1.7),), ("emcc",),
+        (of_run("EMCC", _invalidated, "emcc", 1.7),), ("emcc",), groups=(IRREGULAR,),
     ),
     Figure(
         "24", "Useless requests for counters, other workloads", "% of lines asked of the LLC",
-        (_of("EMCC", _useless, "emcc", 1.0),), ("emcc",), irregular=False,
+        (of_run("EMCC", _useless, "emcc", 1.0),), ("emcc",), groups=(REGULAR,),
     ),
     Figure(
         "24b", "What EMCC gains over Morphable, other workloads", "%",
         (_gain("EMCC", 0.0), _gain("with four times the AES units", suffix="-units160")),
-        ("morphable", "emcc", "morphable-units160", "emcc-units160"), irregular=False,
+        ("morphable", "emcc", "morphable-units160", "emcc-units160"), groups=(REGULAR,),
     ),
 )  # fmt: skip

@@ -1,33 +1,14 @@
 """What the EMCC paper says of its figures, as statements that our numbers bear out or do not."""
 
-from collections.abc import Iterable
-from itertools import pairwise
 from statistics import fmean
 
+from casemate.reproduce.statements import listed, ordered, rank_correlation, rising
 from casemate.reproduce.study import Each, Finding, Means, Trend
-
-
-def _listed(values: Means, figure: str, names: tuple[str, ...], unit: str = "%") -> str:
-    return ", ".join(f"{name} {values[figure][name]:.3g}{unit and ' ' + unit}" for name in names)
-
-
-def _rising(values: Iterable[float]) -> tuple[float, ...]:
-    """How much each of these is above the one before it."""
-    return tuple(later - earlier for earlier, later in pairwise(values))
-
-
-def _ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
-    """The means of these series rise in this order."""
-
-    def find(means: Means, each: Each) -> Finding:
-        return Finding(_rising(means[figure][name] for name in names), _listed(means, figure, names))
-
-    return Trend(claim, (figure,), find)
 
 
 def _orders_of_performance(means: Means, each: Each) -> Finding:
     names = ("SC-64", "Morphable", "EMCC")
-    return Finding(_rising([*(means["16"][name] for name in names), 1.0]), _listed(means, "16", names, ""))
+    return Finding(rising([*(means["16"][name] for name in names), 1.0]), listed(means, "16", names, ""))
 
 
 def _always_less_traffic(means: Means, each: Each) -> Finding:
@@ -46,7 +27,7 @@ def _fewer_misses(means: Means, each: Each) -> Finding:
 def _gain_follows_misses(means: Means, each: Each) -> Finding:
     gains, hits = each("16b", "EMCC"), each("6", "hit in the controller")
     cases = sorted(gains)
-    rank = _rank_correlation([gains[case] for case in cases], [-hits[case] for case in cases])
+    rank = rank_correlation([gains[case] for case in cases], [-hits[case] for case in cases])
     return Finding((rank,), f"rank correlation {rank:.2f} over {len(cases)} workloads")
 
 
@@ -54,7 +35,7 @@ def _latency_saved_is_gained(means: Means, each: Each) -> Finding:
     gains, before, after = each("16b", "EMCC"), each("17", "Morphable"), each("17", "EMCC")
     cases = sorted(gains)
     saved = [1 - after[case] / before[case] for case in cases]
-    rank = _rank_correlation([gains[case] for case in cases], saved)
+    rank = rank_correlation([gains[case] for case in cases], saved)
     mean = means["17"]["Morphable"] - means["17"]["EMCC"]
     return Finding((mean, rank), f"{mean:.1f} ns less in the mean; rank correlation with the gain {rank:.2f}")
 
@@ -66,7 +47,7 @@ def _little_more_is_asked(means: Means, each: Each) -> Finding:
 
 def _slightly_less_with_a_larger_cache(means: Means, each: Each) -> Finding:
     names = ("128 KB", "256 KB", "512 KB")
-    return Finding(_rising(means["20"][name] for name in reversed(names)), _listed(means, "20", names))
+    return Finding(rising(means["20"][name] for name in reversed(names)), listed(means, "20", names))
 
 
 def _nothing_on_regular_work(means: Means, each: Each) -> Finding:
@@ -82,18 +63,6 @@ def _queues_are_shorter(means: Means, each: Each) -> Finding:
     return Finding((*shorter, *later), ", ".join(f"{name} {wait:.0f} ns" for name, wait in waits.items()))
 
 
-def _rank_correlation(ones: list[float], others: list[float]) -> float:
-    """Spearman's; ranks alone matter, and none are equal."""
-
-    def ranks(values: list[float]) -> list[int]:
-        order = sorted(range(len(values)), key=values.__getitem__)
-        return [order.index(place) for place in range(len(values))]
-
-    count = len(ones)
-    apart = sum((one - other) ** 2 for one, other in zip(ranks(ones), ranks(others), strict=True))
-    return 1 - 6 * apart / (count * (count**2 - 1)) if count > 1 else 0.0
-
-
 TRENDS = (
     Trend("SC-64 <= Morphable < EMCC < not secure on irregular work (Fig. 16)", ("16",), _orders_of_performance),
     Trend("Counters in the LLC always cut traffic (Fig. 2)", ("2",), _always_less_traffic),
@@ -102,10 +71,10 @@ TRENDS = (
         "Gain ranks with reads that miss the controller's counters (Figs. 6, 16)", ("6", "16b"), _gain_follows_misses,
     ),
     Trend("L2's misses are faster, most where most is gained (Fig. 17)", ("16b", "17"), _latency_saved_is_gained),
-    _ordered("The gain rises with the latency of AES (Fig. 18)", "18", ("14 ns", "20 ns", "25 ns")),
-    _ordered("More units at L2s, more reads verified there (Fig. 19)", "19", ("20 %", "50 %", "80 %")),
+    ordered("The gain rises with the latency of AES (Fig. 18)", "18", ("14 ns", "20 ns", "25 ns")),
+    ordered("More units at L2s, more reads verified there (Fig. 19)", "19", ("20 %", "50 %", "80 %")),
     Trend("The gain falls slightly with a larger counter cache (Fig. 20)", ("20",), _slightly_less_with_a_larger_cache),
-    _ordered("The gain rises with channels (Fig. 21)", "21", ("1 channel", "8 channels")),
+    ordered("The gain rises with channels (Fig. 21)", "21", ("1 channel", "8 channels")),
     Trend(
         "Queues are shorter with more channels; writes wait longer than reads (Fig. 22)", ("22",), _queues_are_shorter,
     ),

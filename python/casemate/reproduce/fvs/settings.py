@@ -1,0 +1,67 @@
+"""Designs, and what is changed of them and of the machine. Under each change a design with speculation stands next to
+its baseline, which is the same text without it.
+"""
+
+from casemate.reproduce.runs import Changes, Setting
+
+_LARGE_L2: Changes = {"machine.node.l2.size": "1 MB", "machine.node.l2.latency_cycles": 8}
+_SLOW_CORE: Changes = {"machine.dram.clock_mhz": "250"}
+_FAST_CORE: Changes = {"machine.dram.clock_mhz": "500/3 MHz"}
+"""A bus of 250 and of 166.7 MHz next to a core of 1 GHz: one to four, and one to six."""
+_ENGINES: Changes = {"machine.engines.aes.interval_ns": 0.02, "machine.engines.tdes.interval_ns": 0.02}
+"""More blocks than any table asks for: as many as with 320 or 400 times the pipelines."""
+_STAGES: Changes = {"machine.engines.aes.interval_ns": 1.0}
+"""Section 4 has 4 to 7 stages in each of AES's 14 rounds: a block every 0.7 to 1.2 ns of 65."""
+
+_OTHER_VALUES = [0x5DEE_CE66_D1CE_4E5B * (2 * place + 1) % 2**63 for place in range(8)]
+_IN_VAIN: Changes = {
+    "design.parts.speculation.tracking": "fixed",
+    "design.parts.speculation.list": str(_OTHER_VALUES),
+}
+"""A table of eight values that no program has."""
+
+_BITMAPS: Changes = {"design.parts.caches.bitmaps": "8 MB"}
+"""Room for the bitmaps of 512 MB: each is fetched once."""
+
+_WITHOUT: Changes = {"design.parts.speculation.values": 0}
+
+BASELINES = {"fvs-tdes": "ocb-tdes", "fvs-aes": "ocb-aes", "fvs-aes-plain": "ocb-aes", "fvs-counter": "counter"}
+"""What each is compared with."""
+
+
+def _both(design: str, change: str = "", changes: Changes | None = None) -> tuple[Setting, Setting]:
+    """A design and its baseline under the same change."""
+    baseline = BASELINES[design]
+    without = Setting(
+        f"{baseline}{change}",
+        design if baseline == "counter" else baseline,
+        {**(changes or {}), **(_WITHOUT if baseline == "counter" else {})},
+    )
+    return without, Setting(f"{design}{change}", design, changes or {})
+
+
+def _values(number: int, change: str = "", changes: Changes | None = None) -> Setting:
+    more: Changes = {"design.parts.speculation.values": number, **(changes or {})}
+    return Setting(f"fvs-tdes-{number}{change}", "fvs-tdes", more)
+
+
+SETTINGS = (
+    *_both("fvs-tdes"), *_both("fvs-aes"), *_both("fvs-counter"),
+    Setting("fvs-aes-plain", "fvs-aes-plain"), Setting("fvs-aes-plain-engines", "fvs-aes-plain", _ENGINES),
+    Setting("fvs-aes-loose", "fvs-aes-loose"), Setting("fvs-aes-loose-engines", "fvs-aes-loose", _ENGINES),
+    Setting("fvs-aes-bitmaps", "fvs-aes", _BITMAPS),
+    Setting("fvs-aes-bitmaps-engines", "fvs-aes", {**_BITMAPS, **_ENGINES}),
+    *_both("fvs-tdes", "-1mb", _LARGE_L2), *_both("fvs-aes", "-1mb", _LARGE_L2),
+    *_both("fvs-counter", "-1mb", _LARGE_L2),
+    *_both("fvs-aes", "-1to4", _SLOW_CORE), *_both("fvs-aes", "-1to6", _FAST_CORE),
+    _values(16), _values(32),
+    *_both("fvs-tdes", "-engines", _ENGINES), *_both("fvs-aes", "-engines", _ENGINES),
+    *_both("fvs-counter", "-engines", _ENGINES), *_both("fvs-aes", "-stages", _STAGES),
+    *_both("fvs-aes", "-1mb-engines", {**_LARGE_L2, **_ENGINES}),
+    *_both("fvs-aes", "-1to4-engines", {**_SLOW_CORE, **_ENGINES}),
+    *_both("fvs-aes", "-1to6-engines", {**_FAST_CORE, **_ENGINES}),
+    _values(16, "-engines", _ENGINES), _values(32, "-engines", _ENGINES),
+    Setting("fvs-tdes-vain", "fvs-tdes", _IN_VAIN), Setting("fvs-aes-vain", "fvs-aes-plain", _IN_VAIN),
+    Setting("fvs-tdes-vain-engines", "fvs-tdes", {**_IN_VAIN, **_ENGINES}),
+    Setting("fvs-aes-vain-engines", "fvs-aes-plain", {**_IN_VAIN, **_ENGINES}),
+)  # fmt: skip

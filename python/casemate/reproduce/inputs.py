@@ -1,0 +1,63 @@
+"""What the programs of studies work on: files and statements that are made here, the same everywhere."""
+
+from collections.abc import Iterable
+
+
+def functions_in_c(count: int) -> str:
+    """What compilers translate, and what is compressed: functions that are alike and not the same."""
+    return "\n".join(
+        f"int f{n}(int *a, int b) {{ int s = {n}; for (int i = 0; i < b; i++) "
+        f"{{ if (a[i] % {n + 2} == {n % 7}) s += a[i] * {n % 13}; else s ^= a[(i * {n + 1}) % b]; }} return s; }}"
+        for n in range(count)
+    )
+
+
+def transport(places: int) -> str:
+    """A linear program: what it costs at least to bring goods from each of so many places to each of as many."""
+    ways = [[f"x{start}_{end}" for end in range(places)] for start in range(places)]
+    costs = (
+        f"{1 + (start * 7_919 + end * 104_729) % 997} {way}"
+        for start, row in enumerate(ways)
+        for end, way in enumerate(row)
+    )
+    supplies = (f"s{place}: {_sum(row)} <= {50 + place % 17}" for place, row in enumerate(ways))
+    demands = (f"d{place}: {_sum(column)} >= {40 + place % 13}" for place, column in enumerate(zip(*ways, strict=True)))
+    return "\n".join(["Minimize", f"cost: {_sum(costs)}", "Subject To", *supplies, *demands, "End", ""])
+
+
+def _sum(terms: Iterable[str]) -> str:
+    # Lines of such a file may not be long.
+    return "\n + ".join(terms)
+
+
+RANDOM_ROWS = (
+    "create table t(a blob primary key, c text) without rowid;"
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) "
+    "insert into t select randomblob(8), hex(randomblob(16)) from n;"
+)
+"""What sqlite3 does: it enters rows in random order, each into another page."""
+
+NUMBERS = "\n".join(str(number * 7919 % 65_537) for number in range(60_000))
+"""What sort puts in order."""
+
+WORDS_IN_PERL = """\
+my (%seen, @order);
+my $x = 1;
+for my $n (1 .. 3_000_000) {
+    $x = ($x * 1103515245 + 12345) % 2147483648;
+    my $word = "w" . ($x % 200_000);
+    push @order, $word unless $seen{$word}++;
+}
+print join(" ", sort { $seen{$b} <=> $seen{$a} } @order), "\\n";
+"""
+"""What Perl does: it counts words in a hash."""
+
+WORDS_IN_PYTHON = """\
+words = {}
+x = 1
+for n in range(3_000_000):
+    x = (x * 1103515245 + 12345) % 2147483648
+    words.setdefault("w%d" % (x % 100_000), []).append(n)
+print(sorted(words, key=lambda word: -len(words[word]))[:10])
+"""
+"""What Python does: it lists where words are, in a dictionary."""

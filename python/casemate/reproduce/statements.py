@@ -1,0 +1,37 @@
+"""What statements about figures are made of."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from casemate.reproduce.study import Each, Finding, Means, Trend
+
+
+def listed(values: Means, figure: str, names: Iterable[str], unit: str = "%") -> str:
+    """The means of these series, each with its name."""
+    return ", ".join(f"{name} {values[figure][name]:.3g}{unit and ' ' + unit}" for name in names)
+
+
+def rising(values: Iterable[float]) -> tuple[float, ...]:
+    """How much each of these is above the one before it."""
+    return tuple(later - earlier for earlier, later in pairwise(values))
+
+
+def ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
+    """The means of these series rise in this order."""
+
+    def find(means: Means, each: Each) -> Finding:
+        return Finding(rising(means[figure][name] for name in names), listed(means, figure, names))
+
+    return Trend(claim, (figure,), find)
+
+
+def rank_correlation(ones: list[float], others: list[float]) -> float:
+    """Spearman's; ranks alone matter, and none are equal."""
+
+    def ranks(values: list[float]) -> list[int]:
+        order = sorted(range(len(values)), key=values.__getitem__)
+        return [order.index(place) for place in range(len(values))]
+
+    count = len(ones)
+    apart = sum((one - other) ** 2 for one, other in zip(ranks(ones), ranks(others), strict=True))
+    return 1 - 6 * apart / (count * (count**2 - 1)) if count > 1 else 0.0
