@@ -100,10 +100,6 @@ class CacheDesign(Result):
     """Whether lines of counters that lose their place go on to the machine's last-level cache."""
     nodes_in_llc: bool
     """Whether nodes of the tree go on there as well."""
-    bitmaps: str | None = None
-    """Of bitmaps, where lines are re-ordered."""
-    bitmaps_ahead: bool = False
-    """Whether a line of bitmaps that was missed is followed by the next one."""
     offsets: bool = False
     """Whether the cache of counters keeps with each counter the first offset of its line, where there are such."""
     counters_in_l2: str | None
