@@ -7,21 +7,24 @@
 //! lines are taken, each on a machine of its own, and the timeline is that of the one with the median latency
 //! ([`sample`]).
 
+mod condition;
 mod dependent;
 mod sample;
 mod value;
 mod witness;
 
-pub use self::dependent::{Dependent, between_fetches, frequent_values, memory_lines};
+pub use self::condition::{OnChip, memory_lines};
+pub use self::dependent::{Dependent, between_fetches, frequent_values};
 pub use self::sample::{Lines, Spread};
 pub use self::value::Value;
 
+use self::condition::{at_rest, lines_per_group, prepare};
 use self::witness::Witness;
 use catalogue::{AesBandwidth, Design, Machine};
 use chip::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
-use protection::execution::{Explained, Timed, TimedMemory};
+use protection::execution::{Explained, Timed};
 use protection::scheme::{Demand, Scheme};
 use protection::slot::Slot;
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
@@ -31,7 +34,7 @@ use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time, Word};
+use units::{Duration, LINE_BYTES, LineAddr, Time, Word};
 
 /// Which access is explained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -58,23 +61,6 @@ pub enum Until {
     Taken,
     /// A write of a design with persistence: its tuple is complete, and survives a loss of power.
     Durable,
-}
-
-/// Which metadata of the line is on the chip when the access begins.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnChip {
-    /// Nothing: the walk goes up to the root.
-    #[default]
-    Nothing,
-    /// The nodes of the tree above the line's counter.
-    Tree,
-    /// The counter as well, in the last-level cache, for a design that has counters there; else nowhere.
-    LastLevel,
-    /// The counter as well, in the controller's cache.
-    Counter,
-    /// The counter and the tag; and the line's offset, if those are kept.
-    All,
 }
 
 /// How the DRAM rows stand of all that the access fetches: a read's line, and what metadata is not on the chip. Where two of
@@ -306,11 +292,6 @@ fn fetched(scheme: &Scheme, target: LineAddr, of: Of) -> Vec<Slot> {
     slots
 }
 
-/// How many lines share a line of counters, or as many as share a page if there are no counters.
-fn lines_per_group(scheme: &Scheme) -> u64 {
-    scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
-}
-
 fn since(start: Time, time: Time) -> Time {
     Time::ZERO + time.since(start)
 }
@@ -325,39 +306,6 @@ async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target
         true
     };
     scheme.read_from(verbs, Demand::of(target, 0), request, prediction).await;
-}
-
-/// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
-/// the same line of counters, of one with the same line of tags.
-async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: LineAddr, on_chip: OnChip) {
-    let group = lines_per_group(scheme);
-    let before = match on_chip {
-        OnChip::Nothing => return,
-        OnChip::Tree => target.0 ^ group,
-        OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
-        // Tags that fill a line each are brought by the line itself alone, and so is its offset.
-        OnChip::All if scheme.cryptography().keeps_offsets() => target.0,
-        OnChip::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
-        OnChip::All => target.0 ^ 2,
-    };
-    scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;
-    if on_chip == OnChip::LastLevel {
-        scheme.hand_on_counters(target);
-    }
-}
-
-/// A moment when the memory is idle and, if it is refreshed, has just been, so that the next refresh is far.
-fn at_rest(device: &DeviceConfig, now: Time) -> Time {
-    let settled = now + Duration::from_ns(1_000);
-    match device {
-        DeviceConfig::Dram(dram) if dram.timing.trefi > 0 => {
-            let clock = device.clock();
-            let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
-            let refresh = settled.as_fs().div_ceil(period) * period;
-            Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))
-        }
-        DeviceConfig::Dram(_) | DeviceConfig::Pcm(_) => settled,
-    }
 }
 
 /// A line whose read, on a memory with closed rows, leaves the row of `target` as it is wanted: found by trying.

@@ -185,7 +185,7 @@ impl Matching<'_> {
         let (stored, chunk) = (self.arrived.tag.get(), chunk as u32);
         compared.is_none_or(|(mac, computed)| {
             if self.codec.planted.has(Bug::CandidatePositionMissing) {
-                return mac.fits_chunk(mac.as_of_first_chunk(stored, chunk), computed, 0);
+                return mac.fits_chunk(mac.comparison.as_of_first_chunk(stored, chunk), computed, 0);
             }
             mac.fits_chunk(stored, computed, chunk)
         })

@@ -5,7 +5,7 @@ use crypto::Tag;
 
 /// How tags are compared, and the ways in which that can be done badly.
 #[derive(Clone, Copy)]
-pub(super) struct Comparison {
+pub(crate) struct Comparison {
     /// Bits of a line's tag.
     pub bits: u32,
     /// Chunks of a line that have tags of their own, which lie side by side in it.

@@ -44,7 +44,7 @@ pub struct Coverage {
 pub struct Mac {
     code: Rc<dyn LineMac>,
     bits: u32,
-    comparison: Comparison,
+    pub(crate) comparison: Comparison,
     coverage: Coverage,
     places: Places,
     planted: Planted,
@@ -213,10 +213,5 @@ impl Mac {
     /// Whether the tag of a chunk fits, which lies with those of the others of its line.
     pub fn fits_chunk(&self, stored: Tag, computed: Tag, chunk: u32) -> bool {
         self.comparison.fits_chunk(stored, computed, chunk)
-    }
-
-    /// What a planted bug takes a stored tag for: one whose first chunk has the tag of this one.
-    pub fn as_of_first_chunk(&self, stored: Tag, chunk: u32) -> Tag {
-        self.comparison.as_of_first_chunk(stored, chunk)
     }
 }

@@ -121,15 +121,11 @@ impl Scheme {
     /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         self.metadata.flush(verbs).await;
-        for (slot, content) in self.spilled.iter().copied().chain(self.spilled_table()) {
+        let (speculation, lines) = (self.codec.speculation.as_ref(), self.layout.data_lines());
+        let table = speculation.and_then(|speculation| speculation.spilled(self.codec.planted, lines));
+        for (slot, content) in self.spilled.iter().copied().chain(table) {
             verbs.store(slot, Role::Data, content.into()).await;
         }
-    }
-
-    /// What lies in memory of the table of frequent values because of a bug.
-    fn spilled_table(&self) -> Option<(Slot, Line)> {
-        let speculation = self.codec.speculation.as_ref();
-        speculation.and_then(|speculation| speculation.spilled(self.codec.planted, self.layout.data_lines()))
     }
 
     /// Puts the counters of a line and of its group where a long life would have brought them. None of these lines may

@@ -4,8 +4,9 @@
 //!
 //! The first line's metadata is on the chip, and nothing else is under way: whatever differs, the line's content makes differ.
 
+use super::condition::{OnChip, at_rest, memory_lines, prepare};
+use super::value;
 use super::witness::Witness;
-use super::{OnChip, at_rest, prepare, value};
 use catalogue::Machine;
 use chip::memory;
 use machine::memory::MemorySystem;
@@ -16,7 +17,7 @@ use protection::probe::Probe;
 use sim::{Executor, join};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use units::{Duration, LINE_BYTES, Line, LineAddr, Word};
+use units::{Duration, Line, LineAddr, Word};
 
 /// The reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,11 +33,6 @@ pub struct Dependent {
 /// The values that the table of a speculation of this size holds, the most frequent first, when reads are timed.
 pub fn frequent_values(values: usize) -> Vec<u64> {
     value::table(values)
-}
-
-/// Lines of data in the memory of a machine.
-pub fn memory_lines(machine: &Machine) -> u64 {
-    machine.memory.size.0 / LINE_BYTES as u64
 }
 
 /// How long after the first line the second crosses the pins.
