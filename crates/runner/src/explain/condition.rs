@@ -1,0 +1,71 @@
+//! The condition that a machine is in when an access is explained: what is on the chip, and a memory at rest.
+
+use super::witness::Witness;
+use catalogue::Machine;
+use machine::memory::DeviceConfig;
+use protection::execution::{Timed, TimedMemory};
+use protection::scheme::Scheme;
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+use strum::VariantArray;
+use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time, Word};
+
+/// Which metadata of the line is on the chip when the access begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnChip {
+    /// Nothing: the walk goes up to the root.
+    #[default]
+    Nothing,
+    /// The nodes of the tree above the line's counter.
+    Tree,
+    /// The counter as well, in the last-level cache, for a design that has counters there; else nowhere.
+    LastLevel,
+    /// The counter as well, in the controller's cache.
+    Counter,
+    /// The counter and the tag; and the line's offset, if those are kept.
+    All,
+}
+
+/// Lines of data in the memory of a machine.
+pub fn memory_lines(machine: &Machine) -> u64 {
+    machine.memory.size.0 / LINE_BYTES as u64
+}
+
+/// How many lines share a line of counters, or as many as share a page if there are no counters.
+pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
+    scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
+}
+
+/// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
+/// the same line of counters, of one with the same line of tags.
+pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: LineAddr, on_chip: OnChip) {
+    let group = lines_per_group(scheme);
+    let before = match on_chip {
+        OnChip::Nothing => return,
+        OnChip::Tree => target.0 ^ group,
+        OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
+        // Tags that fill a line each are brought by the line itself alone, and so is its offset.
+        OnChip::All if scheme.cryptography().keeps_offsets() => target.0,
+        OnChip::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
+        OnChip::All => target.0 ^ 2,
+    };
+    scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;
+    if on_chip == OnChip::LastLevel {
+        scheme.hand_on_counters(target);
+    }
+}
+
+/// A moment when the memory is idle and, if it is refreshed, has just been, so that the next refresh is far.
+pub(super) fn at_rest(device: &DeviceConfig, now: Time) -> Time {
+    let settled = now + Duration::from_ns(1_000);
+    match device {
+        DeviceConfig::Dram(dram) if dram.timing.trefi > 0 => {
+            let clock = device.clock();
+            let period = clock.span(Cycles(dram.timing.trefi)).as_fs();
+            let refresh = settled.as_fs().div_ceil(period) * period;
+            Time::from_fs(refresh) + clock.span(Cycles(2 * dram.timing.trfc))
+        }
+        DeviceConfig::Dram(_) | DeviceConfig::Pcm(_) => settled,
+    }
+}
