@@ -40,9 +40,14 @@ fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
     let image: Vec<Line> =
         stage.victim.attacked(|bus| lines.iter().filter_map(|line| bus.read_place(Structure::Data, *line)).collect());
     let (uneven, repeated) = (is_uneven(&image), repeated_words(&image));
-    let verdict = if uneven || repeated > 0 { Verdict::Leaked } else { Verdict::Hidden };
+    let verdict = if passes_for_random(&image) { Verdict::Hidden } else { Verdict::Leaked };
     let ended = Ended::new(verdict, lines[0]).counting("images with uneven bytes", u64::from(uneven));
     Some(ended.counting("words seen before in their image", repeated))
+}
+
+/// Whether lines pass for random bytes: these occur evenly, and no word occurs twice.
+pub fn passes_for_random(image: &[Line]) -> bool {
+    !is_uneven(image) && repeated_words(image) == 0
 }
 
 /// Whether bytes occur more unevenly than random ones do.

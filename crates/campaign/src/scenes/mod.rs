@@ -28,6 +28,7 @@ use protection::planted::Planted;
 use units::LineAddr;
 use units::random::Random;
 
+pub use histogram::passes_for_random;
 pub use nonce_repeat::change_of_tag;
 pub use tags::{TAG_LENGTHS, tags_in_bound};
 

@@ -52,7 +52,9 @@ fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let mac = stage.parts.mac.clone();
     // The chunk that the core asks for comes out under its own tag, unless the line is judged as a whole.
     let mac = match (mac.code, stage.parts.release) {
-        (MacChoice::OcbChunks, Release::Verified) => MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) },
+        (MacChoice::OcbChunks, Release::Verified) => {
+            MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) }
+        }
         _ => mac.with_line_bits(tag_bits),
     };
     let parts = Parts { mac, ..with_tiny_caches(stage.parts) };

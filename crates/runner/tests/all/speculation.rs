@@ -153,7 +153,10 @@ fn re_ordering_puts_two_frequent_words_into_a_block_where_they_lay_apart() {
     let (late, never) = (read("fvs-aes", "5a5a5a5a5a5a5a5a0000000000000000").0, read("ocb-aes", "other").0);
     assert!((never..=never + 2 * 7).contains(&late), "{late}, {never}");
     // A line of nothing else lies as it is.
-    assert_eq!([read("fvs-aes", "frequent"), read("fvs-aes-loose", "frequent")], [read("fvs-aes-plain", "frequent"); 2]);
+    assert_eq!(
+        [read("fvs-aes", "frequent"), read("fvs-aes-loose", "frequent")],
+        [read("fvs-aes-plain", "frequent"); 2]
+    );
 }
 
 #[test]
