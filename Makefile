@@ -89,7 +89,7 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 # Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
 STUDY := emcc
-reproduce: build ## Run a paper's evaluation again, EMCC's or STUDY=fvs: an hour or half; goes on from what is there
+reproduce: build ## Run a paper's evaluation again, EMCC's or STUDY=fvs: an hour or less; goes on from what is there
 	$(CASEMATE) reproduce $(STUDY)
 
 campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log

@@ -30,7 +30,7 @@ def _program(
 
 _PROGRAMS = {
     "gzip": _program("gzip", ("gzip", "-9", "-c", "{text}"), 100_000_000, _SOURCES),
-    "bzip2": _program("bzip2", ("bzip2", "-9", "-c", "{text}"), 200_000_000, _SOURCES),
+    "bzip2": _program("bzip2", ("bzip2", "-9", "-c", "{text}"), 201_000_000, _SOURCES),
     "gcc": _program("gcc", ("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, _SHORT_SOURCES),
     "parser": _program("gcc", ("gcc", "-fsyntax-only", "{text}"), 300_000_000, _SHORT_SOURCES),
     "perl": _program("perl", ("perl", "{text}"), 300_000_000, WORDS_IN_PERL),
