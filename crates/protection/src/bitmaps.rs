@@ -58,7 +58,8 @@ pub(crate) struct BitmapCipher {
 impl BitmapCipher {
     /// The design's own encryption, with values from these random numbers.
     pub fn new(cipher: Cipher, draws: Random, planted: Planted) -> BitmapCipher {
-        BitmapCipher { work: BlockWork::of_encryption(&cipher), cipher, draws: RefCell::new(draws), planted }
+        let work = BlockWork::new(cipher.uses(), None, 0, false);
+        BitmapCipher { work, cipher, draws: RefCell::new(draws), planted }
     }
 
     /// A line that has come, decrypted; at once if it was never written, which its value says.

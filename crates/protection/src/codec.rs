@@ -132,8 +132,8 @@ impl LineCodec {
     pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
-        let work = BlockWork { tag, masks, coded_counters, ..BlockWork::of_encryption(&cipher) };
-        let piece_bytes = block_work::piece_bytes(work, mac.is_some());
+        let work = BlockWork::new(cipher.uses(), tag, masks, coded_counters);
+        let piece_bytes = block_work::piece_bytes(&work, mac.is_some());
         LineCodec { piece_bytes, cipher, mac, work, speculation: None, planted }
     }
 

@@ -2,7 +2,6 @@
 //!
 //! What needs the nonce alone begins when the counter is there, ahead of the text; the rest waits for both.
 
-use crate::cipher::Cipher;
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
@@ -19,10 +18,22 @@ pub(crate) fn has_offset(uses: Uses) -> bool {
     uses.order == Order::Parallel && uses.of_nonce > 0
 }
 
-/// The same work where the offset of the line is there.
-fn without_offset(work: BlockWork) -> BlockWork {
+/// What of a line needs its counter alone where its offset is there.
+fn ahead_without_offset(work: &BlockWork) -> [Option<Blocks>; 2] {
     let without = |uses: Uses| if has_offset(uses) { Uses { of_nonce: 0, ..uses } } else { uses };
-    BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..work }
+    ahead_with_mask(&BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..*work })
+}
+
+/// What of a line needs its counter alone: of its encryption, and of its tag. What the same units can begin at once is one
+/// piece of work.
+fn ahead_with_mask(work: &BlockWork) -> [Option<Blocks>; 2] {
+    match (work.ahead(), work.tag_ahead()) {
+        (Some(ahead), Some(tag)) if ahead.cipher == tag.cipher && (ahead.chained, tag.chained) == (0, 0) => {
+            [Some(Blocks { parallel: ahead.parallel + tag.parallel, ..ahead }), None]
+        }
+        (None, tag) => [tag, None],
+        apart => apart.into(),
+    }
 }
 
 /// Sends blocks whose inputs are there through the controller's units, if there are any.
@@ -38,7 +49,7 @@ pub(crate) type Ahead = (Passing, Option<Box<Passing>>);
 
 /// Bytes of the pieces of a line, with a tag or without, that are opened each by itself: a block's, a word's if all blocks are
 /// made ahead, or a line's if a tag is over all of it.
-pub(super) fn piece_bytes(work: BlockWork, is_tagged: bool) -> usize {
+pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
     let of_cipher = work.uses.filter(|uses| uses.order != Order::Ahead);
     match of_cipher.or(work.tag) {
         Some(uses) => uses.block_bytes(),
@@ -47,8 +58,8 @@ pub(super) fn piece_bytes(work: BlockWork, is_tagged: bool) -> usize {
     }
 }
 
-/// The uses of block ciphers that a line takes.
-#[derive(Clone, Copy)]
+/// The uses of block ciphers that a line takes. It is borrowed by what waits for them: each wait would carry a copy along.
+#[derive(Clone)]
 pub(crate) struct BlockWork {
     /// Those of its encryption.
     pub(super) uses: Option<Uses>,
@@ -60,21 +71,24 @@ pub(crate) struct BlockWork {
     pub(super) coded_counters: bool,
     /// Whether first offsets are kept with the counters on the chip.
     pub offsets_kept: bool,
+    /// What needs a line's counter alone, in one piece or in two: every read and write asks for it.
+    of_counter: [Option<Blocks>; 2],
 }
 
 impl BlockWork {
-    /// That of a line without a tag, under this encryption.
-    pub fn of_encryption(cipher: &Cipher) -> BlockWork {
-        BlockWork { uses: cipher.uses(), tag: None, masks: 0, coded_counters: false, offsets_kept: false }
+    /// These uses: of the encryption, of a tag that is made of a block cipher, and of its mask.
+    pub fn new(uses: Option<Uses>, tag: Option<Uses>, masks: u32, coded_counters: bool) -> BlockWork {
+        let work = BlockWork { uses, tag, masks, coded_counters, offsets_kept: false, of_counter: [None; 2] };
+        BlockWork { of_counter: ahead_with_mask(&work), ..work }
     }
 
     /// Uses of block ciphers that a line takes, and that of its tag's mask (EMCC, section V: five).
-    pub fn blocks(self) -> u32 {
+    pub fn blocks(&self) -> u32 {
         self.uses.map_or(0, |uses| uses.blocks()) + self.masks
     }
 
     /// What of a line's encryption needs its counter alone: to seal and to open alike.
-    fn ahead(self) -> Option<Blocks> {
+    fn ahead(&self) -> Option<Blocks> {
         let uses = self.uses?;
         let of_nonce = of_nonce(uses);
         let parallel = of_nonce.parallel + if uses.order == Order::Ahead { uses.of_line } else { 0 };
@@ -82,27 +96,27 @@ impl BlockWork {
     }
 
     /// What of a line's tag needs its counter alone.
-    fn tag_ahead(self) -> Option<Blocks> {
+    fn tag_ahead(&self) -> Option<Blocks> {
         self.tag.map(of_nonce).and_then(Blocks::any).or(self.mask_work(1))
     }
 
     /// The use of the cipher for a tag that is made of the plaintext's sum, if the tag is.
-    fn of_sum(self) -> Option<Uses> {
+    fn of_sum(&self) -> Option<Uses> {
         self.tag.filter(|uses| uses.order == Order::Summed)
     }
 
     /// Whether a line's tag is made with its ciphertext.
-    pub fn seals_with_tag(self) -> bool {
+    pub fn seals_with_tag(&self) -> bool {
         self.of_sum().is_some()
     }
 
     /// Whether a tag is made of blocks that wait for a piece of the text each.
-    pub fn tags_by_pieces(self) -> bool {
+    pub fn tags_by_pieces(&self) -> bool {
         self.tag.is_some_and(|uses| uses.order != Order::Summed)
     }
 
     /// What of sealing a line waits for that.
-    fn sealing(self) -> Option<Blocks> {
+    fn sealing(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         match order {
             Order::Ahead => None,
@@ -115,36 +129,36 @@ impl BlockWork {
     }
 
     /// What of opening a line waits for that, and for the ciphertext.
-    fn opening(self) -> Option<Blocks> {
+    fn opening(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         (order != Order::Ahead).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
     }
 
     /// What of that a piece takes, which is as long as a block.
-    pub fn opening_of_piece(self, piece: Words) -> Option<Blocks> {
+    pub fn opening_of_piece(&self, piece: Words) -> Option<Blocks> {
         Some(Blocks { parallel: 1, piece, ..self.opening()? })
     }
 
     /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.
-    pub fn is_masked_before(self) -> bool {
+    pub fn is_masked_before(&self) -> bool {
         let apart = |uses: Uses| uses.order == Order::Ahead || (uses.order == Order::Parallel && uses.of_nonce > 0);
         self.uses.is_some_and(apart)
     }
 
     /// Whether what the nonce makes is XOR-ed with the first block when it has been decrypted.
-    pub fn is_masked_after(self) -> bool {
+    pub fn is_masked_after(&self) -> bool {
         self.uses.is_some_and(|uses| uses.order == Order::Chained)
     }
 
     /// The words that the block of a piece is XOR-ed with when it has been decrypted: those of the block before it, in CBC.
-    pub fn block_before(self, piece: Words) -> Option<Words> {
+    pub fn block_before(&self, piece: Words) -> Option<Words> {
         let uses = self.uses.filter(|uses| uses.order == Order::Chained)?;
         let start = piece.iter().next()?.index() * WORD_BYTES;
         Some(Words::with_bytes(start.checked_sub(uses.block_bytes())?, uses.block_bytes()))
     }
 
     /// What of a tag waits for the text, over so many lines.
-    fn tagging(self, lines: u32) -> Option<Blocks> {
+    fn tagging(&self, lines: u32) -> Option<Blocks> {
         let Uses { cipher, of_nonce, of_line, order, .. } = self.tag?;
         match order {
             Order::Chained => Some(Blocks::chained(cipher, Purpose::Tag, lines * of_line + (lines - 1) * of_nonce)),
@@ -156,7 +170,7 @@ impl BlockWork {
 
     /// Computes one tag over so many lines whose texts are there, and the first nonce's part of it: in the engine for tags,
     /// or in the units of the cipher that the code is made of.
-    pub async fn to_tag<V: Verbs>(self, verbs: &V, lines: usize) {
+    pub async fn to_tag<V: Verbs>(&self, verbs: &V, lines: usize) {
         match self.tagging(lines as u32) {
             blocks @ Some(_) => through(verbs, blocks).await,
             None if lines == 1 => verbs.mac().await,
@@ -167,36 +181,24 @@ impl BlockWork {
     }
 
     /// The masks of so many lines, if tags have masks.
-    fn mask_work(self, lines: u32) -> Option<Blocks> {
+    fn mask_work(&self, lines: u32) -> Option<Blocks> {
         Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, lines * self.masks).any()
     }
 
-    /// What of a line needs its counter alone: of its encryption, and of its tag. What the same units can begin at
-    /// once is one piece of work.
-    fn ahead_with_mask(self) -> [Option<Blocks>; 2] {
-        match (self.ahead(), self.tag_ahead()) {
-            (Some(ahead), Some(tag)) if ahead.cipher == tag.cipher && (ahead.chained, tag.chained) == (0, 0) => {
-                [Some(Blocks { parallel: ahead.parallel + tag.parallel, ..ahead }), None]
-            }
-            (None, tag) => [tag, None],
-            apart => apart.into(),
-        }
-    }
-
     /// What an L2 does of a line ahead: all that needs its counter alone.
-    pub fn ahead_in_l2(self) -> Blocks {
+    pub fn ahead_in_l2(&self) -> Blocks {
         Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, self.blocks())
     }
 
     /// Decodes a line of counters, if the organisation asks for it.
-    pub fn decode<V: Verbs>(self, verbs: &V) -> Known {
+    pub fn decode<V: Verbs>(&self, verbs: &V) -> Known {
         if self.coded_counters { verbs.decode() } else { Known::default() }
     }
 
     /// Begins what needs only a line's counter, whose line of counters is there and is decoded first: its pad or its offsets, and
     /// the mask of its tag. What of that is an offset may be kept from an earlier access.
-    pub fn pad_ahead<V: Verbs>(self, verbs: &V, offset_is_kept: bool) -> Option<Ahead> {
-        let [first, second] = if offset_is_kept { without_offset(self) } else { self }.ahead_with_mask();
+    pub fn pad_ahead<V: Verbs>(&self, verbs: &V, offset_is_kept: bool) -> Option<Ahead> {
+        let [first, second] = if offset_is_kept { ahead_without_offset(self) } else { self.of_counter };
         let kept = self.uses.or(self.tag).filter(|_| offset_is_kept);
         let nothing = kept.map(|uses| Blocks::parallel(uses.cipher, Purpose::Ahead, 0));
         let (first, known) = (first.or(nothing)?, self.decode(verbs));
@@ -206,7 +208,7 @@ impl BlockWork {
 
     /// Waits for the blocks of a line behind those that need its counter alone, which may be under way. What of these is for
     /// its tag is of use to no block of the line.
-    async fn behind_pad<V: Verbs>(self, verbs: &V, begun: Option<Ahead>, blocks: Option<Blocks>) {
+    async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<Ahead>, blocks: Option<Blocks>) {
         let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.ahead() {
             Some(_) => (Some(first), second),
             None => (None, Some(Box::new(first))),
@@ -221,18 +223,18 @@ impl BlockWork {
     }
 
     /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
-    pub async fn to_open<V: Verbs>(self, verbs: &V, pad: Option<Ahead>) {
+    pub async fn to_open<V: Verbs>(&self, verbs: &V, pad: Option<Ahead>) {
         let begun = pad.or_else(|| self.pad_ahead(verbs, false));
         self.behind_pad(verbs, begun, self.opening()).await;
     }
 
     /// Waits for the blocks that seal a line, and for the mask of its tag.
-    pub async fn to_seal<V: Verbs>(self, verbs: &V) {
+    pub async fn to_seal<V: Verbs>(&self, verbs: &V) {
         self.behind_pad(verbs, self.pad_ahead(verbs, false), self.sealing()).await;
     }
 
     /// Waits for the blocks that open a line and those that seal it again, without masks.
-    pub async fn to_reseal<V: Verbs>(self, verbs: &V) {
+    pub async fn to_reseal<V: Verbs>(&self, verbs: &V) {
         let counter = self.decode(verbs);
         let pad = |blocks| verbs.pad(AesUnits::Controller, blocks, counter);
         let pads = [self.ahead().map(pad), self.ahead().map(pad)];
@@ -242,12 +244,12 @@ impl BlockWork {
     }
 
     /// Waits for what the tag of a line needs of its counter alone, as one of many or by itself.
-    pub async fn to_tag_ahead<V: Verbs>(self, verbs: &V) {
+    pub async fn to_tag_ahead<V: Verbs>(&self, verbs: &V) {
         through(verbs, self.tag_ahead()).await;
     }
 
     /// Waits for the masks of so many lines, if tags have masks.
-    pub async fn masks<V: Verbs>(self, verbs: &V, lines: usize) {
+    pub async fn masks<V: Verbs>(&self, verbs: &V, lines: usize) {
         through(verbs, self.mask_work(lines as u32)).await;
     }
 }

@@ -219,7 +219,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// Decrypts a piece when its words are there.
     async fn decrypt(&self, piece: Words) {
-        let work = self.codec.work;
+        let work = &self.codec.work;
         let speculated = self.speculated.as_ref().filter(|speculated| speculated.targets().ciphertext);
         match speculated {
             Some(speculated) => speculated.there(piece).await,

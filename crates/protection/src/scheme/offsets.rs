@@ -26,7 +26,8 @@ pub(super) fn forget(scheme: &Scheme, counters: Slot) {
 }
 
 fn with<T>(scheme: &Scheme, line: LineAddr, change: impl FnOnce(&mut u128, u128) -> T) -> Option<T> {
-    let slot = scheme.counter_slot(line).filter(|_| scheme.codec.work.offsets_kept)?;
+    // Most designs keep none: whether this one does comes before all that has to be computed.
+    let slot = scheme.codec.work.offsets_kept.then(|| scheme.counter_slot(line)).flatten()?;
     let bit = 1 << scheme.counters.position(line);
     scheme.metadata.on_chip(|chip| chip.caches.offsets(slot).map(|offsets| change(offsets, bit)))
 }
