@@ -16,6 +16,19 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::LINE_BYTES;
 
+/// What caches of metadata counted, by what they are for.
+#[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
+pub struct CachesOfMetadata {
+    /// Of counters, in which owners are looked up as well.
+    pub counters: CacheCounters,
+    /// Of tags.
+    pub tags: CacheCounters,
+    /// Of tree nodes.
+    pub nodes: CacheCounters,
+    /// Of bitmaps.
+    pub bitmaps: CacheCounters,
+}
+
 /// What was counted up to a moment, or in a stretch.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct Counts {
@@ -29,14 +42,8 @@ pub struct Counts {
     pub protection: TimedCounters,
     /// What protection counted wherever it was done.
     pub scheme: SchemeCounters,
-    /// The cache of counters.
-    pub counter_cache: CacheCounters,
-    /// The cache of tags.
-    pub tag_cache: CacheCounters,
-    /// The cache of tree nodes.
-    pub node_cache: CacheCounters,
-    /// The cache of bitmaps.
-    pub bitmap_cache: CacheCounters,
+    /// The caches of metadata.
+    pub caches: CachesOfMetadata,
     /// Counters in the last-level cache.
     pub last_level_counters: CacheCounters,
     /// Nodes of the tree there.
@@ -55,7 +62,8 @@ impl Counts {
 
     /// The caches of counters, tags, tree nodes and bitmaps.
     pub fn metadata_caches(&self) -> [CacheCounters; Kind::CACHES] {
-        [self.counter_cache, self.tag_cache, self.node_cache, self.bitmap_cache]
+        let CachesOfMetadata { counters, tags, nodes, bitmaps } = self.caches;
+        [counters, tags, nodes, bitmaps]
     }
 }
 
@@ -100,11 +108,12 @@ impl Meters {
             waits: self.chip.waits(),
             protection: self.memory.counters(),
             scheme: self.scheme.counted(),
-            // Owners are looked up in the cache of counters.
-            counter_cache: caches[Kind::Counters] + caches[Kind::Owners],
-            tag_cache: caches[Kind::Tags],
-            node_cache: caches[Kind::Nodes],
-            bitmap_cache: caches[Kind::Bitmaps],
+            caches: CachesOfMetadata {
+                counters: caches[Kind::Counters] + caches[Kind::Owners],
+                tags: caches[Kind::Tags],
+                nodes: caches[Kind::Nodes],
+                bitmaps: caches[Kind::Bitmaps],
+            },
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
             copies: self.scheme.on_chip(OnChip::copy_counters).unwrap_or_default(),

@@ -52,22 +52,35 @@ pub(crate) struct BitmapCipher {
     work: BlockWork,
     /// The chip's random numbers, for values.
     draws: RefCell<Random>,
+    /// Whether the next line is brought after one that was missed.
+    ahead: bool,
     planted: Planted,
 }
 
 impl BitmapCipher {
     /// The design's own encryption, with values from these random numbers.
-    pub fn new(cipher: Cipher, draws: Random, planted: Planted) -> BitmapCipher {
+    pub fn new(cipher: Cipher, draws: Random, ahead: bool, planted: Planted) -> BitmapCipher {
         let work = BlockWork::new(cipher.uses(), None, 0, false);
-        BitmapCipher { work, cipher, draws: RefCell::new(draws), planted }
+        BitmapCipher { work, cipher, draws: RefCell::new(draws), ahead, planted }
+    }
+
+    /// Whether the next line is brought after one that was missed.
+    pub fn are_ahead(&self) -> bool {
+        self.ahead
     }
 
     /// A line that has come, decrypted; at once if it was never written, which its value says.
     pub async fn open<V: Verbs>(&self, verbs: &V, slot: Slot, stored: &Line) -> Line {
+        if *stored != ZERO_LINE {
+            self.work.to_open(verbs, None).await;
+        }
+        self.opened(slot, stored)
+    }
+
+    fn opened(&self, slot: Slot, stored: &Line) -> Line {
         if *stored == ZERO_LINE {
             return ZERO_LINE;
         }
-        self.work.to_open(verbs, None).await;
         let mut value = [0; WORD_BYTES];
         value.copy_from_slice(&stored[VALUE]);
         without_rest(self.cipher.open(place(slot), version(u64::from_le_bytes(value)), &without_rest(*stored)))
@@ -108,21 +121,12 @@ fn without_rest(mut line: Line) -> Line {
 mod tests {
     use super::*;
     use crate::cipher::Told;
-    use crate::execution::{Functional, run_now};
     use crypto::{Aes128, Key, OcbChunks};
-    use std::cell::Cell;
     use units::LINE_BYTES;
 
     fn cipher() -> BitmapCipher {
         let mode = Box::new(OcbChunks::<Aes128>::new(&Key([3; 16])));
-        BitmapCipher::new(Cipher::new(mode, Told::FreshNonce, Planted::NONE), Random::new(5), Planted::NONE)
-    }
-
-    fn opened(cipher: &BitmapCipher, slot: u64, stored: &Line) -> Line {
-        let verbs = Functional::new(1);
-        let line = Cell::new(ZERO_LINE);
-        run_now(async { line.set(cipher.open(&verbs, Slot(slot), stored).await) });
-        line.get()
+        BitmapCipher::new(Cipher::new(mode, Told::FreshNonce, Planted::NONE), Random::new(5), false, Planted::NONE)
     }
 
     #[test]
@@ -139,13 +143,13 @@ mod tests {
         write(&mut bitmaps, LineAddr(7), Bitmap(0b101));
         let sealed: Vec<Line> = (0..50).map(|_| cipher.seal(Slot(9), &bitmaps).0).collect();
         for (number, line) in sealed.iter().enumerate() {
-            assert_eq!(opened(&cipher, 9, line), bitmaps);
+            assert_eq!(cipher.opened(Slot(9), line), bitmaps);
             let groups = |line: &Line| [0, 16, 32].map(|start| line[start..start + 16].to_vec());
             let alike =
                 sealed[..number].iter().any(|other| (0..3).any(|group| groups(other)[group] == groups(line)[group]));
             assert!(!alike, "no group looks as it did before");
         }
-        assert_ne!(opened(&cipher, 8, &sealed[0]), bitmaps, "nor does it serve in another slot");
-        assert_eq!(opened(&cipher, 9, &ZERO_LINE), ZERO_LINE, "it was never written");
+        assert_ne!(cipher.opened(Slot(8), &sealed[0]), bitmaps, "nor does it serve in another slot");
+        assert_eq!(cipher.opened(Slot(9), &ZERO_LINE), ZERO_LINE, "it was never written");
     }
 }

@@ -20,7 +20,7 @@ use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::slot::Untrusted;
-use crate::speculation::{Bitmap, Speculation, Target};
+use crate::speculation::{Bitmap, Speculation};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
 pub(crate) use block_work::{Ahead, BlockWork, has_offset};
@@ -154,12 +154,6 @@ impl LineCodec {
         self.mac.as_ref().is_some_and(Mac::covers_plaintext)
     }
 
-    /// Whether the tags of candidates are over the bitmap of the line as well.
-    pub fn needs_bitmap_for_candidates(&self) -> bool {
-        let of_tags = self.speculation.as_ref().is_some_and(|speculation| speculation.is_of(Target::Tag));
-        of_tags && self.mac.as_ref().is_some_and(Mac::binds_bitmap)
-    }
-
     /// Whether each tag lies with its line.
     pub fn tags_travel(&self) -> bool {
         self.mac.as_ref().is_some_and(Mac::travels)
@@ -194,15 +188,11 @@ impl LineCodec {
         if mac.fits(arrived.tag.get(), computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }
 
-    /// Encrypts a line under a version, whose blocks are there.
-    pub fn encrypt(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
-        let ciphertext = self.cipher.seal(at, counter, plaintext);
-        Sealed { at, counter, bitmap: Bitmap::NONE, plaintext: *plaintext, ciphertext }
-    }
-
-    /// As [`LineCodec::encrypt`], with the line's words in the order in which its bitmap lets them lie.
-    pub fn encrypt_arranged(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, plaintext: &Line) -> Sealed {
-        Sealed { bitmap, ..self.encrypt(at, counter, &bitmap.arrange(plaintext)) }
+    /// Encrypts a line under a version, whose blocks are there, with its words in the order in which its bitmap lets them lie.
+    pub fn encrypt(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, plaintext: &Line) -> Sealed {
+        let plaintext = bitmap.arrange(plaintext);
+        let ciphertext = self.cipher.seal(at, counter, &plaintext);
+        Sealed { at, counter, bitmap, plaintext, ciphertext }
     }
 
     /// The bitmap of a line that is sealed now; none where lines are not re-ordered.
@@ -210,9 +200,9 @@ impl LineCodec {
         self.speculation.as_ref().map_or(Bitmap::NONE, |speculation| speculation.bitmap_of(plaintext))
     }
 
-    /// As [`LineCodec::encrypt`], of a line that will be decrypted in a moment.
+    /// As [`LineCodec::encrypt`], of a line that is not re-ordered and will be decrypted in a moment.
     pub fn encrypt_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
-        let sealed = self.encrypt(at, counter, plaintext);
+        let sealed = self.encrypt(at, counter, Bitmap::NONE, plaintext);
         self.cipher.learn(at, counter, plaintext, &sealed.ciphertext);
         sealed
     }

@@ -188,8 +188,7 @@ impl Parts {
         self.check()?;
         let keys = Keys::new(seed, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
-        let mac = self.mac.build(self.cipher, keys, planted);
-        let mac = mac.map(|mac| mac.binding_bitmaps(self.speculation.binds_bitmaps()));
+        let mac = self.mac.build(self.cipher, self.speculation.binds_bitmaps(), keys, planted);
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
@@ -205,15 +204,17 @@ impl Parts {
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
         let cipher = self.cipher.build(keys, planted);
-        let bitmaps = self.speculation.reorders().then(|| BitmapCipher::new(cipher.clone(), keys.values(), planted));
+        let bitmaps = self
+            .speculation
+            .reorders()
+            .then(|| BitmapCipher::new(cipher.clone(), keys.values(), caches.bitmaps_ahead, planted));
         let mut codec = LineCodec::new(cipher, mac, counters.are_coded(), planted);
         codec.speculation = self.speculation.build(&codec);
         codec.work.offsets_kept = caches.offsets;
         Ok(Scheme {
             codec,
             counters,
-            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), planted)
-                .with_bitmaps(bitmaps),
+            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), bitmaps, planted),
             layout,
             ownership: self.ownership,
             gathering: RefCell::default(),

@@ -61,15 +61,17 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Blank metadata with this state on the chip.
-    pub fn new(chip: OnChip, tree: Option<Tree>, layout: Rc<Layout>, in_tuples: bool, planted: Planted) -> Metadata {
-        let (steady, renewed, bitmaps) = Default::default();
+    /// Blank metadata with this state on the chip, and what encrypts bitmaps on their way, if lines are re-ordered.
+    pub fn new(
+        chip: OnChip,
+        tree: Option<Tree>,
+        layout: Rc<Layout>,
+        in_tuples: bool,
+        bitmaps: Option<BitmapCipher>,
+        planted: Planted,
+    ) -> Metadata {
+        let (steady, renewed) = Default::default();
         Metadata { chip: RefCell::new(chip), tree, layout, steady, in_tuples, renewed, bitmaps, planted }
-    }
-
-    /// Lets this encrypt bitmaps on their way.
-    pub fn with_bitmaps(self, bitmaps: Option<BitmapCipher>) -> Metadata {
-        Metadata { bitmaps, ..self }
     }
 
     /// Lets counters begin with these, before the first access.
@@ -118,6 +120,11 @@ impl Metadata {
     pub fn is_on_chip(&self, slot: Slot) -> bool {
         let role = self.layout.place(slot).0;
         self.on_chip(|chip| chip.caches.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
+    }
+
+    /// Whether the next line of bitmaps is brought after one that was missed.
+    pub fn brings_bitmaps_ahead(&self) -> bool {
+        self.bitmaps.as_ref().is_some_and(BitmapCipher::are_ahead)
     }
 
     /// What followed overflows so far.

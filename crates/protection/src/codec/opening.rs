@@ -70,7 +70,7 @@ impl LineCodec {
             }
             self.decrypt(arrived.at, arrived.counter, &arrived.stored)
         };
-        let in_order = |lying| self.in_order(arrived, Plaintext { bytes: lying, verified: self.mac.is_some() });
+        let in_order = |lying| in_order(self, arrived, Plaintext { bytes: lying, verified: self.mac.is_some() });
         if self.mac.is_none() {
             return (in_order(open().await), Ok(()));
         }
@@ -82,14 +82,6 @@ impl LineCodec {
         (in_order(lying), verdict)
     }
 
-    /// The words of a line in their order, as its bitmap says.
-    fn in_order(&self, Arrived { bitmap, .. }: &Arrived, lying: Plaintext) -> Plaintext {
-        let bytes = bitmap.restore(&lying.bytes);
-        let present = self.planted.has(Bug::OrderOfPresentTable);
-        let bytes = if present { self.bitmap_of(&bytes).restore(&lying.bytes) } else { bytes };
-        Plaintext { bytes, ..lying }
-    }
-
     /// Decrypts a line that nothing vouches for yet, as it lies: its pieces as they match or as they come out.
     pub async fn open_unverified<V: Verbs>(&self, verbs: &V, arrived: &Arrived, begun: Begun) -> Line {
         if begun.offers.is_none() {
@@ -97,7 +89,7 @@ impl LineCodec {
             return self.decrypt(arrived.at, arrived.counter, &arrived.stored);
         }
         Box::pin(async {
-            let (ahead, opening) = self.opening(verbs, arrived, begun, |_, _| ());
+            let (ahead, opening) = Opening::new(self, verbs, arrived, begun, |_, _| ());
             let by_cipher = async { join!(opening.ahead(ahead), opening.decrypt_all()).1 };
             opening.raced(by_cipher).await;
             opening.plaintext.get().bytes
@@ -113,30 +105,40 @@ impl LineCodec {
         begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        let (ahead, opening) = self.opening(verbs, arrived, begun, release_first);
+        let (ahead, opening) = Opening::new(self, verbs, arrived, begun, release_first);
         let verdict = opening.raced(opening.work(ahead)).await;
-        (self.in_order(arrived, opening.plaintext.get()), verdict)
+        (in_order(self, arrived, opening.plaintext.get()), verdict)
     }
+}
 
+/// The words of a line in their order, as its bitmap says.
+fn in_order(codec: &LineCodec, Arrived { bitmap, .. }: &Arrived, lying: Plaintext) -> Plaintext {
+    let bytes = bitmap.restore(&lying.bytes);
+    let present = codec.planted.has(Bug::OrderOfPresentTable);
+    let bytes = if present { codec.bitmap_of(&bytes).restore(&lying.bytes) } else { bytes };
+    Plaintext { bytes, ..lying }
+}
+
+impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'a, V, F> {
     /// A line of which nothing is opened, and what was begun ahead.
-    fn opening<'a, V: Verbs, F: FnOnce(Plaintext, Words)>(
-        &'a self,
+    fn new(
+        codec: &'a LineCodec,
         verbs: &'a V,
         arrived: &'a Arrived,
         Begun { ahead, offers }: Begun,
         release_first: F,
     ) -> (Option<Ahead>, Opening<'a, V, F>) {
-        let bytes = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
-        let speculated = self.speculation.as_ref().zip(offers);
+        let bytes = codec.decrypt(arrived.at, arrived.counter, &arrived.stored);
+        let speculated = codec.speculation.as_ref().zip(offers);
         let speculated = speculated.map(|(speculation, offers)| {
-            let matches = Matching { codec: self, offers: &offers, arrived, plaintext: &bytes }.of(speculation);
+            let matches = Matching { codec, offers: &offers, arrived, plaintext: &bytes }.of(speculation);
             Speculated::new(speculation, offers, matches)
         });
-        let plaintext = Cell::new(Plaintext { bytes, verified: self.mac.is_some() });
+        let plaintext = Cell::new(Plaintext { bytes, verified: codec.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
         let (padded, tag_begun, decrypted) = Default::default();
         let opening =
-            Opening { codec: self, verbs, arrived, plaintext, speculated, padded, tag_begun, decrypted, release_first };
+            Opening { codec, verbs, arrived, plaintext, speculated, padded, tag_begun, decrypted, release_first };
         (ahead, opening)
     }
 }
@@ -282,7 +284,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         if self.is_asked_for(piece)
             && let Some(release_first) = self.release_first.take()
         {
-            let plaintext = self.codec.in_order(self.arrived, self.plaintext.get());
+            let plaintext = in_order(self.codec, self.arrived, self.plaintext.get());
             release_first(plaintext, self.arrived.bitmap.words_at(piece));
         }
     }

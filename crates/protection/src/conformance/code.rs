@@ -23,7 +23,7 @@ struct Tagged {
 
 /// Holds an authentication with a cipher to the contract of all.
 pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
-    let part = |boot| design.build(cipher, Keys::new(boot, planted), planted).ok_or("there is no code");
+    let part = |boot| design.build(cipher, false, Keys::new(boot, planted), planted).ok_or("there is no code");
     let (mac, other_boot) = (part(1)?, part(2)?);
     let bits = design.line_bits(cipher);
     let mut random = Random::new(1);

@@ -218,15 +218,15 @@ impl MacDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
-    /// Builds the part, if there is one.
-    pub(crate) fn build(&self, cipher: CipherChoice, keys: Keys, planted: Planted) -> Option<Mac> {
+    /// Builds the part, if there is one, with tags that vouch for the bitmaps of their lines or not.
+    pub(crate) fn build(&self, cipher: CipherChoice, bitmap: bool, keys: Keys, planted: Planted) -> Option<Mac> {
         let keys = if planted.has(Bug::OneTagKey) { Keys::new(0, planted) } else { keys };
         let code = planted.weakened_code(self.code(cipher, keys)?);
         let coverage = Coverage {
             address: self.has_nonce() || self.covers.contains(&Covered::Address),
             counter: self.has_nonce() || self.covers.contains(&Covered::Counter),
             plaintext: self.over == Over::Plaintext,
-            bitmap: false,
+            bitmap,
         };
         Some(Mac::new(code, self.line_bits(cipher), coverage, planted).placed(self.place, self.lines))
     }

@@ -11,7 +11,7 @@ use super::Parts;
 use super::macs::{MacChoice, Over};
 use crate::codec::LineCodec;
 use crate::scheme::Release;
-use crate::speculation::{Speculation, Target, Tracking, WORDS_MAX};
+use crate::speculation::{Reordering, Speculation, Target, Tracking, WORDS_MAX};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -186,6 +186,7 @@ impl SpeculationDesign {
     pub(super) fn build(&self, codec: &LineCodec) -> Option<Speculation> {
         let begin: Vec<u64> = self.list.iter().map(|value| value.cast_unsigned()).collect();
         let speculation = || Speculation::new(&self.of, (self.values, self.tracking), &begin, codec.piece_bytes());
-        self.exists().then(|| speculation().reordering(self.reorders()))
+        let how = if self.bitmap.is_bound() { Reordering::Bound } else { Reordering::Loose };
+        self.exists().then(|| speculation().reordering(self.reorder.then_some(how)))
     }
 }

@@ -77,11 +77,6 @@ impl Mac {
         Mac { places: Places::of(self.bits, place, lines), ..self }
     }
 
-    /// The same, with tags that vouch for the bitmap of their line, or not.
-    pub fn binding_bitmaps(self, bitmap: bool) -> Mac {
-        Mac { coverage: Coverage { bitmap, ..self.coverage }, ..self }
-    }
-
     /// How tags lie.
     pub fn places(&self) -> Places {
         self.places
@@ -110,11 +105,6 @@ impl Mac {
     /// What of a line the tag is over.
     pub fn covered<'a>(&self, plaintext: &'a Line, ciphertext: &'a Line) -> &'a Line {
         if self.coverage.plaintext { plaintext } else { ciphertext }
-    }
-
-    /// Whether tags bind the bitmap of their line.
-    pub fn binds_bitmap(&self) -> bool {
-        self.coverage.bitmap
     }
 
     /// The tag of a line that lies by this bitmap, of which `text` is what the tag is over.

@@ -3,8 +3,8 @@
 //! It says which locks the access takes, and where the line's counter, its tag and the other lines under its tag are.
 //! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
 
-use super::{Scheme, offsets};
-use crate::bitmaps;
+use super::Scheme;
+use super::bitmap::LineBitmap;
 use crate::codec::{Arrived, Others};
 use crate::counter::{Counter, Overflow};
 use crate::mac::StoredTag;
@@ -126,12 +126,6 @@ impl<'a, V: Verbs> Access<'a, V> {
         }
     }
 
-    /// The line was opened, and this came out, verified: its first offset is there from now on, and the table of values learns.
-    pub fn opened(&self, plaintext: &Line) {
-        offsets::keep(self.scheme, self.line());
-        self.scheme.codec.learn(plaintext);
-    }
-
     /// Joins what the line is opened and checked with: the line itself and its version, as these bring them, its tag, and
     /// the other lines under that.
     pub async fn arrive<T>(
@@ -145,8 +139,8 @@ impl<'a, V: Verbs> Access<'a, V> {
                 let (tag, others) = Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await;
                 return Ok((tag?, others, Bitmap::NONE));
             }
-            if self.bitmap_slot().is_some() {
-                let (tag, bitmap) = Box::pin(async { join!(self.stored_tag(), self.bitmap()) }).await;
+            if let Some(bitmap) = LineBitmap::of(self.scheme, self.verbs, self.line()) {
+                let (tag, bitmap) = Box::pin(async { join!(self.stored_tag(), bitmap.get()) }).await;
                 return Ok((tag?, Fetched::new(), bitmap?));
             }
             Ok((self.stored_tag().await?, Fetched::new(), Bitmap::NONE))
@@ -155,36 +149,6 @@ impl<'a, V: Verbs> Access<'a, V> {
         let (version, (tag, others, bitmap)) = (version?, beside_version?);
         let (tag, word) = (self.scheme.codec.tag_of(&line.content, tag), bitmap.place_of(self.word));
         Ok((version, Arrivals { at: self.at, word, stored: line.content, beats: line.beats, tag, bitmap, others }))
-    }
-
-    /// The slot of the line's bitmap, if lines are re-ordered.
-    fn bitmap_slot(&self) -> Option<Slot> {
-        self.scheme.bitmap_slot(self.line())
-    }
-
-    /// The bitmap that the line lies by.
-    pub async fn bitmap(&self) -> Result<Bitmap, Fault> {
-        let Some(slot) = self.bitmap_slot() else { return Ok(Bitmap::NONE) };
-        let bitmaps = self.scheme.metadata.get(self.verbs, slot, Role::Bitmap).await?;
-        Ok(bitmaps::read(&bitmaps, self.line()))
-    }
-
-    /// The same, if that is on the chip.
-    pub fn bitmap_on_chip(&self) -> Option<Bitmap> {
-        let Some(slot) = self.bitmap_slot() else { return Some(Bitmap::NONE) };
-        let bitmaps = self.scheme.metadata.on_chip(|chip| chip.caches.content(Role::Bitmap, slot))?;
-        Some(bitmaps::read(&bitmaps, self.line()))
-    }
-
-    /// The line lies by this bitmap from now on.
-    pub async fn put_bitmap(&self, bitmap: Bitmap) -> Result<(), Fault> {
-        match self.bitmap_slot().filter(|_| !self.scheme.planted.has(Bug::BitmapNotWritten)) {
-            Some(slot) => {
-                let write = |bitmaps: &mut Line| bitmaps::write(bitmaps, self.line(), bitmap);
-                self.scheme.metadata.edit(self.verbs, slot, Role::Bitmap, write).await
-            }
-            None => Ok(()),
-        }
     }
 
     /// The tag of the line in the region of tags, if there is one.

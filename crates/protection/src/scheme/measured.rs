@@ -56,7 +56,7 @@ impl<'a> Cryptography<'a> {
 
     /// Encrypts a line.
     pub fn seal(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
-        self.0.codec.encrypt(self.0.layout.data_slot(line), Counter(counter.into()), plaintext).ciphertext
+        self.0.codec.encrypt(self.0.layout.data_slot(line), Counter(counter.into()), Bitmap::NONE, plaintext).ciphertext
     }
 
     /// Computes the tag of a line, if lines have tags: with the one before it, if that was [scheduled](Cryptography::schedule).

@@ -18,6 +18,7 @@
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
 
 mod access;
+mod bitmap;
 mod counted;
 mod measured;
 mod offsets;
@@ -33,7 +34,6 @@ pub use read::in_l2::Demand;
 pub use read::policy::Release;
 pub(crate) use write::Gathering;
 
-use crate::bitmaps;
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
@@ -186,7 +186,7 @@ impl Scheme {
                 };
             }
         }
-        slots.extend(self.bitmap_slot(line).filter(|slot| !self.metadata.is_on_chip(*slot)));
+        slots.extend(bitmap::slot(&self.layout, line).filter(|slot| !self.metadata.is_on_chip(*slot)));
         slots.push(self.layout.data_slot(line).slot());
         slots
     }
@@ -200,11 +200,6 @@ impl Scheme {
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
         let entry = self.codec.mac.as_ref().map(|mac| mac.places().entry_of(line));
         self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
-    }
-
-    /// The slot of a line's bitmap, if lines are re-ordered.
-    pub fn bitmap_slot(&self, line: LineAddr) -> Option<Slot> {
-        self.layout.region(Kind::Bitmaps).map(|region| region.slot(line.0 / bitmaps::LINES_PER_LINE))
     }
 
     fn count(&self, change: impl FnOnce(&mut SchemeCounters)) {

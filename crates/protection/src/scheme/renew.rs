@@ -17,6 +17,7 @@ use crate::mac::GROUP_MAX;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
+use crate::speculation::Bitmap;
 use crate::verbs::{Fault, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use sim::{join, join_all};
@@ -172,7 +173,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         join!(join_all(lines), tag);
         let reseal = |(at, stored): &mut (DataSlot, Untrusted)| {
             let plaintext = codec.decrypt(*at, scheme.version(old, at.line()), stored);
-            let sealed = codec.encrypt(*at, scheme.version(new, at.line()), &plaintext);
+            let sealed = codec.encrypt(*at, scheme.version(new, at.line()), Bitmap::NONE, &plaintext);
             codec.spend_pad(verbs, &sealed);
             *stored = sealed.ciphertext.into();
             sealed

@@ -116,6 +116,15 @@ pub(crate) enum Outcome {
     Miss,
 }
 
+/// How lines are re-ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reordering {
+    /// By bitmaps that tags vouch for.
+    Bound,
+    /// By bitmaps that nothing vouches for.
+    Loose,
+}
+
 /// The speculation of a scheme.
 #[derive(Clone)]
 pub struct Speculation {
@@ -123,8 +132,8 @@ pub struct Speculation {
     /// Values in the table.
     values: usize,
     tracking: Tracking,
-    /// Whether lines are re-ordered when they are sealed.
-    reorders: bool,
+    /// Whether lines are re-ordered when they are sealed, and tags vouch for their bitmaps.
+    reordering: Option<Reordering>,
     table: RefCell<ValueTable>,
     /// Bytes of a block of the cipher.
     chunk_bytes: usize,
@@ -143,17 +152,31 @@ impl Speculation {
     ) -> Speculation {
         let table = RefCell::new(ValueTable::of(values, tracking, begin));
         let (computed_one_in, counted) = (Cell::new(1), Cell::default());
-        Speculation { of: of.to_vec(), values, tracking, reorders: false, table, chunk_bytes, computed_one_in, counted }
+        Speculation {
+            of: of.to_vec(),
+            values,
+            tracking,
+            reordering: None,
+            table,
+            chunk_bytes,
+            computed_one_in,
+            counted,
+        }
     }
 
-    /// The same, which re-orders lines or does not.
-    pub(crate) fn reordering(self, reorders: bool) -> Speculation {
-        Speculation { reorders, ..self }
+    /// The same, which re-orders lines so, or does not.
+    pub(crate) fn reordering(self, reordering: Option<Reordering>) -> Speculation {
+        Speculation { reordering, ..self }
+    }
+
+    /// Whether candidates are made for a line when its bitmap is there: their tags are over that as well.
+    pub(crate) fn waits_for_bitmap(&self) -> bool {
+        self.reordering == Some(Reordering::Bound) && self.is_of(Target::Tag)
     }
 
     /// The bitmap of a line that is sealed now; none if lines are not re-ordered.
     pub(crate) fn bitmap_of(&self, line: &Line) -> Bitmap {
-        if self.reorders { Bitmap::of(self.candidates().frequent(line)) } else { Bitmap::NONE }
+        if self.reordering.is_some() { Bitmap::of(self.candidates().frequent(line)) } else { Bitmap::NONE }
     }
 
     /// Values that the table has room for.

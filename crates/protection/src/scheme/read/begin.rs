@@ -2,8 +2,10 @@
 
 use super::{Access, Read};
 use crate::codec::{Ahead, Begun, Offers};
+use crate::scheme::bitmap::LineBitmap;
 use crate::scheme::offsets;
 use crate::verbs::Verbs;
+use units::{Line, Word};
 
 impl<V: Verbs> Read<'_, V> {
     /// Begins what the line's counter is enough for.
@@ -21,13 +23,30 @@ impl<V: Verbs> Read<'_, V> {
 
     /// Offers the candidates of a speculation, if there is one. Where their tags bind the line's bitmap, that must be there.
     pub(super) fn offer(&self, ahead: Option<&Ahead>) -> Option<Box<Offers>> {
-        let Access { scheme, verbs, at, word } = self.access;
-        scheme.codec.speculation.as_ref()?;
-        let bitmap = self.access.bitmap_on_chip();
-        if bitmap.is_none() && scheme.codec.needs_bitmap_for_candidates() {
+        let Access { scheme, verbs, at, .. } = self.access;
+        let speculation = scheme.codec.speculation.as_ref()?;
+        if speculation.waits_for_bitmap() && self.bitmap()?.on_chip().is_none() {
             return None;
         }
         let offset = ahead.filter(|_| !offsets::is_kept(scheme, at.line()));
-        scheme.codec.offer(verbs, bitmap.unwrap_or_default().place_of(word), offset)
+        scheme.codec.offer(verbs, self.likely_place(), offset)
+    }
+
+    /// The bitmap of the line, if lines are re-ordered.
+    pub(super) fn bitmap(&self) -> Option<LineBitmap<'_, V>> {
+        LineBitmap::of(self.access.scheme, self.access.verbs, self.access.line())
+    }
+
+    /// Where the asked-for word lies, if the line's bitmap is on the chip; else where it would without one.
+    pub(super) fn likely_place(&self) -> Word {
+        let bitmap = self.bitmap().and_then(|bitmap| bitmap.on_chip());
+        bitmap.unwrap_or_default().place_of(self.access.word)
+    }
+
+    /// The line was opened, and this came out, verified: its first offset is there from now on, and the table of values learns.
+    pub(super) fn opened(&self, plaintext: &Line) {
+        let Access { scheme, at, .. } = self.access;
+        offsets::keep(scheme, at.line());
+        scheme.codec.learn(plaintext);
     }
 }

@@ -106,13 +106,9 @@ impl<'a, V: Verbs> Read<'a, V> {
         {
             return Arriving::whole(stored);
         }
-        let Access { scheme, word, .. } = self.access;
+        let Access { scheme, .. } = self.access;
         let wanted = match scheme.release {
-            // Where the word lies is known from its bitmap, if that is on the chip.
-            Release::Verified => {
-                let bitmap = self.access.bitmap_on_chip().unwrap_or_default();
-                scheme.codec.wanted(bitmap.place_of(word))
-            }
+            Release::Verified => scheme.codec.wanted(self.likely_place()),
             Release::Speculative => Wanted::LINE,
         };
         self.access.fetch(wanted).await

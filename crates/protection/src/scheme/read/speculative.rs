@@ -43,7 +43,7 @@ impl<V: Verbs> Read<'_, V> {
         if let Some(plaintext) = text.get() {
             self.access.verbs.settle(self.access.line(), verdict.is_ok());
             if verdict.is_ok() {
-                self.access.opened(&plaintext.in_order);
+                self.opened(&plaintext.in_order);
             }
         }
         verdict
@@ -56,7 +56,10 @@ impl<V: Verbs> Read<'_, V> {
         let started_with = self.started_with(stored);
         let bitmap = match started_with {
             Some(_) => Bitmap::NONE,
-            None => self.access.bitmap().await.unwrap_or_default(),
+            None => match self.bitmap() {
+                Some(bitmap) => bitmap.get().await.unwrap_or_default(),
+                None => Bitmap::NONE,
+            },
         };
         let (begun, counter) = (begun.take(), scheme.version(counters, at.line()));
         // What candidates are compared with, of a line that is put into memory meanwhile.

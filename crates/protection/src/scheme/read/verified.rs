@@ -11,6 +11,7 @@ impl<V: Verbs> Read<'_, V> {
     pub(super) async fn verified(&self) -> Result<(), Fault> {
         let Access { scheme, verbs, at, .. } = self.access;
         let begun = Cell::new(Begun::default());
+        let missed = self.bitmap().filter(|bitmap| bitmap.on_chip().is_none());
         let brought = self.bring(|| begun.set(self.begin())).await;
         let mut begun = begun.take();
         let Complete { arrived, in_l2 } = match brought {
@@ -30,10 +31,13 @@ impl<V: Verbs> Read<'_, V> {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }
                 verdict?;
-                self.access.opened(&plaintext.bytes);
+                self.opened(&plaintext.bytes);
             }
         }
         self.count(self.found.get().copied().flatten());
-        Ok(())
+        match missed {
+            Some(bitmap) => Box::pin(async move { bitmap.bring_next().await }).await,
+            None => Ok(()),
+        }
     }
 }

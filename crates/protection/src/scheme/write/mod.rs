@@ -15,13 +15,14 @@ pub(super) mod tuple;
 pub(crate) use gathering::Gathering;
 
 use super::access::Access;
+use super::bitmap::LineBitmap;
 use super::read::policy::Release;
 use super::{Scheme, offsets};
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::ownership::Asker;
 use crate::planted::Bug;
-use crate::slot::{Kind, Role};
+use crate::slot::Role;
 use crate::verbs::{Fault, Verbs};
 use crypto::Tag;
 use sim::{Once, join};
@@ -83,7 +84,7 @@ impl<'a, V: Verbs> Write<'a, V> {
             offsets::keep(self.access.scheme, self.access.line());
             let bitmap = codec.bitmap_of(&self.plaintext);
             codec.learn(&self.plaintext);
-            codec.encrypt_arranged(self.access.at, counter, bitmap, &self.plaintext)
+            codec.encrypt(self.access.at, counter, bitmap, &self.plaintext)
         })
     }
 
@@ -110,14 +111,13 @@ impl<'a, V: Verbs> Write<'a, V> {
 
     /// Stores the line, its tag, which is over the others too, and its bitmap.
     pub async fn store(&self, others: &Others) -> Result<(), Fault> {
-        let scheme = self.access.scheme;
         let sealed = self.sealed().await;
         self.spend(sealed, others);
-        if scheme.layout.region(Kind::Bitmaps).is_none() {
+        let Some(bitmap) = LineBitmap::of(self.access.scheme, self.access.verbs, self.access.line()) else {
             return self.store_sealed(sealed, others).await;
-        }
+        };
         let (stored, put) =
-            Box::pin(async { join!(self.store_sealed(sealed, others), self.access.put_bitmap(sealed.bitmap)) }).await;
+            Box::pin(async { join!(self.store_sealed(sealed, others), bitmap.put(sealed.bitmap)) }).await;
         stored.and(put)
     }
 
