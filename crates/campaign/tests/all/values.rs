@@ -9,14 +9,16 @@ use casemate_campaign::frequent::{self, VALUES};
 use casemate_campaign::scenes::passes_for_random;
 use casemate_campaign::tap::Tapped;
 use casemate_campaign::victim::Victim;
-use casemate_campaign::{Options, attack};
-use catalogue::{Attack, Design, Verdict, design};
+use casemate_campaign::{Options, attack, attack_design};
+use catalogue::{Attack, Design, End, Verdict, design};
 use machine::dram;
-use protection::design::TreeKind;
+use protection::design::{CounterChoice, MacPlace, Parts, TreeKind};
 use protection::execution::run_now;
 use protection::planted::Planted;
 use protection::probe::Crossing;
+use protection::scheme::Release;
 use protection::slot::Kind;
+use protection::speculation::Target;
 use std::collections::BTreeSet;
 use units::random::Random;
 use units::{Line, LineAddr, WORD_BYTES};
@@ -312,4 +314,37 @@ fn time_shows_less_of_a_line_whose_candidates_come_too_late() {
     let of_pairs = [8, 16, 32].map(|values| bits("fvs-aes-plain", values));
     assert!(of_pairs[0] == 1.0 && of_pairs[1] < 0.5 && of_pairs[2] < 0.2 && of_pairs[2] > 0.0, "{of_pairs:?}");
     assert_eq!(bits("fvs-tdes", 32), 1.0, "eight units have 32 candidates for a chunk out in time");
+}
+
+/// Speculation with other parts around it, as files of designs compose them, and what ends otherwise there than under the design
+/// that they come from.
+fn composed() -> Vec<Design> {
+    let with = |from: &str, change: fn(&mut Parts), ends: &[(Attack, End)]| {
+        let mut design = design(from).unwrap();
+        change(&mut design.parts);
+        ends.iter().for_each(|(row, end)| design.claims.set(*row, *end));
+        design
+    };
+    // Counters that are renewed begin again where an attacker wants it, under one pad or offset with what was there before.
+    let boots = [(Attack::ForgedBoot, End::from(Verdict::Stale).leaking(true))];
+    vec![
+        with("fvs-aes", |parts| parts.mac.place = MacPlace::Beside, &[]),
+        with("fvs-tdes", |parts| parts.counters = CounterChoice::PageRecord, &boots),
+        with("fvs-aes", |parts| parts.counters = CounterChoice::Sc64, &boots),
+        // A line goes to the core before its verdict, and what is fetched by it goes out.
+        with(
+            "fvs-tdes",
+            |parts| (parts.release, parts.speculation.of) = (Release::Speculative, vec![Target::Ciphertext]),
+            &[(Attack::UseBeforeVerify, Verdict::Leaked.into()), (Attack::CandidateSplice, Verdict::Detected.into())],
+        ),
+    ]
+}
+
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn speculation_among_other_parts_ends_every_attack_as_they_do() {
+    for design in composed() {
+        let report = attack_design(&design, &Options { trials: 30, ..Options::default() }, &mut |_, _| ());
+        assert_eq!(report.complaints(), Vec::<String>::new(), "{:?}", design.parts);
+    }
 }
