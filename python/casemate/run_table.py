@@ -40,6 +40,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     for start in range(0, len(results.records), width):
         parts.append(_table(results, results.records[start : start + width], check_values, verbose))
     parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
+    parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
     if isinstance(origin.finish, Killed) and origin.finish.likely_cause:
         parts.append(Text(origin.finish.likely_cause, style="yellow"))
@@ -48,6 +49,15 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
             Text(f"Stopped by {interruption.cause()}: the results are about the part that was run.", style="yellow")
         )
     return Group(*parts)
+
+
+def _not_of_the_program(records: Sequence[Record]) -> list[str]:
+    """What figures are about values that no program had."""
+    programs = [records[0].configuration.workload, *records[0].configuration.beside]
+    depends = any(record.speculation or record.predicted for record in records)
+    if not depends or all(program.values == "exact" for program in programs):
+        return []
+    return ["Values are drawn, since the trace has none: how predictable they are, and what that gains, means nothing."]
 
 
 def _values(records: Sequence[Record], check_values: bool) -> list[tuple[str, str]]:

@@ -50,6 +50,16 @@ def test_a_trace_of_champsim_runs_under_any_design(casemate: Casemate, trace: Pa
     assert [record["instructions"] for record in said.json()["records"]] == [INSTRUCTIONS] * 2
 
 
+def test_speculation_on_values_that_a_trace_lacks_is_said_to_mean_nothing(casemate: Casemate, trace: Path) -> None:
+    run = ("run", "--trace", str(trace), "--machine", "simplescalar-2005", "--design")
+    drawn = "Values are drawn, since the trace has none"
+    assert drawn in casemate(*run, "fvs-tdes").out
+    assert drawn in casemate(*run, "none", "--values", "8").out
+    assert drawn not in casemate(*run, "ocb-tdes").out
+    record = casemate(*run, "fvs-tdes", "--json").json()["records"][0]
+    assert record["configuration"]["workload"]["values"] == {"seeded": 1}
+
+
 def test_a_file_that_is_no_trace_is_refused_with_its_length(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "short.champsimtrace").write_bytes(b"x" * 100)
     said = casemate("champsim", "short.champsimtrace", "--instructions", "1K")
