@@ -1,5 +1,6 @@
 """Campaigns over several designs: what is complete is kept when Ctrl-C is pressed."""
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 from casemate import api, asked
 from casemate.amounts import short_count
 from casemate.progress import Steps
-from casemate.results.attack import AttackReport, AttackResults, Campaign
+from casemate.results.attack import AttackReport, AttackResults, Campaign, Outcome
 from casemate.results.crash import CrashReport, CrashResults
 
 T = TypeVar("T")
@@ -33,11 +34,23 @@ def attack(
 
     def attacked(design: str) -> AttackReport:
         own = asked.changes_of_design(changes, design, designs)
-        return api.attack(design, row=row, trials=trials, seed=seed, changes=own, progress=steps.tell)
+        report = api.attack(design, row=row, trials=trials, seed=seed, changes=own, progress=steps.tell)
+        return _replayed_with(report, own)
 
     reports, interrupted = _each(designs, steps, attacked)
     agrees = all(report.agrees for report in reports)
     return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
+
+
+def _replayed_with(report: AttackReport, changes: Mapping[str, object]) -> AttackReport:
+    """The same, where what shows an example again also changes what was changed of the design."""
+    said = "".join(f" --with {shlex.quote(f'{path}={asked.written(value)}')}" for path, value in changes.items())
+
+    def again(outcome: Outcome) -> Outcome:
+        examples = tuple(one.model_copy(update={"replay": one.replay + said}) for one in outcome.examples)
+        return outcome.model_copy(update={"examples": examples})
+
+    return report.model_copy(update={"rows": tuple(again(outcome) for outcome in report.rows)})
 
 
 def replay(

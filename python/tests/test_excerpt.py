@@ -224,6 +224,13 @@ def test_records_and_a_window_go_to_places_of_their_own(casemate: Casemate, tmp_
     assert [path.name.startswith("gups-none-") for path in (tmp_path / "records").iterdir()] == [True]
 
 
+def test_every_cache_of_metadata_and_candidates_have_tracks(casemate: Casemate) -> None:
+    reordered = ("--machine", "simplescalar-2005", "--design", "fvs-aes")
+    casemate("run", *SMALL, *reordered, "--trace-window", "20us:5us", "-o", "fvs.json")
+    names = {unit.name for unit in Excerpt.read("fvs.json").units}
+    assert {"cache of counters", "cache of tags", "cache of bitmaps"} <= names
+
+
 def test_several_cores_have_tracks_of_their_own(casemate: Casemate) -> None:
     on_four = ("--machine", "emcc-4core", "--design", "emcc", "--copies", "4")
     casemate("run", *SMALL, *on_four, "--trace-window", "1us:5us", "-o", "cores.json")

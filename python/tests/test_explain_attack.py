@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -359,3 +360,17 @@ def test_a_changed_design_is_attacked_as_it_is_changed(casemate: Casemate) -> No
     ):
         said = casemate("attack", "sc64-bmt", *wrong)
         assert (said.code, expected in said.err) == (2, True)
+
+
+def test_a_second_row_is_refused_and_not_left_out_in_silence(casemate: Casemate) -> None:
+    said = casemate("attack", "xts", "--row", "flip-data", "--row", "spoof-data")
+    assert (said.code, said.out) == (2, "")
+    assert "flip-data and spoof-data" in said.err
+
+
+def test_what_shows_a_trial_again_changes_what_was_changed_of_the_design(casemate: Casemate) -> None:
+    row = ("attack", "ctr-mac", "--row", "replay-data-tag", "--trials", "3", "--json")
+    example = casemate(*row, "--with", "design.parts.tree.kind=bonsai").json()["reports"][0]["rows"][0]["examples"][0]
+    command = shlex.split(example["replay"])
+    assert command[-2:] == ["--with", "design.parts.tree.kind=bonsai"]
+    assert casemate(*command[1:]).code == 0

@@ -44,11 +44,25 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 """
 
 
+def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[str, ...]) -> str | None:
+    """The attack that was asked for: a second one would be left out in silence."""
+    if len(rows) > 1:
+        raise click.BadParameter(
+            f"takes one attack, not {' and '.join(rows)}: run the command once for each, or without it for all",
+            context,
+            parameter,
+        )
+    return rows[0] if rows else None
+
+
 @click.command("attack", epilog=EPILOG)
 @options.designs
 @options.every
 @options.changes
-@click.option("--row", "--attack", "row", metavar="ATTACK", help="Only this attack (see `casemate list attacks`).")
+@click.option(
+    "--row", "--attack", "row", metavar="ATTACK", multiple=True, callback=_only_one,
+    help="Only this attack (see `casemate list attacks`).",
+)  # fmt: skip
 @click.option(
     "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
 )

@@ -17,6 +17,7 @@ Examples:
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain plp-pipelined --of write            a write, until it is durable
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
+  casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
   casemate explain sc64-bmt --address 0x80005000       the line there, instead of many
   casemate explain sc64-bmt --svg read.svg --png read.png
@@ -70,7 +71,8 @@ class Address(click.ParamType[int]):
     "--value",
     metavar="HEX",
     help="What the line holds, encrypted in memory; with --of write, what is written. The 128 hexadecimal digits of a "
-    "line, fewer that are repeated, or `zeros`.  [default: 5a]",
+    "line, fewer that are repeated, or `zeros`; or what a speculation's table holds most often (`frequent`), least "
+    "often (`rarest`) or not at all (`other`).  [default: 5a]",
 )
 @click.option(
     "--on-chip",

@@ -43,7 +43,6 @@ Examples:
       What every unit did in five microseconds, for https://ui.perfetto.dev; `casemate excerpt gups.json` draws it.
   casemate run --workload bfs --limit 40M --interval 1M --intervals bfs.csv
       The phases of the program: a row for each million instructions under each design, for pandas.read_csv("bfs.csv").
-
   casemate run --workload btree --design none --limit 20M --values 8 --values 16 --values 32
       How predictable the values are that come from memory, as in figures 5 and 6 of the paper on frequent values.
 

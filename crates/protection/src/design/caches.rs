@@ -166,7 +166,8 @@ impl CacheDesign {
             }
             _ => Err(format!(
                 "caches.{name} = \"{size}\" with ways = {ways} does not give a power of two of sets of 64-byte lines: \
-                 try \"64 KB\" with ways = 8"
+                 try \"{}\" with ways = 8",
+                if name == "bitmaps" { OF_BITMAPS } else { USUAL }
             )),
         }
     }

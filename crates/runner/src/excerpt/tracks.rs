@@ -4,6 +4,7 @@ use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig};
 use protection::execution::{Clip, Piece, Stops, Trip, Unit, meet};
 use protection::media::Shape;
+use protection::slot::Kind;
 use protection::verbs::{AesUnits, BlockCipher, Cache, Leg, Slot};
 use serde::Serialize;
 use sim::span::{Cause, Verb};
@@ -152,7 +153,7 @@ impl Units {
             Cache::Controller(_) if self.one_port => (Part::Chip, 0, "metadata cache".to_owned()),
             Cache::Controller(role) => {
                 let kind = role.kind().cache();
-                (Part::Chip, kind as u32, format!("cache of {}", ["counters", "tags", "tree nodes"][kind]))
+                (Part::Chip, kind as u32, format!("cache of {}", NAMES_OF_CACHES[kind]))
             }
             Cache::LastLevel(_) => (Part::Chip, 10, "last-level cache".to_owned()),
             Cache::L2(_) => (Part::Chip, 11, "L2".to_owned()),
@@ -168,6 +169,9 @@ impl Units {
         Some((name, Time::from_fs(end.as_fs() - self.burst.as_fs())..end))
     }
 }
+
+/// What the caches of metadata are of, in the order of [`Kind::cache`].
+const NAMES_OF_CACHES: [&str; Kind::CACHES] = ["counters", "tags", "tree nodes", "bitmaps"];
 
 fn order_of(leg: Leg) -> u32 {
     match leg {
