@@ -5,12 +5,13 @@
 //! they do not exist in the program.
 
 mod first_for_all;
+mod last_block;
 mod short_pad;
 
 use crypto::{LineCipher, LineMac};
 use first_for_all::{FirstBlockForAll, FirstChunkForAll};
+pub(crate) use last_block::without_last_block;
 use short_pad::ShortPad;
-use units::{LINE_BYTES, Line};
 
 macro_rules! bugs {
     ($($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
@@ -128,6 +129,10 @@ bugs! {
     BitmapNotWritten,
     /// Lines of bitmaps are encrypted under one value whenever they leave the chip.
     BitmapValueRepeats,
+    /// A line of bitmaps that is called back while it is being encrypted goes to memory all the same, and is clean.
+    BitmapDepartureUnchecked,
+    /// A line that is released before its verdict may have been put in order by another bitmap than the verdict is about.
+    ReleasedOrderUnjudged,
     /// The table of frequent values goes to memory with the metadata of the chip.
     TableSpilled,
 
@@ -388,13 +393,4 @@ impl Planted {
         let weakened = self.has(Bug::ChunkIndexMissing) && code.chunks() > 1;
         if weakened { Box::new(FirstChunkForAll(code)) } else { code }
     }
-}
-
-const BLOCK_BYTES: usize = crypto::BLOCK_BYTES;
-
-/// A line of which the last block is left out.
-pub(crate) fn without_last_block(line: &Line) -> Line {
-    let mut line = *line;
-    line[LINE_BYTES - BLOCK_BYTES..].fill(0);
-    line
 }

@@ -1,6 +1,6 @@
 //! The planted bugs that treat every block of a line, or the tag of every chunk, as those of the first.
 
-use super::BLOCK_BYTES;
+use crypto::BLOCK_BYTES;
 use crypto::{LineCipher, LineMac, Nonce, Tag, Uses};
 use units::{LINE_BYTES, Line};
 

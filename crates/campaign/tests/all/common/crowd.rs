@@ -10,18 +10,20 @@
 //! for. So a read must give what was written by the last write of its line that was asked for before it.
 
 use crate::common::{DATA_LINES, Machine, Verbs};
+use casemate_campaign::frequent::VALUES;
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
 use protection::planted::Planted;
 use protection::scheme::{Demand, Scheme};
+use protection::slot::Kind;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use units::random::{Random, mix};
-use units::{Duration, Line, LineAddr, ZERO_LINE};
+use units::{Duration, Line, LineAddr, WORD_BYTES, ZERO_LINE};
 
 /// Tasks at once.
 pub const TASKS: u64 = 32;
@@ -152,7 +154,7 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
                     0 => scheme.flush(&verbs).await,
                     1..45 => {
                         let line = if random.below(4) == 0 { any } else { HOT[task as usize % 2] };
-                        let content = random.line();
+                        let content = content(&scheme, &mut random);
                         let number = core.writes(line, &content);
                         scheme.write(&verbs, line, &content).await;
                         core.returned(line, number);
@@ -167,6 +169,20 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
             finished.set(finished.get() + 1);
         });
     }
+}
+
+/// What is written. Where lines are re-ordered some words are frequent ones, and at least one says which version it is.
+fn content(scheme: &Scheme, random: &mut Random) -> Line {
+    let mut line = random.line();
+    if scheme.layout().region(Kind::Bitmaps).is_some() {
+        let frequent = line[WORD_BYTES..].chunks_exact_mut(WORD_BYTES).filter(|word| word[0] % 2 == 0);
+        frequent.for_each(|word| {
+            let value = VALUES[usize::from(word[1]) % VALUES.len()];
+            word.copy_from_slice(&value.to_le_bytes());
+        });
+        line.rotate_left(WORD_BYTES * random.below(8) as usize);
+    }
+    line
 }
 
 /// One read by one of the cores. One in eight finds its line on the chip; one in four is predicted.

@@ -4,9 +4,24 @@ use super::Case;
 use super::checks::Check::{Honest, Row};
 use super::checks::Found::{Dishonest, Ended};
 use super::codes::REORDERED_COUNTER;
+use crate::common::crowd::{Scene, crowd};
+use crate::common::{DATA_LINES, Machine, with_caches};
 use casemate_campaign::Finding;
+use casemate_campaign::frequent::VALUES;
 use catalogue::{Attack, Verdict};
-use protection::planted::Bug;
+use protection::counter::Age;
+use protection::design::{CacheDesign, CounterChoice, Parts};
+use protection::execution::{Receiver, Timed};
+use protection::planted::{Bug, Planted};
+use protection::scheme::Release;
+use protection::slot::Kind;
+use protection::speculation::{Target, Tracking};
+use protection::verbs::{Fault, Plaintext};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Duration, Line, LineAddr, WORD_BYTES, ZERO_LINE};
 
 pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
@@ -24,4 +39,153 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::BitmapValueRepeats, Honest, Dishonest(Finding::PadReuse), row(Attack::FlipData))
             .of(REORDERED_COUNTER),
     ]
+}
+
+/// The bugs that only other accesses show that come between.
+pub const BUGS: [Bug; 2] = [Bug::BitmapDepartureUnchecked, Bug::ReleasedOrderUnjudged];
+
+/// What goes wrong in crowds over re-ordered lines, whose counters are renewed or not, released with their verdict or before.
+fn wrongs(planted: Planted) -> Vec<String> {
+    let mut wrongs = Vec::new();
+    for seed in 0..8 {
+        for (counters, age) in [(CounterChoice::Rv64, None), (CounterChoice::Sc64, Some(Age::BeforeRenewal))] {
+            for (release, bitmaps_ahead) in [(Release::Verified, true), (Release::Speculative, false)] {
+                let mut parts = reordered(release);
+                (parts.counters, parts.caches.bitmaps_ahead) = (counters, bitmaps_ahead);
+                let scene = Scene { seed, age, planted, ..Scene::default() };
+                let parts =
+                    Parts { caches: CacheDesign { bitmaps_ahead, ..with_caches(&parts, seed).caches }, ..parts };
+                wrongs.extend(crowd(&parts, scene).err());
+            }
+        }
+    }
+    wrongs
+}
+
+fn reordered(release: Release) -> Parts {
+    let mut parts = catalogue::design("fvs-aes").unwrap().parts;
+    parts.release = release;
+    if release == Release::Speculative {
+        parts.speculation.of = vec![Target::Ciphertext];
+    }
+    parts
+}
+
+#[test]
+fn re_ordered_lines_keep_their_order_in_a_crowd_also_when_they_are_renewed() {
+    assert_eq!(wrongs(Planted::NONE), Vec::<String>::new());
+    assert!(!wrongs(Planted::new(Bug::BitmapDepartureUnchecked)).is_empty());
+}
+
+/// A core that knows what came out and what was refused.
+#[derive(Default)]
+struct Core {
+    released: RefCell<BTreeMap<LineAddr, Line>>,
+    faults: RefCell<BTreeMap<LineAddr, u64>>,
+}
+
+impl Receiver for Core {
+    fn released(&self, line: LineAddr, text: &Plaintext) {
+        self.released.borrow_mut().insert(line, text.bytes);
+    }
+
+    fn fault(&self, fault: Fault) {
+        if let Fault::Tag(line) = fault {
+            *self.faults.borrow_mut().entry(line).or_default() += 1;
+        }
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+/// Lines that are read at the same time, each by a task of its own.
+const TASKS: u64 = 12;
+/// How often each is.
+const READS: u64 = 200;
+
+/// Flips a bit of a line of bitmaps now and then, and flips it back a moment later.
+fn start_flips(machine: &Machine<Core>, seed: u64) {
+    let bitmaps = machine.scheme.layout().region(Kind::Bitmaps).unwrap();
+    let (memory, clock, mut random) = (machine.memory.clone(), machine.executor.clock().clone(), Random::new(!seed));
+    machine.executor.clock().spawn(async move {
+        loop {
+            clock.sleep(Duration::from_ns(random.below(100))).await;
+            let slot = bitmaps.slot(3 * random.below(TASKS));
+            let content = memory.media().borrow().read(slot).examine();
+            if content == ZERO_LINE {
+                continue;
+            }
+            let mut changed = content;
+            changed[0] ^= 1;
+            memory.media().borrow_mut().write(slot, &changed);
+            clock.sleep(Duration::from_ns(random.below(100))).await;
+            if memory.media().borrow().read(slot).examine() == changed {
+                memory.media().borrow_mut().write(slot, &content);
+            }
+        }
+    });
+}
+
+/// Reads that nobody refused and that gave another line than was written, and reads that were refused, while bitmaps change in
+/// memory and leave a cache of one line all the time.
+fn wrong_and_refused(release: Release, seed: u64, planted: Planted) -> (u64, u64) {
+    let mut parts = reordered(release);
+    (parts.speculation.tracking, parts.speculation.list) = (Tracking::Fixed, VALUES.map(u64::cast_signed).to_vec());
+    let scheme = with_caches(&parts, 2).build_with(DATA_LINES, seed, planted).unwrap();
+    let mut machine = Machine::in_beats(scheme, Core::default());
+    let [finished, written, wrong, refused] = std::array::from_fn(|_| Rc::new(Cell::new(0)));
+    let add = |to: &Rc<Cell<u64>>| to.set(to.get() + 1);
+    for task in 0..TASKS {
+        let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
+        let [finished, written, wrong, refused] = [&finished, &written, &wrong, &refused].map(Rc::clone);
+        let (clock, mut random) = (machine.executor.clock().clone(), Random::new(seed ^ task << 32));
+        machine.executor.clock().spawn(async move {
+            let line = LineAddr(48 * task * 3 + 5);
+            let content = alternating(&mut random);
+            scheme.write(&verbs, line, &content).await;
+            add(&written);
+            while written.get() < TASKS {
+                clock.sleep(Duration::from_ns(10)).await;
+            }
+            scheme.flush(&verbs).await;
+            for _ in 0..READS {
+                let faults = || core.faults.borrow().get(&line).copied();
+                let before = faults();
+                core.released.borrow_mut().remove(&line);
+                scheme.read_by(&verbs, line, 0).await;
+                if faults() != before {
+                    add(&refused);
+                } else if core.released.borrow().get(&line).is_some_and(|released| *released != content) {
+                    add(&wrong);
+                }
+                clock.sleep(Duration::from_ns(random.below(60))).await;
+            }
+            add(&finished);
+        });
+    }
+    start_flips(&machine, seed);
+    assert!(machine.run(Duration::from_ns(50_000_000), || finished.get() == TASKS), "it ends");
+    (wrong.get(), refused.get())
+}
+
+/// Words of the table and others, in turns.
+fn alternating(random: &mut Random) -> Line {
+    let mut line = random.line();
+    for word in line.chunks_exact_mut(2 * WORD_BYTES) {
+        let value = VALUES[usize::from(word[1]) % VALUES.len()];
+        word[WORD_BYTES..].copy_from_slice(&value.to_le_bytes());
+    }
+    line
+}
+
+#[test]
+fn a_bitmap_that_changes_during_a_read_moves_no_words_of_a_line_that_nobody_refuses() {
+    for release in [Release::Verified, Release::Speculative] {
+        let (wrong, refused) = wrong_and_refused(release, 1, Planted::NONE);
+        assert!(wrong == 0 && refused > 20, "{release:?}: {wrong} wrong, {refused} refused");
+    }
+    let (wrong, _) = wrong_and_refused(Release::Speculative, 1, Planted::new(Bug::ReleasedOrderUnjudged));
+    assert!(wrong > 0);
 }

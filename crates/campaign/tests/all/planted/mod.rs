@@ -124,6 +124,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(places::BUGS)
         .chain(beats::BUGS)
         .chain(speculation::BUGS)
+        .chain(bitmaps::BUGS)
         .chain(delays::BUGS)
         .chain(boots::BUGS)
         .chain(keys::BUGS)

@@ -19,15 +19,17 @@
 
 use super::{Access, Complete, Read};
 use crate::codec::{Arrived, Begun};
+use crate::planted::Bug;
 use crate::speculation::Bitmap;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
 use units::Line;
 
-/// A line that was decrypted: as it lies, and with its words in their order.
+/// A line that was decrypted: as it lies, and with its words in the order that this bitmap says.
 struct Opened {
     lying: Line,
+    bitmap: Bitmap,
     in_order: Line,
 }
 
@@ -40,13 +42,25 @@ impl<V: Verbs> Read<'_, V> {
         let bring = async { join!(bring, count) };
         let (_, (), verdict) = join!(bring, self.open_ahead(&begun, &text), self.verdict(&complete, &text));
         begun.take().give_up(self.access.verbs);
-        if let Some(plaintext) = text.get() {
-            self.access.verbs.settle(self.access.line(), verdict.is_ok());
-            if verdict.is_ok() {
-                self.opened(&plaintext.in_order);
-            }
+        let Some(opened) = text.get() else { return verdict };
+        let verdict = verdict.and_then(|()| self.was_in_order(opened));
+        self.access.verbs.settle(self.access.line(), verdict.is_ok());
+        if verdict.is_ok() {
+            self.opened(&opened.in_order);
         }
         verdict
+    }
+
+    /// Refuses a line that was released by another bitmap than its verdict is about: the two may have come from memory at
+    /// different times.
+    fn was_in_order(&self, opened: &Opened) -> Result<(), Fault> {
+        let judged = self.arrived.get().map(|arrived| arrived.bitmap);
+        let is_same = judged.is_none_or(|judged| judged == opened.bitmap);
+        if is_same || self.access.scheme.planted.has(Bug::ReleasedOrderUnjudged) {
+            Ok(())
+        } else {
+            Err(Fault::Tag(self.access.line()))
+        }
     }
 
     async fn open_ahead(&self, begun: &Cell<Begun>, text: &Once<Opened>) {
@@ -70,7 +84,7 @@ impl<V: Verbs> Read<'_, V> {
         let lying = started_with.unwrap_or(lying);
         let in_order = bitmap.restore(&lying);
         verbs.release(at.line(), Plaintext { bytes: in_order, verified: false }, Exit::AheadOfVerdict);
-        text.set(Opened { lying, in_order });
+        text.set(Opened { lying, bitmap, in_order });
     }
 
     async fn verdict(
