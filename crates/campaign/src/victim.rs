@@ -338,6 +338,13 @@ impl Victim {
         self.scheme.cryptography().speculation().map(Speculation::counted)
     }
 
+    /// From the next line on that is speculated on, the permutation says which candidates match, as in most of a timed run.
+    pub fn ask_the_permutation(&self) {
+        if let Some(speculation) = self.scheme.cryptography().speculation() {
+            speculation.compute_one_in(u64::MAX);
+        }
+    }
+
     /// The slot of a line of data.
     pub fn data_slot(&self, line: LineAddr) -> Slot {
         self.scheme.layout().data_slot(line).slot()
