@@ -26,7 +26,7 @@ use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::execution::{Explained, Timed};
 use protection::scheme::{Demand, Scheme};
-use protection::slot::Slot;
+use protection::slot::{Kind, Slot};
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use serde::{Deserialize, Serialize};
 use sim::Executor;
@@ -235,6 +235,11 @@ impl Bench<'_> {
 
         let (outcome, seen) = (result.clone(), memory.clone());
         clock.clone().spawn(async move {
+            if scenario.of == Of::Read && scheme.layout().region(Kind::Bitmaps).is_some() {
+                // A line is re-ordered when it is written.
+                scheme.write(&Timed::new(&seen), target, &scenario.value.line()).await;
+                scheme.flush(&Timed::new(&seen)).await;
+            }
             prepare(&scheme, &seen, target, scenario.on_chip).await;
             clock.sleep_until(at_rest(&config.device, clock.now())).await;
             channels.close_rows();
