@@ -7,7 +7,7 @@ class CacheDesign(Result):
     """The metadata caches of a design; sizes as text, as in "64 KB"."""
 
     unified: str | None
-    """One cache of everything, in the place of the next three."""
+    """One cache of everything, instead of one of each kind."""
     counters: str | None
     """Of counters; 64 KB if nothing is said."""
     tags: str | None

@@ -60,12 +60,18 @@ impl Bitmap {
 
     /// Where a word of the line lies.
     pub fn place_of(self, word: Word) -> Word {
+        if self.moves_nothing() {
+            return word;
+        }
         let place = self.words().iter().position(|lying| *lying == word).unwrap_or_default();
         Word::at(place * WORD_BYTES)
     }
 
     /// Which words of the line lie there.
     pub fn words_at(self, places: Words) -> Words {
+        if self.moves_nothing() {
+            return places;
+        }
         let (words, mut there) = (self.words(), Words::NONE);
         places.iter().for_each(|place| there.add(Words::of(words[place.index()])));
         there
