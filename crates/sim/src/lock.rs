@@ -5,11 +5,10 @@
 
 use crate::{Clock, TaskId};
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use slab::Slab;
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::hash::Hash;
-use std::rc::Rc;
 use std::task::Poll;
 
 /// Alone, or together with others that share.
@@ -21,17 +20,25 @@ pub enum Mode {
     Shared,
 }
 
+/// Where a waiter is kept among those for all names, which come and go without anything being allocated for them.
+type Place = usize;
+
 struct Waiter {
     mode: Mode,
     task: TaskId,
-    granted: Rc<Cell<bool>>,
+    granted: bool,
+    /// Who comes next for the same name.
+    next: Option<Place>,
 }
+
+/// The first and the last of those who wait for a name.
+type Queue = (Place, Place);
 
 #[derive(Default)]
 struct Held {
     exclusive: bool,
     sharers: u32,
-    waiters: VecDeque<Waiter>,
+    waiters: Option<Queue>,
 }
 
 impl Held {
@@ -54,10 +61,15 @@ impl Held {
     }
 }
 
+struct Names<K> {
+    held: FxHashMap<K, Held>,
+    waiters: Slab<Waiter>,
+}
+
 /// A set of locks, one for every name in use.
 pub struct LockTable<K> {
     clock: Clock,
-    held: RefCell<FxHashMap<K, Held>>,
+    names: RefCell<Names<K>>,
 }
 
 /// Holds a lock until it is dropped.
@@ -67,71 +79,88 @@ pub struct Guard<'a, K: Hash + Eq + Copy> {
     mode: Mode,
 }
 
+impl<K: Hash + Eq + Copy> Names<K> {
+    /// Enters at once, or joins the waiters and returns the place there.
+    fn enter_or_wait(&mut self, name: K, mode: Mode, task: TaskId) -> Option<Place> {
+        let held = self.held.entry(name).or_default();
+        if held.waiters.is_none() && held.admits(mode) {
+            held.enter(mode);
+            return None;
+        }
+        let place = self.waiters.insert(Waiter { mode, task, granted: false, next: None });
+        if let Some((_, last)) = held.waiters {
+            self.waiters[last].next = Some(place);
+        }
+        held.waiters = Some((held.waiters.map_or(place, |(first, _)| first), place));
+        Some(place)
+    }
+
+    /// Whether it is this waiter's turn, whose place is free from then on.
+    fn is_granted(&mut self, place: Place) -> bool {
+        let granted = self.waiters[place].granted;
+        if granted {
+            self.waiters.remove(place);
+        }
+        granted
+    }
+
+    /// Gives the lock up, and lets those in whose turn it is.
+    fn leave(&mut self, name: K, mode: Mode, clock: &Clock) {
+        let Some(held) = self.held.get_mut(&name) else { return };
+        held.leave(mode);
+        while let Some((first, last)) = held.waiters
+            && held.admits(self.waiters[first].mode)
+        {
+            let waiter = &mut self.waiters[first];
+            waiter.granted = true;
+            held.enter(waiter.mode);
+            held.waiters = waiter.next.map(|next| (next, last));
+            clock.wake(waiter.task);
+        }
+        if !held.exclusive && held.sharers == 0 {
+            self.held.remove(&name);
+        }
+    }
+}
+
 impl<K: Hash + Eq + Copy> LockTable<K> {
     /// A table with nothing locked.
     pub fn new(clock: &Clock) -> LockTable<K> {
-        LockTable { clock: clock.clone(), held: RefCell::new(FxHashMap::default()) }
+        let names = Names { held: FxHashMap::default(), waiters: Slab::new() };
+        LockTable { clock: clock.clone(), names: RefCell::new(names) }
     }
 
     /// Locks `name`, waiting for those that came before.
     pub fn lock(&self, name: K, mode: Mode) -> impl Future<Output = Guard<'_, K>> {
-        let mut ticket: Option<Rc<Cell<bool>>> = None;
+        let mut waits = None;
         poll_fn(move |_| {
-            let granted = match &ticket {
-                Some(granted) => granted.get(),
+            let mut names = self.names.borrow_mut();
+            let granted = match waits {
+                Some(place) => names.is_granted(place),
                 None => {
-                    ticket = self.enter_or_wait(name, mode);
-                    ticket.is_none()
+                    waits = names.enter_or_wait(name, mode, self.clock.current_task());
+                    waits.is_none()
                 }
             };
             if granted { Poll::Ready(Guard { table: self, name, mode }) } else { Poll::Pending }
         })
     }
 
-    /// Enters at once, or joins the waiters and returns the flag that will say when it is in.
-    fn enter_or_wait(&self, name: K, mode: Mode) -> Option<Rc<Cell<bool>>> {
-        let mut table = self.held.borrow_mut();
-        let held = table.entry(name).or_default();
-        if held.waiters.is_empty() && held.admits(mode) {
-            held.enter(mode);
-            return None;
-        }
-        let granted = Rc::new(Cell::new(false));
-        held.waiters.push_back(Waiter { mode, task: self.clock.current_task(), granted: granted.clone() });
-        Some(granted)
-    }
-
-    fn unlock(&self, name: K, mode: Mode) {
-        let mut table = self.held.borrow_mut();
-        let Some(held) = table.get_mut(&name) else { return };
-        held.leave(mode);
-        while let Some(waiter) = held.waiters.front()
-            && held.admits(waiter.mode)
-        {
-            let Some(waiter) = held.waiters.pop_front() else { break };
-            held.enter(waiter.mode);
-            waiter.granted.set(true);
-            self.clock.wake(waiter.task);
-        }
-        if !held.exclusive && held.sharers == 0 {
-            table.remove(&name);
-        }
-    }
-
     /// How many names are locked.
     pub fn len(&self) -> usize {
-        self.held.borrow().len()
+        self.names.borrow().held.len()
     }
 
     /// Whether nothing is locked.
     pub fn is_empty(&self) -> bool {
-        self.held.borrow().is_empty()
+        self.names.borrow().held.is_empty()
     }
 }
 
 impl<K: Hash + Eq + Copy> Drop for Guard<'_, K> {
     fn drop(&mut self) {
-        self.table.unlock(self.name, self.mode);
+        let LockTable { clock, names } = self.table;
+        names.borrow_mut().leave(self.name, self.mode, clock);
     }
 }
 
@@ -139,6 +168,7 @@ impl<K: Hash + Eq + Copy> Drop for Guard<'_, K> {
 mod tests {
     use super::*;
     use crate::Executor;
+    use std::rc::Rc;
     use units::Duration;
 
     #[test]
