@@ -12,6 +12,7 @@
 mod block_work;
 mod candidates;
 mod opening;
+mod order;
 mod speculated;
 
 use crate::cipher::Cipher;
@@ -24,10 +25,11 @@ use crate::speculation::{Bitmap, Speculation};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
 pub(crate) use block_work::{Ahead, BlockWork, has_offset};
-pub(crate) use candidates::Offers;
+pub(crate) use candidates::OfferedCandidates;
 use crypto::Tag;
+pub(crate) use order::{Brought, Order};
 use sim::join;
-use units::{Line, Word, ZERO_LINE};
+use units::{LINE_BYTES, Line, WORD_BYTES, Word, Words, ZERO_LINE};
 
 /// A line with its version, with the bitmap that it lies by, and with what of it the tag is over.
 type Named<'a> = (DataSlot, Counter, Bitmap, &'a Line);
@@ -37,14 +39,14 @@ pub(crate) type Others = Vec<(DataSlot, Counter, Line)>;
 type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
 
 /// A line as memory returned it, with what it is checked against.
-pub(crate) struct Arrived {
+pub(crate) struct Arrived<'a> {
     /// Where it lies.
     pub at: DataSlot,
     /// Its version.
     pub counter: Counter,
-    /// The bitmap that its words lie by.
-    pub bitmap: Bitmap,
-    /// Where the word of it lies that was asked for first.
+    /// The bitmap that its words lie by, which may come later.
+    pub order: Order<'a>,
+    /// The word of it that was asked for first.
     pub word: Word,
     /// What memory returned.
     pub stored: Untrusted,
@@ -56,12 +58,30 @@ pub(crate) struct Arrived {
     pub others: Others,
 }
 
-impl Arrived {
-    /// A line that is there as a whole, with no tag yet.
-    pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Arrived {
+impl Arrived<'_> {
+    /// A line that is there as a whole, with no tag yet, and lies as it is.
+    pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Self {
         let Arriving { content, beats } = Arriving::whole(stored);
-        let (bitmap, word) = (Bitmap::NONE, Word::FIRST);
-        Arrived { at, counter, bitmap, word, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
+        let (order, word) = (Order::AS_IT_IS, Word::FIRST);
+        Arrived { at, counter, order, word, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
+    }
+
+    /// Waits for words of it.
+    async fn await_words<V: Verbs>(&self, verbs: &V, planted: Planted, words: Words) {
+        if !planted.has(Bug::WordsNotAwaited) {
+            verbs.await_words(self.beats, words).await;
+        }
+    }
+
+    /// Where the asked-for word lies, as far as that is known.
+    fn likely_place(&self) -> Word {
+        self.order.so_far().place_of(self.word)
+    }
+
+    /// The pieces of so many bytes, in the order in which they come.
+    fn pieces(&self, bytes: usize) -> impl Iterator<Item = Words> + use<> {
+        let (count, first) = (LINE_BYTES / bytes, self.likely_place().index() * WORD_BYTES / bytes);
+        (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
     }
 }
 
@@ -71,13 +91,13 @@ pub(crate) struct Begun {
     /// What needs the nonce alone.
     pub ahead: Option<Ahead>,
     /// The candidates of its chunks.
-    pub offers: Option<Box<Offers>>,
+    pub candidates: OfferedCandidates,
 }
 
 impl Begun {
     /// The line is not opened.
     pub fn give_up<V: Verbs>(&self, verbs: &V) {
-        if let Some(offers) = &self.offers {
+        if let OfferedCandidates::Now(offers) = &self.candidates {
             offers.give_up(verbs);
         }
     }
@@ -85,7 +105,7 @@ impl Begun {
 
 impl From<Option<Ahead>> for Begun {
     fn from(ahead: Option<Ahead>) -> Begun {
-        Begun { ahead, offers: None }
+        Begun { ahead, ..Begun::default() }
     }
 }
 
@@ -170,20 +190,21 @@ impl LineCodec {
     }
 
     /// Compares the tag of `text` with the stored one, if there are tags.
-    pub async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
+    pub async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived<'_>, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
-        let named = (arrived.at, arrived.counter, arrived.bitmap, text);
+        let bitmap = if mac.coverage.bitmap { arrived.order.known().await? } else { Bitmap::NONE };
+        let named = (arrived.at, arrived.counter, bitmap, text);
         let computed = self.compute_tag(verbs, mac, named, &arrived.others).await;
         self.compare(mac, arrived, computed)
     }
 
-    /// As [`LineCodec::check`], of a tag whose work is done.
-    fn judge(&self, arrived: &Arrived, text: &Line) -> Result<(), Fault> {
+    /// As [`LineCodec::check`], of a tag whose work is done, and which binds no bitmap.
+    fn judge(&self, arrived: &Arrived<'_>, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
-        self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, arrived.bitmap, text))
+        self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, Bitmap::NONE, text))
     }
 
-    fn compare(&self, mac: &Mac, arrived: &Arrived, computed: Tag) -> Result<(), Fault> {
+    fn compare(&self, mac: &Mac, arrived: &Arrived<'_>, computed: Tag) -> Result<(), Fault> {
         let blank_passes = self.planted.has(Bug::BlankLinePasses) && arrived.stored.examine() == ZERO_LINE;
         if mac.fits(arrived.tag.get(), computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }

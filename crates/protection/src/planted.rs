@@ -133,6 +133,10 @@ bugs! {
     BitmapDepartureUnchecked,
     /// A line that is released before its verdict may have been put in order by another bitmap than the verdict is about.
     ReleasedOrderUnjudged,
+    /// The words of a re-ordered line that reach the core first are named by the places where they lie.
+    FirstWordsMisplaced,
+    /// The word that was asked for is looked for where it would lie in a line that is not re-ordered.
+    FirstWordsUnplaced,
     /// The table of frequent values goes to memory with the metadata of the chip.
     TableSpilled,
 

@@ -14,6 +14,7 @@ mod one_text;
 mod planted;
 mod probed;
 mod reboots;
+mod reordered;
 mod strokes;
 mod tuples;
 mod twins;

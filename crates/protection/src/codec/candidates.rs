@@ -9,11 +9,11 @@
 //! A chunk that is matched counts as verified: its candidate's tag was the stored one. The permutation says which candidate will
 //! match, if one will; where all are really encrypted, what was found is what comes out.
 
-use super::{Ahead, Arrived, LineCodec};
+use super::{Arrived, LineCodec};
 use crate::counter::Counter;
 use crate::placement::{DataSlot, Placement};
 use crate::planted::Bug;
-use crate::speculation::{Candidates, Outcome, Speculation, Target};
+use crate::speculation::{Bitmap, Candidates, Outcome, Speculation, Target};
 use crate::verbs::{Blocks, Cache, Known, Offered, Purpose, Verbs};
 use crypto::{BlockCipher, Tag};
 use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
@@ -31,6 +31,25 @@ pub(crate) struct Offers {
     pub of_later_table: bool,
 }
 
+/// When candidates are offered for the chunks of a line that was missed.
+#[derive(Default)]
+pub(crate) enum OfferedCandidates {
+    /// Never.
+    #[default]
+    Never,
+    /// They are on their way.
+    Now(Box<Offers>),
+    /// When the line's bitmap is there, which their tags bind; from this time on at the earliest.
+    InOrder(Known),
+}
+
+impl OfferedCandidates {
+    /// Whether they are on their way.
+    pub fn is_now(&self) -> bool {
+        matches!(self, OfferedCandidates::Now(_))
+    }
+}
+
 /// What is speculated on.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
@@ -39,6 +58,10 @@ pub(super) struct Targets {
 }
 
 impl Targets {
+    pub(super) fn of(speculation: &Speculation) -> Targets {
+        Targets { ciphertext: speculation.is_of(Target::Ciphertext), tag: speculation.is_of(Target::Tag) }
+    }
+
     /// Blocks that a candidate takes.
     fn blocks(self) -> u32 {
         u32::from(self.ciphertext) + u32::from(self.tag)
@@ -82,13 +105,13 @@ impl Offers {
 }
 
 impl LineCodec {
-    /// Offers candidates for the chunks of a line that was missed, if there is a speculation: their blocks may go in when
-    /// the line's first offset is there, at once if it does not wait for what is made ahead.
-    pub fn offer<V: Verbs>(&self, verbs: &V, word: Word, offset: Option<&Ahead>) -> Option<Box<Offers>> {
+    /// Offers candidates for the chunks of a line that was missed, if there is a speculation, that of the word there first: their
+    /// blocks may go in when the line's first offset is known.
+    pub fn offer<V: Verbs>(&self, verbs: &V, word: Word, offset: Known) -> Option<Box<Offers>> {
         let speculation = self.speculation.as_ref()?;
         let candidates = speculation.candidates();
-        let of = Targets { ciphertext: speculation.is_of(Target::Ciphertext), tag: speculation.is_of(Target::Tag) };
-        let (chunk_bytes, ready) = (candidates.chunk_bytes(), offset.map_or(Known::default(), offset_known));
+        let of = Targets::of(speculation);
+        let chunk_bytes = candidates.chunk_bytes();
         let cipher = if chunk_bytes == WORD_BYTES { BlockCipher::Tdes } else { BlockCipher::Aes };
         let parallel = candidates.count() as u32 * of.blocks();
         let first = word.index() * WORD_BYTES / chunk_bytes;
@@ -98,7 +121,7 @@ impl LineCodec {
                 let piece = Words::with_bytes(chunk * chunk_bytes, chunk_bytes);
                 let blocks = Blocks { parallel, ..Blocks::of_piece(cipher, Purpose::Candidates, piece) };
                 speculation.offered(parallel);
-                (chunk, verbs.offer(blocks, ready))
+                (chunk, verbs.offer(blocks, offset))
             })
             .collect();
         offered.sort_by_key(|(chunk, _)| *chunk);
@@ -113,7 +136,9 @@ impl LineCodec {
 pub(super) struct Matching<'a> {
     pub codec: &'a LineCodec,
     pub offers: &'a Offers,
-    pub arrived: &'a Arrived,
+    pub arrived: &'a Arrived<'a>,
+    /// The bitmap that it lies by, if tags bind that.
+    pub bitmap: Bitmap,
     /// What it decrypts to.
     pub plaintext: &'a Line,
 }
@@ -122,7 +147,6 @@ impl Matching<'_> {
     /// Of each chunk, which candidate matches it: has its ciphertext and its tag, in so far as these are speculated on.
     pub fn of(&self, speculation: &Speculation) -> Matches {
         let is_computed = speculation.is_computed();
-        speculation.came(&self.arrived.bitmap.restore(self.plaintext), &self.offers.candidates);
         let by_permutation = self.by_permutation();
         if !is_computed {
             return by_permutation;
@@ -135,9 +159,9 @@ impl Matching<'_> {
 
     /// A block cipher is a permutation: the candidate that matches is what the chunk decrypts to.
     fn by_permutation(&self) -> Matches {
-        let Matching { codec, offers: Offers { candidates, of, .. }, arrived, plaintext } = *self;
+        let Matching { codec, offers: Offers { candidates, of, .. }, arrived, bitmap, plaintext } = *self;
         let mac = codec.mac.as_ref().filter(|_| of.tag);
-        let tag = mac.map(|mac| mac.tag_in_advance(arrived.at, arrived.counter, arrived.bitmap, plaintext));
+        let tag = mac.map(|mac| mac.tag_in_advance(arrived.at, arrived.counter, bitmap, plaintext));
         let chunks = plaintext.chunks(candidates.chunk_bytes()).enumerate();
         chunks.map(|(number, chunk)| candidates.place_of(chunk).filter(|_| self.tag_fits(tag, number))).collect()
     }
@@ -166,7 +190,7 @@ impl Matching<'_> {
 
     /// What a candidate is at every position of the line: its ciphertext, or itself where that is not speculated on, and its tag.
     fn encrypted(&self, candidate: &Line) -> (Line, Option<Tag>) {
-        let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, bitmap, .. }, .. } = *self;
+        let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, .. }, bitmap, .. } = *self;
         let before = Counter(counter.0.saturating_sub(1));
         let counter = if codec.planted.has(Bug::CandidatesOfVersionBefore) { before } else { *counter };
         let at = if codec.planted.has(Bug::CandidatesOfLineBefore) { line_before(*at) } else { *at };
@@ -174,7 +198,7 @@ impl Matching<'_> {
         let tag = codec.mac.as_ref().filter(|_| of.tag).map(|mac| {
             #[cfg(test)]
             crate::work_done::blocks(mac.uses().map_or(0, |uses| uses.of_line));
-            mac.tag_in_advance(at, counter, *bitmap, candidate)
+            mac.tag_in_advance(at, counter, bitmap, candidate)
         });
         (text, tag)
     }
@@ -195,10 +219,4 @@ impl Matching<'_> {
 /// What a planted bug takes for a line.
 fn line_before(at: DataSlot) -> DataSlot {
     Placement::Fixed.of(LineAddr(at.line().0.saturating_sub(1)))
-}
-
-/// When what needs the nonce alone has come out.
-fn offset_known((first, second): &Ahead) -> Known {
-    let known = first.known();
-    second.as_ref().map_or(known, |second| known.max(second.known()))
 }

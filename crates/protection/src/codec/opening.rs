@@ -7,33 +7,34 @@
 //! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
 //! waits for all of it, in a chain of blocks for each of its links, in a sum of blocks once; then the line is released as a whole.
 //!
-//! All this is about the line as it lies. What is released has its words in their order again: a line that was re-ordered is there
-//! with its bitmap only (`scheme/access.rs`).
+//! All this is about the line as it lies. What is released has its words in their order again, which waits for the line's bitmap
+//! where lines are re-ordered ([`order`](super::order)).
 //!
 //! Where the line was speculated on, a piece is what the matching candidate is from the moment at which the two are compared,
-//! unless it is decrypted and verified before that ([`speculated`](super::speculated)).
+//! unless it is decrypted and verified before that ([`speculated`](super::speculated)). Candidates whose tags bind the line's bitmap
+//! are offered when that is there, while the line is decrypted.
 
 use super::block_work::Ahead;
-use super::candidates::Matching;
-use super::speculated::{Speculated, number_of};
+use super::speculated::{Speculating, number_of};
 use super::{Arrived, Begun, LineCodec};
 use crate::mac::Mac;
 use crate::planted::Bug;
+use crate::speculation::Bitmap;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Passing, Plaintext, Purpose, Verbs, Wanted};
 use crypto::{Order, Uses};
 use sim::{Once, join, join_all, race};
-use std::cell::Cell;
-use std::future::{Future, pending};
-use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
+use std::cell::{Cell, OnceCell};
+use std::future::Future;
+use units::{Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// A line that is being opened.
 struct Opening<'a, V, F> {
     codec: &'a LineCodec,
     verbs: &'a V,
-    arrived: &'a Arrived,
+    arrived: &'a Arrived<'a>,
     plaintext: Cell<Plaintext>,
-    /// What was speculated on its pieces.
-    speculated: Option<Speculated<'a>>,
+    /// What is speculated on its pieces.
+    speculating: Option<Speculating<'a, V>>,
     /// What decryption needs of the nonce alone is done.
     padded: Once<()>,
     /// What the tag needs of it is.
@@ -55,11 +56,12 @@ impl LineCodec {
     pub async fn open<V: Verbs>(
         &self,
         verbs: &V,
-        arrived: &Arrived,
+        arrived: &Arrived<'_>,
         begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        if arrived.beats.come_apart() || self.work.tags_by_pieces() || begun.offers.is_some() {
+        let is_in_pieces = arrived.beats.come_apart() || self.work.tags_by_pieces() || begun.candidates.is_now();
+        if is_in_pieces || arrived.order.is_by_bitmap() {
             return Box::pin(self.open_by_pieces(verbs, arrived, begun, release_first)).await;
         }
         let pad = begun.ahead;
@@ -70,29 +72,42 @@ impl LineCodec {
             }
             self.decrypt(arrived.at, arrived.counter, &arrived.stored)
         };
-        let in_order = |lying| in_order(self, arrived, Plaintext { bytes: lying, verified: self.mac.is_some() });
+        let plaintext = |bytes| Plaintext { bytes, verified: self.mac.is_some() };
         if self.mac.is_none() {
-            return (in_order(open().await), Ok(()));
+            return (plaintext(open().await), Ok(()));
         }
         if self.checks_plaintext() {
-            let lying = open().await;
-            return (in_order(lying), self.check(verbs, arrived, &lying).await);
+            let opened = open().await;
+            return (plaintext(opened), self.check(verbs, arrived, &opened).await);
         }
-        let (lying, verdict) = join!(open(), self.check(verbs, arrived, &arrived.stored.examine()));
-        (in_order(lying), verdict)
+        let (opened, verdict) = join!(open(), self.check(verbs, arrived, &arrived.stored.examine()));
+        (plaintext(opened), verdict)
     }
 
-    /// Decrypts a line that nothing vouches for yet, as it lies: its pieces as they match or as they come out.
-    pub async fn open_unverified<V: Verbs>(&self, verbs: &V, arrived: &Arrived, begun: Begun) -> Line {
-        if begun.offers.is_none() {
+    /// Decrypts a line that nothing vouches for yet: its pieces as they match or as they come out. `lying` gets it as it lies, as
+    /// soon as all of it is decrypted; what comes out is in order.
+    pub async fn open_unverified<V: Verbs>(
+        &self,
+        verbs: &V,
+        arrived: &Arrived<'_>,
+        begun: Begun,
+        lying: impl FnOnce(&Line),
+    ) -> Result<Line, Fault> {
+        if !begun.candidates.is_now() {
             self.work.to_open(verbs, begun.ahead).await;
-            return self.decrypt(arrived.at, arrived.counter, &arrived.stored);
+            let opened = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
+            lying(&opened);
+            return Ok(arrived.order.known().await?.restore(&opened));
         }
         Box::pin(async {
             let (ahead, opening) = Opening::new(self, verbs, arrived, begun, |_, _| ());
-            let by_cipher = async { join!(opening.ahead(ahead), opening.decrypt_all()).1 };
-            opening.raced(by_cipher).await;
-            opening.plaintext.get().bytes
+            let work = async {
+                join!(opening.ahead(ahead), opening.decrypt_all());
+                let opened = opening.plaintext.get().bytes;
+                lying(&opened);
+                Ok(arrived.order.known().await?.restore(&opened))
+            };
+            opening.raced(work).await
         })
         .await
     }
@@ -101,18 +116,23 @@ impl LineCodec {
     async fn open_by_pieces<V: Verbs>(
         &self,
         verbs: &V,
-        arrived: &Arrived,
+        arrived: &Arrived<'_>,
         begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         let (ahead, opening) = Opening::new(self, verbs, arrived, begun, release_first);
-        let verdict = opening.raced(opening.work(ahead)).await;
-        (in_order(self, arrived, opening.plaintext.get()), verdict)
+        let work = async { (opening.work(ahead).await, arrived.order.known().await) };
+        let (verdict, bitmap) = opening.raced(work).await;
+        let lying = opening.plaintext.get();
+        match bitmap {
+            Ok(bitmap) => (in_order(self, bitmap, lying), verdict),
+            Err(fault) => (lying, Err(fault)),
+        }
     }
 }
 
 /// The words of a line in their order, as its bitmap says.
-fn in_order(codec: &LineCodec, Arrived { bitmap, .. }: &Arrived, lying: Plaintext) -> Plaintext {
+fn in_order(codec: &LineCodec, bitmap: Bitmap, lying: Plaintext) -> Plaintext {
     let bytes = bitmap.restore(&lying.bytes);
     let present = codec.planted.has(Bug::OrderOfPresentTable);
     let bytes = if present { codec.bitmap_of(&bytes).restore(&lying.bytes) } else { bytes };
@@ -124,61 +144,33 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'a, V, F> {
     fn new(
         codec: &'a LineCodec,
         verbs: &'a V,
-        arrived: &'a Arrived,
-        Begun { ahead, offers }: Begun,
+        arrived: &'a Arrived<'a>,
+        Begun { ahead, candidates }: Begun,
         release_first: F,
     ) -> (Option<Ahead>, Opening<'a, V, F>) {
         let bytes = codec.decrypt(arrived.at, arrived.counter, &arrived.stored);
-        let speculated = codec.speculation.as_ref().zip(offers);
-        let speculated = speculated.map(|(speculation, offers)| {
-            let matches = Matching { codec, offers: &offers, arrived, plaintext: &bytes }.of(speculation);
-            Speculated::new(speculation, offers, matches)
-        });
         let plaintext = Cell::new(Plaintext { bytes, verified: codec.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
+        let speculating = Speculating::new(codec, verbs, arrived, candidates);
         let (padded, tag_begun, decrypted) = Default::default();
         let opening =
-            Opening { codec, verbs, arrived, plaintext, speculated, padded, tag_begun, decrypted, release_first };
+            Opening { codec, verbs, arrived, plaintext, speculating, padded, tag_begun, decrypted, release_first };
         (ahead, opening)
     }
 }
 
 impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
-    /// The outcome of work, while pieces of the line may match their candidates.
-    async fn raced<T>(&self, work: impl Future<Output = T>) -> T {
-        match &self.speculated {
-            Some(speculated) => race(self.speculate(speculated), work).await,
-            None => work.await,
-        }
-    }
-
     /// Decrypts and verifies.
     async fn work(&self, ahead: Option<Ahead>) -> Result<(), Fault> {
         join!(self.ahead(ahead), self.decrypt_all(), self.verdict()).2
     }
 
-    /// Compares the pieces of the line with their candidates as they come. It has no end: the line is opened without it.
-    async fn speculate<T>(&self, speculated: &Speculated<'_>) -> T {
-        if speculated.targets().ciphertext {
-            let compare = async |piece: Words| {
-                self.await_words(piece).await;
-                let candidate = speculated.compared(self.verbs, piece).await;
-                self.take_over(piece, &candidate);
-                speculated.is_matched(piece);
-            };
-            join_all(self.pieces(speculated.chunk_bytes()).map(compare)).await;
+    /// The outcome of work, while pieces of the line may match their candidates.
+    async fn raced<T>(&self, work: impl Future<Output = T>) -> T {
+        match &self.speculating {
+            Some(speculating) => speculating.race(&self.plaintext, work).await,
+            None => work.await,
         }
-        pending().await
-    }
-
-    /// A piece of the plaintext is what it is in this line.
-    fn take_over(&self, piece: Words, line: &Line) {
-        let mut plaintext = self.plaintext.get();
-        for word in piece.iter() {
-            let bytes = word.index() * WORD_BYTES..(word.index() + 1) * WORD_BYTES;
-            plaintext.bytes[bytes.clone()].copy_from_slice(&line[bytes]);
-        }
-        self.plaintext.set(plaintext);
     }
 
     /// Waits for what needs the nonce alone: of decryption and of the tag, each by itself where they are in two pieces.
@@ -204,26 +196,16 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         }
     }
 
-    /// The pieces of so many bytes, in the order in which they come.
-    fn pieces(&self, bytes: usize) -> impl Iterator<Item = Words> + use<V, F> {
-        let (count, first) = (LINE_BYTES / bytes, self.arrived.word.index() * WORD_BYTES / bytes);
-        (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
-    }
-
-    fn is_asked_for(&self, piece: Words) -> bool {
-        piece.contains(Words::of(self.arrived.word))
-    }
-
     async fn decrypt_all(&self) {
-        let pieces = self.pieces(self.codec.piece_bytes);
+        let pieces = self.arrived.pieces(self.codec.piece_bytes);
         join_all(pieces.map(|piece| self.decrypt(piece))).await;
     }
 
     /// Decrypts a piece when its words are there.
     async fn decrypt(&self, piece: Words) {
         let work = &self.codec.work;
-        let speculated = self.speculated.as_ref().filter(|speculated| speculated.targets().ciphertext);
-        match speculated {
+        let speculating = self.speculating.as_ref().filter(|speculating| speculating.targets().ciphertext);
+        match speculating.and_then(Speculating::now) {
             Some(speculated) => speculated.there(piece).await,
             None => self.await_words(piece).await,
         }
@@ -247,16 +229,16 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
                 None => {}
             }
         };
-        match speculated {
-            Some(speculated) => {
-                race(speculated.matched(piece), by_cipher).await;
-                speculated.decrypted(self.verbs, piece);
+        match speculating {
+            Some(speculating) => {
+                race(speculating.matched(piece), by_cipher).await;
+                speculating.decrypted(piece);
             }
             None => by_cipher.await,
         }
         piece.iter().for_each(|word| self.decrypted[word.index()].set(()));
         if self.codec.mac.is_none() || self.codec.planted.has(Bug::FirstPieceUnchecked) {
-            self.release_asked_for(piece);
+            self.release_asked_for(piece).await;
         }
     }
 
@@ -267,9 +249,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
     }
 
     async fn await_words(&self, words: Words) {
-        if !self.codec.planted.has(Bug::WordsNotAwaited) {
-            self.verbs.await_words(self.arrived.beats, words).await;
-        }
+        self.arrived.await_words(self.verbs, self.codec.planted, words).await;
     }
 
     fn begin(&self, blocks: Blocks) -> Passing {
@@ -280,12 +260,16 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
         self.verbs.await_blocks(self.begin(blocks))
     }
 
-    fn release_asked_for(&self, piece: Words) {
-        if self.is_asked_for(piece)
+    /// A piece may go to the core: if it has the asked-for word it does, as soon as it is known which words it has.
+    async fn release_asked_for(&self, piece: Words) {
+        let Ok(bitmap) = self.arrived.order.known().await else { return };
+        let has = |bug| self.codec.planted.has(bug);
+        let place = if has(Bug::FirstWordsUnplaced) { Bitmap::NONE } else { bitmap }.place_of(self.arrived.word);
+        if piece.contains(Words::of(place))
             && let Some(release_first) = self.release_first.take()
         {
-            let plaintext = in_order(self.codec, self.arrived, self.plaintext.get());
-            release_first(plaintext, self.arrived.bitmap.words_at(piece));
+            let words = if has(Bug::FirstWordsMisplaced) { piece } else { bitmap.words_at(piece) };
+            release_first(in_order(self.codec, bitmap, self.plaintext.get()), words);
         }
     }
 
@@ -326,32 +310,41 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
 
     /// Checks each piece against its own tag.
     async fn check_pieces(&self, mac: &Mac, uses: Uses) -> Result<(), Fault> {
-        let Arrived { at, counter, bitmap, .. } = *self.arrived;
-        let computed = mac.tag(at, counter, bitmap, &self.covered());
+        let Arrived { at, counter, order, .. } = *self.arrived;
+        let covered = self.covered();
+        let tag = |bitmap| mac.tag(at, counter, bitmap, &covered);
+        let computed = OnceCell::new();
+        if !mac.coverage.bitmap {
+            computed.get_or_init(|| tag(Bitmap::NONE));
+        }
         let check = async |piece: Words| {
             self.text(piece).await;
             let by_code = async {
                 self.padded.wait().await;
                 self.tag_begun.wait().await;
+                if mac.coverage.bitmap && order.known().await.is_err() {
+                    return false;
+                }
+                let computed = *computed.get_or_init(|| tag(order.so_far()));
                 self.through_cipher(Blocks::of_piece(uses.cipher, Purpose::Tag, piece)).await;
                 self.plaintext(piece).await;
                 mac.fits_chunk(self.arrived.tag.get(), computed, number_of(piece, uses.block_bytes()) as u32)
             };
-            let fits = match self.speculated.as_ref().filter(|speculated| speculated.targets().tag) {
-                Some(speculated) => {
-                    let fits = race(speculated.vouched(self.verbs, piece), by_code).await;
-                    speculated.verified(self.verbs, piece);
+            let fits = match self.speculating.as_ref().filter(|speculating| speculating.targets().tag) {
+                Some(speculating) => {
+                    let fits = race(speculating.vouched(piece), by_code).await;
+                    speculating.verified(piece);
                     fits
                 }
                 None => by_code.await,
             };
             if fits {
-                self.release_asked_for(piece);
+                self.release_asked_for(piece).await;
             }
             fits
         };
         let unchecked = if self.codec.planted.has(Bug::TrailingChunksUnchecked) { 1 } else { usize::MAX };
-        let verdicts = join_all(self.pieces(uses.block_bytes()).take(unchecked).map(check)).await;
+        let verdicts = join_all(self.arrived.pieces(uses.block_bytes()).take(unchecked).map(check)).await;
         if verdicts.into_iter().all(|fits| fits) { Ok(()) } else { Err(Fault::Tag(self.arrived.at.line())) }
     }
 

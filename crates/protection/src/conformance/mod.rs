@@ -24,6 +24,7 @@ mod paused;
 mod planted;
 mod recovery;
 mod tree;
+mod unordered;
 
 use crate::counter::Counter;
 use crate::design::{

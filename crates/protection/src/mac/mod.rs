@@ -48,7 +48,7 @@ pub struct Mac {
     code: Rc<dyn LineMac>,
     bits: u32,
     pub(crate) comparison: Comparison,
-    coverage: Coverage,
+    pub(crate) coverage: Coverage,
     places: Places,
     planted: Planted,
     memo: Rc<Memo<Tag>>,

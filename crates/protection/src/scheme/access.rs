@@ -4,14 +4,12 @@
 //! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
 
 use super::Scheme;
-use super::bitmap::LineBitmap;
-use crate::codec::{Arrived, Others};
+use crate::codec::{Arrived, Order, Others};
 use crate::counter::{Counter, Overflow};
 use crate::mac::StoredTag;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
-use crate::speculation::Bitmap;
 use crate::verbs::{Arriving, Beats, Fault, LockName, Verbs, Wanted};
 use crypto::Tag;
 use sim::lock::Mode;
@@ -33,8 +31,6 @@ pub(super) struct Arrivals {
     beats: Beats,
     /// Its tag; anything without a code.
     tag: StoredTag,
-    /// The bitmap that its words lie by.
-    bitmap: Bitmap,
     /// The other lines under its tag.
     pub others: Fetched,
 }
@@ -127,7 +123,7 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 
     /// Joins what the line is opened and checked with: the line itself and its version, as these bring them, its tag, and
-    /// the other lines under that.
+    /// the other lines under that. Not its bitmap, which may come later ([`LineBitmap::beside`](super::bitmap)).
     pub async fn arrive<T>(
         &self,
         line: impl Future<Output = Arriving>,
@@ -137,18 +133,14 @@ impl<'a, V: Verbs> Access<'a, V> {
             // Apart in memory, as all that few accesses need: each would carry its length along.
             if self.scheme.layout.lines_per_tag() > 1 {
                 let (tag, others) = Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await;
-                return Ok((tag?, others, Bitmap::NONE));
+                return Ok((tag?, others));
             }
-            if let Some(bitmap) = LineBitmap::of(self.scheme, self.verbs, self.line()) {
-                let (tag, bitmap) = Box::pin(async { join!(self.stored_tag(), bitmap.get()) }).await;
-                return Ok((tag?, Fetched::new(), bitmap?));
-            }
-            Ok((self.stored_tag().await?, Fetched::new(), Bitmap::NONE))
+            Ok((self.stored_tag().await?, Fetched::new()))
         };
         let (line, version, beside_version) = join!(line, version, beside_version);
-        let (version, (tag, others, bitmap)) = (version?, beside_version?);
-        let (tag, word) = (self.scheme.codec.tag_of(&line.content, tag), bitmap.place_of(self.word));
-        Ok((version, Arrivals { at: self.at, word, stored: line.content, beats: line.beats, tag, bitmap, others }))
+        let (version, (tag, others)) = (version?, beside_version?);
+        let (tag, word) = (self.scheme.codec.tag_of(&line.content, tag), self.word);
+        Ok((version, Arrivals { at: self.at, word, stored: line.content, beats: line.beats, tag, others }))
     }
 
     /// The tag of the line in the region of tags, if there is one.
@@ -185,12 +177,12 @@ impl<'a, V: Verbs> Access<'a, V> {
 }
 
 impl Arrivals {
-    /// The line as it is checked under the version that these counters give it.
-    pub fn under(&self, scheme: &Scheme, counters: &Line) -> Arrived {
-        let Arrivals { at, word, stored, beats, bitmap, ref tag, ref others } = *self;
+    /// The line as it is checked under the version that these counters give it, with its words in that order.
+    pub fn under<'o>(&self, scheme: &Scheme, counters: &Line, order: Order<'o>) -> Arrived<'o> {
+        let Arrivals { at, word, stored, beats, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
         let (tag, others) = (tag.clone(), versioned(scheme, counters, others));
-        Arrived { at, counter, bitmap, word, stored, beats, tag, others }
+        Arrived { at, counter, order, word, stored, beats, tag, others }
     }
 
     /// All lines under the tag, in order.

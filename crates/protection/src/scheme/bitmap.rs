@@ -2,11 +2,14 @@
 
 use super::Scheme;
 use crate::bitmaps;
+use crate::codec::Brought;
 use crate::layout::Layout;
 use crate::planted::Bug;
 use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Bitmap;
 use crate::verbs::{Fault, Verbs};
+use sim::join;
+use std::future::Future;
 use units::{Line, LineAddr};
 
 /// The slot of a line's bitmap, if lines are re-ordered.
@@ -39,6 +42,11 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
     pub fn on_chip(&self) -> Option<Bitmap> {
         let bitmaps = self.scheme.metadata.on_chip(|chip| chip.caches.content(Role::Bitmap, self.slot))?;
         Some(bitmaps::read(&bitmaps, self.line))
+    }
+
+    /// Does what needs it somewhere, while it is brought.
+    pub async fn beside<T>(&self, brought: &Brought, work: impl Future<Output = T>) -> T {
+        join!(async { brought.set(self.get().await) }, work).1
     }
 
     /// Brings the next line of bitmaps, if the design asks for that where one was missed.

@@ -8,9 +8,10 @@
 //! Renewals in tuples, which become durable one after the other, are under neither rule.
 
 use super::access::{Access, Fetched, versioned};
+use super::bitmap::LineBitmap;
 use super::write::Write;
 use super::{Scheme, offsets};
-use crate::codec::{Others, Sealed};
+use crate::codec::{Brought, Order, Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
 use crate::mac::GROUP_MAX;
@@ -115,6 +116,23 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     /// The plaintext of a line with a tag of its own under its old version; nothing if it was never written, or has its new
     /// version already.
     pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
+        match LineBitmap::of(self.scheme, self.verbs, access.line()) {
+            None => self.reopen_in(Order::AS_IT_IS, access, old, new).await,
+            Some(bitmap) => {
+                let brought = Brought::default();
+                let reopen = self.reopen_in(Order::by(&brought), access, old, new);
+                Box::pin(bitmap.beside(&brought, reopen)).await
+            }
+        }
+    }
+
+    async fn reopen_in(
+        &self,
+        order: Order<'_>,
+        access: &Access<'a, V>,
+        old: &Line,
+        new: Option<&Line>,
+    ) -> Result<Option<Line>, Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let pad = codec.work.pad_ahead(verbs, false);
         scheme.count(|counted| counted.renewals.lines += 1);
@@ -126,12 +144,12 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         }
         if let Some(new) = new {
             let pad = codec.work.pad_ahead(verbs, false);
-            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new), pad.into(), |_, _| ()).await;
+            let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new, order), pad.into(), |_, _| ()).await;
             if verdict.is_ok() {
                 return Ok(None);
             }
         }
-        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old), pad.into(), |_, _| ()).await;
+        let (plaintext, verdict) = codec.open(verbs, &arrivals.under(scheme, old, order), pad.into(), |_, _| ()).await;
         if !scheme.planted.has(Bug::ReencryptionTrustsMemory) {
             verdict?;
         }

@@ -1,18 +1,19 @@
-//! What begins as soon as a line's counter is at the controller: what needs the nonce alone, and the candidates of a speculation.
+//! What begins as soon as a line's counter is at the controller: what needs the nonce alone, and the candidates of a speculation, if
+//! these need no bitmap that is not there.
 
 use super::{Access, Read};
-use crate::codec::{Ahead, Begun, Offers};
+use crate::codec::{Ahead, Begun, OfferedCandidates};
 use crate::scheme::bitmap::LineBitmap;
 use crate::scheme::offsets;
-use crate::verbs::Verbs;
+use crate::verbs::{Known, Verbs};
 use units::{Line, Word};
 
 impl<V: Verbs> Read<'_, V> {
     /// Begins what the line's counter is enough for.
     pub(super) fn begin(&self) -> Begun {
         let ahead = self.pad_ahead();
-        let offers = self.offer(ahead.as_ref());
-        Begun { ahead, offers }
+        let candidates = self.offer(ahead.as_ref()).unwrap_or_default();
+        Begun { ahead, candidates }
     }
 
     /// Begins what needs the counter alone, but for the line's first offset, if that is kept.
@@ -22,14 +23,15 @@ impl<V: Verbs> Read<'_, V> {
     }
 
     /// Offers the candidates of a speculation, if there is one. Where their tags bind the line's bitmap, that must be there.
-    pub(super) fn offer(&self, ahead: Option<&Ahead>) -> Option<Box<Offers>> {
+    fn offer(&self, ahead: Option<&Ahead>) -> Option<OfferedCandidates> {
         let Access { scheme, verbs, at, .. } = self.access;
         let speculation = scheme.codec.speculation.as_ref()?;
-        if speculation.waits_for_bitmap() && self.bitmap()?.on_chip().is_none() {
-            return None;
-        }
         let offset = ahead.filter(|_| !offsets::is_kept(scheme, at.line()));
-        scheme.codec.offer(verbs, self.likely_place(), offset)
+        let offset = offset.map_or(Known::default(), offset_known);
+        if speculation.waits_for_bitmap() && self.bitmap()?.on_chip().is_none() {
+            return Some(OfferedCandidates::InOrder(offset));
+        }
+        scheme.codec.offer(verbs, self.likely_place(), offset).map(OfferedCandidates::Now)
     }
 
     /// The bitmap of the line, if lines are re-ordered.
@@ -49,4 +51,10 @@ impl<V: Verbs> Read<'_, V> {
         offsets::keep(scheme, at.line());
         scheme.codec.learn(plaintext);
     }
+}
+
+/// When what needs the nonce alone has come out.
+fn offset_known((first, second): &Ahead) -> Known {
+    let known = first.known();
+    second.as_ref().map_or(known, |second| known.max(second.known()))
 }

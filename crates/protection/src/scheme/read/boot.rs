@@ -20,14 +20,13 @@ use units::Line;
 impl<V: Verbs> Access<'_, V> {
     /// Puts a line into memory that the machine started with and that is not there yet, under the counter that it arrived
     /// with. The line's lock must be held.
-    pub(super) async fn boot(&self, arrived: &mut Arrived, plaintext: &Line) -> Result<(), Fault> {
+    pub(super) async fn boot(&self, arrived: &mut Arrived<'_>, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
         self.refuse_if_halted()?;
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
-        // It lies as it is, whatever memory returned for its bitmap.
-        (arrived.bitmap, arrived.word) = (sealed.bitmap, self.word);
+        arrived.order = arrived.order.booted();
         let mut beside = 0;
         if let Some(mac) = &scheme.codec.mac {
             let tag = self.tag_at_boot(mac, arrived, &sealed)?;
@@ -62,7 +61,7 @@ impl<V: Verbs> Access<'_, V> {
     }
 
     /// The tag of a line that is put into memory, and of those that are there already, which must fit theirs.
-    fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived, sealed: &Sealed) -> Result<Tag, Fault> {
+    fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived<'_>, sealed: &Sealed) -> Result<Tag, Fault> {
         let planted = self.scheme.planted;
         let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
         let checked = is_alone || planted.has(Bug::BootBesideForgery);

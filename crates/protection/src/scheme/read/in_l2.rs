@@ -246,7 +246,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
 
     /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2
     /// compares what is left with the mask, decrypts and releases.
-    pub(super) async fn release(&self, arrived: &Arrived) -> Result<(), Fault> {
+    pub(super) async fn release(&self, arrived: &Arrived<'_>) -> Result<(), Fault> {
         let Arrived { at, counter, ref stored, ref tag, .. } = *arrived;
         let (verbs, codec, line) = (self.access.verbs, &self.access.scheme.codec, at.line());
         let Some(mac) = &codec.mac else { unreachable!("a design without tags does not begin reads in L2s") };

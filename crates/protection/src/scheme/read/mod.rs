@@ -9,6 +9,8 @@
 //! releases: it says what release waits for, and where that happens ([`policy`]). There are three: [`verified`],
 //! [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in
 //! memory yet is put there first ([`boot`]).
+//!
+//! Where lines are re-ordered, the line's bitmap is brought beside all that, and waited for where order matters.
 
 mod begin;
 mod boot;
@@ -20,7 +22,7 @@ mod verified;
 
 use super::Scheme;
 use super::access::{Access, Arrivals};
-use crate::codec::Arrived;
+use crate::codec::{Arrived, Order};
 use crate::metadata::{FoundIn, Sought};
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
@@ -39,6 +41,8 @@ struct Read<'a, V: Verbs> {
     begun: Option<&'a Begun<'a, V>>,
     /// What was fetched for it on a prediction.
     early: &'a Early,
+    /// The order of the line's words, which may be known later than the line is there.
+    order: Order<'a>,
     /// What memory returned.
     stored: Once<Untrusted>,
     /// The line of counters at the controller, perhaps still being verified; nothing if none came.
@@ -48,12 +52,12 @@ struct Read<'a, V: Verbs> {
     /// What the machine started with there, once that was asked for.
     started_with: OnceCell<Option<Line>>,
     /// The line with all that it is checked against.
-    arrived: OnceCell<Arrived>,
+    arrived: OnceCell<Arrived<'a>>,
 }
 
 /// All that a line is opened and checked with.
 struct Complete<'r, 'a, V: Verbs> {
-    arrived: &'r Arrived,
+    arrived: &'r Arrived<'a>,
     /// The L2's read, if that goes on with the line.
     in_l2: Option<&'a Begun<'a, V>>,
 }
@@ -66,9 +70,9 @@ struct Version<'a, V: Verbs> {
 }
 
 impl<'a, V: Verbs> Read<'a, V> {
-    fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early) -> Read<'a, V> {
+    fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early, order: Order<'a>) -> Read<'a, V> {
         let (stored, counters, found, started_with, arrived) = Default::default();
-        Read { access, begun, early, stored, counters, found, started_with, arrived }
+        Read { access, begun, early, order, stored, counters, found, started_with, arrived }
     }
 
     /// Counts where the line's counters were found, if there are any.
@@ -120,7 +124,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         &Version { ref counters, in_l2 }: &Version<'a, V>,
         arrivals: &Arrivals,
     ) -> Result<Complete<'_, 'a, V>, Fault> {
-        let as_it_came = || arrivals.under(self.access.scheme, counters);
+        let as_it_came = || arrivals.under(self.access.scheme, counters, self.order);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
             let mut arrived = as_it_came();
             self.access.boot(&mut arrived, &plaintext).await?;

@@ -3,8 +3,10 @@
 use super::early::Early;
 use super::in_l2::Begun;
 use super::{Access, Read};
+use crate::codec::{Brought, Order};
 use crate::ownership::Asker;
 use crate::planted::Bug;
+use crate::scheme::bitmap::LineBitmap;
 use crate::verbs::{Fault, Verbs};
 use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
@@ -39,10 +41,31 @@ impl<'a, V: Verbs> Access<'a, V> {
         }
         // What changes from now on changes nothing about this line's counter.
         let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
-        let read = Read::new(self, begun, early);
-        match scheme.release {
-            Release::Verified => read.verified().await,
-            Release::Speculative => Box::pin(read.speculative()).await,
+        match LineBitmap::of(scheme, verbs, self.line()) {
+            None => Read::new(self, begun, early, Order::AS_IT_IS).by_policy().await,
+            Some(bitmap) => Box::pin(read_by(self, bitmap, begun, early)).await,
+        }
+    }
+}
+
+/// Reads a line that lies by a bitmap, which is brought meanwhile; then the next line of bitmaps, if that was missed.
+async fn read_by<'a, V: Verbs>(
+    access: Access<'a, V>,
+    bitmap: LineBitmap<'a, V>,
+    begun: Option<&Begun<'a, V>>,
+    early: &Early,
+) -> Result<(), Fault> {
+    let (was_missed, brought) = (bitmap.on_chip().is_none(), Brought::default());
+    let read = Read::new(access, begun, early, Order::by(&brought));
+    bitmap.beside(&brought, read.by_policy()).await?;
+    if was_missed { bitmap.bring_next().await } else { Ok(()) }
+}
+
+impl<V: Verbs> Read<'_, V> {
+    async fn by_policy(&self) -> Result<(), Fault> {
+        match self.access.scheme.release {
+            Release::Verified => self.verified().await,
+            Release::Speculative => Box::pin(self.speculative()).await,
         }
     }
 }

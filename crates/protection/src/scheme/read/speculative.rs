@@ -18,80 +18,67 @@
 //! out what the slowest verdict would.
 
 use super::{Access, Complete, Read};
-use crate::codec::{Arrived, Begun};
+use crate::codec::{Arrived, Begun, Brought, Order};
 use crate::planted::Bug;
-use crate::speculation::Bitmap;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
 use units::Line;
 
-/// A line that was decrypted: as it lies, and with its words in the order that this bitmap says.
+/// A line that is decrypted.
+#[derive(Default)]
 struct Opened {
-    lying: Line,
-    bitmap: Bitmap,
-    in_order: Line,
+    /// As it lies.
+    lying: Once<Line>,
+    /// As it was released.
+    released: Once<Line>,
 }
 
 impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
-        let (begun, complete, text) = (Cell::new(Begun::default()), Once::default(), Once::default());
+        let (begun, complete, opened) = (Cell::new(Begun::default()), Once::default(), Opened::default());
         let bring = async { complete.set(self.bring(|| begun.set(self.begin())).await) };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
-        let (_, (), verdict) = join!(bring, self.open_ahead(&begun, &text), self.verdict(&complete, &text));
+        let (_, (), verdict) = join!(bring, self.open_ahead(&begun, &opened), self.verdict(&complete, &opened));
         begun.take().give_up(self.access.verbs);
-        let Some(opened) = text.get() else { return verdict };
-        let verdict = verdict.and_then(|()| self.was_in_order(opened));
+        let Some(released) = opened.released.get() else { return verdict };
         self.access.verbs.settle(self.access.line(), verdict.is_ok());
         if verdict.is_ok() {
-            self.opened(&opened.in_order);
+            self.opened(released);
         }
         verdict
     }
 
-    /// Refuses a line that was released by another bitmap than its verdict is about: the two may have come from memory at
-    /// different times.
-    fn was_in_order(&self, opened: &Opened) -> Result<(), Fault> {
-        let judged = self.arrived.get().map(|arrived| arrived.bitmap);
-        let is_same = judged.is_none_or(|judged| judged == opened.bitmap);
-        if is_same || self.access.scheme.planted.has(Bug::ReleasedOrderUnjudged) {
-            Ok(())
-        } else {
-            Err(Fault::Tag(self.access.line()))
-        }
-    }
-
-    async fn open_ahead(&self, begun: &Cell<Begun>, text: &Once<Opened>) {
+    async fn open_ahead(&self, begun: &Cell<Begun>, opened: &Opened) {
         let Access { scheme, verbs, at, .. } = self.access;
         let stored = self.stored.wait().await;
         let Some(counters) = self.counters.wait().await else { return };
         let started_with = self.started_with(stored);
-        let bitmap = match started_with {
-            Some(_) => Bitmap::NONE,
-            None => match self.bitmap() {
-                Some(bitmap) => bitmap.get().await.unwrap_or_default(),
-                None => Bitmap::NONE,
-            },
+        let looked_up_again = Brought::default();
+        let order = match (started_with, self.bitmap()) {
+            (Some(_), _) => self.order.booted(),
+            (None, Some(bitmap)) if scheme.planted.has(Bug::ReleasedOrderUnjudged) => {
+                looked_up_again.set(bitmap.get().await);
+                Order::by(&looked_up_again)
+            }
+            _ => self.order,
         };
         let (begun, counter) = (begun.take(), scheme.version(counters, at.line()));
         // What candidates are compared with, of a line that is put into memory meanwhile.
-        let booted = started_with.filter(|_| begun.offers.is_some());
+        let booted = started_with.filter(|_| begun.candidates.is_now());
         let booted = booted.map(|line| scheme.codec.encrypt_for_now(at, counter, &line).ciphertext.into());
-        let arrived = Arrived { bitmap, ..Arrived::untagged(at, counter, booted.unwrap_or(*stored)) };
-        let lying = scheme.codec.open_unverified(verbs, &arrived, begun).await;
-        let lying = started_with.unwrap_or(lying);
-        let in_order = bitmap.restore(&lying);
-        verbs.release(at.line(), Plaintext { bytes: in_order, verified: false }, Exit::AheadOfVerdict);
-        text.set(Opened { lying, bitmap, in_order });
+        let arrived = Arrived { order, ..Arrived::untagged(at, counter, booted.unwrap_or(*stored)) };
+        let lying = |lying: &Line| opened.lying.set(started_with.unwrap_or(*lying));
+        // A line whose order is not known is not released: its verdict says why.
+        let Ok(in_order) = scheme.codec.open_unverified(verbs, &arrived, begun, lying).await else { return };
+        let bytes = started_with.unwrap_or(in_order);
+        verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
+        opened.released.set(bytes);
     }
 
-    async fn verdict(
-        &self,
-        complete: &Once<Result<Complete<'_, '_, V>, Fault>>,
-        text: &Once<Opened>,
-    ) -> Result<(), Fault> {
+    async fn verdict(&self, complete: &Once<Result<Complete<'_, '_, V>, Fault>>, opened: &Opened) -> Result<(), Fault> {
         let Complete { arrived, in_l2 } = complete.wait().await.as_ref().map_err(|fault| *fault)?;
         if let Some(begun) = in_l2 {
             return begun.release(arrived).await;
@@ -99,8 +86,9 @@ impl<V: Verbs> Read<'_, V> {
         let codec = &self.access.scheme.codec;
         // A tag made of blocks begins with what the nonce makes, which is there when the line is open.
         let is_opened_first = codec.checks_plaintext() || codec.work.tag.is_some();
-        let plaintext = if is_opened_first { Some(text.wait().await.lying) } else { None };
+        let plaintext = if is_opened_first { Some(*opened.lying.wait().await) } else { None };
         let text = plaintext.filter(|_| codec.checks_plaintext()).unwrap_or_else(|| arrived.stored.examine());
-        codec.check(self.access.verbs, arrived, &text).await
+        codec.check(self.access.verbs, arrived, &text).await?;
+        arrived.order.known().await.map(drop)
     }
 }

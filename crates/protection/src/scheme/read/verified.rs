@@ -11,9 +11,8 @@ impl<V: Verbs> Read<'_, V> {
     pub(super) async fn verified(&self) -> Result<(), Fault> {
         let Access { scheme, verbs, at, .. } = self.access;
         let begun = Cell::new(Begun::default());
-        let missed = self.bitmap().filter(|bitmap| bitmap.on_chip().is_none());
         let brought = self.bring(|| begun.set(self.begin())).await;
-        let mut begun = begun.take();
+        let begun = begun.take();
         let Complete { arrived, in_l2 } = match brought {
             Ok(complete) => complete,
             Err(fault) => {
@@ -24,7 +23,6 @@ impl<V: Verbs> Read<'_, V> {
         match in_l2 {
             Some(in_l2) => Box::pin(in_l2.release(arrived)).await?,
             None => {
-                begun.offers = begun.offers.take().or_else(|| self.offer(begun.ahead.as_ref()));
                 let release_first = |plaintext, words| verbs.release_first(at.line(), plaintext, words);
                 let (plaintext, verdict) = scheme.codec.open(verbs, arrived, begun, release_first).await;
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
@@ -35,9 +33,6 @@ impl<V: Verbs> Read<'_, V> {
             }
         }
         self.count(self.found.get().copied().flatten());
-        match missed {
-            Some(bitmap) => Box::pin(async move { bitmap.bring_next().await }).await,
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -1,0 +1,149 @@
+//! Lines that are re-ordered, as they come out: the words that a core gets before the rest, and what waits for a bitmap.
+
+use crate::common::{DATA_LINES, Machine, engines};
+use casemate_campaign::frequent::VALUES;
+use protection::design::{BitmapTrust, Parts};
+use protection::execution::{Receiver, Timed};
+use protection::planted::Planted;
+use protection::scheme::Demand;
+use protection::speculation::Tracking;
+use protection::verbs::{Fault, Plaintext};
+use std::cell::{Cell, RefCell};
+use std::future::ready;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Bytes, Duration, Line, LineAddr, WORD_BYTES, Words, ZERO_LINE};
+
+/// A core that knows what came out, and which words did before the rest.
+#[derive(Default)]
+struct Core {
+    first: Cell<Option<(Line, Words)>>,
+    released: Cell<Option<Line>>,
+}
+
+impl Receiver for Core {
+    fn released_first(&self, _: LineAddr, text: &Plaintext, words: Words) {
+        assert_eq!(self.released.get(), None, "they come before the rest");
+        self.first.set(Some((text.bytes, words)));
+    }
+
+    fn released(&self, _: LineAddr, text: &Plaintext) {
+        self.released.set(Some(text.bytes));
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("{fault:?}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+fn reordered(bitmap: BitmapTrust) -> Parts {
+    let mut parts = catalogue::design("fvs-aes").unwrap().parts;
+    (parts.speculation.tracking, parts.speculation.list) = (Tracking::Fixed, VALUES.map(u64::cast_signed).to_vec());
+    parts.speculation.bitmap = bitmap;
+    // Of all lines of bitmaps, the one that was asked for last is on the chip.
+    (parts.caches.bitmaps, parts.caches.ways) = (Some(Bytes(64)), 1);
+    parts
+}
+
+/// A line whose words in these places are of the table.
+fn line_with(frequent: u8, random: &mut Random) -> Line {
+    let mut line = random.line();
+    for place in (0..8).filter(|place| frequent >> place & 1 == 1) {
+        let value = VALUES[random.below(VALUES.len() as u64) as usize];
+        line[place * WORD_BYTES..][..WORD_BYTES].copy_from_slice(&value.to_le_bytes());
+    }
+    line
+}
+
+/// What is wrong with the words that come before the rest, over lines of every order and every word asked for; and how often there were
+/// such words.
+fn wrong_first(planted: Planted) -> (Vec<String>, usize) {
+    let scheme = reordered(BitmapTrust::Bound).build_with(DATA_LINES, 1, planted).unwrap();
+    let mut machine = Machine::in_beats(scheme, Core::default());
+    let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
+    let (wrong, came) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(0)));
+    let (done, noted, counted) = (Rc::new(Cell::new(false)), wrong.clone(), came.clone());
+    let ended = done.clone();
+    machine.executor.clock().spawn(async move {
+        let mut random = Random::new(3);
+        for frequent in 0..=u8::MAX {
+            let (line, content) = (LineAddr(5), line_with(frequent, &mut random));
+            scheme.write(&verbs, line, &content).await;
+            for word in Words::ALL.iter() {
+                core.first.take();
+                core.released.take();
+                let demand = Demand { word, ..Demand::of(line, 0) };
+                scheme.read_from(&verbs, demand, ready(true), None::<std::future::Ready<()>>).await;
+                assert_eq!(core.released.get(), Some(content));
+                let Some((first, words)) = core.first.get() else { continue };
+                counted.set(counted.get() + 1);
+                let are_right = words.iter().all(|word| word.of(&first) == word.of(&content));
+                if !(are_right && words.contains(Words::of(word))) {
+                    noted.borrow_mut().push(format!("{frequent:#010b}, {word:?}: {words:?}"));
+                }
+            }
+        }
+        done.set(true);
+    });
+    assert!(machine.run(Duration::from_ns(50_000_000), || ended.get()), "it ends");
+    (wrong.take(), came.get())
+}
+
+#[test]
+fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line() {
+    let (wrong, came) = wrong_first(Planted::NONE);
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(came, 256 * 8);
+    #[cfg(feature = "planted-bugs")]
+    for bug in [protection::planted::Bug::FirstWordsMisplaced, protection::planted::Bug::FirstWordsUnplaced] {
+        assert!(!wrong_first(Planted::new(bug)).0.is_empty(), "{bug:?}");
+    }
+}
+
+/// A block through the cipher, in nanoseconds.
+const BLOCK: u64 = 1_000;
+
+/// How long a read takes whose bitmap is on the chip, and one whose bitmap is not, where a block takes longer than all of memory.
+fn read_with_and_without(bitmap: BitmapTrust) -> [u64; 2] {
+    let scheme = reordered(bitmap).build(DATA_LINES, 1).unwrap();
+    let mut slow = engines();
+    slow.aes.latency_ns = BLOCK as f64;
+    let mut machine = Machine::in_beats_with(&slow, scheme, Core::default());
+    let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
+    let took = Rc::new(RefCell::new(Vec::new()));
+    let (clock, noted) = (machine.executor.clock().clone(), took.clone());
+    machine.executor.clock().spawn(async move {
+        // One word of the table, which makes no block of two: the line lies in another order, and no candidate matches.
+        let (line, other, mut random) = (LineAddr(5), LineAddr(5 + 48), Random::new(3));
+        for each in [other, line] {
+            scheme.write(&verbs, each, &line_with(0b1000, &mut random)).await;
+        }
+        // Both are read once, for what is kept of them.
+        for each in [other, line, line, other, line] {
+            let began = clock.now();
+            core.released.take();
+            scheme.read_by(&verbs, each, 0).await;
+            noted.borrow_mut().push((clock.now().as_fs() - began.as_fs()) / 1_000_000);
+            clock.sleep(Duration::from_ns(10 * BLOCK)).await;
+        }
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || took.borrow().len() == 5), "it ends");
+    let took = took.take();
+    [took[2], took[4]]
+}
+
+#[test]
+fn a_line_is_decrypted_while_its_bitmap_is_on_its_way() {
+    // The bitmap takes as long as the line and two blocks; the line takes two blocks, one for its decryption and one for its tags.
+    let [with, without] = read_with_and_without(BitmapTrust::Loose);
+    assert!((2 * BLOCK..2 * BLOCK + 500).contains(&with), "{with}");
+    assert!((with..with + BLOCK / 2).contains(&without), "release alone waits for it: {with}, {without}");
+    let [with, without] = read_with_and_without(BitmapTrust::Bound);
+    assert!((2 * BLOCK..2 * BLOCK + 500).contains(&with), "{with}");
+    let one_more = with + BLOCK / 2..with + BLOCK + BLOCK / 2;
+    assert!(one_more.contains(&without), "tags wait for it too, decryption does not: {with}, {without}");
+}

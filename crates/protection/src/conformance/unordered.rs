@@ -1,0 +1,54 @@
+//! A line whose bitmap does not come: nobody knows the order of its words.
+
+use crate::bitmaps;
+use crate::design::{
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, SpeculationDesign, TreeKind,
+};
+use crate::execution::{Functional, run_now};
+use crate::ownership::Ownership;
+use crate::persistence::Persistence;
+use crate::scheme::Release;
+use crate::speculation::Target;
+use crate::verbs::Fault;
+use units::{Bytes, LINE_BYTES, Line, LineAddr, WORD_BYTES};
+
+fn parts(release: Release, of: &[Target]) -> Parts {
+    let mac = MacDesign { code: MacChoice::OcbChunks, over: Over::Plaintext, ..MacDesign::default() };
+    Parts {
+        cipher: CipherChoice::Aes128OcbChunks,
+        counters: CounterChoice::Rv64,
+        mac: mac.with_chunk_bits(32),
+        tree: TreeKind::None.into(),
+        // Of all lines of bitmaps, the one that was asked for last is on the chip.
+        caches: CacheDesign { bitmaps: Some(Bytes(64)), ways: 1, ..CacheDesign::default() },
+        persistence: Persistence::default(),
+        ownership: Ownership::None,
+        release,
+        speculation: SpeculationDesign { values: 4, of: of.to_vec(), reorder: true, ..SpeculationDesign::default() },
+    }
+}
+
+#[test]
+fn a_line_whose_bitmap_cannot_be_brought_is_refused_and_no_word_of_it_comes_out() {
+    let both = [Target::Ciphertext, Target::Tag];
+    for (release, of) in [(Release::Verified, &both[..]), (Release::Speculative, &both[..1])] {
+        let scheme = parts(release, of).build(1_024, 1).unwrap();
+        let memory = Functional::new(scheme.layout().total_lines());
+        let (line, other) = (LineAddr(5), LineAddr(5 + bitmaps::LINES_PER_LINE));
+        let content: Line = std::array::from_fn(|byte| (byte / WORD_BYTES * LINE_BYTES) as u8);
+        let read = |line| {
+            run_now(scheme.read(&memory, line));
+            let first = memory.take_released_first().map(|(line, ..)| line);
+            let released = memory.take_released().or_else(|| memory.take_refused()).map(|(line, _)| line);
+            (first, released, memory.take_fault())
+        };
+        for each in [line, other] {
+            run_now(scheme.write(&memory, each, &content));
+            assert_eq!(read(each), (None, Some(each), None), "{release:?}");
+        }
+        // Power came back, and the memory was refused: nothing more is brought. All but the bitmap is on the chip.
+        scheme.metadata.on_chip(|chip| chip.rootless = true);
+        assert_eq!(read(line), (None, None, Some(Fault::Root)), "{release:?}");
+        assert_eq!(read(other), (None, Some(other), None), "{release:?}: its bitmap is there");
+    }
+}
