@@ -130,6 +130,26 @@ mod tests {
     }
 
     #[test]
+    fn fvs_rule_8_a_line_would_compress_if_the_table_held_all_its_words_and_not_if_one_was_lacking() {
+        let mut watched = Predictability::of(&[8]);
+        let known: [u64; WORDS_PER_LINE] = std::array::from_fn(|word| 100 + word as u64);
+        for _ in 0..4 {
+            watched.filled(&line_of(known));
+        }
+        let before = watched.seen();
+        let mut reversed = known;
+        reversed.reverse();
+        watched.filled(&line_of(reversed));
+        for word in 0..WORDS_PER_LINE {
+            let mut lacking = known;
+            lacking[word] = 7_000 + word as u64;
+            watched.filled(&line_of(lacking));
+        }
+        let seen = (watched.seen() - before).0[0].predictable;
+        assert_eq!((seen.lines, seen.whole_lines), (1 + WORDS_PER_LINE as u64, 1));
+    }
+
+    #[test]
     fn frequent_words_that_alternate_with_others_are_covered_only_when_they_are_re_ordered() {
         let mut random = Random::new(5);
         let alternating =

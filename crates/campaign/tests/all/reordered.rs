@@ -137,7 +137,7 @@ fn read_with_and_without(bitmap: BitmapTrust) -> [u64; 2] {
 }
 
 #[test]
-fn a_line_is_decrypted_while_its_bitmap_is_on_its_way() {
+fn fvs_rule_7_a_line_is_decrypted_while_its_bitmap_is_on_its_way() {
     // The bitmap takes as long as the line and two blocks; the line takes two blocks, one for its decryption and one for its tags.
     let [with, without] = read_with_and_without(BitmapTrust::Loose);
     assert!((2 * BLOCK..2 * BLOCK + 500).contains(&with), "{with}");

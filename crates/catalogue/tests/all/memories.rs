@@ -43,7 +43,7 @@ fn cycles(answer: &Completion) -> (u64, u64) {
 }
 
 #[test]
-fn sdram_of_2005_answers_in_x_5_5_5_with_x_of_100_135_and_170_cycles() {
+fn fvs_rule_9_sdram_of_2005_answers_in_x_5_5_5_with_x_of_100_135_and_170_cycles() {
     let config = dram("simplescalar-2005");
     // Another row of the same bank: its number is above those of the column, the bank and the rank.
     let another_row =

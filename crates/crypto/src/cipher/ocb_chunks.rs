@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_and_their_tags_follow_the_definition() {
+    fn fvs_rule_1_chunks_and_their_tags_follow_the_definition() {
         follows_the_definition::<Aes128, 16>(&Key([3; 16]));
         follows_the_definition::<Aes256, 32>(&Key([5; 32]));
         follows_the_definition::<TdesEde3, 24>(&Key([4; 24]));

@@ -56,7 +56,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn a_value_is_drawn_at_the_first_write_and_counted_on_by_each_that_follows() {
+    fn fvs_rule_2_a_value_is_drawn_at_the_first_write_and_counted_on_by_each_that_follows() {
         let counters = Counters::new(Organisation::Random, Planted::NONE);
         let (mut line, mut plain, mut random) = (ZERO_LINE, [0_u64; POSITIONS], Random::new(9));
         let mut draws = 0;

@@ -84,7 +84,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn frequent_words_come_first_and_both_parts_keep_their_order() {
+    fn fvs_rule_7_frequent_words_come_first_and_both_parts_keep_their_order() {
         let line: Line = std::array::from_fn(|byte| (byte / WORD_BYTES) as u8);
         let lying = Bitmap(0b0111_0010).arrange(&line);
         let words: Vec<u8> = lying.chunks(WORD_BYTES).map(|word| word[0]).collect();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bitmap_alone_restores_the_order() {
+    fn fvs_rule_7_the_bitmap_alone_restores_the_order() {
         let line = Random::new(3).line();
         for bitmap in (0..=u8::MAX).map(Bitmap) {
             let lying = bitmap.arrange(&line);

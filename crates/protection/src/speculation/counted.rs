@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_what_its_rules_say_of_all_that_was_ever_seen() {
+    fn fvs_rule_6_a_table_is_what_its_rules_say_of_all_that_was_ever_seen() {
         for seed in 0..20 {
             let (mut random, size) = (Random::new(seed), 1 << (seed % 4));
             let (mut table, mut naive) = (Counted::new(size), Naive::default());

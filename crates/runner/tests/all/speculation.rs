@@ -4,10 +4,12 @@
 //! No time here is in the text that is timed: each is a sum of what the machine file says.
 
 use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, Value, explain};
+use casemate_runner::{Control, RunOptions, run};
 use catalogue::{Design, Machine};
 use protection::design::SpeculationDesign;
-use protection::speculation::Target;
+use protection::speculation::{Chunks, Target};
 use sim::span::{Span, Verb};
+use std::collections::BTreeMap;
 
 /// A line whose metadata is in other banks than itself.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
@@ -48,7 +50,7 @@ fn candidates(explanation: &Explanation) -> Vec<&Span> {
 }
 
 #[test]
-fn a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() {
+fn fvs_rule_3_a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() {
     // Without speculation: decrypted, and then its tag computed. With it: the words, and a comparison.
     assert_eq!(read("ocb-tdes", "frequent"), (100 + 96 + 96, 135 + 96 + 96));
     assert_eq!(read("fvs-tdes", "frequent"), (100 + 1, 135 + 1));
@@ -75,7 +77,7 @@ fn speculation_on_ciphertext_alone_spares_decryption_as_the_paper_counts_it() {
 }
 
 #[test]
-fn a_miss_takes_what_it_takes_without_speculation() {
+fn fvs_rule_3_a_miss_takes_what_it_takes_without_speculation() {
     for (with, without) in [("fvs-tdes", "ocb-tdes"), ("fvs-aes-plain", "ocb-aes")] {
         // A block on demand may come behind a candidate that has just gone in: at most one interval for each in turn.
         let (late, never) = (read(with, "other"), read(without, "other"));
@@ -113,7 +115,7 @@ fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
 }
 
 #[test]
-fn a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verified() {
+fn fvs_rule_3_a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verified() {
     // One unit takes a candidate every 12 ns: the tag of the eighth goes in as the sixteenth, long after the words came.
     let slow = |values: usize| {
         let machine = machine(|machine| {
@@ -131,7 +133,7 @@ fn a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verified() {
 }
 
 #[test]
-fn the_asked_for_position_goes_first_and_what_is_resolved_is_given_up() {
+fn fvs_rule_4_the_asked_for_position_goes_first_and_what_is_resolved_is_given_up() {
     let read = read_on(&machine(|_| ()), &design("fvs-aes-plain", |_| ()), "frequent");
     let spans = candidates(&read);
     assert_eq!(spans.len(), 4);
@@ -167,4 +169,31 @@ fn where_offsets_are_not_kept_candidates_wait_for_them() {
     // R is out after a block, and the first candidates a block after that.
     let out = LOOK_UP + 65 + 65;
     assert!((out..out + 8).contains(&steps(&read).0), "{:?}", steps(&read));
+}
+
+/// What came of the chunks of a pointer chase on so many Triple-DES units, each of which takes a candidate in such a time.
+fn chunks((units, interval_ns): (usize, f64)) -> Chunks {
+    let machine = machine(|machine| {
+        let tdes = machine.engines.tdes.as_mut().unwrap();
+        (tdes.units, tdes.interval_ns) = (units, interval_ns);
+    });
+    let parameters = BTreeMap::from([("footprint".to_owned(), "384 KB".to_owned())]);
+    let program = workload::kernels::open("chase", &parameters, 1).unwrap();
+    let options = RunOptions::new(machine, design("fvs-tdes", |_| ()), 20_000);
+    let record = run(&options, program, |_| Control::GoOn).unwrap();
+    assert!(record.checks.passed, "{:?}", record.checks);
+    record.speculation.unwrap().chunks
+}
+
+/// A line's 128 candidates and tags are out 96 ns after the last has gone in, its words come after 100 to 135, and without candidates
+/// they are verified after some 300. Where the counter is fetched first, candidates go in that much later.
+#[test]
+fn fvs_rule_3_a_hit_is_late_if_its_candidate_was_not_out_when_the_chunk_came() {
+    let [fast, slow, hopeless] = [(64, 0.25), (1, 2.0), (1, 1_000.0)].map(chunks);
+    assert!(fast.hits > 1_000 && fast.squashed == 0, "{fast:?}");
+    assert!(4 * slow.hits < fast.hits && slow.late_hits > 1_000 && slow.squashed > 1_000, "{slow:?}");
+    assert!(hopeless.hits + hopeless.late_hits == 0 && hopeless.squashed > 1_000, "{hopeless:?}");
+    // How many of the chunks are candidates is no matter of time.
+    let predictable = |chunks: Chunks| chunks.hits + chunks.late_hits + chunks.squashed;
+    assert_eq!([slow, hopeless].map(predictable), [predictable(fast); 2]);
 }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn both_classes_go_in_when_units_that_are_looked_at_at_every_tick_take_them() {
+    fn fvs_rule_4_both_classes_go_in_when_units_that_are_looked_at_at_every_tick_take_them() {
         let mut random = Random::new(7);
         for round in 0..400 {
             let (units, interval) = (1 + random.below(4) as usize, 1 + random.below(6));

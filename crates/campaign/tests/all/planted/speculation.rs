@@ -179,7 +179,7 @@ fn they_are_refused_also_where_the_permutation_says_which_candidates_match() {
 }
 
 #[test]
-fn each_comparison_that_is_done_badly_lets_one_tampering_through_and_no_other() {
+fn fvs_rule_5_each_comparison_that_is_done_badly_lets_one_tampering_through_and_no_other() {
     for name in DESIGNS {
         for (bug, expected) in TAMPERINGS.map(|(_, bug, expected)| (bug, expected)) {
             for (tamper, of, _) in TAMPERINGS {
