@@ -51,7 +51,7 @@ fn start_attacker(machine: &Machine<Core>, seed: u64) -> Rc<Cell<bool>> {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(24))]
     #[test]
     fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
         for design in swept() {

@@ -1,9 +1,11 @@
 //! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
 
+use crate::common::swept::{side_by_side, swept};
 use crate::common::{kernel, machine_for};
+use crate::reads::check_parts;
 use crate::threads::Threads;
 use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
-use catalogue::Machine;
+use catalogue::{Design, Machine};
 use protection::execution::ReadPart;
 use std::collections::BTreeMap;
 use workload::Source;
@@ -13,6 +15,10 @@ const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "b
 fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     let mut machine = machine_for(design);
     change(&mut machine);
+    record_on(machine, workload, design, instructions)
+}
+
+fn record_on(machine: Machine, workload: &str, design: &str, instructions: u64) -> Record {
     let chains = (workload == "chase").then(|| ("chains".to_owned(), "1".to_owned()));
     let source = workload::kernels::open(workload, &BTreeMap::from_iter(chains), 1).unwrap();
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
@@ -29,36 +35,42 @@ fn check(name: &str, record: &Record) {
     assert!(parts < *cycles as f64, "{name}");
 }
 
-/// That a design is slower by what it waits longer. A core's own work stays nearly what it was: of `bfs` more of it is done in the
-/// shadow of longer waits, up to 4 in 100 cycles.
-fn check_slowdown(workload: &str, design: &str, instructions: u64) {
-    // EMCC's reference has four cores.
-    let [before, after] = ["none", design].map(|design| record(workload, design, instructions, |_| ()));
-    let name = format!("{workload} under {design}");
-    check(&name, &after);
-    if design == "emcc" {
-        return;
+/// Checks that designs are slower than none by what they wait longer. A core's own work stays nearly what it was: of `bfs` more of it
+/// is done in the shadow of longer waits, up to 4 in 100 cycles. Of each read as well, the parts are the whole.
+fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
+    let mut unprotected: BTreeMap<String, CoreTime> = BTreeMap::new();
+    for Design { name: design, .. } in designs {
+        let machine = machine_for(design);
+        let after = record_on(machine.clone(), workload, design, instructions);
+        let name = format!("{workload} under {design}");
+        check(&name, &after);
+        check_parts(&name, &machine, &after);
+        // EMCC's reference has four cores.
+        if design == "emcc" {
+            continue;
+        }
+        let baseline = || record_on(machine.clone(), workload, "none", instructions).core_time;
+        let before = unprotected.entry(machine.name.clone()).or_insert_with(baseline);
+        let after = &after.core_time;
+        let slower = after.cycles as f64 - before.cycles as f64;
+        let waits: f64 = after.waiting_cycles.iter().map(|(part, cycles)| cycles - before.waiting_cycles[part]).sum();
+        let tolerated = 0.02 * before.cycles as f64 + 0.08 * slower.abs();
+        assert!((slower - waits).abs() < tolerated, "{name}: {slower} slower, {waits} waited");
     }
-    let (before, after) = (&before.core_time, &after.core_time);
-    let slower = after.cycles as f64 - before.cycles as f64;
-    let waits: f64 = after.waiting_cycles.iter().map(|(part, cycles)| cycles - before.waiting_cycles[part]).sum();
-    let tolerated = 0.02 * before.cycles as f64 + 0.08 * slower.abs();
-    assert!((slower - waits).abs() < tolerated, "{name}: {slower} slower, {waits} waited");
 }
 
 #[test]
 fn every_design_is_slower_by_what_cores_wait_longer_for_lines() {
-    for (number, design) in catalogue::designs().into_iter().enumerate() {
-        check_slowdown(WORKLOADS[number % 6], &design.name, 60_000);
-    }
+    let designs = swept();
+    let of_workload = |turn: usize| designs.iter().skip(turn).step_by(WORKLOADS.len()).cloned().collect();
+    let shares: Vec<(usize, Vec<Design>)> = (0..WORKLOADS.len()).map(|turn| (turn, of_workload(turn))).collect();
+    side_by_side(shares, |(turn, designs)| check_slowdown(WORKLOADS[turn], &designs, 60_000));
 }
 
 #[test]
 #[ignore = "two hundred runs: in make test-long"]
 fn every_design_is_slower_by_what_cores_wait_longer_for_lines_on_every_workload() {
-    for design in catalogue::designs() {
-        WORKLOADS.iter().for_each(|workload| check_slowdown(workload, &design.name, 100_000));
-    }
+    side_by_side(WORKLOADS.to_vec(), |workload| check_slowdown(workload, &catalogue::designs(), 100_000));
 }
 
 /// By what part of the cycles each cause is longer on a machine that is changed so, in thousandths, where that is ten or more and
