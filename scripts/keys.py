@@ -74,7 +74,7 @@ def answer(kind: Kind, name: str, key: str, value: str) -> str:
 def takes(kind: Kind, name: str, key: str) -> str:
     """What a key takes."""
     said = answer(kind, name, key, WRONG).partition("expected ")[2]
-    if said == "a sequence":
+    if said.startswith("a list, as in"):
         items = answer(kind, name, key, f'["{WRONG}"]').partition("expected ")[2]
         return f"a list of {'whole numbers' if WHOLE.fullmatch(items) else items.removeprefix('one of ') or 'texts'}"
     if WHOLE.fullmatch(said):

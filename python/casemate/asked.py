@@ -1,10 +1,12 @@
 """What can be asked for in several forms, made one: `"5M"` is a number of instructions, `"none"` a list of one."""
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from casemate import _core
 from casemate._core import CasemateError
 from casemate.amounts import parse_count, parse_window
 from casemate.nearest import hint
@@ -95,6 +97,8 @@ def changes(
 ) -> dict[str, list[dict[str, Any]]]:
     """What is other than in the files, apart for machines and designs. A key may begin with the name of one of them, as
     in `design.sc64-bmt.parts.mac.tag_bits`; then it is for that one alone.
+
+    Raises `CasemateError` for what is no key of either, and for one alone that is not asked for.
     """
     known = {"machine": list(machines), "design": list(designs)}
     told: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
@@ -105,16 +109,34 @@ def changes(
                 f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
             )
         only = next((name for name in known[of] if key.startswith(f"{short(name)}.")), None)
+        if only is None and known[of]:
+            _refuse_another(path, of, known[of])
         key = key.removeprefix(f"{short(only)}.") if only is not None else key
         told[of].append({"only": only, "key": key, "value": written(value)})
     return told
 
 
+def _refuse_another(path: str, of: str, listed: list[str]) -> None:
+    """Raises `CasemateError` if a key begins with the name of a machine or a design that is not asked for."""
+    first = path.split(".")[1]
+    built_in = json.loads(_core.machines() if of == "machine" else _core.designs())
+    if any(first == found["name"] for found in built_in):
+        raise CasemateError(
+            f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
+            f"ask for it as well, or for all of them give {of}.KEY"
+        )
+
+
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
     """Of the changes those that are for a design: for all, or for it alone."""
+    asked_for = changes_under(given, design, designs)
+    return {path: value for path, value in asked_for.items() if path.startswith("design.")}
+
+
+def changes_under(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
+    """The changes without those that are for another of the designs alone."""
     others = tuple(f"design.{short(name)}." for name in designs if name != design)
-    of_designs = {path: value for path, value in (given or {}).items() if path.startswith("design.")}
-    return {path: value for path, value in of_designs.items() if not path.startswith(others)}
+    return {path: value for path, value in (given or {}).items() if not path.startswith(others)}
 
 
 def short(name: str) -> str:

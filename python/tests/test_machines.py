@@ -80,9 +80,30 @@ def test_a_change_may_be_of_one_design_alone(casemate: Casemate) -> None:
     answer = casemate("run", *SMALL, *both, "--with", "design.sc64-bmt.parts.caches.ways=16", "--json").json()
     ways = [record["configuration"]["design"]["parts"]["caches"]["ways"] for record in answer["records"]]
     assert ways == [8, 16]
-    wrong = casemate("run", *SMALL, "--design", "none", "--with", "design.sc64-bmt.parts.caches.ways=16")
-    assert (wrong.code, wrong.out) == (2, "")
-    assert "sc64-bmt" in wrong.err
+
+
+def test_a_change_of_a_design_or_a_machine_that_is_not_asked_for_is_refused_for_that(casemate: Casemate) -> None:
+    both = ("--design", "none", "--design", "ctr-mac")
+    for change, reason in [
+        (
+            "design.sc64-bmt.parts.caches.ways=16",
+            "is for the design 'sc64-bmt', which is not asked for (there is none, ctr-mac)",
+        ),
+        ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not asked for (there is modern)"),
+        ("design.sc64-btm.parts.caches.ways=16", "unknown field `sc64-btm`"),
+        ("design.parts.caches.bitmaps=8 KB", "is about the bitmaps of re-ordered lines, and no line is re-ordered"),
+        ("design.parts.speculation.tracking=lru", "missing field `values`"),
+    ]:
+        wrong = casemate("run", *SMALL, *both, "--with", change)
+        assert (wrong.code, wrong.out) == (2, "")
+        said = " ".join(wrong.err.split())
+        assert change.removeprefix("design.").partition("=")[0] in said, said
+        assert reason in said, said
+    compared = ("none", "--against", "sc64-bmt", "--with", "design.sc64-bmt.parts.caches.ways=16")
+    assert casemate("explain", *compared).code == 0
+    alone = casemate("attack", "none", "--with", "design.sc64-bmt.parts.caches.ways=16")
+    assert alone.code == 2
+    assert "which is not asked for (there is none)" in " ".join(alone.err.split())
 
 
 @pytest.mark.parametrize(

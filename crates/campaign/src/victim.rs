@@ -38,7 +38,7 @@ const DATA_LINES_WITHOUT_TREE: u64 = 1 << 27;
 
 /// The same design with caches so small that everything leaves them all the time.
 pub fn with_tiny_caches(parts: &Parts) -> Parts {
-    Parts { caches: parts.caches.resized(Bytes(256), 2), ..parts.clone() }
+    parts.with_caches_of(Bytes(256), 2)
 }
 
 /// Lines of data in the memory of a victim with these parts.

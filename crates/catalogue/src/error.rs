@@ -1,7 +1,9 @@
 //! What is wrong with a design or a machine, in words for the user who wrote it.
 
 use std::io;
+use std::ops::Range;
 use thiserror::Error;
+use toml::de::DeTable;
 use units::nearest;
 
 /// Why a design or a machine cannot be used.
@@ -66,21 +68,39 @@ impl ConfigError {
     pub(crate) fn syntax(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
         let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
         let line = before.matches('\n').count() + 1;
-        // What is wrong after an equals sign is wrong with the key before it.
-        let key = before.rsplit('\n').next().and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
         let message = error.message();
         // The first quoted word is what was found, the others are what would have been right.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let nearest = quoted.next().and_then(|found| nearest(found, quoted)).map(str::to_owned);
         let message = shortened(&in_words(message));
+        let key = match DeTable::parse(text) {
+            Ok(document) => error.span().and_then(|span| key_of(text, document.get_ref(), &span)),
+            // What is wrong after an equals sign is wrong with the key before it.
+            Err(_) => {
+                before.rsplit('\n').next().and_then(|line| line.split_once('=')).map(|(key, _)| key.trim().to_owned())
+            }
+        };
         let message = key.map_or(message.clone(), |key| format!("{key}: {message}"));
         ConfigError::Syntax { file: file.to_owned(), line, message, nearest }
     }
 }
 
+/// The key, after those of the tables that it is in, whose value this part of a table lies in; none if it is a key itself.
+fn key_of(text: &str, table: &DeTable<'_>, wrong: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        let (key, span) = (key.get_ref(), value.span());
+        let inside = value.get_ref().as_table().and_then(|table| key_of(text, table, wrong));
+        // Of a table with a heading the span is that of the heading, in which a part is a key.
+        let is_heading = value.get_ref().is_table() && text[span.clone()].starts_with('[');
+        let is_here = span == *wrong || !is_heading && span.start <= wrong.start && wrong.end <= span.end;
+        inside.map(|inside| format!("{key}.{inside}")).or_else(|| is_here.then(|| key.to_string()))
+    })
+}
+
 /// What the library for TOML says, with numbers in words in place of types of Rust.
 fn in_words(message: &str) -> String {
-    const NUMBERS: [(&str, &str); 7] = [
+    const NUMBERS: [(&str, &str); 8] = [
+        ("a sequence", "a list, as in [1, 2] or [\"one\", \"two\"]"),
         ("u8", "a whole number from 0 to 255"),
         ("u16", "a whole number from 0 to 65535"),
         ("u32", "a whole number from 0 to 4294967295"),

@@ -221,7 +221,9 @@ mod tests {
             ),
             (
                 with("power-loss = \"harmles\""),
-                format!("mine.toml:{line}: power-loss: unknown variant `harmles`, expected one of `not-applicable`"),
+                format!(
+                    "mine.toml:{line}: crash.power-loss: unknown variant `harmles`, expected one of `not-applicable`"
+                ),
             ),
         ] {
             let error = Design::parse("mine.toml", &text).unwrap_err().to_string();

@@ -38,6 +38,7 @@ use keys::Purpose;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use units::Bytes;
 
 /// The parts of a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -70,6 +71,15 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// The same with caches of the same kind, each of this size.
+    pub fn with_caches_of(&self, size: Bytes, ways: usize) -> Parts {
+        let mut caches = self.caches;
+        if self.speculation.reorders() && caches.unified.is_none() {
+            caches.bitmaps = Some(size);
+        }
+        Parts { caches: caches.resized(size, ways), ..self.clone() }
+    }
+
     /// Whether the composition makes sense.
     ///
     /// # Errors

@@ -133,7 +133,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Show the timeline of one read or write: what was done when, what it waited for, what decided the latency."""
-    from casemate import api, timeline
+    from casemate import api, asked, timeline
     from casemate.requests import Access, Read, Write
     from casemate.results.explain import Explanations, OnChip, Row, Start
 
@@ -171,7 +171,8 @@ def command(
         "value": value,
     }
     access: Access = Write(**told) if of == "write" else Read(**told, start=starts[start], predicted=predicted)
-    explained = tuple(api.explain(name, access, machine=machine, changes=changes) for name in names)
+    own = {name: asked.changes_under(changes, name, names) for name in names}
+    explained = tuple(api.explain(name, access, machine=machine, changes=own[name]) for name in names)
     found = Explanations(explanations=explained)
     if as_json:
         screen.print_json(found)

@@ -4,4 +4,5 @@ mod cores;
 mod engine_rules;
 mod machine_rules;
 mod memories;
+mod speculation;
 mod tag_lengths;

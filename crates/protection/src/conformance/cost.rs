@@ -1,7 +1,7 @@
 //! Does a design pay for the cryptography that it does, and for no other? What the text asks the engines for is held, access
 //! by access, against what the parts really computed.
 
-use super::design::{DATA_LINES, tiny_caches};
+use super::design::{DATA_LINES, TINY};
 use super::{Checked, hold, pairs};
 use crate::codec::has_offset;
 use crate::design::{CacheDesign, Parts};
@@ -34,14 +34,14 @@ fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
 }
 
 /// Holds what a composition pays for against what it does, for reads and writes, hits and misses, and renewals.
-pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
-    let scheme = Parts { caches, ..parts.clone() }.build_with(DATA_LINES, 1, planted)?;
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     let mut random = Random::new(1);
     work_done::take();
     // With eager update a child is hashed while its parent is brought. In the smallest caches that can push the child out:
     // then it notifies its parent by leaving, and this hash was for nothing.
-    let may_pay_in_vain = parts.tree.update == Update::Eager && caches == tiny_caches();
+    let may_pay_in_vain = parts.tree.update == Update::Eager && parts.caches.counters == Some(TINY.0);
     let uses = [scheme.codec.cipher.uses(), scheme.codec.mac.as_ref().and_then(Mac::uses)];
     let of_offsets = uses.into_iter().flatten().filter(|uses| has_offset(*uses)).map(|uses| uses.of_nonce);
     let spares = (of_offsets.sum(), parts.speculation.of.contains(&Target::Tag).into());
@@ -72,8 +72,9 @@ pub fn check(parts: &Parts, caches: CacheDesign, planted: Planted) -> Checked {
 
 fn check_all(compositions: impl Iterator<Item = Parts>) {
     for parts in compositions {
-        for caches in [tiny_caches(), CacheDesign::default()] {
-            assert_eq!(check(&parts, caches, Planted::NONE), Ok(()), "{parts:?}");
+        let usual = Parts { caches: CacheDesign::default(), ..parts };
+        for parts in [usual.with_caches_of(TINY.0, TINY.1), usual] {
+            assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
         }
     }
 }

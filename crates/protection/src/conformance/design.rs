@@ -2,7 +2,7 @@
 //! refuse exactly what its parts say that it refuses.
 
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
-use crate::design::{CacheDesign, Covered, Over, Parts, TreeKind};
+use crate::design::{Covered, Over, Parts, TreeKind};
 use crate::execution::{Functional, run_now};
 use crate::planted::Planted;
 use crate::scheme::{Demand, Scheme};
@@ -12,9 +12,7 @@ use units::random::Random;
 use units::{Bytes, Line, LineAddr, Word, Words};
 
 /// Caches so small that everything leaves them all the time.
-pub fn tiny_caches() -> CacheDesign {
-    CacheDesign::default().resized(Bytes(128), 2)
-}
+pub const TINY: (Bytes, usize) = (Bytes(128), 2);
 
 /// So many that every tree stores a level.
 pub const DATA_LINES: u64 = 1 << 15;

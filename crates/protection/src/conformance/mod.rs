@@ -178,6 +178,7 @@ fn speculate(parts: &mut Parts) {
 fn reorder(parts: &mut Parts) {
     speculate(parts);
     parts.speculation.reorder = parts.speculation.exists();
+    *parts = parts.with_caches_of(design::TINY.0, design::TINY.1);
     if parts.mac.code != MacChoice::OcbChunks {
         parts.speculation.bitmap = BitmapTrust::Loose;
     }
@@ -235,7 +236,7 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         counters,
         mac: mac.clone(),
         tree: tree.clone(),
-        caches: design::tiny_caches(),
+        caches: CacheDesign::default().resized(design::TINY.0, design::TINY.1),
         persistence: Persistence::default(),
         ownership: Ownership::None,
         release: Release::Verified,

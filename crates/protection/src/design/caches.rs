@@ -87,11 +87,11 @@ impl Default for CacheDesign {
 }
 
 impl CacheDesign {
-    /// The same kind of caches, each of this size.
+    /// The same kind of caches, each of this size; of bitmaps if it was said how large theirs is.
     pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
         let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
-        let counters_in_l2 = self.counters_in_l2.map(|_| size);
-        CacheDesign { unified, counters: each, tags: each, nodes: each, bitmaps: each, ways, counters_in_l2, ..self }
+        let (bitmaps, counters_in_l2) = (self.bitmaps.and(each), self.counters_in_l2.map(|_| size));
+        CacheDesign { unified, counters: each, tags: each, nodes: each, bitmaps, ways, counters_in_l2, ..self }
     }
 
     /// The caches that a design with this layout has a use for, with their sizes.

@@ -56,6 +56,12 @@ impl BitmapTrust {
     }
 }
 
+/// The size that a table can have and that is nearest to this one, the larger of two.
+fn nearest_size(values: usize) -> usize {
+    let sizes = (0..=WORDS_MAX.ilog2()).rev().map(|log| 1_usize << log);
+    sizes.min_by_key(|size| size.abs_diff(values)).unwrap_or(WORDS_MAX)
+}
+
 fn both() -> Vec<Target> {
     vec![Target::Ciphertext, Target::Tag]
 }
@@ -101,12 +107,15 @@ impl SpeculationDesign {
 
     /// The rule that is broken, and what would mend it.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
+        if let Some(rule) = self.broken_rule_of_bitmaps(parts) {
+            return Err(rule);
+        }
         let values = self.values;
         if !self.exists() {
             return Ok(());
         }
         if !values.is_power_of_two() || values > WORDS_MAX {
-            let nearest = values.next_power_of_two().min(WORDS_MAX);
+            let nearest = nearest_size(values);
             return Err(format!(
                 "speculation.values is {values}: expected a power of two from 1 to {WORDS_MAX}, as in {nearest}, or 0 for no \
                  speculation"
@@ -117,6 +126,11 @@ impl SpeculationDesign {
                 "speculation.list has {} values, and the table has room for {values}",
                 self.list.len()
             ));
+        }
+        let named = |target: &Target| self.of.iter().filter(|named| *named == target).count();
+        if let Some(twice) = Target::VARIANTS.iter().find(|target| named(target) > 1) {
+            let twice: &str = twice.into();
+            return Err(format!("speculation.of names \"{twice}\" twice: name each once"));
         }
         let of = |target| self.of.contains(&target);
         let rules = [
@@ -150,14 +164,30 @@ impl SpeculationDesign {
         broken.or_else(|| self.broken_rule_of_order(parts)).map_or(Ok(()), |rule| Err(rule.to_owned()))
     }
 
+    /// The rule that is broken by what is said of bitmaps where there are none, with what would mend it.
+    fn broken_rule_of_bitmaps(&self, parts: &Parts) -> Option<String> {
+        if self.reorder {
+            let rule = "speculation.reorder = true puts frequent values first, and with speculation.values = 0 there are none: \
+                        set speculation.values = 8, or leave speculation.reorder out";
+            return (!self.exists()).then(|| rule.to_owned());
+        }
+        let caches = &parts.caches;
+        let said = [
+            (!self.bitmap.is_bound()).then(|| "speculation.bitmap = \"loose\"".to_owned()),
+            caches.bitmaps.map(|size| format!("caches.bitmaps = \"{size}\"")),
+            caches.bitmaps_ahead.then(|| "caches.bitmaps_ahead = true".to_owned()),
+        ];
+        let said = said.into_iter().flatten().next()?;
+        Some(format!(
+            "{said} is about the bitmaps of re-ordered lines, and no line is re-ordered: set speculation.reorder = true, or \
+             leave it out"
+        ))
+    }
+
     /// The rule of re-ordering that is broken, with what would mend it.
     fn broken_rule_of_order(&self, parts: &Parts) -> Option<&'static str> {
         if !self.reorder {
-            let is_about_none = self.bitmap == BitmapTrust::Loose;
-            return is_about_none.then_some(
-                "speculation.bitmap = \"loose\" is about the bitmaps of re-ordered lines: set speculation.reorder = true, or \
-                 leave it out",
-            );
+            return None;
         }
         let rules = [
             (

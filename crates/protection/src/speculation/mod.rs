@@ -30,15 +30,16 @@ use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
-use strum::VariantArray;
+use strum::{IntoStaticStr, VariantArray};
 use units::{Line, WORD_BYTES, WORDS_PER_LINE, ZERO_LINE};
 
 /// Of so many lines of a timed run, the candidates of one are really encrypted.
 pub const COMPUTED_ONE_IN: u64 = 1_024;
 
 /// What is speculated on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Target {
     /// What a chunk is encrypted to.
     Ciphertext,

@@ -30,7 +30,7 @@ pub fn with_caches(parts: &Parts, which: u64) -> Parts {
         0 => parts.clone(),
         1 => with_tiny_caches(parts),
         // Caches of one line each: nothing that was brought stays for the next.
-        _ => Parts { caches: parts.caches.resized(Bytes(64), 1), ..parts.clone() },
+        _ => parts.with_caches_of(Bytes(64), 1),
     }
 }
 
