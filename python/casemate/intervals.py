@@ -96,6 +96,9 @@ def _columns() -> Iterator[tuple[str, Column]]:
     for done, by in (("read", "fetched"), ("written", "stored")):
         for kind in Traffic.model_fields:
             yield f"{kind}_lines_{done}", _follow(("protection", by, kind))
+    yield "words_predicted_rate", _words_predicted_rate
+    for name in ("hits", "late_hits", "squashed", "misses"):
+        yield f"chunks_{name}", _follow(("speculation", name))
     yield "groups_renewed", lambda interval: interval.renewals.groups
     yield "dram_bytes", lambda interval: interval.dram_bytes
     yield "bandwidth_gb_per_s", bandwidth_gb_per_s
@@ -112,6 +115,11 @@ def _metadata_hit_rate(index: int, interval: Interval) -> Figure:
 
 def _metadata_misses(index: int, interval: Interval) -> Figure:
     return per_kilo(interval.metadata_caches[index].misses, interval)
+
+
+def _words_predicted_rate(interval: Interval) -> Figure:
+    rate = interval.speculation.share if interval.speculation else None
+    return NOTHING if rate is None else rate
 
 
 def _causes(kind: type[Result], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Column]]:

@@ -166,11 +166,11 @@ def speculation(results: RunResults) -> list[Question]:
         return f"{100 * seen.gone_in / blocks:.1f} %" if seen and blocks else ""
 
     return [
-        ("words predicted", share(lambda seen: seen.words, lambda seen: WORDS_PER_LINE * seen.lines)),
-        ("chunks matched in time", of_chunks(lambda seen: seen.hits)),
-        ("  late", of_chunks(lambda seen: seen.late_hits)),
-        ("  decrypted before", of_chunks(lambda seen: seen.squashed)),
-        ("  not predicted", of_chunks(lambda seen: seen.misses)),
+        ("words that the table held", share(lambda seen: seen.words, lambda seen: WORDS_PER_LINE * seen.lines)),
+        ("chunks: candidate was ready", of_chunks(lambda seen: seen.hits)),
+        ("  candidate came later", of_chunks(lambda seen: seen.late_hits)),
+        ("  decrypted before it came", of_chunks(lambda seen: seen.squashed)),
+        ("  no candidate", of_chunks(lambda seen: seen.misses)),
         ("candidates given up", share(lambda seen: seen.given_up, lambda seen: seen.offered)),
-        ("of blocks, candidates", idle),
+        ("blocks that were candidates", idle),
     ]

@@ -114,6 +114,22 @@ def test_whatever_is_taken_apart_into_causes_has_a_column_for_each() -> None:
         assert spent == pytest.approx(float(row["reads_mean_ns"]))
 
 
+def test_what_came_of_speculation_is_counted_by_interval_where_there_is_any() -> None:
+    program = BuiltIn("gups", {"footprint": "1 MB"})
+    results = api.run(program, designs=["fvs-aes", "sc64-bmt"], options=_options("10K"))
+    table = intervals.rows(results)
+    counted = results.records[0].speculation
+    assert counted is not None
+    assert counted.chunks > 0
+    rows = [row for row in table if row["design"] == "fvs-aes"]
+    for name in ("hits", "late_hits", "squashed", "misses"):
+        assert sum(int(row[f"chunks_{name}"]) for row in rows) == getattr(counted, name)
+    rates = [float(row["words_predicted_rate"]) for row in rows]
+    assert any(0 < rate <= 1 for rate in rates)
+    for row in (row for row in table if row["design"] == "sc64-bmt"):
+        assert all(math.isnan(float(row[name])) for name in ("words_predicted_rate", "chunks_hits", "chunks_misses"))
+
+
 def test_what_a_record_will_take_apart_comes_along() -> None:
     class Stalls(Result):
         tree: int

@@ -211,6 +211,9 @@ pub struct Interval {
     pub metadata_caches: [CacheCounters; Kind::CACHES],
     /// What followed overflows of counters, of data and in the tree.
     pub renewals: Renewals,
+    /// How predictable lines were to the design's speculation and what came of it, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speculation: Option<SpeculationCounters>,
     /// All memory channels together.
     pub dram: DramCounters,
 }

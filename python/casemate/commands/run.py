@@ -52,6 +52,8 @@ How to read the table:
   mostly for        what the largest part of it is for: what cores waited for that much longer (--verbose has all parts)
   read latency      from the last-level cache's miss to the arrival of the line there, in the mean
   attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
+  speculation       how guesses of what lines hold fared: words of memory that the design's table held, and whether the
+                    candidate of a chunk was ready when that came, came later, came after decryption, or was none
   lines compared    lines read from memory against what had been written; a wrong one is an error of the simulation
 
 \b

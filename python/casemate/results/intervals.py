@@ -2,6 +2,7 @@
 
 from casemate.results.base import Result
 from casemate.results.counters import CoreTime, Dram, Llc, MetadataCache, Node, ProtectionWork, ReadTimes, Renewals
+from casemate.results.predicted import Speculation
 
 
 class Interval(Result):
@@ -38,5 +39,7 @@ class Interval(Result):
     """The counter, tag, node and bitmap caches."""
     renewals: Renewals
     """What followed overflows of counters, of data and in the tree."""
+    speculation: Speculation | None = None
+    """How predictable lines were to the design's speculation and what came of it; nothing if it has none."""
     dram: Dram
     """The memory channels."""

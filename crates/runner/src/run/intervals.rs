@@ -51,13 +51,19 @@ pub(super) struct Moment {
     counts: Counts,
     /// When the latest retirement was that was known.
     at: Time,
+    /// Whether the design speculates on what lines hold.
+    speculates: bool,
 }
 
 impl Moment {
     /// This one.
     pub fn now(meters: &Meters) -> Moment {
         let counts = meters.read();
-        Moment { at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles), counts }
+        Moment {
+            at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
+            counts,
+            speculates: meters.scheme.cryptography().speculation().is_some(),
+        }
     }
 
     /// Instructions of all programs together.
@@ -146,6 +152,7 @@ fn between(begun: &Moment, ended: &Moment, clock: Clock) -> Interval {
         protection: counts.protection,
         metadata_caches: counts.metadata_caches(),
         renewals: counts.scheme.renewals,
+        speculation: ended.speculates.then_some(counts.scheme.speculation),
         dram: counts.dram,
     }
 }

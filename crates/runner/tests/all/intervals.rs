@@ -54,11 +54,16 @@ fn assert_adds_up(record: &Record) {
         total.llc += part.llc;
         total.protection += part.protection;
         total.renewals += part.renewals;
+        total.speculation = total.speculation.zip(part.speculation).map(|(mut sum, speculation)| {
+            sum += speculation;
+            sum
+        });
         total.dram += part.dram;
         total.metadata_caches.iter_mut().zip(part.metadata_caches).for_each(|(sum, cache)| *sum += cache);
     }
     assert_eq!((total.node, total.llc), (record.node, record.llc));
     assert_eq!((total.protection, total.renewals), (record.protection, record.renewals));
+    assert_eq!(total.speculation, record.speculation);
     assert_eq!((total.metadata_caches, total.dram), (record.metadata_caches, record.dram));
 }
 
@@ -103,6 +108,13 @@ proptest! {
         assert_follow_each_other(&record, length, 0);
         prop_assert_eq!(intervals(&record)[0].start, 0);
         prop_assert!(intervals(&record).len() as u64 <= BUDGET.div_ceil(length));
+    }
+
+    #[test]
+    fn intervals_of_a_design_that_speculates_add_up_to_the_run(length in 2_000..BUDGET + 10) {
+        let record = one(&options("modern", "fvs-aes", Some(length)));
+        prop_assert!(record.speculation.is_some_and(|counted| counted.chunks.misses > 0));
+        assert_adds_up(&record);
     }
 
     #[test]
