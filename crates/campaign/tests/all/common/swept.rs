@@ -1,28 +1,20 @@
-//! The designs that a sweep goes over: all but near twins; one of each class where a change is tried out (`make check`); every one in
-//! `make test-long`. The tests of `runner` have this file as well.
+//! The designs that a sweep goes over: all, or one of each class where a change is tried out (`make check`). The tests of `runner`
+//! have this file as well.
 
 use catalogue::{Design, designs};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// The variable that says which, and the values that ask for one of each class, and for every one.
+/// The variable that says which, and the value that asks for one of each class.
 const SWEEPS: &str = "CASEMATE_SWEEPS";
 const ONE_OF_EACH_CLASS: &str = "one-of-each-class";
-const EVERY_DESIGN: &str = "every-design";
-
-/// Designs that differ by one key from another one of their class that is swept over: tests of their own are about that key.
-const NEAR_TWINS: [(&str, &str); 4] =
-    [("fvs-aes-loose", "fvs-aes"), ("fvs-aes-plain", "fvs-aes"), ("ocb-aes", "fvs-aes"), ("ocb-tdes", "fvs-tdes")];
 
 /// The designs to sweep over.
 pub fn swept() -> Vec<Design> {
     match std::env::var(SWEEPS) {
-        Err(std::env::VarError::NotPresent) => without_near_twins(),
+        Err(std::env::VarError::NotPresent) => designs(),
         Ok(value) if value == ONE_OF_EACH_CLASS => one_of_each_class(),
-        Ok(value) if value == EVERY_DESIGN => designs(),
-        other => {
-            panic!("{SWEEPS} is {other:?}: expected \"{ONE_OF_EACH_CLASS}\", \"{EVERY_DESIGN}\", or that it is not set")
-        }
+        other => panic!("{SWEEPS} is {other:?}: expected \"{ONE_OF_EACH_CLASS}\", or that it is not set"),
     }
 }
 
@@ -38,10 +30,6 @@ pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
             scope.spawn(|| std::iter::from_fn(next).for_each(&work));
         }
     });
-}
-
-fn without_near_twins() -> Vec<Design> {
-    designs().into_iter().filter(|design| NEAR_TWINS.iter().all(|(twin, _)| *twin != design.name)).collect()
 }
 
 /// The first design of each class.
@@ -61,15 +49,4 @@ fn one_of_each_class_leaves_no_class_out() {
     all.dedup();
     assert_eq!(classes(one_of_each_class()), all);
     assert!(all.len() >= 7, "{all:?}");
-}
-
-#[test]
-fn a_near_twin_is_a_design_whose_counterpart_of_the_same_class_is_swept_over() {
-    let swept = without_near_twins();
-    for (twin, counterpart) in NEAR_TWINS {
-        let class = &catalogue::design(twin).unwrap().design_class;
-        let counterpart = swept.iter().find(|design| design.name == counterpart).unwrap();
-        assert_eq!(counterpart.design_class, *class, "{twin}");
-    }
-    assert_eq!(swept.len() + NEAR_TWINS.len(), designs().len());
 }
