@@ -20,18 +20,18 @@ pub enum Mode {
     Shared,
 }
 
-/// Where a waiter is kept among those for all names, which come and go without anything being allocated for them.
+/// Where a waiter is kept in the one table of them, so that a wait allocates nothing.
 type Place = usize;
 
 struct Waiter {
     mode: Mode,
     task: TaskId,
     granted: bool,
-    /// Who comes next for the same name.
+    /// The waiter behind it, for the same name.
     next: Option<Place>,
 }
 
-/// The first and the last of those who wait for a name.
+/// The first and the last waiter for a name.
 type Queue = (Place, Place);
 
 #[derive(Default)]
@@ -88,10 +88,14 @@ impl<K: Hash + Eq + Copy> Names<K> {
             return None;
         }
         let place = self.waiters.insert(Waiter { mode, task, granted: false, next: None });
-        if let Some((_, last)) = held.waiters {
-            self.waiters[last].next = Some(place);
-        }
-        held.waiters = Some((held.waiters.map_or(place, |(first, _)| first), place));
+        let first = match held.waiters {
+            Some((first, last)) => {
+                self.waiters[last].next = Some(place);
+                first
+            }
+            None => place,
+        };
+        held.waiters = Some((first, place));
         Some(place)
     }
 
@@ -104,7 +108,7 @@ impl<K: Hash + Eq + Copy> Names<K> {
         granted
     }
 
-    /// Gives the lock up, and lets those in whose turn it is.
+    /// Gives the lock up, and lets in the waiters whose turn it is.
     fn leave(&mut self, name: K, mode: Mode, clock: &Clock) {
         let Some(held) = self.held.get_mut(&name) else { return };
         held.leave(mode);
@@ -168,8 +172,54 @@ impl<K: Hash + Eq + Copy> Drop for Guard<'_, K> {
 mod tests {
     use super::*;
     use crate::Executor;
+    use proptest::prelude::*;
     use std::rc::Rc;
-    use units::Duration;
+    use units::{Duration, Time};
+
+    /// A task that comes at a time, in nanoseconds, for a name in a mode, and holds it for so long.
+    type Visit = (u64, u8, Mode, u64);
+
+    /// When each enters: not before it comes, before one that came earlier for its name, or before those have left that it cannot
+    /// share with.
+    fn expected(visits: &[Visit]) -> Vec<u64> {
+        let mut entered: Vec<u64> = Vec::new();
+        for &(comes, name, mode, _) in visits {
+            let earlier = visits.iter().zip(&entered).filter(|((_, other, ..), _)| *other == name);
+            let may_enter =
+                earlier.map(
+                    |((_, _, held, hold), began)| {
+                        if mode == Mode::Exclusive || *held == Mode::Exclusive { began + hold } else { *began }
+                    },
+                );
+            entered.push(may_enter.max().unwrap_or(0).max(comes));
+        }
+        entered
+    }
+
+    proptest! {
+        #[test]
+        fn each_enters_in_its_turn_as_soon_as_those_before_it_let_it(
+            mut visits in proptest::collection::vec(
+                (0..40_u64, 0..3_u8, prop_oneof![Just(Mode::Shared), Just(Mode::Exclusive)], 0..20_u64), 1..40)
+        ) {
+            visits.sort_by_key(|(comes, ..)| *comes);
+            let mut executor = Executor::new();
+            let table = Rc::new(LockTable::new(executor.clock()));
+            let entered = Rc::new(RefCell::new(vec![None; visits.len()]));
+            for (number, (comes, name, mode, hold)) in visits.iter().copied().enumerate() {
+                let (clock, table, entered) = (executor.clock().clone(), table.clone(), entered.clone());
+                executor.clock().spawn(async move {
+                    clock.sleep_until(Time::ZERO + Duration::from_ns(comes)).await;
+                    let _guard = table.lock(name, mode).await;
+                    entered.borrow_mut()[number] = Some(clock.now().as_fs() / 1_000_000);
+                    clock.sleep(Duration::from_ns(hold)).await;
+                });
+            }
+            executor.run();
+            prop_assert_eq!(entered.take(), expected(&visits).into_iter().map(Some).collect::<Vec<_>>());
+            prop_assert!(table.is_empty() && table.names.borrow().waiters.is_empty());
+        }
+    }
 
     #[test]
     fn sharers_overlap_and_an_exclusive_holder_waits_its_turn() {
