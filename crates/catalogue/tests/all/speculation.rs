@@ -1,4 +1,4 @@
-//! What is wrong with the speculation of a design, in words for who wrote it.
+//! What is wrong with the speculation of a design, in words for its author.
 
 use casemate_catalogue::{Design, design_with};
 

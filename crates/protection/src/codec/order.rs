@@ -32,8 +32,8 @@ impl<'a> Order<'a> {
         Order { brought: Some(brought), booted: false }
     }
 
-    /// The same of a line that has just been put into memory: it lies as it is, whatever memory returns for its bitmap. That is
-    /// waited for as ever, since no chip could know.
+    /// The same of a line that has just been put into memory: it lies as it is, whatever memory returns for its bitmap. The bitmap
+    /// is waited for all the same, since a chip cannot tell such a line from one that was written.
     pub fn booted(self) -> Order<'a> {
         Order { booted: true, ..self }
     }

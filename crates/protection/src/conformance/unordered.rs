@@ -1,4 +1,4 @@
-//! A line whose bitmap does not come: nobody knows the order of its words.
+//! A line whose bitmap does not come, so that the order of its words is unknown.
 
 use crate::bitmaps;
 use crate::design::{

@@ -2,14 +2,13 @@
 
 use super::Scheme;
 use crate::bitmaps;
-use crate::codec::Brought;
+use crate::codec::{Brought, Order};
 use crate::layout::Layout;
 use crate::planted::Bug;
 use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Bitmap;
 use crate::verbs::{Fault, Verbs};
 use sim::join;
-use std::future::Future;
 use units::{Line, LineAddr};
 
 /// The slot of a line's bitmap, if lines are re-ordered.
@@ -44,9 +43,10 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         Some(bitmaps::read(&bitmaps, self.line))
     }
 
-    /// Does what needs it somewhere, while it is brought.
-    pub async fn beside<T>(&self, brought: &Brought, work: impl Future<Output = T>) -> T {
-        join!(async { brought.set(self.get().await) }, work).1
+    /// Does work on a line in the order that the bitmap says, which is brought meanwhile.
+    pub async fn beside<T>(&self, work: impl AsyncFnOnce(Order<'_>) -> T) -> T {
+        let brought = Brought::default();
+        join!(async { brought.set(self.get().await) }, work(Order::by(&brought))).1
     }
 
     /// Brings the next line of bitmaps, if the design asks for that where one was missed.

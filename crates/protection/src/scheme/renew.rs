@@ -11,7 +11,7 @@ use super::access::{Access, Fetched, versioned};
 use super::bitmap::LineBitmap;
 use super::write::Write;
 use super::{Scheme, offsets};
-use crate::codec::{Brought, Order, Others, Sealed};
+use crate::codec::{Order, Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
 use crate::mac::GROUP_MAX;
@@ -118,11 +118,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
         match LineBitmap::of(self.scheme, self.verbs, access.line()) {
             None => self.reopen_in(Order::AS_IT_IS, access, old, new).await,
-            Some(bitmap) => {
-                let brought = Brought::default();
-                let reopen = self.reopen_in(Order::by(&brought), access, old, new);
-                Box::pin(bitmap.beside(&brought, reopen)).await
-            }
+            Some(bitmap) => Box::pin(bitmap.beside(async |order| self.reopen_in(order, access, old, new).await)).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::early::Early;
 use super::in_l2::Begun;
 use super::{Access, Read};
-use crate::codec::{Brought, Order};
+use crate::codec::Order;
 use crate::ownership::Asker;
 use crate::planted::Bug;
 use crate::scheme::bitmap::LineBitmap;
@@ -55,9 +55,8 @@ async fn read_by<'a, V: Verbs>(
     begun: Option<&Begun<'a, V>>,
     early: &Early,
 ) -> Result<(), Fault> {
-    let (was_missed, brought) = (bitmap.on_chip().is_none(), Brought::default());
-    let read = Read::new(access, begun, early, Order::by(&brought));
-    bitmap.beside(&brought, read.by_policy()).await?;
+    let was_missed = bitmap.on_chip().is_none();
+    bitmap.beside(async |order| Read::new(access, begun, early, order).by_policy().await).await?;
     if was_missed { bitmap.bring_next().await } else { Ok(()) }
 }
 
