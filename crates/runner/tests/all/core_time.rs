@@ -1,7 +1,7 @@
 //! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
 
 use crate::common::swept::{side_by_side, swept};
-use crate::common::{kernel, machine_for};
+use crate::common::{kernel, machine_for, record, record_on};
 use crate::reads::check_parts;
 use crate::threads::Threads;
 use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
@@ -11,19 +11,6 @@ use std::collections::BTreeMap;
 use workload::Source;
 
 const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"];
-
-fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
-    let mut machine = machine_for(design);
-    change(&mut machine);
-    record_on(machine, workload, design, instructions)
-}
-
-fn record_on(machine: Machine, workload: &str, design: &str, instructions: u64) -> Record {
-    let chains = (workload == "chase").then(|| ("chains".to_owned(), "1".to_owned()));
-    let source = workload::kernels::open(workload, &BTreeMap::from_iter(chains), 1).unwrap();
-    let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
-    run(&options, source, |_| Control::GoOn).unwrap()
-}
 
 /// That all cycles are for something, and no part of them is for less than nothing.
 fn check(name: &str, record: &Record) {

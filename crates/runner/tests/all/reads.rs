@@ -1,22 +1,9 @@
 //! Where the time of reads goes: the parts are the whole, and what a unit takes longer shows in its own part.
 
-use crate::common::machine_for;
-use casemate_runner::{Control, ReadTimes, Record, RunOptions, run};
+use crate::common::record;
+use casemate_runner::{ReadTimes, Record};
 use catalogue::Machine;
 use protection::execution::ReadPart;
-use std::collections::BTreeMap;
-
-fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
-    let mut machine = machine_for(design);
-    change(&mut machine);
-    let parameters = match workload {
-        "chase" => BTreeMap::from([("chains".to_owned(), "1".to_owned())]),
-        _ => BTreeMap::new(),
-    };
-    let source = workload::kernels::open(workload, &parameters, 1).unwrap();
-    let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
-    run(&options, source, |_| Control::GoOn).unwrap()
-}
 
 fn reads(record: &Record) -> &ReadTimes {
     record.reads.as_ref().unwrap()

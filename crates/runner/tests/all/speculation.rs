@@ -3,13 +3,13 @@
 //!
 //! No time here is in the text that is timed: each is a sum of what the machine file says.
 
+use crate::common::kernel;
 use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, Value, explain};
 use casemate_runner::{Control, RunOptions, run};
 use catalogue::{Design, Machine};
 use protection::design::SpeculationDesign;
 use protection::speculation::{Chunks, Target};
 use sim::span::{Span, Verb};
-use std::collections::BTreeMap;
 
 /// A line whose metadata is in other banks than itself.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
@@ -177,8 +177,7 @@ fn chunks((units, interval_ns): (usize, f64)) -> Chunks {
         let tdes = machine.engines.tdes.as_mut().unwrap();
         (tdes.units, tdes.interval_ns) = (units, interval_ns);
     });
-    let parameters = BTreeMap::from([("footprint".to_owned(), "384 KB".to_owned())]);
-    let program = workload::kernels::open("chase", &parameters, 1).unwrap();
+    let program = kernel("chase", &[("footprint", "384 KB")], 1);
     let options = RunOptions::new(machine, design("fvs-tdes", |_| ()), 20_000);
     let record = run(&options, program, |_| Control::GoOn).unwrap();
     assert!(record.checks.passed, "{:?}", record.checks);

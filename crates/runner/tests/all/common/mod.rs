@@ -3,6 +3,7 @@
 #[path = "../../../../campaign/tests/all/common/swept.rs"]
 pub mod swept;
 
+use casemate_runner::{Control, Record, RunOptions, run};
 use catalogue::Machine;
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
@@ -18,4 +19,18 @@ pub fn machine_for(design: &str) -> Machine {
     let is_tdes = catalogue::design(design).unwrap().parts.cipher.is_tdes();
     let name = if is_tdes { "simplescalar-2005" } else { "modern" };
     catalogue::machine(if design == "emcc" { "emcc-4core" } else { name }).unwrap()
+}
+
+/// A run of a built-in kernel under a design, on its machine with this change; a chase is one chain.
+pub fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
+    let mut machine = machine_for(design);
+    change(&mut machine);
+    record_on(machine, workload, design, instructions)
+}
+
+/// The same on this machine.
+pub fn record_on(machine: Machine, workload: &str, design: &str, instructions: u64) -> Record {
+    let settings: &[_] = if workload == "chase" { &[("chains", "1")] } else { &[] };
+    let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
+    run(&options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
 }
