@@ -140,6 +140,8 @@ pub struct Speculation {
     chunk_bytes: usize,
     /// Of so many lines, the candidates of one are really encrypted.
     computed_one_in: Cell<u64>,
+    /// Lines so far whose chunks were compared with candidates.
+    compared: Cell<u64>,
     counted: Cell<SpeculationCounters>,
 }
 
@@ -152,7 +154,7 @@ impl Speculation {
         chunk_bytes: usize,
     ) -> Speculation {
         let table = RefCell::new(ValueTable::of(values, tracking, begin));
-        let (computed_one_in, counted) = (Cell::new(1), Cell::default());
+        let (computed_one_in, compared, counted) = (Cell::new(1), Cell::default(), Cell::default());
         Speculation {
             of: of.to_vec(),
             values,
@@ -161,6 +163,7 @@ impl Speculation {
             table,
             chunk_bytes,
             computed_one_in,
+            compared,
             counted,
         }
     }
@@ -232,9 +235,11 @@ impl Speculation {
         self.count(|counted| counted.predictable.count(candidates.frequent(line)));
     }
 
-    /// Whether all candidates of the line that came last are to be encrypted.
+    /// The chunks of one more line are compared with candidates: whether all of these are to be encrypted.
     pub(crate) fn is_computed(&self) -> bool {
-        self.counted.get().predictable.lines.is_multiple_of(self.computed_one_in.get())
+        let compared = self.compared.get() + 1;
+        self.compared.set(compared);
+        compared.is_multiple_of(self.computed_one_in.get())
     }
 
     /// All candidates of a line were encrypted, and so many chunks had another outcome than the permutation says.

@@ -8,7 +8,7 @@ use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, Value,
 use casemate_runner::{Control, RunOptions, run};
 use catalogue::{Design, Machine};
 use protection::design::SpeculationDesign;
-use protection::speculation::{Chunks, Target};
+use protection::speculation::{COMPUTED_ONE_IN, Chunks, Target};
 use sim::span::{Span, Verb};
 
 /// A line whose metadata is in other banks than itself.
@@ -195,4 +195,16 @@ fn fvs_rule_3_a_hit_is_late_if_its_candidate_was_not_out_when_the_chunk_came() {
     // How many of the chunks are candidates is no matter of time.
     let predictable = |chunks: Chunks| chunks.hits + chunks.late_hits + chunks.squashed;
     assert_eq!([slow, hopeless].map(predictable), [predictable(fast); 2]);
+}
+
+#[test]
+fn of_a_thousand_lines_the_candidates_of_one_are_really_encrypted_whenever_bitmaps_come() {
+    for name in ["fvs-aes-plain", "fvs-aes-loose"] {
+        let program = kernel("chase", &[("footprint", "16 MB")], 1);
+        let options = RunOptions::new(machine(|_| ()), design(name, |_| ()), 60_000);
+        let record = run(&options, program, |_| Control::GoOn).unwrap();
+        let (lines, checked) = (record.speculation.unwrap().predictable.lines, record.checks.candidates.unwrap());
+        assert!(lines > 2 * COMPUTED_ONE_IN, "{name}: {lines}");
+        assert_eq!((checked.lines, checked.disagreeing), (lines / COMPUTED_ONE_IN, 0), "{name}: of {lines}");
+    }
 }
