@@ -14,6 +14,10 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, Duration, Line, LineAddr, WORD_BYTES, Words, ZERO_LINE};
 
+/// A line, and one whose bitmap is in another line of bitmaps: only one of the two is on the chip.
+const LINE: LineAddr = LineAddr(5);
+const OTHER: LineAddr = LineAddr(5 + 48);
+
 /// A core that knows what came out, and which words did before the rest.
 #[derive(Default)]
 struct Core {
@@ -59,10 +63,17 @@ fn line_with(frequent: u8, random: &mut Random) -> Line {
     line
 }
 
+/// Where the bitmap of a line is when the line is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Where {
+    OnTheChip,
+    InMemory,
+}
+
 /// What is wrong with the words that come before the rest, over lines of every order and every word asked for; and how often there were
 /// such words.
-fn wrong_first(planted: Planted) -> (Vec<String>, usize) {
-    let scheme = reordered(BitmapTrust::Bound).build_with(DATA_LINES, 1, planted).unwrap();
+fn wrong_first(planted: Planted, bitmap: BitmapTrust, at: Where) -> (Vec<String>, usize) {
+    let scheme = reordered(bitmap).build_with(DATA_LINES, 1, planted).unwrap();
     let mut machine = Machine::in_beats(scheme, Core::default());
     let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
     let (wrong, came) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(0)));
@@ -71,9 +82,13 @@ fn wrong_first(planted: Planted) -> (Vec<String>, usize) {
     machine.executor.clock().spawn(async move {
         let mut random = Random::new(3);
         for frequent in 0..=u8::MAX {
-            let (line, content) = (LineAddr(5), line_with(frequent, &mut random));
+            let (line, content) = (LINE, line_with(frequent, &mut random));
             scheme.write(&verbs, line, &content).await;
             for word in Words::ALL.iter() {
+                if at == Where::InMemory {
+                    core.released.take();
+                    scheme.read_by(&verbs, OTHER, 0).await;
+                }
                 core.first.take();
                 core.released.take();
                 let demand = Demand { word, ..Demand::of(line, 0) };
@@ -95,12 +110,16 @@ fn wrong_first(planted: Planted) -> (Vec<String>, usize) {
 
 #[test]
 fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line() {
-    let (wrong, came) = wrong_first(Planted::NONE);
-    assert_eq!(wrong, Vec::<String>::new());
-    assert_eq!(came, 256 * 8);
+    for bitmap in [BitmapTrust::Bound, BitmapTrust::Loose] {
+        for at in [Where::OnTheChip, Where::InMemory] {
+            let (wrong, came) = wrong_first(Planted::NONE, bitmap, at);
+            assert_eq!(wrong, Vec::<String>::new(), "{bitmap:?}, {at:?}");
+            assert_eq!(came, 256 * 8, "{bitmap:?}, {at:?}");
+        }
+    }
     #[cfg(feature = "planted-bugs")]
     for bug in [protection::planted::Bug::FirstWordsMisplaced, protection::planted::Bug::FirstWordsUnplaced] {
-        assert!(!wrong_first(Planted::new(bug)).0.is_empty(), "{bug:?}");
+        assert!(!wrong_first(Planted::new(bug), BitmapTrust::Bound, Where::OnTheChip).0.is_empty(), "{bug:?}");
     }
 }
 
@@ -118,7 +137,7 @@ fn read_with_and_without(bitmap: BitmapTrust) -> [u64; 2] {
     let (clock, noted) = (machine.executor.clock().clone(), took.clone());
     machine.executor.clock().spawn(async move {
         // One word of the table, which makes no block of two: the line lies in another order, and no candidate matches.
-        let (line, other, mut random) = (LineAddr(5), LineAddr(5 + 48), Random::new(3));
+        let (line, other, mut random) = (LINE, OTHER, Random::new(3));
         for each in [other, line] {
             scheme.write(&verbs, each, &line_with(0b1000, &mut random)).await;
         }

@@ -2,7 +2,8 @@
 
 use crate::bitmaps;
 use crate::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, SpeculationDesign, TreeKind,
+    BitmapTrust, CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, SpeculationDesign,
+    TreeKind,
 };
 use crate::execution::{Functional, run_now};
 use crate::ownership::Ownership;
@@ -12,7 +13,7 @@ use crate::speculation::Target;
 use crate::verbs::Fault;
 use units::{Bytes, LINE_BYTES, Line, LineAddr, WORD_BYTES};
 
-fn parts(release: Release, of: &[Target]) -> Parts {
+fn parts(release: Release, of: &[Target], bitmap: BitmapTrust) -> Parts {
     let mac = MacDesign { code: MacChoice::OcbChunks, over: Over::Plaintext, ..MacDesign::default() };
     Parts {
         cipher: CipherChoice::Aes128OcbChunks,
@@ -24,15 +25,24 @@ fn parts(release: Release, of: &[Target]) -> Parts {
         persistence: Persistence::default(),
         ownership: Ownership::None,
         release,
-        speculation: SpeculationDesign { values: 4, of: of.to_vec(), reorder: true, ..SpeculationDesign::default() },
+        speculation: SpeculationDesign {
+            values: 4,
+            of: of.to_vec(),
+            reorder: true,
+            bitmap,
+            ..SpeculationDesign::default()
+        },
     }
 }
 
 #[test]
 fn a_line_whose_bitmap_cannot_be_brought_is_refused_and_no_word_of_it_comes_out() {
     let both = [Target::Ciphertext, Target::Tag];
-    for (release, of) in [(Release::Verified, &both[..]), (Release::Speculative, &both[..1])] {
-        let scheme = parts(release, of).build(1_024, 1).unwrap();
+    let policies = [(Release::Verified, &both[..]), (Release::Speculative, &both[..1])];
+    for ((release, of), bitmap) in
+        policies.into_iter().flat_map(|each| [BitmapTrust::Bound, BitmapTrust::Loose].map(|bitmap| (each, bitmap)))
+    {
+        let scheme = parts(release, of, bitmap).build(1_024, 1).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());
         let (line, other) = (LineAddr(5), LineAddr(5 + bitmaps::LINES_PER_LINE));
         let content: Line = std::array::from_fn(|byte| (byte / WORD_BYTES * LINE_BYTES) as u8);
@@ -44,11 +54,11 @@ fn a_line_whose_bitmap_cannot_be_brought_is_refused_and_no_word_of_it_comes_out(
         };
         for each in [line, other] {
             run_now(scheme.write(&memory, each, &content));
-            assert_eq!(read(each), (None, Some(each), None), "{release:?}");
+            assert_eq!(read(each), (None, Some(each), None), "{release:?}, {bitmap:?}");
         }
         // Power came back, and the memory was refused: nothing more is brought. All but the bitmap is on the chip.
         scheme.metadata.on_chip(|chip| chip.rootless = true);
-        assert_eq!(read(line), (None, None, Some(Fault::Root)), "{release:?}");
-        assert_eq!(read(other), (None, Some(other), None), "{release:?}: its bitmap is there");
+        assert_eq!(read(line), (None, None, Some(Fault::Root)), "{release:?}, {bitmap:?}");
+        assert_eq!(read(other), (None, Some(other), None), "{release:?}, {bitmap:?}: its bitmap is there");
     }
 }
