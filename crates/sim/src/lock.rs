@@ -134,7 +134,8 @@ impl<K: Hash + Eq + Copy> LockTable<K> {
         LockTable { clock: clock.clone(), names: RefCell::new(names) }
     }
 
-    /// Locks `name`, waiting for those that came before.
+    /// Locks `name`, waiting for those that came before. A wait that has begun must not be given up: its turn would come all the
+    /// same, and the name would stay locked.
     pub fn lock(&self, name: K, mode: Mode) -> impl Future<Output = Guard<'_, K>> {
         let mut waits = None;
         poll_fn(move |_| {
