@@ -119,12 +119,15 @@ def changes(
 def _refuse_another(path: str, of: str, listed: list[str]) -> None:
     """Raises `CasemateError` if a key begins with the name of a machine or a design that is not asked for."""
     first = path.split(".")[1]
-    built_in = json.loads(_core.machines() if of == "machine" else _core.designs())
-    if any(first == found["name"] for found in built_in):
+    built_in = [found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs())]
+    if first in built_in:
         raise CasemateError(
             f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
             f"ask for it as well, or for all of them give {of}.KEY"
         )
+    # Nearly the same: a key is not to be taken for a name.
+    if path.count(".") > 1 and (meant := hint(first, [*map(short, listed), *built_in], alike=0.8)):
+        raise CasemateError(f"'{path}' is for no {of} that is asked for{meant}")
 
 
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:

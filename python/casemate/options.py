@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import click
 
+from casemate._core import CasemateError
 from casemate.amounts import parse_count, parse_seconds, parse_window
 
 
@@ -128,7 +129,29 @@ stdout = click.option(
     show_default=True,
     help="Where the program's own output goes.",
 )
-file = click.Path(dir_okay=False, path_type=Path)
+
+
+class OutputFile(click.ParamType[Path]):
+    """A file to be written, which is found out to be none now and not after a long run."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path. Raises `CasemateError` if no file can have it."""
+        path = Path(value)
+        if not str(value):
+            raise CasemateError(f"{_called(param)} has no name: expected that of a file")
+        if path.is_dir():
+            raise CasemateError(f"{_called(param)}: cannot write '{path}': it is a folder; expected the name of a file")
+        return path
+
+
+def _called(parameter: click.Parameter | None) -> str:
+    """The option that a value was given for, in its longest form."""
+    return max(parameter.opts, key=len) if parameter else "the file"
+
+
+file = OutputFile()
 
 
 svg = click.option("--svg", type=file, metavar="FILE", help="Also draw it as SVG.")

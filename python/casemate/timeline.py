@@ -24,7 +24,7 @@ ON_CHIP = {
     "tree": "the tree's nodes on the chip",
     "last-level": "tree on the chip, counter in the last-level cache",
     "counter": "tree and counter on the chip",
-    "all": "tree, counter and tag on the chip",
+    "all": "all of its metadata on the chip",
 }
 ROW = {"hit": "row open", "closed": "row closed", "conflict": "another row open"}
 

@@ -63,7 +63,8 @@ def trend_holds(study: Study, trend: Trend, numbers: Numbers, cases: Sequence[st
 
 
 NO_PLACES_FOR_A_FILE = (
-    ("folder", "is a directory"),
+    ("folder", "cannot write 'folder': it is a folder; expected the name of a file"),
+    ("", "has no name: expected that of a file"),
     ("/dev/full", "cannot write '/dev/full': it is a device or a pipe"),
     ("pipe", "cannot write 'pipe': it is a device or a pipe"),
     ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),

@@ -90,7 +90,7 @@ def test_a_change_of_a_design_or_a_machine_that_is_not_asked_for_is_refused_for_
             "is for the design 'sc64-bmt', which is not asked for (there is none, ctr-mac)",
         ),
         ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not asked for (there is modern)"),
-        ("design.sc64-btm.parts.caches.ways=16", "unknown field `sc64-btm`"),
+        ("design.sc64-btm.parts.caches.ways=16", "is for no design that is asked for (did you mean 'sc64-bmt'?)"),
         ("design.parts.caches.bitmaps=8 KB", "is about the bitmaps of re-ordered lines, and no line is re-ordered"),
         ("design.parts.speculation.tracking=lru", "missing field `values`"),
     ]:

@@ -6,7 +6,7 @@
 //! pair of ranks:   0 0    0 1    1 1    1 0    0 2    1 2    2 2    2 0    2 1
 //! ```
 
-use units::{Line, WORD_BYTES, WORDS_PER_LINE};
+use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE};
 
 /// The values of a table at one moment, the most frequent first, and the chunks that are made of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,18 +49,22 @@ impl Candidates {
 
     /// A line of which every chunk is this candidate.
     pub fn line(&self, place: usize) -> Line {
-        let words = self.words_at(place);
-        std::array::from_fn(|byte| words[byte / WORD_BYTES % words.len()].to_le_bytes()[byte % WORD_BYTES])
+        let words = self.words_at(place).map(u64::to_le_bytes);
+        let mut line = [0; LINE_BYTES];
+        let of_line = line.as_chunks_mut::<WORD_BYTES>().0.iter_mut();
+        of_line.zip(words.iter().cycle()).for_each(|(bytes, word)| *bytes = *word);
+        line
     }
 
-    fn words_at(&self, place: usize) -> Vec<u64> {
+    /// The two words of a pair, or a value twice.
+    fn words_at(&self, place: usize) -> [u64; 2] {
         if self.chunk_bytes == WORD_BYTES {
-            return vec![self.words[place]];
+            return [self.words[place]; 2];
         }
         let rarer = place.isqrt();
         let turn = place - rarer * rarer;
         let (first, second) = if turn <= rarer { (turn, rarer) } else { (rarer, turn - rarer - 1) };
-        vec![self.words[first], self.words[second]]
+        [self.words[first], self.words[second]]
     }
 
     fn rank(&self, word: u64) -> Option<usize> {
@@ -82,7 +86,6 @@ pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::LINE_BYTES;
 
     const WORDS: [u64; 8] = [40, 30, 50, 10, 20, 70, 60, 0];
 
