@@ -14,7 +14,7 @@ use crate::counter::Counter;
 use crate::placement::{DataSlot, Placement};
 use crate::planted::Bug;
 use crate::speculation::{Bitmap, Candidates, Outcome, Speculation, Target};
-use crate::verbs::{Blocks, Cache, Known, Offered, Purpose, Verbs};
+use crate::verbs::{AesUnits, Blocks, Cache, Known, Offered, Purpose, Verbs};
 use crypto::{BlockCipher, Tag};
 use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
 
@@ -121,6 +121,9 @@ impl LineCodec {
                 let piece = Words::with_bytes(chunk * chunk_bytes, chunk_bytes);
                 let blocks = Blocks { parallel, ..Blocks::of_piece(cipher, Purpose::Candidates, piece) };
                 speculation.offered(parallel);
+                if self.planted.has(Bug::CandidatesOnDemand) {
+                    verbs.pad(AesUnits::Controller, blocks, offset);
+                }
                 (chunk, verbs.offer(blocks, offset))
             })
             .collect();

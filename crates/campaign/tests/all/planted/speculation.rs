@@ -19,7 +19,7 @@ use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Word};
 
 /// The bugs that are caught here.
-pub const BUGS: [Bug; 9] = [
+pub const BUGS: [Bug; 10] = [
     Bug::CandidateTagNotCompared,
     Bug::CandidateComparedShort,
     Bug::CandidatesOfVersionBefore,
@@ -27,6 +27,7 @@ pub const BUGS: [Bug; 9] = [
     Bug::CandidatePositionMissing,
     Bug::CandidateOfLaterTable,
     Bug::CandidatesNotGivenUp,
+    Bug::CandidatesOnDemand,
     Bug::TrailingChunksUnchecked,
     Bug::TableSpilled,
 ];
@@ -244,7 +245,8 @@ fn what_a_candidate_stands_for_is_what_the_table_held_at_the_miss() {
     assert_eq!(alone.finding, None, "one access after the other, nothing is learned in between");
 }
 
-struct Core;
+/// A core whose memory starts with lines of one value.
+struct Core(u64);
 
 impl Receiver for Core {
     fn released(&self, _: LineAddr, plaintext: &Plaintext) {
@@ -256,8 +258,16 @@ impl Receiver for Core {
     }
 
     fn start_up_content(&self, _: LineAddr) -> Line {
-        filled(FREQUENT[0])
+        filled(self.0)
     }
+}
+
+/// Nanoseconds between two blocks of a slow unit.
+const INTERVAL_NS: u64 = 10;
+
+fn one_slow_unit() -> Engines {
+    let tdes = CipherEngine::from(Engine { units: 1, latency_ns: 20.0, interval_ns: INTERVAL_NS as f64 });
+    Engines { tdes: Some(tdes), ..engines() }
 }
 
 /// Blocks of candidates that were offered for a line, and all that one slow unit took, long after the line was released.
@@ -265,8 +275,7 @@ fn offered_and_taken(planted: Planted) -> (u64, u64) {
     let mut parts = parts("fvs-tdes");
     parts.speculation.values = 64;
     let scheme = parts.build_with(DATA_LINES, 1, planted).unwrap();
-    let tdes = CipherEngine::from(Engine { units: 1, latency_ns: 20.0, interval_ns: 10.0 });
-    let mut machine = Machine::in_beats_with(&Engines { tdes: Some(tdes), ..engines() }, scheme, Core);
+    let mut machine = Machine::in_beats_with(&one_slow_unit(), scheme, Core(FREQUENT[0]));
     let (scheme, memory, done) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(false)));
     let (finished, clock) = (done.clone(), machine.executor.clock().clone());
     machine.executor.clock().spawn(async move {
@@ -293,6 +302,37 @@ fn units_do_not_go_on_with_candidates_that_no_chunk_needs() {
     assert!(offered == 4 * 8 * 2 && taken < offered, "{taken} of {offered}");
     let (offered, taken) = offered_and_taken(Planted::new(Bug::CandidatesNotGivenUp));
     assert!(taken > offered, "{taken} of {offered}");
+}
+
+/// What a read of a line takes, in nanoseconds, of whose words the table has none, with one slow unit.
+fn read_in_vain(values: usize, planted: Planted) -> u64 {
+    let mut parts = parts("fvs-tdes");
+    parts.speculation.values = values;
+    parts.speculation.list.truncate(values);
+    let scheme = parts.build_with(DATA_LINES, 1, planted).unwrap();
+    let mut machine = Machine::in_beats_with(&one_slow_unit(), scheme, Core(0x5a5a));
+    let (scheme, memory, took) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(None)));
+    let (finished, clock) = (took.clone(), machine.executor.clock().clone());
+    machine.executor.clock().spawn(async move {
+        let verbs = Timed::new(&memory);
+        // The first brings the line into memory.
+        scheme.read_at_controller(&verbs, LINE, Word::FIRST).await;
+        clock.sleep(Duration::from_ns(100_000)).await;
+        let began = clock.now();
+        scheme.read_at_controller(&verbs, LINE, Word::FIRST).await;
+        finished.set(Some(clock.now().since(began).as_fs() / 1_000_000));
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || took.get().is_some()), "it ends");
+    took.get().unwrap()
+}
+
+#[test]
+fn candidates_in_vain_make_each_block_of_a_read_wait_for_an_interval_at_most() {
+    let (without, with) = (read_in_vain(0, Planted::NONE), read_in_vain(4, Planted::NONE));
+    // Sixteen blocks decrypt and verify the line, and each may find that one has just gone in.
+    assert!(with <= without + 16 * INTERVAL_NS, "{with} ns, {without} without candidates");
+    let overtaken = read_in_vain(4, Planted::new(Bug::CandidatesOnDemand));
+    assert!(overtaken > with + 16 * INTERVAL_NS, "{overtaken} ns, {with} as idle work");
 }
 
 #[test]

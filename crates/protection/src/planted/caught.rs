@@ -1,0 +1,56 @@
+//! Which check catches what, where it is not any campaign.
+
+use super::Bug;
+
+impl Bug {
+    /// Bugs that only a loss of power brings to light.
+    pub const AFTER_LOSSES: &[Bug] = &[
+        Bug::FenceDropped,
+        Bug::CompleteBeforePersist,
+        Bug::CounterNotPersisted,
+        Bug::TagNotPersisted,
+        Bug::RenewalNotRegistered,
+        Bug::RenewalForgottenEarly,
+        Bug::LeavesAmongTuples,
+        Bug::GivenUpGoesOn,
+        Bug::TagsCopiedEarly,
+        Bug::RecoveryRenewsWritten,
+        Bug::StagesShareNodes,
+        Bug::RecoveryAcceptsAnyRoot,
+        Bug::RecoveryKeepsNodes,
+        Bug::RefusalLeavesBlankRoot,
+        Bug::RecoveryComparesHalf,
+        Bug::RecoveryStoresLowestNodes,
+        Bug::RecoveryKeepsUnknownNodes,
+        Bug::RecoveryForgetsRoot,
+        Bug::RecoverySkipsRenewal,
+    ];
+
+    /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to
+    /// show, or show as others do.
+    pub const ONLY_IN_THE_KIT: &[Bug] = &[
+        Bug::TagCounterTruncated,
+        Bug::TagCutShort,
+        Bug::OneTagKey,
+        Bug::ExhaustedWraps,
+        Bug::GroupOffByOne,
+        Bug::MorphableBaseWraps,
+        Bug::MorphableNextBlockOnly,
+        Bug::NodeAddressTruncated,
+        Bug::ShortHashComparison,
+        Bug::ChildrenShareEntries,
+        Bug::RootLinesShared,
+        Bug::EmbeddedMacUnchecked,
+        Bug::SealedUnderOldVersion,
+        Bug::MajorCutShort,
+        Bug::RaiseStopsEarly,
+        // Whatever is written next below the node notifies all nodes above.
+        Bug::FoldKeepsNews,
+        // No line of data lies where a line of the tree does, so the two never have a message in common.
+        Bug::OneKeyForTagsAndTree,
+        // Campaigns begin with new counters, which are zeros.
+        Bug::BlankChildStaysZeros,
+        // Nodes of lines that were never written; a later write of them raises an alarm.
+        Bug::RecoveryKeepsUnknownNodes,
+    ];
+}
