@@ -98,7 +98,8 @@ impl Mshrs {
             return None;
         }
         let mut start = cycle;
-        while let Some(full) = (start..self.latest.min(start + self.shortest)).find(|&at| self.takes(at, all)) {
+        // From the end: no start before the last full cycle of a stretch is possible.
+        while let Some(full) = (start..self.latest.min(start + self.shortest)).rfind(|&at| self.takes(at, all)) {
             start = full + 1;
         }
         let foreseen = cycle.max(self.arrival) + 2 * self.shortest;
