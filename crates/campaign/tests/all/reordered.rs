@@ -6,6 +6,7 @@ use protection::design::{BitmapTrust, Parts};
 use protection::execution::{Receiver, Timed};
 use protection::planted::Planted;
 use protection::scheme::Demand;
+use protection::slot::Kind;
 use protection::speculation::Tracking;
 use protection::verbs::{Fault, Plaintext};
 use std::cell::{Cell, RefCell};
@@ -121,6 +122,32 @@ fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line(
     for bug in [protection::planted::Bug::FirstWordsMisplaced, protection::planted::Bug::FirstWordsUnplaced] {
         assert!(!wrong_first(Planted::new(bug), BitmapTrust::Bound, Where::OnTheChip).0.is_empty(), "{bug:?}");
     }
+}
+
+/// Lines of bitmaps that have been fetched after a read of a line and after one of the next line of bitmaps', each at rest.
+fn bitmaps_fetched(ahead: bool) -> [u64; 2] {
+    let mut parts = reordered(BitmapTrust::Bound);
+    (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), ahead);
+    let mut machine = Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default());
+    let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
+    let (memory, fetched) = (machine.memory.clone(), Rc::new(RefCell::new(Vec::new())));
+    let noted = fetched.clone();
+    machine.executor.clock().spawn(async move {
+        for line in [LINE, OTHER] {
+            core.released.take();
+            scheme.read_by(&verbs, line, 0).await;
+            noted.borrow_mut().push(memory.counters().fetched[Kind::Bitmaps]);
+        }
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || fetched.borrow().len() == 2), "it ends");
+    let fetched = fetched.take();
+    [fetched[0], fetched[1]]
+}
+
+#[test]
+fn a_missed_line_of_bitmaps_is_followed_by_the_next_one_if_the_design_asks_for_it() {
+    assert_eq!(bitmaps_fetched(false), [1, 2]);
+    assert_eq!(bitmaps_fetched(true), [2, 2]);
 }
 
 /// A block through the cipher, in nanoseconds.

@@ -33,9 +33,9 @@ impl<'a, V: Verbs> Access<'a, V> {
     ) -> Result<(), Fault> {
         let Access { scheme, verbs, .. } = self;
         verbs.come_in().await;
-        let _line = self.lock_line().await;
+        let line = self.lock_line().await;
         self.admit(asker).await?;
-        let _group = self.lock_group(Mode::Shared).await;
+        let group = self.lock_group(Mode::Shared).await;
         if scheme.planted.has(Bug::BootTrustsMemory) {
             Box::pin(self.boot_unchecked()).await?;
         }
@@ -43,20 +43,23 @@ impl<'a, V: Verbs> Access<'a, V> {
         let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
         match LineBitmap::of(scheme, verbs, self.line()) {
             None => Read::new(self, begun, early, Order::AS_IT_IS).by_policy().await,
-            Some(bitmap) => Box::pin(read_by(self, bitmap, begun, early)).await,
+            Some(bitmap) => Box::pin(read_by(self, bitmap, begun, early, (line, group))).await,
         }
     }
 }
 
-/// Reads a line that lies by a bitmap, which is brought meanwhile; then the next line of bitmaps, if that was missed.
+/// Reads a line that lies by a bitmap, which is brought meanwhile; then the next line of bitmaps, if that was missed, while others
+/// may have what was locked for the line.
 async fn read_by<'a, V: Verbs>(
     access: Access<'a, V>,
     bitmap: LineBitmap<'a, V>,
     begun: Option<&Begun<'a, V>>,
     early: &Early,
+    locks: impl Sized,
 ) -> Result<(), Fault> {
     let was_missed = bitmap.on_chip().is_none();
     bitmap.beside(async |order| Read::new(access, begun, early, order).by_policy().await).await?;
+    drop(locks);
     if was_missed { bitmap.bring_next().await } else { Ok(()) }
 }
 
