@@ -47,6 +47,13 @@ CRYPTO_MILLIONS = 10
 CRYPTO_FOOTPRINT = "24MB"
 # What protection may cost the simulator: under it, this part of the speed that is asked for without.
 PROTECTED_SHARE = 0.5
+# Designs that speculate on values, each with what it is without that; millions of instructions of `stream`; and the
+# parts of the speed without speculation, and with the usual eight values, that are asked for.
+SPECULATION = (("fvs-aes", "ocb-aes"), ("fvs-tdes", "ocb-tdes"))
+SPECULATION_MILLIONS = 1
+SPECULATING_SHARE = 0.5
+MORE_VALUES = 32
+MORE_VALUES_SHARE = 0.7
 DRAM_REQUESTS = 200_000
 DRAM_TARGET = 1.5e6
 DRAM_SEQUENTIAL_TARGET = 5e6
@@ -72,7 +79,7 @@ AS_RELEASED = ("--config", ".cargo/release.toml")
 
 def build(parts: tuple[str, ...]) -> Path:
     """Builds what is measured; the example that measures whole runs and DRAM."""
-    if {"runs", "counts", "crypto", "dram"} & set(parts):
+    if {"runs", "counts", "crypto", "speculation", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *KERNELS, "--no-run", stderr=subprocess.DEVNULL)
@@ -139,6 +146,22 @@ def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Itera
             yield row.beside(reference, workload=workload, machine=machine) if design == "none" else row
 
 
+def speculation(speed: Path, runs: int) -> Iterator[Row]:
+    """What speculation on values costs the simulator, on the machine of its paper."""
+    machine = "simplescalar-2005"
+    command = [str(speed), "run", machine, "stream"]
+    for design, baseline in SPECULATION:
+        target = 0.0
+        for name, more in ((baseline, ()), (design, ()), (design, (f"design.parts.speculation.values={MORE_VALUES}",))):
+            result = median(lines_of([*command, name, str(SPECULATION_MILLIONS), *more], runs)[0])
+            called = f"stream, {name}{f', {MORE_VALUES} values' if more else ''}, {machine}"
+            row = Row(
+                "speculation", called, "instructions", result["per_second"], Target(target or None), details=result
+            )
+            yield row
+            target = result["per_second"] * (SPECULATING_SHARE if name == baseline else MORE_VALUES_SHARE)
+
+
 def cryptography(speed: Path) -> Iterator[Row]:
     """Every built-in design on a stream, where lines come and go as fast as they can: what its cryptography costs."""
     for design in sorted(path.stem for path in (ROOT / "designs").glob("*.toml")):
@@ -175,7 +198,7 @@ def main() -> int:
     """Measures everything and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
-    choices = ("kernels", "gcm", "crypto", "dram", "runs", "counts")
+    choices = ("kernels", "gcm", "crypto", "speculation", "dram", "runs", "counts")
     parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
     parts = tuple(arguments.only or choices)
@@ -188,6 +211,8 @@ def main() -> int:
         history.add("whole runs by the host's instructions, whatever else it does (minutes)", counts(speed))
     if "runs" in parts:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
+    if "speculation" in parts:
+        history.add("speculation on values, next to the same design without it", speculation(speed, arguments.runs))
     if "crypto" in parts:
         history.add("real cryptography in every design, which may take a tenth of the time", cryptography(speed))
     if "dram" in parts:

@@ -29,8 +29,9 @@ use workload::{champsim, kernels};
 /// Instructions of a trace, which then starts again: as many as the reference's files have.
 const TRACE_INSTRUCTIONS: u64 = 4_000_000;
 
-/// What a parameter begins with that changes a key of the machine; others are the workload's.
+/// What a parameter begins with that changes a key of the machine or the design; others are the workload's.
 const OF_MACHINE: &str = "machine.";
+const OF_DESIGN: &str = "design.";
 
 /// Runs `millions` of instructions and returns how fast that was.
 pub fn measure(
@@ -41,15 +42,21 @@ pub fn measure(
     parameters: &[&str],
 ) -> Result<Value, Box<dyn Error>> {
     let pairs = parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned()));
-    let (changes, settings): (Vec<_>, Vec<_>) = pairs.partition(|(key, _)| key.starts_with(OF_MACHINE));
-    let changes: Vec<_> = changes.into_iter().map(|(key, value)| (key[OF_MACHINE.len()..].to_owned(), value)).collect();
-    let settings: BTreeMap<String, String> = settings.into_iter().collect();
+    let mut settings: BTreeMap<String, String> = pairs.collect();
+    let mut changes = |of: &str| -> Vec<(String, String)> {
+        settings
+            .extract_if(.., |key, _| key.starts_with(of))
+            .map(|(key, value)| (key[of.len()..].to_owned(), value))
+            .collect()
+    };
+    let (machine_changes, design_changes) = (changes(OF_MACHINE), changes(OF_DESIGN));
     let budget = millions * 1_000_000;
     let open = || match workload.strip_prefix("champsim/") {
         Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
         None => kernels::open(workload, &settings, 1),
     };
-    let options = RunOptions::new(catalogue::machine_with(machine, &changes)?, catalogue::design(design)?, budget);
+    let changed = catalogue::design_with(design, &design_changes)?;
+    let options = RunOptions::new(catalogue::machine_with(machine, &machine_changes)?, changed, budget);
     let parts = options.design.parts.clone();
     let mut taps = Vec::new();
     let mut own_bytes = None;
