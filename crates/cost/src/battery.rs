@@ -170,7 +170,7 @@ impl Terms<'_> {
             self.size(storage, energy, printed)
         };
         let sizes: Vec<Size> = self.profile.storage.iter().map(size).collect();
-        let remark = remark(&name).filter(|_| sizes.iter().any(|size| size.printed_mm3.is_some()));
+        let remark = remark(&name, entries).filter(|_| sizes.iter().any(|size| size.printed_mm3.is_some()));
         Row {
             system: name,
             formula: system.formula(),
