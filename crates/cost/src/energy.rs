@@ -58,7 +58,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// The area that it covers, in square millimetres, if it is a cube (section VI.C).
+    /// The area that it covers, in square millimetres, if it is a cube (section VI).
     pub fn footprint_mm2(self) -> f64 {
         self.mm3.cbrt().powi(2)
     }

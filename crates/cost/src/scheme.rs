@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt;
 
-/// A step of a store's memory tuple, in the order in which each needs those before it (SecPB, section III).
+/// A step of a store's memory tuple, in the order in which each needs those before it (SecPB, section IV, Fig. 4).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -59,7 +59,7 @@ impl Scheme {
 }
 
 impl fmt::Display for Scheme {
-    /// SecPB's name for it: the letters of its late steps (section III).
+    /// SecPB's name for it: the letters of its late steps (section IV).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.late().is_empty() {
             return f.write_str("nogap");
