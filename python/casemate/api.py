@@ -28,6 +28,7 @@ from casemate.results.catalogue import (
     VerbMeaning,
     Workload,
 )
+from casemate.results.cost import BatteryCost
 from casemate.results.crash import CrashReport
 from casemate.results.explain import Explanation
 from casemate.results.origin import Recording, TraceInfo
@@ -43,6 +44,9 @@ PROTECTION_TRIALS = 20
 
 ATTACK_TRIALS = 100
 """Trials of each attack if nothing is said."""
+
+DEFAULT_ENTRIES = 32
+"""Entries of a secure persist buffer if nothing is said."""
 
 Told = Callable[[dict[str, Any]], object]
 """Gets the progress, about ten times a second."""
@@ -284,3 +288,30 @@ def window(
 def validate(*, brief: bool = False, progress: Told | None = None) -> Validation:
     """Measures the machine against public simulators of the same configuration: minutes, or seconds if `brief`."""
     return Validation.model_validate_json(_core.validate(brief, _relay(progress)))
+
+
+def cost_of_battery(
+    systems: Several = (),
+    *,
+    entries: int | Sequence[int] = DEFAULT_ENTRIES,
+    height: int | None = None,
+    profile: str | os.PathLike[str] = "secpb",
+) -> BatteryCost:
+    """How large a battery must be that drains a secure persist buffer, by SecPB's estimate of the worst case.
+
+    `systems` are schemes of SecPB (`"cobcm"` to `"nogap"`) and what they are compared with, all if none is named;
+    `entries` are those of the buffer, one number or several; `height` is the levels of the tree, counters and root
+    included, the profile's if nothing is said. `profile` is a name or a file with energies, sizes and storages.
+
+    Energies are in nanojoules, volumes in cubic millimetres. Source: "SecPB: Architectures for Secure Non-Volatile
+    Memory with Battery-Backed Persist Buffers", sections V and VI, Tables III, V and VI.
+
+    Raises `CasemateError` for unknown systems, for numbers out of range and for a wrong profile.
+    """
+    named = [systems] if isinstance(systems, str) else list(systems)
+    numbers = [entries] if isinstance(entries, int) else list(entries)
+    for what, number in [*(("entries", number) for number in numbers), ("height", 2 if height is None else height)]:
+        if type(number) is not int or abs(number) >= 2**63:
+            raise CasemateError(f"{what} is {number!r}: expected a whole number")
+    question = json.dumps({"entries": numbers, "levels": height, "systems": named})
+    return BatteryCost.model_validate_json(_core.battery(str(profile), question))

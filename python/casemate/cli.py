@@ -33,6 +33,7 @@ COMMANDS = {
     "trace": "Look at stored executions.",
     "bus": "Look at what crossed the pins of memory in a run.",
     "excerpt": "Look at what every unit did in a window of a run.",
+    "cost": "Say what a design costs beside time: the battery of a secure persist buffer.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
     "reproduce": "Run a paper's evaluation again: its figures next to ours, its trends held or not.",

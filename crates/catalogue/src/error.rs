@@ -12,7 +12,7 @@ pub enum ConfigError {
     /// There is no such name.
     #[error("unknown {kind} '{name}'{}; there are: {}", did_you_mean(.nearest), .known.join(", "))]
     Unknown {
-        /// A design or a machine.
+        /// What it is a name of.
         kind: &'static str,
         /// The name that was given.
         name: String,
@@ -65,7 +65,7 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// What is wrong with the text of a file, at which line.
-    pub(crate) fn syntax(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
+    pub fn syntax(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
         let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
         let line = before.matches('\n').count() + 1;
         let message = error.message();
@@ -124,6 +124,7 @@ pub(crate) fn shortened(text: &str) -> String {
     text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+/// The most similar right name as the end of a message, if there is one.
+pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" (did you mean '{name}'?)"))
 }

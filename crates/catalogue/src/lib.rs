@@ -21,7 +21,7 @@ pub use claims::{Attack, Claims, Loss};
 pub use class::{Class, class, classes};
 pub use design_file::Design;
 pub use end::End;
-pub use error::ConfigError;
+pub use error::{ConfigError, did_you_mean};
 pub use machine_file::{AesBandwidth, AtL2, LlcConfig, Machine, Memory, OffBelow};
 use serde::Serialize;
 pub use settings::{Setting, Source};
@@ -122,7 +122,14 @@ fn find<T: Serialize>(
 }
 
 /// The path and the text of a file: of a built-in one, or of one of the user's.
-fn text_of(kind: &'static str, built_in: &[(&str, &str)], name_or_path: &str) -> Result<(String, String), ConfigError> {
+///
+/// # Errors
+/// Names of none that is built in, with the nearest right one; unreadable files.
+pub fn text_of(
+    kind: &'static str,
+    built_in: &[(&str, &str)],
+    name_or_path: &str,
+) -> Result<(String, String), ConfigError> {
     if is_path(name_or_path) {
         let unreadable = |source| ConfigError::Unreadable { file: name_or_path.to_owned(), source };
         return Ok((name_or_path.to_owned(), std::fs::read_to_string(name_or_path).map_err(unreadable)?));

@@ -4,6 +4,7 @@
 //! language in the same form. Whatever takes long releases the interpreter, and asks it about ten times a second whether
 //! Ctrl-C was pressed. Every error is a `CasemateError` with the words of the Rust error.
 
+mod battery;
 mod bus;
 mod changes;
 mod inventory;
@@ -247,6 +248,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inventory::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
+    module.add_function(wrap_pyfunction!(battery::battery, module)?)?;
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;

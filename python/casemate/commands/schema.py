@@ -22,6 +22,7 @@ KINDS = {
     "bus": "BusInfo",
     "excerpt": "ExcerptInfo",
     "trace": "TraceInfo",
+    "cost": "BatteryCost",
     "validate": "Validation",
     "champsim": "Window",
     "reproduce": "Reproduction",

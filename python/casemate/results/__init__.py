@@ -16,6 +16,7 @@ from casemate.results.catalogue import (
     Verdict,
     Workload,
 )
+from casemate.results.cost import BatteryCost, BatteryRow, Operations, StorageSize
 from casemate.results.crash import CrashReport, CrashResults
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
@@ -32,6 +33,8 @@ __all__ = [
     "Attack",
     "AttackReport",
     "AttackResults",
+    "BatteryCost",
+    "BatteryRow",
     "BusEvent",
     "BusHeader",
     "BusInfo",
@@ -56,6 +59,7 @@ __all__ = [
     "Loss",
     "Machine",
     "OnChip",
+    "Operations",
     "Origin",
     "Outcome",
     "Predicted",
@@ -71,6 +75,7 @@ __all__ = [
     "Span",
     "Speculation",
     "Spread",
+    "StorageSize",
     "Totals",
     "TraceInfo",
     "UnitWork",

@@ -1,0 +1,210 @@
+//! All that a battery's size rests on, as a file: energies of operations, fields of an entry, the tree, caches, storages.
+
+use crate::energy::{Energy, Storage};
+use crate::operations::Operations;
+use catalogue::ConfigError;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, LINE_BYTES};
+
+const BUILT_IN: &[(&str, &str)] = &[("profiles/secpb.toml", include_str!("../profiles/secpb.toml"))];
+
+/// No cache is larger.
+const CACHE_MAX: Bytes = Bytes(1 << 40);
+
+/// What operations take, in picojoules a byte.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// To move a byte from the secure persist buffer to memory.
+    pub from_secpb_pj_per_byte: u32,
+    /// The same from the first-level cache.
+    pub from_l1_pj_per_byte: u32,
+    /// From the second-level cache.
+    pub from_l2_pj_per_byte: u32,
+    /// From the last-level cache.
+    pub from_l3_pj_per_byte: u32,
+    /// Between memory controller and memory, in either direction.
+    pub from_controller_pj_per_byte: u32,
+    /// To hash a byte.
+    pub hash_pj_per_byte: u32,
+    /// To compute a byte of pad.
+    pub pad_pj_per_byte: u32,
+    /// The bytes of pad that a line is charged.
+    pub pad_bytes: u16,
+}
+
+/// The bits of an entry of the buffer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The plaintext.
+    pub data_bits: u32,
+    /// The counter.
+    pub counter_bits: u32,
+    /// The pad.
+    pub pad_bits: u32,
+    /// That the root is updated.
+    pub root_bits: u32,
+    /// The ciphertext.
+    pub ciphertext_bits: u32,
+    /// The tag.
+    pub tag_bits: u32,
+    /// Which of the fields are valid.
+    pub valid_bits: u32,
+}
+
+impl Entry {
+    /// All of it. The address is not in it: that goes on the address lines.
+    pub fn bits(&self) -> u64 {
+        let Entry { data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits } = *self;
+        let fields = [data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits];
+        fields.into_iter().map(u64::from).sum()
+    }
+}
+
+/// The tree over counters.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tree {
+    /// The memory that it covers.
+    pub covers: Bytes,
+    /// The memory whose counters are in one line.
+    pub page: Bytes,
+    /// Children of a node.
+    pub arity: u32,
+}
+
+impl Tree {
+    /// Its levels, from the lines of counters to the root, both included.
+    pub fn levels(&self) -> u32 {
+        let (mut nodes, mut levels) = (self.covers.0.div_ceil(self.page.0), 1);
+        while nodes > 1 {
+            nodes = nodes.div_ceil(u64::from(self.arity));
+            levels += 1;
+        }
+        levels
+    }
+}
+
+/// The sizes of one core's caches.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caches {
+    /// The first level.
+    pub l1: Bytes,
+    /// The second.
+    pub l2: Bytes,
+    /// The last.
+    pub l3: Bytes,
+}
+
+/// The core that footprints are compared with.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// Its area in square millimetres.
+    pub area_mm2: f64,
+}
+
+/// What a battery is estimated from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// What it is called.
+    pub name: String,
+    /// What it is, in a sentence.
+    pub summary: String,
+    /// What operations take.
+    pub energy: Prices,
+    /// An entry of the buffer.
+    pub entry: Entry,
+    /// The tree.
+    pub tree: Tree,
+    /// What eADR drains.
+    pub caches: Caches,
+    /// Kinds of capacitors and batteries.
+    pub storage: Vec<Storage>,
+    /// What footprints are compared with.
+    pub core: Core,
+}
+
+impl Profile {
+    /// Reads the text of a profile.
+    ///
+    /// # Errors
+    /// The line and the key that are wrong, or the rule that the values break.
+    pub fn parse(file: &str, text: &str) -> Result<Profile, ConfigError> {
+        let profile: Profile = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+        profile.check().map_err(|rule| ConfigError::Rule { file: file.to_owned(), rule })?;
+        Ok(profile)
+    }
+
+    /// What operations take: all energy that is stated anywhere comes from here.
+    pub fn energy(&self, operations: &Operations) -> Energy {
+        const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
+        let (prices, moved) = (&self.energy, operations.moved);
+        let pad_bits = 8 * u64::from(prices.pad_bytes);
+        let parts = [
+            (moved.from_secpb_bits, prices.from_secpb_pj_per_byte),
+            (moved.from_l1_bits, prices.from_l1_pj_per_byte),
+            (moved.from_l2_bits, prices.from_l2_pj_per_byte),
+            (moved.from_l3_bits, prices.from_l3_pj_per_byte),
+            (moved.from_controller_bits, prices.from_controller_pj_per_byte),
+            (operations.fetched_lines * LINE_BITS, prices.from_controller_pj_per_byte),
+            (operations.hashed_lines * LINE_BITS, prices.hash_pj_per_byte),
+            (operations.pads * pad_bits, prices.pad_pj_per_byte),
+        ];
+        parts.into_iter().fold(Energy::default(), |sum, (bits, price)| sum + Energy::of_bits(bits, price))
+    }
+
+    /// The first rule that the values break.
+    fn check(&self) -> Result<(), String> {
+        let Tree { covers, page, arity } = self.tree;
+        if page.0 == 0 || covers < page {
+            return Err(format!("tree.covers is {covers}: expected at least tree.page, which is {page} and not 0"));
+        }
+        if arity < 2 {
+            return Err(format!("tree.arity is {arity}: expected 2 or more children"));
+        }
+        if self.entry.bits() == 0 {
+            return Err("entry has no bits: expected some field that is not empty".to_owned());
+        }
+        let caches = [("l1", self.caches.l1), ("l2", self.caches.l2), ("l3", self.caches.l3)];
+        if let Some((name, size)) = caches.into_iter().find(|(_, size)| *size > CACHE_MAX) {
+            return Err(format!("caches.{name} is {size}: expected at most {CACHE_MAX}"));
+        }
+        if !is_positive(self.core.area_mm2) {
+            return Err(format!("core.area_mm2 is {}: expected more than 0", self.core.area_mm2));
+        }
+        self.check_storages()
+    }
+
+    fn check_storages(&self) -> Result<(), String> {
+        if self.storage.is_empty() {
+            return Err("storage is empty: expected at least one [[storage]] with name and mj_per_mm3".to_owned());
+        }
+        for (number, storage) in self.storage.iter().enumerate() {
+            let Storage { name, mj_per_mm3 } = storage;
+            if !is_positive(*mj_per_mm3) {
+                return Err(format!("storage.mj_per_mm3 of '{name}' is {mj_per_mm3}: expected more than 0"));
+            }
+            if self.storage[..number].iter().any(|before| before.name == *name) {
+                return Err(format!("storage.name is '{name}' twice: expected a name for each"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_positive(number: f64) -> bool {
+    number.is_finite() && number > 0.0
+}
+
+/// The profile with this name, or in the file with this path (which must end in `.toml`).
+///
+/// # Errors
+/// Unknown names, with the nearest right one; unreadable or wrong files.
+pub fn profile(name_or_path: &str) -> Result<Profile, ConfigError> {
+    let (file, text) = catalogue::text_of("profile", BUILT_IN, name_or_path)?;
+    Profile::parse(&file, &text)
+}

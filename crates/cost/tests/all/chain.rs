@@ -1,0 +1,136 @@
+//! Schemes as beginnings of the chain of steps, and prices as sums.
+
+use crate::papers;
+use cost::{Accounting, Energy, Moved, Operations, Profile, Scheme, Step, System, closed_form};
+
+const LINE_BITS: u64 = 512;
+const LEVELS: u32 = 8;
+
+fn per_entry(early: usize) -> Operations {
+    closed_form::per_entry(Scheme::all().nth(early).unwrap(), &papers().entry, LEVELS)
+}
+
+fn from_secpb(bits: u64) -> Operations {
+    Operations { moved: Moved { from_secpb_bits: bits, ..Moved::default() }, ..Operations::default() }
+}
+
+#[test]
+fn schemes_are_called_by_the_letters_of_their_late_steps() {
+    let names: Vec<String> = Scheme::all().map(|scheme| scheme.to_string()).collect();
+    assert_eq!(names, ["cobcm", "obcm", "bcm", "cm", "m", "nogap"]);
+    for (early, scheme) in Scheme::all().enumerate() {
+        assert_eq!((scheme.early(), scheme.late()), Step::CHAIN.split_at(early));
+    }
+}
+
+#[test]
+fn adjacent_schemes_differ_by_the_step_between_them_and_by_what_is_moved_for_it() {
+    let none = Operations::default();
+    let steps = [
+        (Step::Counter, Operations { fetched_lines: 1, ..none }, 0, 8),
+        (Step::Pad, Operations { pads: 1, ..none }, 0, LINE_BITS),
+        (Step::Root, Operations { fetched_lines: 6, hashed_lines: 8, ..none }, 0, 0),
+        // Plaintext and pad go no further when there is ciphertext.
+        (Step::Ciphertext, none, 2 * LINE_BITS, LINE_BITS),
+        (Step::Tag, Operations { hashed_lines: 1, ..none }, 0, LINE_BITS),
+    ];
+    for (early, (step, work, bits_less, bits_more)) in steps.into_iter().enumerate() {
+        assert_eq!(
+            per_entry(early) + from_secpb(bits_more),
+            per_entry(early + 1) + work + from_secpb(bits_less),
+            "{step:?}"
+        );
+    }
+}
+
+#[test]
+fn a_battery_has_the_energy_of_whole_entries_and_of_the_store_in_flight() {
+    let profile = papers();
+    for scheme in Scheme::all() {
+        let operations = |entries| closed_form::operations(System::Buffer(scheme), &profile, entries, LEVELS);
+        let in_flight = operations(0);
+        assert_eq!(in_flight.moved, Moved::default());
+        assert_eq!((in_flight.fetched_lines, in_flight.pads, in_flight.hashed_lines), (7, 1, 9));
+        for entries in [1, 2, 31, 512] {
+            let each = closed_form::per_entry(scheme, &profile.entry, LEVELS);
+            assert_eq!(operations(entries), in_flight + each * u64::from(entries));
+        }
+    }
+}
+
+#[test]
+fn energy_grows_with_entries_by_the_same_amount() {
+    let profile = papers();
+    for system in System::all().into_iter().filter(|system| system.has_entries()) {
+        let energy =
+            |entries| profile.energy(&closed_form::operations(system, &profile, entries, LEVELS)).femtojoules();
+        let each = energy(2) - energy(1);
+        assert!(each > 0);
+        assert!((2..600).all(|entries| energy(entries + 1) - energy(entries) == each), "{system}");
+    }
+}
+
+#[test]
+fn the_more_is_early_the_less_the_battery_holds() {
+    let profile = papers();
+    let energy = |system| profile.energy(&closed_form::operations(system, &profile, 32, LEVELS));
+    let energies: Vec<Energy> = Scheme::all().map(|scheme| energy(System::Buffer(scheme))).collect();
+    assert!(energies.is_sorted_by(|a, b| a > b), "{energies:?}");
+    assert!(energy(System::Bbb) < energies[5]);
+    assert!(energies[0] < energy(System::Eadr));
+    assert!(energy(System::SecureEadr(Accounting::AsPublished)) < energy(System::SecureEadr(Accounting::Consistent)));
+}
+
+#[test]
+fn a_higher_tree_costs_a_hash_and_a_fetch_for_each_late_root() {
+    let profile = papers();
+    let operations = |name: &str, levels| {
+        let system = System::all().into_iter().find(|system| system.to_string() == name).unwrap();
+        closed_form::operations(system, &profile, 32, levels)
+    };
+    // A late root for each entry, and that of the store in flight.
+    for (name, roots) in
+        [("cobcm", 33), ("bcm", 33), ("cm", 1), ("nogap", 1), ("bbb", 0), ("nogap-whole", 0), ("eadr", 0)]
+    {
+        for levels in 2..10 {
+            let (low, high) = (operations(name, levels), operations(name, levels + 1));
+            assert_eq!(high.hashed_lines - low.hashed_lines, roots, "{name}");
+            assert_eq!(high.fetched_lines - low.fetched_lines, roots, "{name}");
+        }
+    }
+    assert_eq!(operations("cm", 2).fetched_lines, 1);
+}
+
+#[test]
+fn each_operation_has_the_price_of_the_table_and_prices_add_up() {
+    let profile = papers();
+    let energy = |operations: Operations| profile.energy(&operations).femtojoules();
+    let moved = |moved: Moved| energy(Operations { moved, ..Operations::default() });
+    let (bits, none) = (LINE_BITS, Moved::default());
+    assert_eq!(moved(Moved { from_secpb_bits: bits, ..none }), 757_696_000);
+    assert_eq!(moved(Moved { from_l1_bits: bits, ..none }), 757_696_000);
+    assert_eq!(moved(Moved { from_l2_bits: bits, ..none }), 718_592_000);
+    assert_eq!(moved(Moved { from_l3_bits: bits, ..none }), 718_592_000);
+    assert_eq!(moved(Moved { from_controller_bits: bits, ..none }), 718_592_000);
+    assert_eq!(moved(Moved { from_secpb_bits: 1, ..none }), 1_479_875);
+    assert_eq!(energy(Operations { fetched_lines: 1, ..Operations::default() }), 718_592_000);
+    assert_eq!(energy(Operations { hashed_lines: 1, ..Operations::default() }), 5_074_560_000);
+    assert_eq!(energy(Operations { pads: 1, ..Operations::default() }), 1_950_000_000);
+    let (one, other) = (per_entry(0), per_entry(5));
+    let mut both = one;
+    both += other;
+    assert_eq!(energy(both), energy(one) + energy(other));
+    assert_eq!(energy(one * 7), 7 * energy(one));
+    assert_eq!(energy(Operations::default()), 0);
+}
+
+#[test]
+fn twice_the_energy_takes_twice_the_volume_and_denser_storage_less() {
+    let Profile { storage, .. } = papers();
+    let energy = Energy::of_bits(8_000_000, 360);
+    assert!((storage[0].volume(energy).mm3 - 1.0).abs() < 1e-12);
+    let twice = storage[0].volume(energy + energy).mm3 / storage[0].volume(energy).mm3;
+    assert!((twice - 2.0).abs() < 1e-12);
+    assert!((storage[0].volume(energy).mm3 / storage[1].volume(energy).mm3 - 100.0).abs() < 1e-9);
+    assert!((cost::Volume { mm3: 27.0 }.footprint_mm2() - 9.0).abs() < 1e-12);
+}

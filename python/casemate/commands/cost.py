@@ -1,0 +1,102 @@
+"""`casemate cost`: what a design costs beside time."""
+
+from pathlib import Path
+
+import click
+
+from casemate import options, screen
+from casemate.names import Commands
+
+EPILOG = """\b
+Examples:
+  casemate cost secpb                                   all schemes with 32 entries, next to the paper's tables
+  casemate cost secpb --entries 8 --entries 64 --entries 512 --scheme cobcm --scheme nogap-whole
+  casemate cost secpb --height 2                        a forest of trees with two levels
+  casemate cost secpb --scheme bcm --scheme cm --operations    what a drain does, and what each step takes off it
+  casemate cost secpb --png volume.png                  volume against entries, on logarithmic axes
+  casemate cost secpb --profile mine.toml               other energies, entries, caches or batteries
+
+\b
+A store is secure when five steps are done, each of which needs those before it:
+  counter - pad - root of the tree - ciphertext - tag
+A scheme is how many are early, done as the store enters the buffer: none under cobcm, then one more under each of
+obcm, bcm, cm and m, all under nogap. What is late, the battery pays for, for every entry at the worst: nothing
+shares counters or a path, everything misses. It also pays for one whole tuple, the store that is just entering.
+
+\b
+Next to them:
+  nogap-whole              all fields of all entries, and one entry more: from this Table VI's NoGap column follows
+  bbb, eadr                a persist buffer and all caches, without security
+  secure-eadr              all caches, with 2 hashes for each line, as published
+  secure-eadr-consistent   the same with as many hashes as an entry of cobcm is charged
+
+A picture shows the entries that are asked for; if that is one number, it also shows the paper's 8 to 512.
+
+\b
+How to read the table:
+  mm3       the volume of a storage that holds the energy, by its density
+  printed   the SecPB paper's figure; only where all parameters are the paper's
+  off       by how much ours is larger; `rounded` if it is not, but for the digits that are printed
+  % core    the area that the storage covers as a cube; the paper's are of its rounded volumes
+A remark says where the paper contradicts itself. The formulas are in docs/systems/secpb-battery.md.
+"""
+
+SIZES = (8, 16, 32, 64, 128, 256, 512)
+"""Table VI's entries: what a picture also shows if fewer than two are asked for."""
+
+
+@click.group("cost", cls=Commands)
+def command() -> None:
+    """Say what a design costs beside time.
+
+    \b
+    Example:
+      casemate cost secpb        the battery of a secure persist buffer, scheme by scheme
+    """
+
+
+@command.command("secpb", short_help="The battery of a secure persist buffer.", epilog=EPILOG)
+@click.option(
+    "--entries", type=int, multiple=True, metavar="N", help="Entries of the buffer; repeat it.  [default: 32]"
+)
+@click.option(
+    "--height",
+    type=int,
+    metavar="LEVELS",
+    help="Levels of the tree, counters and root included.  [default: what the profile's memory needs, 8]",
+)
+@click.option("--scheme", "schemes", multiple=True, metavar="NAME", help="Only this scheme; repeat it.  [default: all]")
+@click.option("--profile", default="secpb", show_default=True, metavar="NAME|FILE", help="What it is estimated from.")
+@click.option("--operations", is_flag=True, help="Show what each drain does, instead of its volume.")
+@options.svg
+@options.png
+@screen.as_json
+def secpb(
+    entries: tuple[int, ...],
+    height: int | None,
+    schemes: tuple[str, ...],
+    profile: str,
+    operations: bool,
+    svg: Path | None,
+    png: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate the battery that drains a secure persist buffer after a loss of power."""
+    from casemate import api, battery_table
+
+    pictures = options.pictures(svg, png)
+    asked = list(dict.fromkeys(entries)) or [api.DEFAULT_ENTRIES]
+    found = api.cost_of_battery(schemes, entries=asked, height=height, profile=profile)
+    if as_json:
+        screen.print_json(found)
+    else:
+        draw = battery_table.operations if operations else battery_table.volumes
+        screen.results().print(draw(found))
+    if pictures:
+        from casemate import battery_picture
+
+        shown = asked if len(asked) > 1 else [*SIZES, *asked]
+        drawn = api.cost_of_battery(schemes, entries=sorted(set(shown)), height=height, profile=profile)
+        for path, kind in pictures:
+            battery_picture.draw(drawn, path, kind)
+            screen.notices().print(f"wrote {path}", markup=False)

@@ -1,0 +1,141 @@
+"""`casemate cost`: batteries next to the SecPB paper's, from the command and from Python."""
+
+import itertools
+from pathlib import Path
+
+import casemate as cm
+import jsonschema
+import pytest
+from casemate.results import BatteryCost
+from conftest import Casemate
+
+PROFILE = Path(__file__).parents[2] / "crates/cost/profiles/secpb.toml"
+CHAIN = ("cobcm", "obcm", "bcm", "cm", "m", "nogap")
+OTHERS = ("nogap-whole", "secure-eadr", "secure-eadr-consistent", "bbb", "eadr")
+COLUMNS_MAX = 100
+
+
+def test_the_table_has_all_systems_with_what_the_paper_prints_and_fits_a_screen(casemate: Casemate) -> None:
+    said = casemate("cost", "secpb")
+    assert said.code == 0
+    for words in ("cobcm", "4.894", "4.89", "obcm", "+0.23 %", "3,706.1", "11,082.0", "149.32", "53.6", "1.762 mJ"):
+        assert words in said.out
+    assert "section VI.C says 4.92 mm3 where Table V has 4.89" in said.out
+    assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
+
+
+def test_operations_say_what_each_step_takes_off_a_drain(casemate: Casemate) -> None:
+    said = casemate("cost", "secpb", "--operations", "--scheme", "bcm", "--scheme", "cm")
+    rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines() if line.startswith((" bcm", " cm"))}
+    assert rows["bcm"] == ["pad", "4,128", "199", "297", "1", "1.701", "mJ"]
+    assert rows["cm"] == ["root", "4,128", "7", "41", "1", "263.9", "uJ"]
+    assert "bcm, cm: entries x (late steps + the fields that they need) + one whole tuple in flight" in said.out
+
+
+def test_json_is_what_its_schema_says_and_reads_back(casemate: Casemate) -> None:
+    said = casemate("cost", "secpb", "--entries", "8", "--entries", "512", "--json")
+    jsonschema.validate(said.json(), casemate("schema", "cost").json())
+    found = BatteryCost.model_validate_json(said.out)
+    assert found == cm.cost_of_battery(entries=[8, 512])
+    assert len(found.rows) == 2 * 8 + 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--entries", "0"), "casemate: entries is 0: expected 1 to 1048576"),
+        (("--entries", "many"), "'many' is not a valid integer"),
+        (("--height", "1"), "casemate: height is 1: expected 2 to 64"),
+        (("--scheme", "cobmc"), "casemate: unknown scheme 'cobmc' (did you mean 'cobcm'?); there are: cobcm, obcm"),
+        (("--profile", "secbp"), "casemate: unknown profile 'secbp' (did you mean 'secpb'?)"),
+        (("--profile", "nowhere.toml"), "casemate: nowhere.toml: "),
+        (("--png", "picture.svg"), "--png writes a file of that kind: expected a name such as 'picture.png'"),
+        (("--png", "nowhere/picture.png"), "cannot write 'nowhere/picture.png'"),
+    ],
+)
+def test_what_is_not_to_be_had_is_refused_in_a_line(
+    casemate: Casemate, arguments: tuple[str, ...], expected: str
+) -> None:
+    said = casemate("cost", "secpb", *arguments)
+    assert said.code == 2
+    assert expected in said.err
+
+
+def test_an_unknown_cost_names_the_nearest(casemate: Casemate) -> None:
+    said = casemate("cost", "sepcb")
+    assert said.code == 2
+    assert "unknown command 'sepcb' (did you mean 'secpb'?)" in said.err
+
+
+def test_a_wrong_profile_is_refused_with_its_line_its_key_and_the_nearest_right_one(
+    casemate: Casemate, tmp_path: Path
+) -> None:
+    text = PROFILE.read_text()
+    line = 1 + next(number for number, line in enumerate(text.splitlines()) if line.startswith("arity"))
+    for wrong, expected in (
+        (text.replace("arity =", "airty ="), f"casemate: mine.toml:{line}: "),
+        (text.replace("arity =", "airty ="), "(did you mean 'arity'?)"),
+        (text.replace("arity = 8", "arity = true"), f"casemate: mine.toml:{line}: tree.arity: "),
+        (text.replace("arity = 8", "arity = 1"), "casemate: mine.toml: tree.arity is 1: expected 2 or more children"),
+    ):
+        (tmp_path / "mine.toml").write_text(wrong)
+        said = casemate("cost", "secpb", "--profile", "mine.toml")
+        assert said.code == 2
+        assert expected in said.err
+        assert len(said.err.splitlines()) == 1
+
+
+def test_a_profile_of_ones_own_changes_figures_and_hides_the_papers(casemate: Casemate, tmp_path: Path) -> None:
+    text = PROFILE.read_text().replace("mj_per_mm3 = 0.36", "mj_per_mm3 = 0.72").replace('"secpb"', '"denser"')
+    (tmp_path / "mine.toml").write_text(text)
+    said = casemate("cost", "secpb", "--profile", "mine.toml", "--json")
+    mine, papers = BatteryCost.model_validate_json(said.out), cm.cost_of_battery()
+    assert mine.profile == "denser"
+    for own, theirs in zip(mine.rows, papers.rows, strict=True):
+        assert own.sizes[0].volume_mm3 == pytest.approx(theirs.sizes[0].volume_mm3 / 2)
+        assert own.sizes[1].volume_mm3 == theirs.sizes[1].volume_mm3
+        assert all(size.printed_mm3 is None and size.printed_core_percent is None for size in own.sizes)
+        assert own.remark is None
+
+
+@pytest.mark.parametrize("schemes", [(), ("--scheme", "cm"), ("--scheme", "eadr")])
+def test_pictures_are_drawn_the_same_each_time(casemate: Casemate, tmp_path: Path, schemes: tuple[str, ...]) -> None:
+    for name in ("first", "second"):
+        said = casemate("cost", "secpb", *schemes, "--svg", f"{name}.svg", "--png", f"{name}.png")
+        assert said.code == 0
+        assert f"wrote {name}.png" in said.err
+    first, second = ((tmp_path / f"{name}.svg").read_text() for name in ("first", "second"))
+    assert first == second
+    for name in schemes[1:] or (*CHAIN, *OTHERS):
+        assert f">{name}</text>" in first
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_python_asks_for_one_system_or_several() -> None:
+    found = cm.cost_of_battery(("cobcm", "nogap-whole"), entries=(8, 512))
+    assert [(row.system, row.entries) for row in found.rows] == [
+        ("cobcm", 8), ("nogap-whole", 8), ("cobcm", 512), ("nogap-whole", 512),
+    ]  # fmt: skip
+    assert found.of("nogap-whole", 512).sizes[0].printed_mm3 == 4.35
+    assert found.of("cobcm").entries == 8
+    assert found.brief() == "0.000764 mm3 (nogap-whole, li-thin) to 76.1 mm3 (cobcm, supercap)"
+    assert [row.system for row in cm.cost_of_battery("bbb").rows] == ["bbb"]
+    with pytest.raises(KeyError, match="cobcm with 9 entries"):
+        found.of("cobcm", 9)
+
+
+def test_a_lower_tree_costs_less_where_the_root_is_late_and_hides_the_papers_figures() -> None:
+    high, low = cm.cost_of_battery(CHAIN), cm.cost_of_battery(CHAIN, height=2)
+    assert (high.levels, low.levels) == (8, 2)
+    for system in CHAIN:
+        assert low.of(system).energy_nj < high.of(system).energy_nj
+        assert low.of(system).sizes[0].printed_mm3 is None
+    for found in (high, low):
+        energies = [row.energy_nj for row in found.rows]
+        assert all(earlier > later for earlier, later in itertools.pairwise(energies))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2**21, 2**70, "8", 8.0, True])
+def test_python_refuses_entries_that_are_none(wrong: object) -> None:
+    with pytest.raises(cm.CasemateError, match="entries is "):
+        cm.cost_of_battery(entries=[wrong])  # type: ignore[list-item]
