@@ -141,6 +141,8 @@ class OutputFile(click.ParamType[Path]):
         path = Path(value)
         if not str(value):
             raise CasemateError(f"{_called(param)} has no name: expected that of a file")
+        if not path.parent.is_dir():
+            raise CasemateError(f"{_called(param)}: cannot write '{path}': there is no folder '{path.parent}'")
         if path.is_dir():
             raise CasemateError(f"{_called(param)}: cannot write '{path}': it is a folder; expected the name of a file")
         return path
@@ -182,7 +184,11 @@ def check_designs(context: click.Context, designs: tuple[str, ...], every: bool)
 
 
 def chosen_designs(designs: tuple[str, ...], every: bool) -> list[str]:
-    """The designs to work on, each once."""
+    """The designs to work on, each once. Raises `CasemateError` for one that there is not, before work begins."""
     from casemate import api
 
-    return [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))
+    if every:
+        return [design.name for design in api.designs()]
+    for name in designs:
+        api.design(name)
+    return list(dict.fromkeys(designs))

@@ -38,13 +38,15 @@ SMALLEST_SHARE = 0.0005
 
 
 def largest(results: RunResults, record: Record) -> str:
-    """The largest part of a design's slowdown, as it is shown; nothing of the baseline's, or of none."""
+    """The largest part of a design's slowdown, or of its gain if it is faster; nothing if there is none."""
     baseline = results.baseline_of(record)
     if record is baseline or not results.is_comparable(record):
         return ""
     now, before = (results.by_cause(one) for one in (record, baseline))
-    said, cause = max(CAUSES, key=lambda named: now[named[1]] - before[named[1]])
-    return said if now[cause] - before[cause] >= SMALLEST_SHARE else ""
+    longer = {said: now[cause] - before[cause] for said, cause in CAUSES}
+    is_slower = sum(longer.values()) >= 0
+    said = max(longer, key=lambda said: longer[said] if is_slower else -longer[said])
+    return said if abs(longer[said]) >= SMALLEST_SHARE else ""
 
 
 def details(results: RunResults, first: Record) -> list[tuple[str, list[Question]]]:

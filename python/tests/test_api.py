@@ -100,6 +100,43 @@ def test_the_critical_path_accounts_for_all_of_the_latency() -> None:
         assert path[0].start == 0
 
 
+@pytest.mark.parametrize("value", ["frequent", "rarest", "other"])
+def test_a_candidate_is_on_the_critical_path_where_the_line_waited_for_it_and_nowhere_else(value: str) -> None:
+    for design in ("fvs-tdes", "fvs-aes", "fvs-aes-plain", "fvs-aes-loose", "fvs-counter"):
+        read = cm.Read(on_chip="all", row="hit", value=value)
+        explanation = cm.explain(design, read, machine="simplescalar-2005")
+        path = explanation.critical_path()
+        assert sum(span.end - span.start for span in path) == explanation.latency_fs, design
+        verbs = [span.verb for span in path]
+        if value == "frequent":
+            assert verbs == ["fetch", "look up"], design
+        else:
+            assert "speculate" not in verbs, design
+        if value == "other":
+            assert verbs[-1] == "mac", design
+    slow = {
+        "machine.engines.tdes.units": 1,
+        "machine.engines.tdes.interval_ns": 12,
+        "design.parts.speculation.values": 4,
+    }
+    read = cm.Read(on_chip="all", row="hit", value="rarest")
+    late = cm.explain("fvs-tdes", read, machine="simplescalar-2005", changes=slow).critical_path()
+    assert [span.title for span in late[-2:]] == ["match 0-7", "look up candidates"]
+
+
+def test_a_line_holds_what_the_table_of_its_own_design_does() -> None:
+    fixed = {"design.parts.speculation.tracking": "fixed", "design.parts.speculation.list": "[1, -2, 3]"}
+    for changes, frequent, rarest in (
+        (fixed, "01" + 7 * "00", "03" + 7 * "00"),
+        ({"design.parts.speculation.values": 1}, 8 * "00", 8 * "00"),
+        ({}, 8 * "00", 8 * "77"),
+    ):
+        for value, word in (("frequent", frequent), ("rarest", rarest)):
+            read = cm.Read(on_chip="all", row="hit", value=value)
+            found = cm.explain("fvs-tdes", read, machine="simplescalar-2005", changes=changes)
+            assert (found.scenario.value, found.latency_ns) == (8 * word, 101.0)
+
+
 def test_more_on_the_chip_is_never_slower() -> None:
     latencies = [
         cm.explain("sc64-bmt", cm.Read(on_chip=on_chip)).latency_fs for on_chip in ("nothing", "tree", "counter", "all")

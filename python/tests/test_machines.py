@@ -82,6 +82,14 @@ def test_a_change_may_be_of_one_design_alone(casemate: Casemate) -> None:
     assert ways == [8, 16]
 
 
+@pytest.mark.parametrize("command", ["attack", "crash"])
+def test_a_design_that_there_is_not_is_refused_before_work_on_another_begins(casemate: Casemate, command: str) -> None:
+    wrong = casemate(command, "none", "sc64-btm")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "sc64-bmt" in wrong.err
+    assert "none" not in wrong.err
+
+
 def test_a_change_of_a_design_or_a_machine_that_is_not_asked_for_is_refused_for_that(casemate: Casemate) -> None:
     both = ("--design", "none", "--design", "ctr-mac")
     for change, reason in [

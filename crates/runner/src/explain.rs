@@ -169,6 +169,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let mut undecoding = machine.clone();
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };
+    let value = scenario.value.under(&value::table_of(&design.parts.speculation));
+    let scenario = Scenario { value, ..scenario };
     let bench = Bench::new(machine, design, scenario)?;
     let targets = lines.targets(bench.whole_lines)?;
     let mut readings = Vec::with_capacity(targets.len());
@@ -225,7 +227,7 @@ impl Bench<'_> {
         let clock = executor.clock().clone();
         let scheme = Rc::new(design.parts.build(self.memory_lines, 1)?);
         if let Some(speculation) = scheme.cryptography().speculation() {
-            speculation.begin_with(&value::table(speculation.values()));
+            speculation.begin_with(&value::table_of(&design.parts.speculation));
         }
         let config = machine.memory_config();
         let channels = MemorySystem::start(&clock, config.clone());

@@ -53,6 +53,8 @@ pub enum Verb {
     Decrypt,
     /// Encrypted what a piece of a line may be, and made the tags of that.
     Speculate,
+    /// Waited for the candidate that a piece is compared with, which came out of its unit later than the piece was there.
+    Match,
     /// Computed the tag of a line of data, or of a piece of it.
     Mac,
     /// Computed the hash of a line of metadata.
@@ -104,7 +106,9 @@ impl Verb {
         match self {
             Verb::Fetch | Verb::Store | Verb::Persist | Verb::Fence | Verb::Complete => Subject::Memory,
             Verb::LookUp => Subject::Cache,
-            Verb::Decode | Verb::Pad | Verb::Encrypt | Verb::Decrypt | Verb::Speculate => Subject::Encryption,
+            Verb::Decode | Verb::Pad | Verb::Encrypt | Verb::Decrypt | Verb::Speculate | Verb::Match => {
+                Subject::Encryption
+            }
             Verb::Mac => Subject::Authentication,
             Verb::Hash => Subject::Tree,
             Verb::Travel | Verb::Outwait => Subject::Way,

@@ -49,7 +49,8 @@ Examples:
 \b
 How to read the table:
   slowdown          simulated time over that of the design 'none', or of the first design
-  mostly for        what the largest part of it is for: what cores waited for that much longer (--verbose has all parts)
+  mostly for        what the largest part of it is for: what cores waited for that much longer, or less long if the
+                    design is faster (--verbose has all parts)
   read latency      from the last-level cache's miss to the arrival of the line there, in the mean
   attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
   speculation       how guesses of what lines hold fared: words of memory that the design's table held, and whether the

@@ -164,11 +164,13 @@ class Explanation(Result):
     def critical_path(self) -> list[Span]:
         """The chain of work that decided the latency, from first to last.
 
-        Followed from its end backwards: each step began when the one before it was done.
+        Followed from its end backwards: each step began when the one before it was done. Candidates are given up when
+        something else is done and decide nothing; where a piece had to wait for its own there is a `match`.
         """
         path: list[Span] = []
         until = self.latency_fs
-        while before := [span for span in self.spans if span.end == until and span.start < until]:
+        work = [span for span in self.spans if span.verb != "speculate"]
+        while before := [span for span in work if span.end == until and span.start < until]:
             path.insert(0, min(before, key=lambda span: span.start))
             until = path[0].start
         return path

@@ -17,7 +17,7 @@ use strum::VariantArray;
 
 /// The speculation of a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in { values = 8 }")]
 pub struct SpeculationDesign {
     /// Frequent values in the table: a power of two up to 64, or 0 for none of it.
     pub values: usize,
@@ -123,9 +123,14 @@ impl SpeculationDesign {
         }
         if self.list.len() > values {
             return Err(format!(
-                "speculation.list has {} values, and the table has room for {values}",
-                self.list.len()
+                "speculation.list has {} values, and the table has room for {values}: set speculation.values = {}, or leave \
+                 some out",
+                self.list.len(),
+                self.list.len().next_power_of_two().min(WORDS_MAX)
             ));
+        }
+        if let Some((_, twice)) = self.list.iter().enumerate().find(|(at, value)| self.list[..*at].contains(value)) {
+            return Err(format!("speculation.list has {twice} twice: name each value once"));
         }
         let named = |target: &Target| self.of.iter().filter(|named| *named == target).count();
         if let Some(twice) = Target::VARIANTS.iter().find(|target| named(target) > 1) {

@@ -233,8 +233,13 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         self.inside.offer(blocks, ready)
     }
 
-    fn await_offered(&self, offered: &Offered, block: u32) -> impl Future<Output = bool> {
-        self.inside.await_offered(offered, block)
+    async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
+        let was_out = self.inside.await_offered(offered, block).await;
+        if !was_out {
+            let waited = (offered.ready, self.inside.now());
+            self.known((Verb::Match, Unit::Wait), || in_bytes(offered.blocks.piece), waited);
+        }
+        was_out
     }
 
     fn give_up(&self, offered: &Offered) -> u32 {

@@ -63,10 +63,11 @@ pub fn between_fetches(
     let seen = crossed.clone();
     let is_done = Rc::new(Cell::new(false));
     let done = is_done.clone();
+    let table = value::table_of(&parts.speculation);
     clock.clone().spawn(async move {
         prepare(&scheme, &memory, first, OnChip::All).await;
         if let Some(speculation) = scheme.cryptography().speculation() {
-            speculation.begin_with(&value::table(speculation.values()));
+            speculation.begin_with(&table);
         }
         clock.sleep_until(at_rest(&config.device, clock.now())).await;
         channels.close_rows();

@@ -1,40 +1,70 @@
 //! What the line of an explained access holds, as it is asked for: in hexadecimal digits.
 
+use protection::design::SpeculationDesign;
+use protection::speculation::Tracking;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
-use units::{LINE_BYTES, Line};
+use units::{LINE_BYTES, Line, WORD_BYTES};
 
 /// Words for lines: of zeros, and of what the table of a speculation holds or does not.
 const NAMED: [(&str, Value); 4] = [
-    ("zeros", Value([0; LINE_BYTES])),
-    ("frequent", Value([0; LINE_BYTES])),
-    ("rarest", Value([RAREST; LINE_BYTES])),
+    ("zeros", Value::of([0; LINE_BYTES])),
+    ("frequent", Value { line: [0; LINE_BYTES], place: Some(Place::First) }),
+    ("rarest", Value { line: [RAREST; LINE_BYTES], place: Some(Place::Last) }),
     ("other", Value::USUAL),
 ];
 
 /// The byte of which the rarest value of a table is made.
 const RAREST: u8 = 0x77;
 
-/// What the table of a speculation holds when an access is explained, the most frequent value first: `frequent` is the first of
-/// them, `rarest` the last.
+/// What a table of so many values holds when an access is explained, the most frequent first.
 pub(super) fn table(values: usize) -> Vec<u64> {
     let rarest = u64::from_le_bytes([RAREST; 8]);
-    (0..values as u64 - 1).chain([rarest]).collect()
+    (0..values.saturating_sub(1).max(1) as u64).chain([rarest]).take(values).collect()
+}
+
+/// What the table of this speculation holds then: what it is given, if it learns nothing. Nothing if there is no speculation.
+pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
+    match speculation.tracking {
+        Tracking::Fixed => speculation.list.iter().map(|value| value.cast_unsigned()).collect(),
+        _ => table(speculation.values),
+    }
+}
+
+/// A place in the table of a speculation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Last,
 }
 
 /// What a line holds. It is asked for as a whole line, as a pattern that fills a line when it is repeated, or by a word: `zeros`, or
 /// `frequent`, `rarest` and `other` of what a speculation's table holds. It is written as the whole line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Value(Line);
+pub struct Value {
+    line: Line,
+    /// Where in a table the value is of which the line is, if it is asked for by that.
+    place: Option<Place>,
+}
 
 impl Value {
     /// A pattern that is neither zeros nor ones, if nothing is asked for.
-    pub const USUAL: Value = Value([0x5a; LINE_BYTES]);
+    pub const USUAL: Value = Value::of([0x5a; LINE_BYTES]);
+
+    const fn of(line: Line) -> Value {
+        Value { line, place: None }
+    }
+
+    /// The same where a table holds this: of what it holds, if that is asked for.
+    pub(super) fn under(self, table: &[u64]) -> Value {
+        let word = self.place.and_then(|place| if place == Place::First { table.first() } else { table.last() });
+        word.map_or(self, |word| Value::of(std::array::from_fn(|at| word.to_le_bytes()[at % WORD_BYTES])))
+    }
 
     /// The bytes.
     pub fn line(&self) -> Line {
-        self.0
+        self.line
     }
 }
 
@@ -46,7 +76,7 @@ impl Default for Value {
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.line.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -79,7 +109,7 @@ impl FromStr for Value {
         if nibbles.len() % 2 != 0 || pattern.is_empty() || !LINE_BYTES.is_multiple_of(pattern.len()) {
             return Err(refused(&format!("has {} digits, which do not fill a line", nibbles.len())));
         }
-        Ok(Value(std::array::from_fn(|at| pattern[at % pattern.len()])))
+        Ok(Value::of(std::array::from_fn(|at| pattern[at % pattern.len()])))
     }
 }
 
@@ -117,14 +147,22 @@ mod tests {
 
     #[test]
     fn the_first_value_of_a_table_is_frequent_the_last_rarest_and_another_is_in_none() {
-        let word = |text: &str| u64::from_le_bytes(line(text).unwrap()[..8].try_into().unwrap());
-        for values in [1, 2, 8, 64] {
-            let table = table(values);
-            assert_eq!(table.len(), values);
-            assert_eq!(table.last(), Some(&word("rarest")));
-            assert!(values == 1 || table[0] == word("frequent"));
-            assert!(!table.contains(&word("other")));
+        let word = |text: &str, table: &[u64]| {
+            let value = text.parse::<Value>().unwrap().under(table);
+            u64::from_le_bytes(value.line()[..8].try_into().unwrap())
+        };
+        let fixed =
+            SpeculationDesign { tracking: Tracking::Fixed, list: vec![5, -2, 3], values: 4, ..Default::default() };
+        let of_size = |values| SpeculationDesign { values, ..SpeculationDesign::default() };
+        for (speculation, held) in [(of_size(1), 1), (of_size(2), 2), (of_size(8), 8), (of_size(64), 64), (fixed, 3)] {
+            let table = table_of(&speculation);
+            assert_eq!(table.len(), held);
+            assert_eq!(table.last(), Some(&word("rarest", &table)));
+            assert_eq!(table[0], word("frequent", &table));
+            assert!(!table.contains(&word("other", &table)));
         }
+        let nothing = table_of(&SpeculationDesign::default());
+        assert_eq!((nothing.len(), word("frequent", &nothing)), (0, 0));
     }
 
     #[test]

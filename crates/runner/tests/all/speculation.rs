@@ -10,6 +10,7 @@ use catalogue::{Design, Machine};
 use protection::design::SpeculationDesign;
 use protection::speculation::{COMPUTED_ONE_IN, Chunks, Target};
 use sim::span::{Span, Verb};
+use units::Duration;
 
 /// A line whose metadata is in other banks than itself.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
@@ -122,13 +123,17 @@ fn fvs_rule_3_a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verifie
             let tdes = machine.engines.tdes.as_mut().unwrap();
             (tdes.units, tdes.interval_ns) = (1, 12.0);
         });
-        steps(&read_on(&machine, &design("fvs-tdes", |speculation| speculation.values = values), "rarest")).0
+        read_on(&machine, &design("fvs-tdes", |speculation| speculation.values = values), "rarest")
     };
     // Blocks that decrypt go in between, one for each chunk that has come by then.
     let last_out = |blocks: u64| LOOK_UP + (blocks - 1) * 12 + 96;
     let late = slow(4);
+    let waits = late.spans.iter().filter(|span| span.verb == Verb::Match && span.what == "0-7");
+    let comparison = Duration::from_ns(1).as_fs();
+    assert_eq!(waits.map(|span| span.end.as_fs()).collect::<Vec<_>>(), [late.latency_fs - comparison]);
+    let late = steps(&late).0;
     assert!((last_out(8)..last_out(8) + 24).contains(&late), "{late}");
-    let verified = slow(64);
+    let verified = steps(&slow(64)).0;
     assert!(verified < last_out(2 * 64) && verified > 292, "decrypted and verified before: {verified}");
 }
 
