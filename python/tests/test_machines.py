@@ -5,6 +5,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
+from casemate import options
 from casemate.results import RunResults
 from conftest import SMALL, Casemate
 
@@ -82,12 +83,9 @@ def test_a_change_may_be_of_one_design_alone(casemate: Casemate) -> None:
     assert ways == [8, 16]
 
 
-@pytest.mark.parametrize("command", ["attack", "crash"])
-def test_a_design_that_there_is_not_is_refused_before_work_on_another_begins(casemate: Casemate, command: str) -> None:
-    wrong = casemate(command, "none", "sc64-btm")
-    assert (wrong.code, wrong.out) == (2, "")
-    assert "sc64-bmt" in wrong.err
-    assert "none" not in wrong.err
+def test_a_design_that_there_is_not_is_refused_before_work_on_another_begins() -> None:
+    with pytest.raises(cm.CasemateError, match=r"did you mean 'sc64-bmt'\?"):
+        options.chosen_designs(("none", "sc64-btm"), every=False)
 
 
 def test_a_change_of_a_design_or_a_machine_that_is_not_asked_for_is_refused_for_that(casemate: Casemate) -> None:
