@@ -125,8 +125,8 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
             f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
             f"ask for it as well, or for all of them give {of}.KEY"
         )
-    # Nearly the same: a key is not to be taken for a name.
-    if path.count(".") > 1 and (meant := hint(first, [*map(short, listed), *built_in], alike=0.8)):
+    # Nearly the same as a built-in one, none of which is like a key: files may have any name.
+    if path.count(".") > 1 and (meant := hint(first, built_in, alike=0.8)):
         raise CasemateError(f"'{path}' is for no {of} that is asked for{meant}")
 
 

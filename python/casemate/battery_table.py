@@ -72,7 +72,7 @@ def _figures(size: StorageSize) -> Iterable[str | Text]:
     off = "" if size.difference_percent is None else _difference(size.difference_percent)
     yield _figure(size.volume_mm3)
     yield "" if size.printed_mm3 is None else f"{size.printed_mm3:g}"
-    yield "rounded" if size.is_as_printed else Text(off, style="yellow")
+    yield "as printed" if size.is_as_printed else Text(off, style="yellow")
     yield _figure(size.core_percent)
     yield "" if size.printed_core_percent is None else f"{size.printed_core_percent:g}"
 

@@ -154,6 +154,8 @@ def _called(parameter: click.Parameter | None) -> str:
 
 
 file = OutputFile()
+source = click.Path(dir_okay=False, path_type=Path)
+"""A file that is read."""
 
 
 svg = click.option("--svg", type=file, metavar="FILE", help="Also draw it as SVG.")

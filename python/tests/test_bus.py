@@ -164,9 +164,10 @@ def test_what_is_no_whole_bus_file_is_refused_with_its_reason(casemate: Casemate
         assert said.code == 2
         assert expected in said.err
         assert said.out == ""
-    said = casemate("bus", "missing")
-    assert said.code == 2
-    assert "cannot read 'missing': No such file" in said.err
+    for name in ("missing", "nowhere/missing"):
+        said = casemate("bus", name)
+        assert said.code == 2
+        assert f"cannot read '{name}': No such file" in said.err
 
 
 def test_ctrl_c_keeps_what_crossed_until_then(interrupted: Casemate, tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ def test_a_design_that_there_is_not_is_refused_before_work_on_another_begins() -
         options.chosen_designs(("none", "sc64-btm"), every=False)
 
 
+def test_a_file_may_have_nearly_the_name_of_a_key(casemate: Casemate, tmp_path: Path) -> None:
+    machine = tmp_path / "engine.toml"
+    machine.write_text((Path(__file__).parents[2] / "machines" / "modern.toml").read_text())
+    changed = casemate("explain", "none", "--machine", str(machine), "--with", "machine.engines.aes.latency_ns=20")
+    assert changed.code == 0, changed.err
+
+
 def test_a_change_of_a_design_or_a_machine_that_is_not_asked_for_is_refused_for_that(casemate: Casemate) -> None:
     both = ("--design", "none", "--design", "ctr-mac")
     for change, reason in [

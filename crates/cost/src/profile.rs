@@ -33,6 +33,22 @@ pub struct Prices {
     pub pad_bytes: u16,
 }
 
+impl Prices {
+    /// Each by its key.
+    fn named(&self) -> [(&'static str, u32); 8] {
+        [
+            ("from_secpb_pj_per_byte", self.from_secpb_pj_per_byte),
+            ("from_l1_pj_per_byte", self.from_l1_pj_per_byte),
+            ("from_l2_pj_per_byte", self.from_l2_pj_per_byte),
+            ("from_l3_pj_per_byte", self.from_l3_pj_per_byte),
+            ("from_controller_pj_per_byte", self.from_controller_pj_per_byte),
+            ("hash_pj_per_byte", self.hash_pj_per_byte),
+            ("pad_pj_per_byte", self.pad_pj_per_byte),
+            ("pad_bytes", u32::from(self.pad_bytes)),
+        ]
+    }
+}
+
 /// The bits of an entry of the buffer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,15 +182,18 @@ impl Profile {
         if arity < 2 {
             return Err(format!("tree.arity is {arity}: expected 2 or more children"));
         }
-        if self.entry.bits() == 0 {
-            return Err("entry has no bits: expected some field that is not empty".to_owned());
+        if self.entry.data_bits == 0 {
+            return Err("entry.data_bits is 0: expected at least 1, of what is made durable".to_owned());
+        }
+        if let Some((key, _)) = self.energy.named().into_iter().find(|(_, price)| *price == 0) {
+            return Err(format!("energy.{key} is 0: expected at least 1"));
         }
         let caches = [("l1", self.caches.l1), ("l2", self.caches.l2), ("l3", self.caches.l3)];
         if let Some((name, size)) = caches.into_iter().find(|(_, size)| *size > CACHE_MAX) {
             return Err(format!("caches.{name} is {size}: expected at most {CACHE_MAX}"));
         }
-        if !is_positive(self.core.area_mm2) {
-            return Err(format!("core.area_mm2 is {}: expected more than 0", self.core.area_mm2));
+        if !is_sensible(self.core.area_mm2) {
+            return Err(format!("core.area_mm2 is {}: expected {SENSIBLE}", self.core.area_mm2));
         }
         self.check_storages()
     }
@@ -185,8 +204,8 @@ impl Profile {
         }
         for (number, storage) in self.storage.iter().enumerate() {
             let Storage { name, mj_per_mm3 } = storage;
-            if !is_positive(*mj_per_mm3) {
-                return Err(format!("storage.mj_per_mm3 of '{name}' is {mj_per_mm3}: expected more than 0"));
+            if !is_sensible(*mj_per_mm3) {
+                return Err(format!("storage.mj_per_mm3 of '{name}' is {mj_per_mm3}: expected {SENSIBLE}"));
             }
             if self.storage[..number].iter().any(|before| before.name == *name) {
                 return Err(format!("storage.name is '{name}' twice: expected a name for each"));
@@ -196,8 +215,11 @@ impl Profile {
     }
 }
 
-fn is_positive(number: f64) -> bool {
-    number.is_finite() && number > 0.0
+/// What densities and areas may be: volumes and footprints stay numbers that can be read.
+const SENSIBLE: &str = "from 0.000001 to 1000000";
+
+fn is_sensible(number: f64) -> bool {
+    (1e-6..=1e6).contains(&number)
 }
 
 /// The profile with this name, or in the file with this path (which must end in `.toml`).

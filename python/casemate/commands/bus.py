@@ -23,7 +23,7 @@ All of it from Python: `from casemate.bus import BusFile`. The layout of the fil
 
 
 @click.command("bus", epilog=EPILOG)
-@click.argument("path", type=options.file, metavar="FILE")
+@click.argument("path", type=options.source, metavar="FILE")
 @click.option("--first", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Show the first N.")
 @screen.as_json
 def command(path: Path, first: int, as_json: bool) -> None:

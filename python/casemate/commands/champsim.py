@@ -24,7 +24,7 @@ Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 
 
 @click.command("champsim", epilog=EPILOG)
-@click.argument("trace", type=options.file)
+@click.argument("trace", type=options.source)
 @click.option("--machine", default="champsim-default", show_default=True, metavar="NAME|FILE", help="The machine.")
 @click.option(
     "--warmup", type=options.Count(finite=True), default="0", metavar="N", help="Instructions before the window."

@@ -36,7 +36,7 @@ A picture shows the entries that are asked for; if that is one number, it also s
 How to read the table:
   mm3       the volume of a storage that holds the energy, by its density
   printed   the SecPB paper's figure; only where all parameters are the paper's
-  off       by how much ours is larger; `rounded` if it is not, but for the digits that are printed
+  off       by how much ours is larger; `as printed` if it is not, rounded or cut off to those digits
   % core    the area that the storage covers as a cube; the paper's are of its rounded volumes
 A remark says where the paper contradicts itself. The formulas are in docs/systems/secpb-battery.md.
 """

@@ -26,7 +26,7 @@ Python: `from casemate.excerpt import Excerpt`.
 
 
 @click.command("excerpt", epilog=EPILOG)
-@click.argument("path", type=options.file, metavar="FILE")
+@click.argument("path", type=options.source, metavar="FILE")
 @options.svg
 @options.png
 @screen.as_json

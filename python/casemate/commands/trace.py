@@ -19,7 +19,7 @@ def command() -> None:
 
 
 @command.command("info")
-@click.argument("path", type=options.file, metavar="FILE")
+@click.argument("path", type=options.source, metavar="FILE")
 @screen.as_json
 def info(path: Path, as_json: bool) -> None:
     """Say what a trace holds. All of it is read, and every checksum is compared.

@@ -150,6 +150,35 @@ fn a_missed_line_of_bitmaps_is_followed_by_the_next_one_if_the_design_asks_for_i
     assert_eq!(bitmaps_fetched(true), [2, 2]);
 }
 
+/// How long a read takes, in nanoseconds, of a line that a read before it has just released, whose bitmap was missed.
+fn read_after_release(ahead: bool) -> u64 {
+    let mut parts = reordered(BitmapTrust::Bound);
+    (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), ahead);
+    let mut machine = Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default());
+    let (core, scheme, clock) = (machine.core.clone(), machine.scheme.clone(), machine.executor.clock().clone());
+    let (verbs, first, released) = (Timed::new(&machine.memory), Timed::new(&machine.memory), core.clone());
+    let (took, before) = (Rc::new(Cell::new(None)), scheme.clone());
+    let noted = took.clone();
+    machine.executor.clock().spawn(async move { before.read_by(&first, LINE, 0).await });
+    machine.executor.clock().spawn(async move {
+        while released.released.get().is_none() {
+            clock.sleep(Duration::from_ns(1)).await;
+        }
+        core.released.take();
+        let began = clock.now();
+        scheme.read_by(&verbs, LINE, 0).await;
+        noted.set(Some(clock.now().since(began).as_fs() / 1_000_000));
+    });
+    assert!(machine.run(Duration::from_ns(1_000_000), || took.get().is_some()), "it ends");
+    took.get().unwrap()
+}
+
+#[test]
+fn a_read_does_not_wait_until_the_next_line_of_bitmaps_has_come_for_one_before() {
+    let (without, with) = (read_after_release(false), read_after_release(true));
+    assert!(with <= without + 5, "{with} ns, {without} where nothing is fetched ahead");
+}
+
 /// A block through the cipher, in nanoseconds.
 const BLOCK: u64 = 1_000;
 

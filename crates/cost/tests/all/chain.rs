@@ -101,6 +101,42 @@ fn a_higher_tree_costs_a_hash_and_a_fetch_for_each_late_root() {
     assert_eq!(operations("cm", 2).fetched_lines, 1);
 }
 
+/// A profile in which no two prices, fields or caches are alike, as some of the paper's are.
+fn all_different() -> Profile {
+    let mut profile = papers();
+    let energy = &mut profile.energy;
+    (energy.from_secpb_pj_per_byte, energy.from_l1_pj_per_byte, energy.from_l2_pj_per_byte) = (1, 10, 100);
+    (energy.from_l3_pj_per_byte, energy.from_controller_pj_per_byte) = (1_000, 10_000);
+    (energy.hash_pj_per_byte, energy.pad_pj_per_byte, energy.pad_bytes) = (100_000, 1_000_000, 3);
+    let entry = &mut profile.entry;
+    (entry.data_bits, entry.counter_bits, entry.pad_bits) = (1, 10, 100);
+    (entry.ciphertext_bits, entry.tag_bits) = (10_000, 100_000);
+    profile
+}
+
+#[test]
+fn each_kind_of_operation_has_its_own_price_and_each_field_its_own_length() {
+    let profile = all_different();
+    // Femtojoules: picojoules a byte are 125 femtojoules a bit.
+    let energy = |operations: Operations| profile.energy(&operations).femtojoules() / 125;
+    let (none, still) = (Operations::default(), Moved::default());
+    let moved = |moved: Moved| energy(Operations { moved, ..none });
+    assert_eq!(moved(Moved { from_secpb_bits: 1, ..still }), 1);
+    assert_eq!(moved(Moved { from_l1_bits: 1, ..still }), 10);
+    assert_eq!(moved(Moved { from_l2_bits: 1, ..still }), 100);
+    assert_eq!(moved(Moved { from_l3_bits: 1, ..still }), 1_000);
+    assert_eq!(moved(Moved { from_controller_bits: 1, ..still }), 10_000);
+    assert_eq!(energy(Operations { fetched_lines: 1, ..none }), 512 * 10_000);
+    assert_eq!(energy(Operations { hashed_lines: 1, ..none }), 512 * 100_000);
+    assert_eq!(energy(Operations { pads: 1, ..none }), 8 * 3 * 1_000_000);
+    let bits = |early| closed_form::per_entry(Scheme::all().nth(early).unwrap(), &profile.entry, LEVELS).moved;
+    let from_secpb: Vec<u64> = (0..6).map(|early| bits(early).from_secpb_bits).collect();
+    assert_eq!(from_secpb, [1, 11, 111, 111, 10_010, 110_010]);
+    let caches = closed_form::operations(System::Eadr, &profile, 32, LEVELS).moved;
+    let kilobytes = [caches.from_l1_bits, caches.from_l2_bits, caches.from_l3_bits].map(|bits| bits / 8192);
+    assert_eq!(kilobytes, [64, 512, 4096]);
+}
+
 #[test]
 fn each_operation_has_the_price_of_the_table_and_prices_add_up() {
     let profile = papers();

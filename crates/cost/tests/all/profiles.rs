@@ -53,9 +53,20 @@ fn a_value_that_makes_no_sense_is_refused_with_the_rule() {
         ),
         ("covers = \"8 GB\"", "covers = \"2 KB\"", "tree.covers is 2 KB: expected at least tree.page, which is 4 KB"),
         ("l2 = \"512 KB\"", "l2 = \"2048 GB\"", "caches.l2 is 2048 GB: expected at most 1024 GB"),
-        ("area_mm2 = 5.37", "area_mm2 = 0.0", "core.area_mm2 is 0: expected more than 0"),
-        ("mj_per_mm3 = 0.36", "mj_per_mm3 = -1.0", "storage.mj_per_mm3 of 'supercap' is -1: expected more than 0"),
-        ("mj_per_mm3 = 0.36", "mj_per_mm3 = inf", "storage.mj_per_mm3 of 'supercap' is inf: expected more than 0"),
+        ("area_mm2 = 5.37", "area_mm2 = 0.0", "core.area_mm2 is 0: expected from 0.000001 to 1000000"),
+        ("mj_per_mm3 = 0.36", "mj_per_mm3 = 1e-320", "storage.mj_per_mm3 of 'supercap' is 0.00"),
+        ("data_bits = 512", "data_bits = 0", "entry.data_bits is 0: expected at least 1"),
+        ("hash_pj_per_byte = 79290", "hash_pj_per_byte = 0", "energy.hash_pj_per_byte is 0: expected at least 1"),
+        (
+            "mj_per_mm3 = 0.36",
+            "mj_per_mm3 = -1.0",
+            "storage.mj_per_mm3 of 'supercap' is -1: expected from 0.000001 to 1000000",
+        ),
+        (
+            "mj_per_mm3 = 0.36",
+            "mj_per_mm3 = inf",
+            "storage.mj_per_mm3 of 'supercap' is inf: expected from 0.000001 to 1000000",
+        ),
         ("name = \"li-thin\"", "name = \"supercap\"", "storage.name is 'supercap' twice: expected a name for each"),
     ] {
         let message = refused(from, to);

@@ -234,9 +234,10 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
     }
 
     async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
+        let asked = self.inside.now();
         let was_out = self.inside.await_offered(offered, block).await;
         if !was_out {
-            let waited = (offered.ready, self.inside.now());
+            let waited = (asked, self.inside.now());
             self.known((Verb::Match, Unit::Wait), || in_bytes(offered.blocks.piece), waited);
         }
         was_out

@@ -291,6 +291,7 @@ fn waits(verb: Verb) -> &'static str {
         Verb::Lock => "for locks",
         Verb::Await => "for verdicts",
         Verb::Fetch => "for later words",
+        Verb::Match => "for candidates",
         _ => "for the last-level cache's answer",
     }
 }

@@ -12,7 +12,7 @@ const NAMED: [(&str, Value); 4] = [
     ("zeros", Value::of([0; LINE_BYTES])),
     ("frequent", Value { line: [0; LINE_BYTES], place: Some(Place::First) }),
     ("rarest", Value { line: [RAREST; LINE_BYTES], place: Some(Place::Last) }),
-    ("other", Value::USUAL),
+    ("other", Value { line: Value::USUAL.line, place: Some(Place::Nowhere) }),
 ];
 
 /// The byte of which the rarest value of a table is made.
@@ -37,6 +37,7 @@ pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
 enum Place {
     First,
     Last,
+    Nowhere,
 }
 
 /// What a line holds. It is asked for as a whole line, as a pattern that fills a line when it is repeated, or by a word: `zeros`, or
@@ -58,7 +59,15 @@ impl Value {
 
     /// The same where a table holds this: of what it holds, if that is asked for.
     pub(super) fn under(self, table: &[u64]) -> Value {
-        let word = self.place.and_then(|place| if place == Place::First { table.first() } else { table.last() });
+        let word = match self.place {
+            None => return self,
+            Some(Place::First) => table.first().copied(),
+            Some(Place::Last) => table.last().copied(),
+            // Of so many repeated bytes no table holds all.
+            Some(Place::Nowhere) => {
+                (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
+            }
+        };
         word.map_or(self, |word| Value::of(std::array::from_fn(|at| word.to_le_bytes()[at % WORD_BYTES])))
     }
 
@@ -161,6 +170,8 @@ mod tests {
             assert_eq!(table[0], word("frequent", &table));
             assert!(!table.contains(&word("other", &table)));
         }
+        let usual = u64::from_le_bytes(Value::USUAL.line()[..8].try_into().unwrap());
+        assert_ne!(word("other", &[usual]), usual);
         let nothing = table_of(&SpeculationDesign::default());
         assert_eq!((nothing.len(), word("frequent", &nothing)), (0, 0));
     }
