@@ -1,11 +1,10 @@
 """Volume of the battery against entries of the buffer, as a picture: SVG or PNG."""
 
-import io
 import math
 from pathlib import Path
 from typing import Any
 
-from casemate import picture, screen
+from casemate import picture
 from casemate.results.cost import BatteryCost, BatteryRow
 
 COLOURS = (
@@ -39,11 +38,7 @@ def draw(found: BatteryCost, path: Path, kind: str) -> None:
     has_printed = any(size.printed_mm3 is not None for row in found.rows for size in row.sizes)
     circles = "; circles: figures of the SecPB paper" if has_printed else ""
     axis.set_title(f"{found.profile}: a tree of {found.levels} levels{circles}", loc="left", fontsize=9)
-    content = io.BytesIO()
-    # A date in the file would make two pictures of the same thing differ.
-    figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
-    pyplot.close(figure)
-    screen.write_whole(path, content.getvalue())
+    picture.save(figure, path, kind, dpi=160)
 
 
 def _line(axis: Any, rows: list[BatteryRow], extent: tuple[int, int], colour: str) -> float:

@@ -1,11 +1,10 @@
 """A window of a run as a picture: SVG or PNG. A row for each unit, a lane in it for each piece of work at once."""
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from casemate import colours, picture, screen
+from casemate import colours, picture
 from casemate.excerpt import Excerpt, ExcerptSpan, Unit
 
 WIDTH_INCHES = 14.0
@@ -68,11 +67,7 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
         fontsize=9,
     )
     _legend(figure, units)
-    content = io.BytesIO()
-    # A date in the file would make two pictures of the same thing differ.
-    figure.savefig(content, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else None)
-    pyplot.close(figure)
-    screen.write_whole(path, content.getvalue())
+    picture.save(figure, path, kind, dpi=130)
 
 
 def _legend(figure: Any, units: Mapping[Unit, tuple[ExcerptSpan, ...]]) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import click
 
+from casemate import _core
 from casemate._core import CasemateError
 from casemate.amounts import parse_count, parse_seconds, parse_window
 
@@ -140,17 +141,12 @@ class OutputFile(click.ParamType[Path]):
         """The path. Raises `CasemateError` if no file can have it."""
         path = Path(value)
         if not str(value):
-            raise CasemateError(f"{_called(param)} has no name: expected that of a file")
-        if not path.parent.is_dir():
-            raise CasemateError(f"{_called(param)}: cannot write '{path}': there is no folder '{path.parent}'")
-        if path.is_dir():
-            raise CasemateError(f"{_called(param)}: cannot write '{path}': it is a folder; expected the name of a file")
+            option = max(param.opts, key=len) if param else "the file"
+            raise CasemateError(f"{option} has no name: expected that of a file")
+        # What is there may take it even in a folder that takes no new file; a device or a pipe takes a picture.
+        if path.is_dir() or not path.exists():
+            _core.check_file(str(path))
         return path
-
-
-def _called(parameter: click.Parameter | None) -> str:
-    """The option that a value was given for, in its longest form."""
-    return max(parameter.opts, key=len) if parameter else "the file"
 
 
 file = OutputFile()

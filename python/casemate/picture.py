@@ -32,6 +32,17 @@ def prepare(points: int) -> None:
     )
 
 
+def save(figure: Any, path: Path, kind: str, dpi: int) -> None:
+    """Writes a figure into a file of this kind, with so many dots an inch, and closes it."""
+    from matplotlib import pyplot
+
+    content = io.BytesIO()
+    # A date in the file would make two pictures of the same thing differ.
+    figure.savefig(content, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
+    pyplot.close(figure)
+    screen.write_whole(path, content.getvalue())
+
+
 def draw(found: Explanations, path: Path, kind: str) -> None:
     """Draws all timelines, one below the other on the same scale, into a file of this kind."""
     prepare(points=9)
@@ -53,11 +64,7 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     scenario = explanations[0].scenario
     reached = {"controller": "reached the memory controller", "l2": "reached L2"}[scenario.start]
     axes[-1, 0].set_xlabel(f"time since the {scenario.of} {reached} (ns)")
-    content = io.BytesIO()
-    # A date in the file would make two pictures of the same thing differ.
-    figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
-    pyplot.close(figure)
-    screen.write_whole(path, content.getvalue())
+    save(figure, path, kind, dpi=160)
 
 
 def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:

@@ -15,7 +15,7 @@ const ENTRIES_MAX: u32 = 1 << 20;
 
 /// The fewest levels of a tree: counters and a root.
 const LEVELS_MIN: u32 = 2;
-/// The most levels of a tree: that of a binary one over all that 64 bits address.
+/// The most levels of a tree: a binary one has 2^63 lines of counters then.
 const LEVELS_MAX: u32 = 64;
 
 /// What is asked.

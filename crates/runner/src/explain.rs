@@ -169,8 +169,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let mut undecoding = machine.clone();
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };
-    let value = scenario.value.under(&value::table_of(&design.parts.speculation));
-    let scenario = Scenario { value, ..scenario };
+    let table = value::table_of(&design.parts.speculation);
+    let scenario = Scenario { value: scenario.value.under(&table), ..scenario };
     let bench = Bench::new(machine, design, scenario)?;
     let targets = lines.targets(bench.whole_lines)?;
     let mut readings = Vec::with_capacity(targets.len());

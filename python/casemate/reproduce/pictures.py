@@ -2,12 +2,11 @@
 95 % intervals over the seeds.
 """
 
-import io
 import math
 from pathlib import Path
 from typing import Any
 
-from casemate import screen
+from casemate import picture
 from casemate.results.reproduce import FigureFound, Reproduction
 
 COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c8453b")
@@ -23,10 +22,7 @@ INTERVAL = "#4b5563"
 
 def draw(found: Reproduction, path: Path) -> None:
     """Draws all figures into a PNG file."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams.update({"font.family": "DejaVu Sans", "font.size": 8})
+    picture.prepare(points=8)
     from matplotlib import pyplot
 
     rows = math.ceil(len(found.figures) / COLUMNS)
@@ -38,10 +34,7 @@ def draw(found: Reproduction, path: Path) -> None:
         _panel(axis, panel)
     for axis in list(axes.flat)[len(found.figures) :]:
         axis.set_visible(False)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=130)
-    pyplot.close(figure)
-    screen.write_whole(path, content.getvalue())
+    picture.save(figure, path, "png", dpi=130)
 
 
 def _panel(axis: Any, panel: FigureFound) -> None:

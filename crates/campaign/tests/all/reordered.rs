@@ -124,11 +124,16 @@ fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line(
     }
 }
 
-/// Lines of bitmaps that have been fetched after a read of a line and after one of the next line of bitmaps', each at rest.
-fn bitmaps_fetched(ahead: bool) -> [u64; 2] {
+/// A machine with room for several lines of bitmaps, which fetches them ahead or not.
+fn with_bitmaps_ahead(ahead: bool) -> Machine<Core> {
     let mut parts = reordered(BitmapTrust::Bound);
     (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), ahead);
-    let mut machine = Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default());
+    Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default())
+}
+
+/// Lines of bitmaps that have been fetched after a read of a line and after one of the next line of bitmaps', each at rest.
+fn bitmaps_fetched(ahead: bool) -> [u64; 2] {
+    let mut machine = with_bitmaps_ahead(ahead);
     let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
     let (memory, fetched) = (machine.memory.clone(), Rc::new(RefCell::new(Vec::new())));
     let noted = fetched.clone();
@@ -152,9 +157,7 @@ fn a_missed_line_of_bitmaps_is_followed_by_the_next_one_if_the_design_asks_for_i
 
 /// How long a read takes, in nanoseconds, of a line that a read before it has just released, whose bitmap was missed.
 fn read_after_release(ahead: bool) -> u64 {
-    let mut parts = reordered(BitmapTrust::Bound);
-    (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), ahead);
-    let mut machine = Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default());
+    let mut machine = with_bitmaps_ahead(ahead);
     let (core, scheme, clock) = (machine.core.clone(), machine.scheme.clone(), machine.executor.clock().clone());
     let (verbs, first, released) = (Timed::new(&machine.memory), Timed::new(&machine.memory), core.clone());
     let (took, before) = (Rc::new(Cell::new(None)), scheme.clone());

@@ -149,7 +149,7 @@ pub(super) struct Matching<'a> {
 impl Matching<'_> {
     /// Of each chunk, which candidate matches it: has its ciphertext and its tag, in so far as these are speculated on.
     pub fn of(&self, speculation: &Speculation) -> Matches {
-        let is_computed = speculation.is_computed();
+        let is_computed = speculation.next_is_computed();
         let by_permutation = self.by_permutation();
         if !is_computed {
             return by_permutation;

@@ -106,7 +106,7 @@ bugs! {
     CandidateOfLaterTable,
     /// What a resolved chunk no longer needs is not given up.
     CandidatesNotGivenUp,
-    /// Candidates overtake the work that decrypts and verifies.
+    /// Candidates also go in as work on demand, and so before what decrypts and verifies.
     CandidatesOnDemand,
     /// The line is released when the chunk that the core asked for is verified.
     TrailingChunksUnchecked,

@@ -236,7 +236,7 @@ impl Speculation {
     }
 
     /// The chunks of one more line are compared with candidates: whether all of these are to be encrypted.
-    pub(crate) fn is_computed(&self) -> bool {
+    pub(crate) fn next_is_computed(&self) -> bool {
         let compared = self.compared.get() + 1;
         self.compared.set(compared);
         compared.is_multiple_of(self.computed_one_in.get())
