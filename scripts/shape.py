@@ -140,7 +140,21 @@ def imports(crate: Path) -> Graph:
 
 
 # Names that types of the standard library have for methods too: a call of one says nothing.
-STANDARD = {"all", "clone", "compute", "get_mut", "index", "insert", "is_empty", "position", "share", "take", "unused"}
+STANDARD = {
+    "all",
+    "clone",
+    "compute",
+    "drain",
+    "get_mut",
+    "index",
+    "insert",
+    "is_empty",
+    "position",
+    "share",
+    "take",
+    "try_from",
+    "unused",
+}
 
 
 def calls(crate: Path) -> Graph:

@@ -139,7 +139,7 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
     )
     differing = [(report, row) for report in reports for row in report.rows if not row.agrees]
     if not differing:
-        return Group(table, Text(f"All as claimed ({tried}).", style="green"))
+        return Group(table, Text(f"All as claimed ({tried}).", style="green"), *_counter_example(reports))
     parts = [Text(f"{len(differing)} claims differ from what happened ({tried}):", style="bold red")]
     for report, row in differing:
         parts.append(Text(f"  {report.design}: {row.loss} ended {row.worst}, claimed {row.claim or 'nothing'}"))
@@ -147,6 +147,15 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
             parts.append(Text(f"    {row.example.story} (lines {row.example.workload})", style="dim"))
             parts.append(Text(f"    see it again: {row.example.replay}", style="dim"))
     return Group(table, *parts)
+
+
+def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
+    """How the only design that is shown loses what it had, if it does: the stores, the moment, what recovery said."""
+    lost = [row for report in reports for row in report.rows if row.loss == "power-loss" and row.worst != "harmless"]
+    for row in lost if len(reports) == 1 else []:
+        if row.example:
+            yield Text(f"  {row.worst}: {row.example.story} (lines {row.example.workload})", style="dim")
+            yield Text(f"    see it again: {row.example.replay}", style="dim")
 
 
 def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> RenderableType:

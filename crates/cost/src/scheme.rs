@@ -1,36 +1,16 @@
 //! The chain of steps that secures a store, and the systems that a battery is sized for.
 
-use serde::Serialize;
+use protection::persistence::Early;
+pub use protection::persistence::Step;
 use std::fmt;
 
-/// A step of a store's memory tuple, in the order in which each needs those before it (SecPB, section IV, Fig. 4).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// The line's counter is brought and counted on.
-    Counter,
-    /// The pad is computed.
-    Pad,
-    /// The path of the tree is updated up to the root.
-    Root,
-    /// The line is encrypted.
-    Ciphertext,
-    /// The tag is computed.
-    Tag,
-}
-
-impl Step {
-    /// All of them, in order.
-    pub const CHAIN: [Step; 5] = [Step::Counter, Step::Pad, Step::Root, Step::Ciphertext, Step::Tag];
-
-    /// SecPB's letter for it: counter, OTP, BMT root, ciphertext, MAC.
-    fn letter(self) -> char {
-        match self {
-            Step::Counter | Step::Ciphertext => 'c',
-            Step::Pad => 'o',
-            Step::Root => 'b',
-            Step::Tag => 'm',
-        }
+/// SecPB's letter for a step: counter, OTP, BMT root, ciphertext, MAC.
+fn letter(step: Step) -> char {
+    match step {
+        Step::Counter | Step::Ciphertext => 'c',
+        Step::Pad => 'o',
+        Step::Root => 'b',
+        Step::Tag => 'm',
     }
 }
 
@@ -38,23 +18,23 @@ impl Step {
 /// the battery pays for them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Scheme {
-    early: usize,
+    early: Early,
 }
 
 impl Scheme {
     /// All six, from the one that does nothing early to the one that leaves nothing.
     pub fn all() -> impl Iterator<Item = Scheme> {
-        (0..=Step::CHAIN.len()).map(|early| Scheme { early })
+        (0..=Step::CHAIN.len()).map(|early| Scheme { early: Early::beginning(early) })
     }
 
     /// The steps that are done as a store enters the buffer.
     pub fn early(self) -> &'static [Step] {
-        &Step::CHAIN[..self.early]
+        self.early.steps()
     }
 
     /// The steps that are left to a drain.
     pub fn late(self) -> &'static [Step] {
-        &Step::CHAIN[self.early..]
+        self.early.late()
     }
 }
 
@@ -64,7 +44,7 @@ impl fmt::Display for Scheme {
         if self.late().is_empty() {
             return f.write_str("nogap");
         }
-        self.late().iter().try_for_each(|step| write!(f, "{}", step.letter()))
+        self.late().iter().try_for_each(|step| write!(f, "{}", letter(*step)))
     }
 }
 

@@ -110,6 +110,7 @@ impl From<Option<Ahead>> for Begun {
 }
 
 /// A line that is ready for memory.
+#[derive(Clone)]
 pub(crate) struct Sealed {
     /// Where it goes.
     pub at: DataSlot,

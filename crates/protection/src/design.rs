@@ -14,7 +14,7 @@ mod tag_lengths;
 mod trees;
 
 pub use crate::mac::Place as MacPlace;
-pub use crate::persistence::{Order, Persistence};
+pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;
@@ -32,7 +32,7 @@ use crate::metadata::Metadata;
 use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::Planted;
-use crate::scheme::{Release, Scheme};
+use crate::scheme::{Pending, Release, Scheme};
 pub(crate) use keys::Keys;
 use keys::Purpose;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,12 @@ impl Parts {
             caches.bitmaps = Some(size);
         }
         Parts { caches: caches.resized(size, ways), ..self.clone() }
+    }
+
+    /// Whether lines are stored as they are, with nothing else.
+    fn is_plain(&self) -> bool {
+        let nothing = (CipherChoice::None, CounterChoice::None, MacChoice::None, TreeKind::None, Ownership::None);
+        (self.cipher, self.counters, self.mac.code, self.tree.kind, self.ownership) == nothing
     }
 
     /// Whether the composition makes sense.
@@ -227,7 +233,7 @@ impl Parts {
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), bitmaps, planted),
             layout,
             ownership: self.ownership,
-            gathering: RefCell::default(),
+            pending: Pending::default(),
             counted: Cell::default(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),

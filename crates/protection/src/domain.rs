@@ -104,6 +104,11 @@ impl Domain {
         }
     }
 
+    /// The media as they are now.
+    pub fn media(&self) -> &Media {
+        &self.media
+    }
+
     /// Power fails: the open tuple is thrown away, everything else stays.
     pub fn lose_power(self) -> (Media, Registers) {
         (self.media, self.registers)

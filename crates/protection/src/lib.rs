@@ -10,6 +10,7 @@
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
 
 mod bitmaps;
+mod buffer;
 pub mod cipher;
 mod codec;
 #[cfg(test)]

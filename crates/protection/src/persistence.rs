@@ -1,6 +1,17 @@
-//! Whether and in which order writes become durable: what the text of a tuple asks (PLP: Freij et al., MICRO 2020).
+//! Whether, where and in which order writes become durable: what the text of a tuple asks (PLP: Freij et al., MICRO 2020;
+//! SecPB: Freij, Zhou and Solihin, HPCA 2023).
+//!
+//! ```toml
+//! persistence = { order = "strict" }                     # at the controller: a line is durable when its tuple is complete
+//! persistence = { order = "strict", point = "buffer", early = ["counter", "pad"] }  # beside L1D: when the buffer has it
+//! ```
+//! The *persist point* is where a store is durable. At the controller it needs its whole tuple there. In a *persist buffer*,
+//! which a battery drains when power fails, it needs what the battery cannot make any more: steps that are not *early* are
+//! left to the drain.
 
+use crate::planted::{Bug, Planted};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use strum::VariantArray;
 
 /// In which order tuples become durable.
@@ -18,6 +29,149 @@ pub enum Order {
     Coalesced,
 }
 
+/// Where a store is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Point {
+    /// At the memory controller, when its tuple is complete.
+    #[default]
+    Controller,
+    /// Beside L1D, when the persist buffer has it.
+    Buffer,
+}
+
+/// A step of a store's memory tuple, in the order in which each needs those before it (SecPB, section IV, Fig. 4).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The line's counter is brought and counted on.
+    Counter,
+    /// The pad is computed.
+    Pad,
+    /// The path of the tree is updated up to the root.
+    Root,
+    /// The line is encrypted.
+    Ciphertext,
+    /// The tag is computed.
+    Tag,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub const CHAIN: [Step; 5] = [Step::Counter, Step::Pad, Step::Root, Step::Ciphertext, Step::Tag];
+}
+
+/// The steps that are done as a store enters the buffer: a beginning of [`Step::CHAIN`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Step>", into = "Vec<Step>")]
+pub struct Early(usize);
+
+impl Early {
+    /// So many steps of the chain, all of them at most.
+    pub fn beginning(steps: usize) -> Early {
+        Early(steps.min(Step::CHAIN.len()))
+    }
+
+    /// Them, in order.
+    pub fn steps(self) -> &'static [Step] {
+        &Step::CHAIN[..self.0]
+    }
+
+    /// Those that are left to a drain.
+    pub fn late(self) -> &'static [Step] {
+        &Step::CHAIN[self.0..]
+    }
+
+    /// Whether a step is among them.
+    pub fn has(self, step: Step) -> bool {
+        self.steps().contains(&step)
+    }
+
+    /// Whether every store to an entry is waited for, since a step of its own is among them, and not the first alone.
+    pub fn follows_values(self) -> bool {
+        self.has(Step::Ciphertext)
+    }
+}
+
+impl TryFrom<Vec<Step>> for Early {
+    type Error = String;
+
+    fn try_from(steps: Vec<Step>) -> Result<Early, String> {
+        if Step::CHAIN.starts_with(&steps) {
+            return Ok(Early(steps.len()));
+        }
+        Err("early is no beginning of the chain of steps: expected the first few of [\"counter\", \"pad\", \"root\", \
+             \"ciphertext\", \"tag\"], each of which needs those before it"
+            .to_owned())
+    }
+}
+
+impl From<Early> for Vec<Step> {
+    fn from(early: Early) -> Vec<Step> {
+        early.steps().to_vec()
+    }
+}
+
+/// What the battery of a persist buffer does when power fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Battery {
+    /// It drains every entry as a whole tuple.
+    #[default]
+    Tuples,
+    /// It moves the data of every entry, which the controller encrypts, and knows of no metadata (SecPB, Fig. 1b: the
+    /// recoverability gap).
+    Data,
+}
+
+/// A part of something, in thousandths.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Fraction(u16);
+
+const WHOLE: f64 = 1000.0;
+
+impl Fraction {
+    /// So many thousandths.
+    pub const fn thousandths(thousandths: u16) -> Fraction {
+        Fraction(thousandths)
+    }
+
+    /// So much of a number, rounded up.
+    pub fn of_rounded_up(self, number: u32) -> u32 {
+        (u64::from(number) * u64::from(self.0)).div_ceil(WHOLE as u64) as u32
+    }
+
+    /// So much of a number, rounded down.
+    pub fn of_rounded_down(self, number: u32) -> u32 {
+        (u64::from(number) * u64::from(self.0) / WHOLE as u64) as u32
+    }
+}
+
+impl TryFrom<f64> for Fraction {
+    type Error = String;
+
+    fn try_from(part: f64) -> Result<Fraction, String> {
+        let thousandths = (part * WHOLE).round();
+        if (0.0..=1.0).contains(&part) && (thousandths - part * WHOLE).abs() < 1e-6 {
+            return Ok(Fraction(thousandths as u16));
+        }
+        Err(format!("{part}: expected a part of the entries from 0 to 1, in whole thousandths"))
+    }
+}
+
+impl From<Fraction> for f64 {
+    fn from(part: Fraction) -> f64 {
+        f64::from(part.0) / WHOLE
+    }
+}
+
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f64::from(*self).fmt(f)
+    }
+}
+
 /// The durability of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,22 +181,89 @@ pub struct Persistence {
     /// Lines of data that become durable together, if they may.
     #[serde(default = "eight")]
     pub lines: usize,
+    /// Where.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub point: Point,
+    /// Entries of each core's persist buffer.
+    #[serde(default = "entries", skip_serializing_if = "is_usual_entries")]
+    pub entries: u32,
+    /// The part of the entries that are in use when the buffer begins to drain.
+    #[serde(default = "drain_from", skip_serializing_if = "is_usual_from")]
+    pub drain_from: Fraction,
+    /// The part of the entries that are in use when it stops.
+    #[serde(default = "drain_to", skip_serializing_if = "is_usual_to")]
+    pub drain_to: Fraction,
+    /// The steps of its tuple that are done as a store enters the buffer.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub early: Early,
+    /// What the buffer's battery does when power fails.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub battery: Battery,
+}
+
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn eight() -> usize {
     8
 }
 
+/// SecPB, Table I.
+fn entries() -> u32 {
+    32
+}
+
+/// SecPB, Table I.
+fn drain_from() -> Fraction {
+    Fraction(750)
+}
+
+/// SecPB names no low watermark.
+fn drain_to() -> Fraction {
+    Fraction(500)
+}
+
+fn is_usual_entries(given: &u32) -> bool {
+    *given == entries()
+}
+
+fn is_usual_from(given: &Fraction) -> bool {
+    *given == drain_from()
+}
+
+fn is_usual_to(given: &Fraction) -> bool {
+    *given == drain_to()
+}
+
 impl Default for Persistence {
     fn default() -> Persistence {
-        Persistence { order: Order::None, lines: eight() }
+        Persistence::at_controller(Order::None, eight())
     }
 }
 
 impl Persistence {
+    /// At the controller, in this order, with so many lines of data at once.
+    pub fn at_controller(order: Order, lines: usize) -> Persistence {
+        let (point, early, battery) = Default::default();
+        let (drain_from, drain_to) = (drain_from(), drain_to());
+        Persistence { order, lines, point, entries: entries(), drain_from, drain_to, early, battery }
+    }
+
+    /// In a persist buffer of the usual size, with so many steps early; tuples leave it in this order.
+    pub fn in_buffer(order: Order, early: usize) -> Persistence {
+        let usual = Persistence::at_controller(order, eight());
+        Persistence { point: Point::Buffer, early: Early::beginning(early), ..usual }
+    }
+
     /// Whether writes survive.
     pub fn exists(&self) -> bool {
         self.order != Order::None
+    }
+
+    /// Whether stores are durable in a persist buffer.
+    pub fn has_buffer(&self) -> bool {
+        self.exists() && self.point == Point::Buffer
     }
 
     /// Whether a tuple leaves a stage of the tree to the next one as soon as it has entered the stage above.
@@ -53,5 +274,39 @@ impl Persistence {
     /// Lines of data in a tuple, at most.
     pub(crate) fn lines_at_once(&self) -> usize {
         if self.order == Order::Coalesced { self.lines } else { 1 }
+    }
+
+    /// What the battery does, with the weakness that it may have.
+    pub(crate) fn battery(&self, planted: Planted) -> Battery {
+        if planted.has(Bug::BatteryMovesData) { Battery::Data } else { self.battery }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn early_steps_are_a_beginning_of_the_chain_and_nothing_else() {
+        for first in 0..=Step::CHAIN.len() {
+            assert_eq!(Early::try_from(Step::CHAIN[..first].to_vec()), Ok(Early::beginning(first)));
+        }
+        for wrong in [vec![Step::Pad], vec![Step::Counter, Step::Root], vec![Step::Counter, Step::Counter]] {
+            let refusal = Early::try_from(wrong).unwrap_err();
+            assert!(refusal.contains("the first few of [\"counter\", \"pad\""), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_entries_is_rounded_to_the_side_that_is_asked_for() {
+        let part = Fraction::try_from(0.75).unwrap();
+        assert_eq!(
+            [8, 10].map(|entries| (part.of_rounded_up(entries), part.of_rounded_down(entries))),
+            [(6, 6), (8, 7)]
+        );
+        assert_eq!(f64::from(part), 0.75);
+        for wrong in [-0.1, 1.001, 0.12345, f64::NAN] {
+            assert!(Fraction::try_from(wrong).is_err(), "{wrong}");
+        }
     }
 }

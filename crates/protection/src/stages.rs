@@ -34,11 +34,15 @@ impl<'a, V: LockVerbs> Stages<'a, V> {
         self.held.push(guard);
     }
 
+    /// Goes on to this stage, through all before it.
+    pub async fn enter_all(&mut self, verbs: &'a V, last: usize) {
+        for stage in self.next..=last {
+            self.enter(verbs, stage).await;
+        }
+    }
+
     /// Goes through all stages to the last, behind all tuples that are under way.
     pub async fn pass(verbs: &'a V, last: usize) {
-        let mut stages = Stages::new(true);
-        for stage in 0..=last {
-            stages.enter(verbs, stage).await;
-        }
+        Stages::new(true).enter_all(verbs, last).await;
     }
 }

@@ -134,6 +134,18 @@ class PersistenceDesign(Result):
     """In which order tuples become durable."""
     lines: int
     """Lines of data that become durable together, if they may."""
+    point: Literal["controller", "buffer"] = "controller"
+    """Where a store is durable."""
+    entries: int = 32
+    """Entries of each core's persist buffer."""
+    drain_from: float = 0.75
+    """The part of the entries that are in use when the buffer begins to drain."""
+    drain_to: float = 0.5
+    """The part of the entries that are in use when it stops."""
+    early: tuple[Literal["counter", "pad", "root", "ciphertext", "tag"], ...] = ()
+    """The steps of its tuple that are done as a store enters the buffer."""
+    battery: Literal["tuples", "data"] = "tuples"
+    """What the buffer's battery does when power fails."""
 
 
 class Parts(Result):

@@ -3,6 +3,7 @@
 //! * [`workload`]: all sequences of up to three writes over three lines, one after the other and all at once.
 //! * [`history`]: a workload carried out on a timed machine, with everything that it sent to memory, in order.
 //! * [`shown`]: the keystream that an attacker on the bus has seen in use until then.
+//! * [`buffered`], [`dying`]: the same through a persist buffer, and what its battery makes of the chip when power fails.
 //! * [`states`]: what a loss of power at some point can leave behind: every legal subset of what was on its way.
 //! * [`strikes`]: what an attacker makes of that before power is back.
 //! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
@@ -17,6 +18,9 @@
 //! An attacker that tampers remembers what went over the bus. What it has seen of keystream goes on after the loss, for the
 //! keys do. Each history is judged for content, freshness and keystream, and every evil is a case of its own.
 
+mod bench;
+mod buffered;
+pub mod dying;
 pub mod history;
 pub mod revival;
 pub mod rows;
@@ -34,6 +38,9 @@ use serde::Serialize;
 use states::Arrivals;
 use strikes::Strikes;
 use workload::Workload;
+
+/// Events of a longer history at which power fails, of a design with a persist buffer.
+const EVENTS: usize = 40;
 
 /// How losses are tried.
 #[derive(Clone, Debug)]
@@ -57,6 +64,8 @@ pub struct CrashOptions {
 pub struct Extent {
     /// Of what is on its way.
     arrivals: Arrivals,
+    /// Events at which power fails, of a design with a persist buffer.
+    events: usize,
     /// States at a point that go on to tampering and to losses in recovery, beyond the one in which everything arrives.
     torn_at_a_point: usize,
     /// How they are attacked.
@@ -77,11 +86,12 @@ impl CrashOptions {
             _ => 1 << 6,
         };
         let arrivals = if self.in_order { Arrivals::InOrder } else { Arrivals::Any(subsets) };
+        let events = if writes == 1 || self.thorough { usize::MAX } else { EVENTS };
         if writes <= 2 || self.thorough {
             let torn_at_a_point = if writes == 1 { usize::MAX } else { 2 };
-            return Extent { arrivals, torn_at_a_point, strikes: Strikes::All, between_strikes: 2 };
+            return Extent { arrivals, events, torn_at_a_point, strikes: Strikes::All, between_strikes: 2 };
         }
-        Extent { arrivals, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1 }
+        Extent { arrivals, events, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1 }
     }
 }
 
@@ -178,7 +188,7 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
         let history = History::of(design, workload, options.seed, options.planted);
         let aftermath = Aftermath::of(&history, options);
         let distinct = states::distinct(aftermath.left());
-        points += history.points();
+        points += aftermath.points();
         (memories, torn) = (memories + distinct.0, torn + distinct.1);
         for row in &mut rows {
             for case in aftermath.cases(row.loss) {

@@ -1,5 +1,6 @@
 //! The rows of the table: what a loss of power is combined with.
 
+use super::dying;
 use super::history::History;
 use super::revival::{Contents, Revival, changes_of_recovery};
 use super::states::{self, Arrivals, DeadMemory};
@@ -10,6 +11,7 @@ use catalogue::{Loss, Verdict};
 use protection::domain::Queue;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use units::LineAddr;
 use units::random::Random;
 
 /// Losses of power during recovery, one inside the other.
@@ -69,13 +71,21 @@ impl<'a> Aftermath<'a> {
     /// What a history leaves behind.
     pub fn of(history: &'a History, options: &CrashOptions) -> Aftermath<'a> {
         let extent = options.extent(history);
-        let left = states::states_of(&history.changes, &history.start(), Queue::Inside, extent.arrivals, history.seed);
+        let left = match history.parts.persistence.has_buffer() {
+            true => dying::left(history, extent.events),
+            false => history.left(extent.arrivals),
+        };
         Aftermath { history, extent, left, plain: OnceCell::new(), tampered: OnceCell::new() }
     }
 
     /// Every state that a loss of power leaves, point by point.
     pub fn left(&self) -> &[DeadMemory] {
         &self.left
+    }
+
+    /// At how many points power failed.
+    pub fn points(&self) -> usize {
+        self.left.chunk_by(|one, next| one.point == next.point).count()
     }
 
     /// How many memories the attacker tampered with, if a row needed any.
@@ -119,8 +129,8 @@ impl<'a> Aftermath<'a> {
 
     /// Without an attacker, on a machine that has no stored energy for its queue.
     fn queue_lost(&self) -> Vec<Case> {
-        let (history, start) = (self.history, self.history.start());
-        let left = states::states_of(&history.changes, &start, Queue::Outside, self.extent.arrivals, history.seed);
+        let history = self.history;
+        let left = history.left_without_energy(self.extent.arrivals);
         left.iter().flat_map(|dead| plain_loss(history, dead).evils().collect::<Vec<_>>()).collect()
     }
 
@@ -132,10 +142,7 @@ impl<'a> Aftermath<'a> {
     fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
-        let earlier = self.left.iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
-        let mut seen: Vec<&Recording> =
-            std::iter::once(&history.memory).chain(earlier.map(|dead| &dead.image)).collect();
-        seen.dedup();
+        let seen = self.seen(dead);
         let allowed = allowed_to_attackers(history, dead);
         let mut trials = Vec::new();
         for (image, how) in strikes::tampered(history, &dead.image, &seen, self.extent.strikes, &mut random) {
@@ -147,6 +154,18 @@ impl<'a> Aftermath<'a> {
             }
         }
         trials
+    }
+
+    /// The memories that an attacker has seen on the bus until then.
+    fn seen<'d>(&'d self, dead: &'d DeadMemory) -> Vec<&'d Recording> {
+        let earlier = self.left.iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
+        let mut seen: Vec<&Recording> = std::iter::once(&self.history.memory).collect();
+        match &dead.went_through {
+            Some(memories) => seen.extend(memories.iter().filter(|memory| **memory != dead.image)),
+            None => seen.extend(earlier.map(|dead| &dead.image)),
+        }
+        seen.dedup();
+        seen
     }
 
     /// Power fails again while the machine recovers from a memory that was tampered with, which is tampered with once more.
@@ -176,19 +195,43 @@ impl<'a> Aftermath<'a> {
 
 fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     let revival = Revival::of(history, dead);
-    let content = revival.judge(history, &allowed(history, dead.point), false);
-    let refused = if revival.alarmed() { ", recovery refused the memory" } else { "" };
+    let content = revival.judge(history, &allowed(history, dead), false);
+    let is_well = content == Verdict::Harmless && !revival.alarmed();
+    let story = if is_well { "power failed".to_owned() } else { story(history, dead, &revival) };
     let mut random = Random::new(history.seed ^ SALT);
     let (later, leaked) = revival.goes_on(history, &mut random);
     // No attacker tampered, so an alarm is a loss.
     let later = if later == Verdict::Detected { Verdict::Unrecoverable } else { later };
-    Trial { point: dead.point, story: format!("power failed{refused}"), content: content.max(later), leaked }
+    Trial { point: dead.point, story, content: content.max(later), leaked }
+}
+
+/// What was persistent where when power failed, what recovery said, and what then was refused.
+fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
+    let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut story = "power failed".to_owned();
+    if history.parts.persistence.has_buffer() {
+        let (accepted, all) = (dead.progress.0, history.writes.len());
+        story += &format!(" when {accepted} of {all} stores had been accepted");
+        if !dead.resident.is_empty() {
+            story += &format!(", and of their lines the buffer alone had {}", list(&dead.resident));
+        }
+    }
+    if revival.alarmed() {
+        return story + ", recovery refused the memory";
+    }
+    let refused: Vec<LineAddr> =
+        history.before.keys().copied().filter(|line| revival.read(*line).released.is_none()).collect();
+    if refused.is_empty() {
+        story
+    } else {
+        story + &format!(", recovery found the root right, and refused are {}", list(&refused))
+    }
 }
 
 /// What memory may hold after a loss of power at a point: the state after any number of whole writes, of those that had
 /// returned all.
-fn allowed(history: &History, point: usize) -> Vec<Contents> {
-    let (returned, begun) = history.progress(point);
+fn allowed(history: &History, dead: &DeadMemory) -> Vec<Contents> {
+    let (returned, begun) = dead.progress;
     (returned..=begun).map(|writes| history.content_after(writes)).collect()
 }
 
@@ -197,7 +240,7 @@ fn allowed(history: &History, point: usize) -> Vec<Contents> {
 fn allowed_to_attackers(history: &History, dead: &DeadMemory) -> Vec<Contents> {
     match Revival::of(history, dead).contents(history) {
         Some(contents) => vec![contents],
-        None => allowed(history, dead.point),
+        None => allowed(history, dead),
     }
 }
 
@@ -225,7 +268,7 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
         let next: Vec<DeadMemory> = next.into_values().collect();
         for left in &next {
             let story = format!("power failed, and {depth} times more during recovery");
-            cases.push(Case { verdict: recovers_twice(history, dead.point, left), point: dead.point, story });
+            cases.push(Case { verdict: recovers_twice(history, left), point: dead.point, story });
         }
         let step = next.len().div_ceil(GOES_ON_WITH).max(1);
         now = next.into_iter().rev().step_by(step).collect();
@@ -236,17 +279,18 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
 /// What a loss during recovery can leave.
 fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) -> Vec<DeadMemory> {
     let changes = changes_of_recovery(history, before);
-    states::states_of(&changes, &history.start_from(before), Queue::Inside, arrivals, history.seed)
+    let start = history.start_from(before);
+    states::states_of(&changes, &start, Queue::Inside, (arrivals, history.seed), &|_| before.progress)
 }
 
-fn recovers_twice(history: &History, point: usize, left: &DeadMemory) -> Verdict {
+fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
     let once = Revival::of(history, left);
     let settled = DeadMemory { image: once.image(), registers: once.registers(), shown: once.shown(), ..left.clone() };
     let again = Revival::of(history, &settled);
     if (again.image(), again.registers()) != (settled.image, settled.registers) {
         return Verdict::Garbled;
     }
-    let content = again.judge(history, &allowed(history, point), false);
+    let content = again.judge(history, &allowed(history, left), false);
     let (_, leaked) = again.goes_on(history, &mut Random::new(history.seed ^ SALT));
     if leaked { content.max(Verdict::Leaked) } else { content }
 }

@@ -13,6 +13,7 @@ use protection::ledger::Ledger;
 use protection::verbs::Untrusted;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use units::LineAddr;
 use units::random::Random;
 
 /// What can become of a line on its way.
@@ -32,8 +33,10 @@ pub enum Arrivals {
 /// A memory that a loss of power left behind.
 #[derive(Clone)]
 pub struct DeadMemory {
-    /// How many things had been asked of memory.
+    /// How many things had been asked of memory, or had happened.
     pub point: usize,
+    /// How many writes of the program are there at least, and how many at most.
+    pub progress: (usize, usize),
     /// Whether everything that was sent had arrived, whole.
     pub in_order: bool,
     /// What it holds.
@@ -42,6 +45,10 @@ pub struct DeadMemory {
     pub registers: Registers,
     /// The keystream that it has ever shown.
     pub shown: Rc<Ledger>,
+    /// The memories that it went through, if these are not the earlier ones of the same history.
+    pub went_through: Option<Rc<[Recording]>>,
+    /// The lines that were persistent in a buffer and nowhere else when power failed, the oldest first.
+    pub resident: Vec<LineAddr>,
 }
 
 /// A memory that changes begin with.
@@ -56,8 +63,15 @@ pub struct Start {
     pub slots: u64,
 }
 
-/// Every different state that these changes can leave of a memory, point by point.
-pub fn states_of(changes: &Changes, start: &Start, queue: Queue, arrivals: Arrivals, seed: u64) -> Vec<DeadMemory> {
+/// Every different state that these changes can leave of a memory, point by point, at each of which so many writes are there.
+/// What is not tried in full is drawn with the seed.
+pub fn states_of(
+    changes: &Changes,
+    start: &Start,
+    queue: Queue,
+    (arrivals, seed): (Arrivals, u64),
+    progress: &dyn Fn(usize) -> (usize, usize),
+) -> Vec<DeadMemory> {
     let mut random = Random::new(seed);
     let mut states = Vec::new();
     for (point, shown) in changes.shown(&start.shown, queue).into_iter().enumerate() {
@@ -71,10 +85,36 @@ pub fn states_of(changes: &Changes, start: &Start, queue: Queue, arrivals: Arriv
         }
         states.extend(seen.into_iter().map(|((image, registers), in_order)| {
             let shown = shown.clone();
-            DeadMemory { point, in_order, image, registers, shown }
+            DeadMemory {
+                point,
+                progress: progress(point),
+                in_order,
+                image,
+                registers,
+                shown,
+                went_through: None,
+                resident: Vec::new(),
+            }
         }));
     }
     states
+}
+
+/// The different memories that these changes go through, if everything arrives in order.
+pub fn memories_between(changes: &Changes, start: &Start) -> Rc<[Recording]> {
+    let mut domain = Domain::new(Queue::Inside, start.image.media(start.slots), start.registers.clone());
+    let mut memories = vec![start.image.clone()];
+    for operation in &changes.operations {
+        match operation {
+            Operation::Persist(_, slot, content) => domain.persist(*slot, *content),
+            Operation::Store(_, slot, content) if !content.is_blank() => domain.store(*slot, *content),
+            Operation::Complete(registers) => domain.complete(registers),
+            _ => continue,
+        }
+        memories.push(Recording::of(domain.media()));
+    }
+    memories.dedup();
+    memories.into()
 }
 
 /// How many different memories there are among these states, and how many of them are left only if something arrives torn,
@@ -182,7 +222,7 @@ mod tests {
         let start =
             Start { image: Recording::of(&media), registers: Registers::default(), shown: Rc::default(), slots: lines };
         let sent = (0..lines).map(|slot| Operation::Store(Role::Node(0), Slot(slot), NEW.into())).collect();
-        let states = states_of(&Changes::among(sent), &start, Queue::Inside, Arrivals::Any(64), 1);
+        let states = states_of(&Changes::among(sent), &start, Queue::Inside, (Arrivals::Any(64), 1), &|_| (0, 0));
         let fares: [fn(usize) -> bool; 4] = [|_| false, |_| true, |byte| byte < 32, |byte| byte / 8 % 2 == 0];
         let last: Vec<&DeadMemory> = states.iter().filter(|dead| dead.point == lines as usize).collect();
         for slot in 0..lines {
@@ -207,7 +247,7 @@ mod tests {
             let mut sent: Vec<_> =
                 (0..2).map(|slot| Operation::Persist(Role::Data, Slot(slot), content.into())).collect();
             sent.extend(fenced.then_some(Operation::Fence));
-            let states = states_of(&Changes::among(sent), &start, queue, Arrivals::Any(64), 1);
+            let states = states_of(&Changes::among(sent), &start, queue, (Arrivals::Any(64), 1), &|_| (0, 0));
             let at_the_end = states.iter().map(|dead| dead.point).max();
             states.iter().filter(|dead| Some(dead.point) == at_the_end).count()
         };

@@ -5,7 +5,8 @@
 //! write after the other, and all writes at once, and once more where the first write of a line makes its counters overflow.
 
 use std::fmt;
-use units::LineAddr;
+use units::random::Random;
+use units::{Line, LineAddr};
 
 /// Lines of data: enough for two stored levels of an 8-ary tree over pages below a root that is full, few enough to recover a
 /// hundred thousand times.
@@ -26,6 +27,18 @@ pub struct Workload {
     pub at_once: bool,
     /// Whether the next write of the first line makes its counters overflow.
     pub old: bool,
+}
+
+impl Workload {
+    /// What is written where, in order.
+    pub fn contents(&self, random: &mut Random) -> Vec<(LineAddr, Line)> {
+        self.writes.iter().map(|line| (*line, random.line())).collect()
+    }
+
+    /// Whether another program needs the metadata caches again and again, which are tiny then.
+    pub fn is_crowded(&self) -> bool {
+        self.writes.len() % 2 == 1
+    }
 }
 
 impl fmt::Display for Workload {

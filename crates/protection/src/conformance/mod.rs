@@ -9,6 +9,7 @@
 
 mod aged;
 mod boot;
+mod buffer;
 mod cipher;
 mod code;
 mod copies;
@@ -29,7 +30,7 @@ mod unordered;
 use crate::counter::Counter;
 use crate::design::{
     BitmapTrust, CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts,
-    Persistence, SpeculationDesign, TreeDesign, TreeKind,
+    Persistence, SpeculationDesign, Step, TreeDesign, TreeKind,
 };
 use crate::mac::Place;
 use crate::ownership::Ownership;
@@ -275,11 +276,24 @@ fn durable() -> Vec<Parts> {
         for &(counters, arity) in &kinds {
             let tree = TreeDesign { arity, update: Update::Eager, ..TreeKind::Bonsai.into() };
             let parts = composition(CipherChoice::Aes128Counter, counters, &gmac(), &tree);
-            let durable = Parts { persistence: Persistence { order, lines: 4 }, ..parts };
+            let durable = Parts { persistence: Persistence::at_controller(order, 4), ..parts };
             let handling = DURABLE_HANDLINGS[designs.len() / 2 % DURABLE_HANDLINGS.len()];
             designs.push(durable.clone());
             designs.push(handled_by(&durable, handling));
         }
     }
+    designs.extend(buffered());
     designs
+}
+
+/// The designs with a persist buffer: each number of early steps, as tuples may leave it.
+fn buffered() -> Vec<Parts> {
+    let tree = TreeDesign { update: Update::Eager, ..TreeKind::Bonsai.into() };
+    let of = |persistence, counters| Parts {
+        persistence,
+        ..composition(CipherChoice::Aes128Counter, counters, &gmac(), &tree)
+    };
+    let kinds = [(Order::Strict, CounterChoice::Sc64), (Order::Pipelined, CounterChoice::Morphable)];
+    let steps = 0..=Step::CHAIN.len();
+    steps.flat_map(|early| kinds.map(|(order, counters)| of(Persistence::in_buffer(order, early), counters))).collect()
 }

@@ -2,8 +2,8 @@
 //!
 //! With each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
 
-use super::{Checked, composition, durable, eager, forest};
-use super::{aged, boot, cipher, code, copies, counters, design, forests, halts, keys, recovery, tree};
+use super::{Checked, buffered, composition, durable, eager, forest};
+use super::{aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, recovery, tree};
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, Planted};
 
@@ -17,6 +17,7 @@ enum Check {
     Design,
     Keys,
     Boot,
+    Buffer,
     Aged,
     Copies,
     Forests,
@@ -68,6 +69,10 @@ fn parts(bug: Bug) -> Parts {
         }
         B::CopiesOutliveWrites | B::CopiesOutliveRenewals | B::OutdatedCopyEnters | B::VoidCountersServe => eager(),
         B::FoldLosesNews | B::FoldKeepsNews | B::RootDropped | B::RaiseStopsEarly => forest(),
+        // With counters early: they are ahead of memory's text.
+        B::BufferPassedByReads | B::BatteryStopsEarly | B::EntryOutlivesTuple | B::NotCounted => {
+            buffered().swap_remove(2)
+        }
         bug if Bug::AFTER_LOSSES.contains(&bug) => durable().swap_remove(0),
         _ => with(CounterChoice::Sc64, &TreeKind::Bonsai.into()),
     }
@@ -85,6 +90,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Aged => aged::check(parts, planted),
         Check::Copies => copies::check(parts, planted),
         Check::Forests => forests::check(parts, planted),
+        Check::Buffer => buffer::check(parts, planted),
         Check::Recovery => recovery::check(parts, planted),
         Check::Halts => halts::check(parts, planted),
     }
@@ -166,8 +172,12 @@ fn cases() -> Vec<Case> {
 
 /// The same of bugs that only a loss of power brings to light.
 fn after_losses() -> Vec<Case> {
-    use Check::{Design, Halts, Recovery, Tree};
+    use Check::{Buffer, Counters, Design, Halts, Recovery, Tree};
     vec![
+        (Bug::BufferPassedByReads, Buffer, "is not read from the buffer as it was stored", Recovery),
+        (Bug::BatteryStopsEarly, Buffer, "the battery leaves an entry", Recovery),
+        (Bug::EntryOutlivesTuple, Buffer, "the battery leaves an entry", Tree),
+        (Bug::NotCounted, Buffer, "keystream hid two things", Counters),
         (Bug::RecoveryAcceptsAnyRoot, Recovery, "recovery takes other counters at ", Design),
         (Bug::RecoveryComparesHalf, Recovery, "recovery takes other counters at ", Design),
         (Bug::RecoveryKeepsNodes, Recovery, "does not read as it was written after recovery", Design),

@@ -4,11 +4,18 @@
 //! persistence = { order = "strict" }                     # PLP's sp: one tuple at a time
 //! persistence = { order = "pipelined" }                  # tuples follow each other, one level of the tree apart
 //! persistence = { order = "coalesced", lines = 8 }       # writes that wait together become one tuple
+//! persistence = { order = "strict", point = "buffer", entries = 32, drain_from = 0.75, drain_to = 0.5, early = ["counter"] }
 //! ```
 
 use super::{CounterChoice, Parts, TreeKind};
 use crate::ownership::Ownership;
-use crate::persistence::Persistence;
+use crate::persistence::{Order, Persistence, Point, Step};
+
+/// The most entries of a persist buffer.
+const ENTRIES_MAX: u32 = 1 << 16;
+
+const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, early and battery are about a persist buffer, and there is \
+                         none: set persistence.point = \"buffer\", or leave them out";
 
 /// The most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
 const LINES_MAX: usize = 10;
@@ -19,7 +26,11 @@ impl Persistence {
     /// # Errors
     /// The rule that is broken, and what would mend it.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
+        self.check_buffer(parts)?;
         if !self.exists() {
+            return Ok(());
+        }
+        if self.has_buffer() && parts.is_plain() {
             return Ok(());
         }
         if parts.tree.kind != TreeKind::Bonsai || parts.counters == CounterChoice::None {
@@ -67,6 +78,49 @@ impl Persistence {
             return Err(format!(
                 "persistence.lines = {}: expected 1 to {LINES_MAX}, so that a tuple fits a write-pending queue of 32 lines",
                 self.lines
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a persist buffer fits the other parts, or its keys mean anything without one.
+    fn check_buffer(&self, parts: &Parts) -> Result<(), String> {
+        if self.point != Point::Buffer {
+            let usual = Persistence::at_controller(self.order, self.lines);
+            return if *self == usual { Ok(()) } else { Err(NO_BUFFER.to_owned()) };
+        }
+        let rules = [
+            (
+                self.order == Order::None,
+                "persistence.point = \"buffer\" needs an order in which entries leave the buffer: set order = \"strict\"",
+            ),
+            (
+                self.order == Order::Coalesced,
+                "persistence.order = \"coalesced\" gathers writes at the controller, and a persist buffer has gathered them \
+                 already: set order = \"strict\" or \"pipelined\"",
+            ),
+            (
+                self.early.has(Step::Pad) && !parts.cipher.is_counter_mode(),
+                "persistence.early makes a pad before the text is there, and this cipher has none: set cipher = \
+                 \"aes128-counter\", or early = [\"counter\"]",
+            ),
+            (
+                parts.caches.counters_in_l2.is_some(),
+                "caches.counters_in_l2 lets L2s read lines whose newest text is in a persist buffer: leave it out, or set \
+                 persistence.point = \"controller\"",
+            ),
+        ];
+        if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
+            return Err(rule.to_owned());
+        }
+        if !(1..=ENTRIES_MAX).contains(&self.entries) {
+            return Err(format!("persistence.entries = {}: expected 1 to {ENTRIES_MAX}", self.entries));
+        }
+        let (from, to) = (self.drain_from, self.drain_to);
+        if to >= from {
+            return Err(format!(
+                "persistence.drain_to = {to} is not below drain_from = {from}: a buffer drains from the one down to the other, \
+                 as from 0.75 to 0.5"
             ));
         }
         Ok(())

@@ -283,6 +283,32 @@ bugs! {
     StagesShareNodes,
     /// A tuple takes writes along that do not have their lines yet.
     UnreadyGathered,
+    /// A store to a resident line leaves the ciphertext of its entry as it is.
+    CiphertextOfOlderText,
+    /// A store to a resident line leaves the tag of its entry as it is.
+    TagOfOlderText,
+    /// Each store to a resident line counts, while pad and root stay those of the first.
+    CountedByEachStore,
+    /// A drain counts once more although the entry has its counter.
+    CountedOnceMore,
+    /// An entry takes its line's old counter for its new one.
+    NotCounted,
+    /// A store enters an entry that is being drained.
+    DrainedEntryWritten,
+    /// An entry drains without telling the root of its counters.
+    EntryDrainedBeforeRoot,
+    /// An entry stays when its tuple is complete, and serves the next store to its line.
+    EntryOutlivesTuple,
+    /// The early steps of a store whose counter overflows are forgotten.
+    OverflowLosesStore,
+    /// A group is re-encrypted although entries of it are ahead of memory.
+    RenewalForgetsEntries,
+    /// A read goes to memory although the buffer has the line.
+    BufferPassedByReads,
+    /// The battery leaves the last entry.
+    BatteryStopsEarly,
+    /// The battery moves the data of entries and nothing else.
+    BatteryMovesData,
     /// Recovery takes the root that it computes for the right one.
     RecoveryAcceptsAnyRoot,
     /// Recovery leaves the nodes in memory as they are.

@@ -24,11 +24,25 @@ impl Bug {
         Bug::RecoveryKeepsUnknownNodes,
         Bug::RecoveryForgetsRoot,
         Bug::RecoverySkipsRenewal,
+        Bug::CiphertextOfOlderText,
+        Bug::TagOfOlderText,
+        Bug::CountedByEachStore,
+        Bug::CountedOnceMore,
+        Bug::NotCounted,
+        Bug::DrainedEntryWritten,
+        Bug::EntryDrainedBeforeRoot,
+        Bug::EntryOutlivesTuple,
+        Bug::OverflowLosesStore,
+        Bug::RenewalForgetsEntries,
+        Bug::BatteryStopsEarly,
+        Bug::BatteryMovesData,
     ];
 
     /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to
     /// show, or show as others do.
     pub const ONLY_IN_THE_KIT: &[Bug] = &[
+        // A core finds a resident line in its buffer before it asks for it.
+        Bug::BufferPassedByReads,
         Bug::TagCounterTruncated,
         Bug::TagCutShort,
         Bug::OneTagKey,

@@ -32,7 +32,8 @@ pub use counted::{CountersFound, Renewals, SchemeCounters};
 pub use measured::Computed;
 pub use read::in_l2::Demand;
 pub use read::policy::Release;
-pub(crate) use write::Gathering;
+pub(crate) use write::Pending;
+pub use write::PersistBuffer;
 
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
@@ -65,7 +66,8 @@ pub struct Scheme {
     pub(crate) ownership: Ownership,
     /// What becomes durable, and in which order.
     pub(crate) persistence: Persistence,
-    pub(crate) gathering: RefCell<Gathering>,
+    /// Writes that memory does not have yet.
+    pub(crate) pending: Pending,
     pub(crate) counted: Cell<SchemeCounters>,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
@@ -87,7 +89,6 @@ impl Scheme {
     /// # Panics
     /// If an access is under way, or if the scheme shares a machine's last-level cache.
     pub fn twin(&self) -> Scheme {
-        assert!(self.gathering.borrow().is_empty(), "a chip is copied between two accesses");
         Scheme {
             codec: self.codec.clone(),
             counters: self.counters,
@@ -95,7 +96,7 @@ impl Scheme {
             layout: Rc::clone(&self.layout),
             ownership: self.ownership,
             persistence: self.persistence,
-            gathering: RefCell::default(),
+            pending: self.pending.twin(),
             counted: self.counted.clone(),
             draws: self.draws.clone(),
             release: self.release,

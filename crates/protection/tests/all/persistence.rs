@@ -32,7 +32,7 @@ fn parts(order: Order) -> Parts {
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
         caches: casemate_protection::design::CacheDesign::default().resized(Bytes(256), 2),
-        persistence: Persistence { order, lines: 4 },
+        persistence: Persistence::at_controller(order, 4),
     }
 }
 

@@ -11,6 +11,7 @@
 mod beats;
 mod bitmaps;
 mod boots;
+mod buffers;
 mod checks;
 mod ciphers;
 mod codes;

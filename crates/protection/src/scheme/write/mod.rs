@@ -5,14 +5,19 @@
 //!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
 //! Each step is done at most once, and a *policy* says when: at once and in place ([`in_place`]), or in tuples that become
-//! durable ([`tuple`](mod@tuple)). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
+//! durable ([`tuple`](mod@tuple)), which stores in a persist buffer are before ([`buffered`]). Before a line's counter
+//! moves on, lines that share its tag are checked ([`grouped`]).
 
+mod buffered;
 mod gathering;
 mod grouped;
 mod in_place;
+mod pending;
+mod policy;
 pub(super) mod tuple;
 
-pub(crate) use gathering::Gathering;
+pub use buffered::PersistBuffer;
+pub(crate) use pending::Pending;
 
 use super::access::Access;
 use super::bitmap::LineBitmap;
@@ -20,13 +25,13 @@ use super::read::policy::Release;
 use super::{Scheme, offsets};
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
-use crate::ownership::Asker;
 use crate::planted::Bug;
 use crate::slot::Role;
 use crate::verbs::{Fault, Verbs};
 use crypto::Tag;
+use gathering::Gathering;
 use sim::{Once, join};
-use tuple::Tuple;
+use std::cell::Cell;
 use units::{Line, LineAddr};
 
 /// A write, and what its steps have made so far.
@@ -34,23 +39,10 @@ pub(super) struct Write<'a, V: Verbs> {
     pub access: Access<'a, V>,
     plaintext: Line,
     counter: Once<Counter>,
+    /// Whether the blocks that seal the line have been waited for.
+    padded: Cell<bool>,
     sealed: Once<Sealed>,
     tag: Once<Option<Tag>>,
-}
-
-impl<V: Verbs> Access<'_, V> {
-    /// Writes the line, in place or in a tuple.
-    pub(super) async fn write(self, plaintext: &Line, asker: Asker) -> Result<(), Fault> {
-        let Access { scheme, verbs, .. } = self;
-        verbs.come_in().await;
-        if scheme.persistence.exists() {
-            return Box::pin(Tuple::new(scheme, verbs).write(self.line(), plaintext)).await;
-        }
-        let _line = self.lock_line().await;
-        self.admit(asker).await?;
-        await_verdicts(scheme, verbs, self.line()).await?;
-        Write::new(self, plaintext).in_place().await
-    }
 }
 
 /// Waits until what was released before its verdict is settled: a write to this line may have been computed from it.
@@ -62,8 +54,8 @@ async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V, written: LineAddr)
 impl<'a, V: Verbs> Write<'a, V> {
     /// A write of which nothing is done.
     pub fn new(access: Access<'a, V>, plaintext: &Line) -> Write<'a, V> {
-        let (counter, sealed, tag) = Default::default();
-        Write { access, plaintext: *plaintext, counter, sealed, tag }
+        let (counter, padded, sealed, tag) = Default::default();
+        Write { access, plaintext: *plaintext, counter, padded, sealed, tag }
     }
 
     /// A write whose line has its version already.
@@ -73,11 +65,19 @@ impl<'a, V: Verbs> Write<'a, V> {
         write
     }
 
+    /// Waits for the blocks that seal the line under its version: in counter mode its pad, for which no text is needed.
+    async fn pad(&self) {
+        if !self.padded.get() {
+            self.access.scheme.codec.work.to_seal(self.access.verbs).await;
+            self.padded.set(true);
+        }
+    }
+
     /// The line encrypted under its version, whose pad it waits for.
     async fn sealed(&self) -> &Sealed {
         let codec = &self.access.scheme.codec;
         if self.sealed.get().is_none() {
-            codec.work.to_seal(self.access.verbs).await;
+            self.pad().await;
         }
         let counter = self.counter.get().copied().unwrap_or_default();
         self.sealed.get_or_init(|| {

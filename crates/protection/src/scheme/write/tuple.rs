@@ -50,9 +50,9 @@ pub(in crate::scheme) enum Progress {
 
 /// A tuple under way.
 pub(in crate::scheme) struct Tuple<'a, V: Verbs> {
-    scheme: &'a Scheme,
-    verbs: &'a V,
-    stages: Stages<'a, V>,
+    pub(super) scheme: &'a Scheme,
+    pub(super) verbs: &'a V,
+    pub(super) stages: Stages<'a, V>,
 }
 
 impl<'a, V: Verbs> Tuple<'a, V> {
@@ -65,7 +65,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// that has to wait for its line is not overtaken, nor by a read of that line that comes after it.
     pub async fn write(mut self, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
-        let (ready, fate) = scheme.gathering.borrow_mut().enter(line, plaintext);
+        let (ready, fate) = scheme.pending.gathering.borrow_mut().enter(line, plaintext);
         let own_line = async {
             let guard = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
             ready.set(true);
@@ -75,7 +75,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         if let Some(taken_along) = fate.get() {
             return taken_along;
         }
-        let batch = scheme.gathering.borrow_mut().take(scheme.persistence.lines_at_once(), scheme.planted);
+        let batch = scheme.pending.gathering.borrow_mut().take(scheme.persistence.lines_at_once(), scheme.planted);
         self.persist_batch(&batch).await;
         fate.get().unwrap_or(Err(Fault::Halted(line)))
     }
@@ -132,34 +132,51 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
-    fn or_halt(&self, outcome: Result<(), Fault>) -> Result<(), Fault> {
+    pub(super) fn or_halt(&self, outcome: Result<(), Fault>) -> Result<(), Fault> {
         if outcome.is_err() && !self.scheme.planted.has(Bug::GivenUpGoesOn) {
             self.scheme.metadata.on_chip(|chip| chip.halted = true);
         }
         outcome
     }
 
-    fn renewer(&self) -> Renewer<'a, V> {
+    pub(super) fn renewer(&self) -> Renewer<'a, V> {
         Renewer { scheme: self.scheme, verbs: self.verbs }
     }
 
     /// Makes lines durable under the counters that they have on the chip.
-    async fn persist_lines(&mut self, writes: &[Write<'a, V>], renewal: Option<&Renewal>) -> Result<(), Fault> {
+    pub(super) async fn persist_lines(
+        &mut self,
+        writes: &[Write<'a, V>],
+        renewal: Option<&Renewal>,
+    ) -> Result<(), Fault> {
         if writes.is_empty() {
             return Ok(());
         }
-        let durable = self.climb_and_complete(writes, renewal).await;
+        let durable = self.climb_and_complete(writes, renewal, false).await;
         self.or_halt(durable)
     }
 
-    async fn climb_and_complete(&mut self, writes: &[Write<'a, V>], renewal: Option<&Renewal>) -> Result<(), Fault> {
+    /// Makes lines durable, and lets the root know of their counters if it does not.
+    pub(super) async fn climb_and_complete(
+        &mut self,
+        writes: &[Write<'a, V>],
+        renewal: Option<&Renewal>,
+        root_knows: bool,
+    ) -> Result<(), Fault> {
         let metadata = &self.scheme.metadata;
         let mut counters = Lines::new();
         for slot in writes.iter().filter_map(|write| write.access.counter_slot()) {
             counters.insert(slot, metadata.get(self.verbs, slot, Role::Counter).await?);
         }
         let sealing = writes.iter().map(Write::seal);
-        let (_, root) = join!(join_all(sealing), metadata.climb(self.verbs, &mut self.stages, &counters));
+        let climbing = async {
+            if !root_knows {
+                return metadata.climb(self.verbs, &mut self.stages, &counters).await;
+            }
+            self.stages.enter_all(self.verbs, metadata.last_stage()).await;
+            Ok(metadata.on_chip(|chip| chip.root.clone()))
+        };
+        let (_, root) = join!(join_all(sealing), climbing);
         self.complete(writes, &counters, Registers { root: root?, renewal: renewal.cloned() }).await
     }
 

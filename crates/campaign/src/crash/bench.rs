@@ -1,0 +1,179 @@
+//! The machine on which workloads are carried out: phase-change memory behind a write-pending queue, as the SecPB paper has it.
+
+use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
+use machine::channel::Channel;
+use machine::pcm::PcmConfig;
+use protection::counter::{Age, WRITES_LEFT};
+use protection::design::Parts;
+use protection::execution::{CounterTags, Engine, Engines, Explained, Receiver, Timed, TimedMemory};
+use protection::planted::Planted;
+use protection::scheme::Scheme;
+use protection::verbs::{Fault, Plaintext};
+use sim::Executor;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Duration, Line, LineAddr, ZERO_LINE};
+
+/// How many times the metadata caches are emptied behind a write.
+const CROWDS: usize = 4;
+/// The longest that passes before they are emptied again: the first changes of a tuple are asked of memory by then.
+const PAUSE_MAX_NS: u64 = 200;
+
+/// One write of a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// Where.
+    pub line: LineAddr,
+    /// What.
+    pub content: Line,
+    /// How many changes had been asked of memory when it began.
+    pub issued: usize,
+    /// How many had when it returned.
+    pub returned: usize,
+}
+
+/// What is on the other side, behind a pointer: so the text is compiled once for this and for all tests.
+pub(super) type OtherSide = Rc<dyn Receiver>;
+
+/// How the text runs on it.
+pub(super) type BenchVerbs = Explained<Timed<OtherSide>>;
+
+/// Only writes: nothing is released, and nothing alarms.
+struct Unread;
+
+impl Receiver for Unread {
+    fn released(&self, _: LineAddr, _: &Plaintext) {}
+
+    fn fault(&self, fault: Fault) {
+        panic!("without tampering: {fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+/// A timed machine with one kind of request.
+pub(super) struct Bench {
+    pub executor: Executor,
+    pub scheme: Rc<Scheme>,
+    pub memory: Rc<TimedMemory<OtherSide>>,
+    pub verbs: Rc<BenchVerbs>,
+}
+
+impl Bench {
+    pub fn new(parts: &Parts, seed: u64, planted: Planted) -> Bench {
+        let scheme = parts
+            .build_with(DATA_LINES, seed, planted)
+            .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
+        let executor = Executor::new();
+        let channel = Channel::start(executor.clock(), PcmConfig::secpb());
+        let slots = scheme.layout().total_lines();
+        let other: OtherSide = Rc::new(Unread);
+        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), false, other));
+        let verbs = Rc::new(Explained::new(Timed::new(&memory)));
+        Bench { executor, scheme: Rc::new(scheme), memory, verbs }
+    }
+
+    /// Gives every line a content, and the first group the age that the workload wants.
+    pub fn prepare(&mut self, workload: &Workload, random: &mut Random) -> BTreeMap<LineAddr, Line> {
+        let mut contents: Vec<(LineAddr, Line)> = Vec::new();
+        if workload.old {
+            let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
+            self.run(async move { scheme.age(&*verbs, LINES[0], Age::BeforeRenewal).await });
+            // The last of these takes the last version that is left before the overflow.
+            contents.extend((1..WRITES_LEFT).map(|_| (LINES[0], random.line())));
+        }
+        contents.extend(LINES.into_iter().chain([BYSTANDER]).map(|line| (line, random.line())));
+        self.write(&contents, false, None);
+        contents.into_iter().collect()
+    }
+
+    /// Carries writes out. If crowded, all metadata has to leave the chip as soon as each of them has begun, or the last
+    /// if they come at once, and again after pauses that are drawn.
+    pub fn write(
+        &mut self,
+        contents: &[(LineAddr, Line)],
+        at_once: bool,
+        mut crowded: Option<&mut Random>,
+    ) -> Vec<Write> {
+        let (ended, left) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let mut writes = Vec::new();
+        for (number, (line, content)) in contents.iter().copied().enumerate() {
+            let returned = Rc::new(Cell::new(0));
+            let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
+            let (told, count) = (returned.clone(), ended.clone());
+            let issued = verbs.operations();
+            self.executor.clock().spawn(async move {
+                scheme.write(&*verbs, line, &content).await;
+                told.set(verbs.operations());
+                count.set(count.get() + 1);
+            });
+            writes.push((Write { line, content, issued, returned: 0 }, returned));
+            let is_last = number + 1 == contents.len();
+            if let Some(random) = crowded.as_mut().filter(|_| !at_once || is_last) {
+                self.crowd(&left, random);
+            }
+            if !at_once {
+                self.run_until(|| ended.get() == number + 1);
+            }
+        }
+        let crowds = match (crowded, at_once) {
+            (None, _) => 0,
+            (Some(_), true) => 1,
+            (Some(_), false) => contents.len(),
+        };
+        self.run_until(|| ended.get() == contents.len() && left.get() == crowds);
+        writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
+    }
+
+    /// Begins to let all metadata leave the chip several times, and counts when it has.
+    pub fn crowd(&self, left: &Rc<Cell<usize>>, random: &mut Random) {
+        let (scheme, verbs, left) = (self.scheme.clone(), self.verbs.clone(), left.clone());
+        let clock = self.executor.clock().clone();
+        let pauses: [Duration; CROWDS - 1] = std::array::from_fn(|_| Duration::from_ns(random.below(PAUSE_MAX_NS)));
+        self.executor.clock().spawn(async move {
+            scheme.flush(&*verbs).await;
+            for pause in pauses {
+                clock.sleep(pause).await;
+                scheme.flush(&*verbs).await;
+            }
+            left.set(left.get() + 1);
+        });
+    }
+
+    pub fn run(&mut self, text: impl Future<Output = ()> + 'static) {
+        let ended = Rc::new(Cell::new(false));
+        let told = ended.clone();
+        self.executor.clock().spawn(async move {
+            text.await;
+            told.set(true);
+        });
+        self.run_until(|| ended.get());
+    }
+
+    pub fn run_until(&mut self, done: impl Fn() -> bool) {
+        let clock = self.executor.clock().clone();
+        let end = clock.now() + Duration::from_ns(100_000_000);
+        let in_time = self.executor.run_until(|| done() || clock.now() > end) && done();
+        assert!(in_time, "a write never returns");
+    }
+}
+
+/// Units of the SecPB paper's latencies (Table I): 40 cycles at 4 GHz for a tag or a hash, and for AES as for these.
+fn engines() -> Engines {
+    let engine = |latency_ns| Engine { units: 1, latency_ns, interval_ns: 1.0 };
+    Engines {
+        aes: engine(10.0).into(),
+        // Of which the paper says nothing; what a loss leaves follows from the order.
+        tdes: Some(engine(10.0).into()),
+        mac: engine(10.0),
+        hash: engine(10.0),
+        metadata_cache: engine(0.5),
+        counter_tags: CounterTags::Hash,
+        counter_decode_ns: None,
+        candidates_ns: None,
+    }
+}

@@ -1,0 +1,75 @@
+//! What a loss of power leaves of a machine with a persist buffer, whose battery goes on from what the chip is then.
+//!
+//! That depends on what the dying chip holds, which no list of changes says. So the workload is carried out again for each
+//! point, up to an event, and from there on battery. The program's stores that memory must hold then are known to one: all
+//! that the buffer has accepted, and no other.
+
+use super::bench::Bench;
+use super::buffered::{begin, die};
+use super::history::History;
+use super::shown::Changes;
+use super::states::{self, DeadMemory};
+use crate::bus::Recording;
+use protection::domain::Queue;
+use protection::scheme::PersistBuffer;
+use std::cell::Cell;
+use units::LineAddr;
+use units::random::Random;
+
+/// What losses of power leave of a history, at so many of its events at most.
+pub fn left(history: &History, events: usize) -> Vec<DeadMemory> {
+    let all = Rerun::to(history, u64::MAX).events;
+    let step = all.div_ceil(events as u64).max(1);
+    let events = (0..all).step_by(step as usize).chain([all]);
+    events.map(|event| Rerun::to(history, event).left(history, event as usize)).collect()
+}
+
+/// A history carried out once more, until power failed and its battery had done its work.
+struct Rerun {
+    bench: Bench,
+    /// Events before power failed.
+    events: u64,
+    /// Stores that the buffer has accepted.
+    accepted: usize,
+    /// The lines that it had when power failed.
+    resident: Vec<LineAddr>,
+}
+
+impl Rerun {
+    /// Up to so many events, or to the end.
+    fn to(history: &History, events: u64) -> Rerun {
+        let mut bench = Bench::new(&history.parts, history.seed, history.planted);
+        let mut random = Random::new(history.seed);
+        bench.prepare(&history.workload, &mut random);
+        bench.verbs.take_operations();
+        let contents = history.workload.contents(&mut random);
+        let before = PersistBuffer::of(&bench.scheme).accepted();
+        let crowding = history.workload.is_crowded().then_some(&mut random);
+        let feeding = begin(&mut bench, &contents, history.workload.at_once, crowding);
+        let (happened, done) = (Cell::new(0), contents.len());
+        let is_idle = || feeding.is_idle_after(done);
+        // Asked before the first event and after each.
+        let is_over = || {
+            let over = happened.get() == events || is_idle();
+            happened.set(happened.get() + u64::from(!over));
+            over
+        };
+        bench.run_until(is_over);
+        let events = happened.get();
+        let resident = PersistBuffer::of(&bench.scheme).lines();
+        die(&mut bench, &feeding);
+        let accepted = (PersistBuffer::of(&bench.scheme).accepted() - before) as usize;
+        Rerun { bench, events, accepted, resident }
+    }
+
+    /// The memory that it leaves.
+    fn left(self, history: &History, point: usize) -> DeadMemory {
+        let changes = Changes::among(self.bench.verbs.take_operations());
+        let shown = changes.shown(&history.shown, Queue::Inside).pop().unwrap_or_default();
+        let image = Recording::of(&self.bench.memory.media().borrow());
+        let registers = self.bench.memory.registers();
+        let went_through = Some(states::memories_between(&changes, &history.start()));
+        let progress = (self.accepted, self.accepted);
+        DeadMemory { point, progress, in_order: true, image, registers, shown, went_through, resident: self.resident }
+    }
+}

@@ -1,0 +1,99 @@
+//! Bugs of a persist buffer. Each is found by a loss of power, and passes where nothing of the kind happens.
+
+use casemate_campaign::crash::workload::{LINES, Workload, all};
+use casemate_campaign::{CrashOptions, crash};
+use catalogue::{End, Loss, Verdict, design};
+use protection::planted::{Bug, Planted};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A few workloads of each kind: one store, several lines, before an overflow, one after the other and at once.
+const WORKLOADS: [usize; 7] = [0, 1, 13, 37, 50, 83, 100];
+
+/// The worst end of a row over these workloads.
+fn ends(name: &str, loss: Loss, bug: Bug) -> End {
+    End::worst_of(WORKLOADS.into_iter().map(|workload| end(name, loss, bug, workload))).unwrap()
+}
+
+/// The worst end of a row over one workload.
+fn end(name: &str, loss: Loss, bug: Bug, workload: usize) -> End {
+    let planted = Planted::new(bug);
+    let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
+    crash(&design(name).unwrap(), &options, &mut |_, _| {}).rows[0].worst
+}
+
+/// Whether memory is refused while the workload is carried out, by the chip that wrote it.
+fn alarms(name: &str, bug: Bug) -> bool {
+    let found = catch_unwind(AssertUnwindSafe(|| ends(name, Loss::PowerLoss, bug)));
+    let said = |panic: Box<dyn std::any::Any + Send>| panic.downcast_ref::<String>().cloned().unwrap_or_default();
+    found.is_err_and(|panic| said(panic).starts_with("without tampering: "))
+}
+
+#[test]
+fn what_follows_the_text_must_follow_each_store() {
+    let bug = Bug::CiphertextOfOlderText;
+    assert_eq!(ends("secpb-m", Loss::PowerLoss, bug), Verdict::Stale);
+    assert_eq!(ends("secpb-cm", Loss::PowerLoss, bug), Verdict::Harmless, "no ciphertext is early there");
+    assert!(alarms("secpb-nogap", Bug::TagOfOlderText));
+    assert_eq!(ends("secpb-m", Loss::PowerLoss, Bug::TagOfOlderText), Verdict::Harmless, "no tag is early there");
+}
+
+#[test]
+fn a_counter_is_counted_once_for_a_residency_neither_more_nor_less() {
+    assert_eq!(ends("secpb-obcm", Loss::PowerLoss, Bug::CountedOnceMore), Verdict::Unrecoverable);
+    assert_eq!(
+        ends("secpb-cobcm", Loss::PowerLoss, Bug::CountedOnceMore),
+        Verdict::Harmless,
+        "no counter is early there"
+    );
+    assert_eq!(ends("secpb-cm", Loss::PowerLoss, Bug::CountedByEachStore), Verdict::Unrecoverable);
+    assert_eq!(
+        ends("secpb-bcm", Loss::PowerLoss, Bug::CountedByEachStore),
+        Verdict::Harmless,
+        "the root learns of it later"
+    );
+    for name in ["secpb-cobcm", "secpb-nogap"] {
+        assert_eq!(ends(name, Loss::PadReuseAfterLoss, Bug::NotCounted), Verdict::Leaked, "{name}");
+        assert_eq!(ends(name, Loss::PowerLoss, Bug::NotCounted), Verdict::Harmless, "{name}: but all comes back");
+    }
+}
+
+#[test]
+fn an_entry_serves_one_tuple() {
+    assert_eq!(ends("secpb-obcm", Loss::PadReuseAfterLoss, Bug::EntryOutlivesTuple), Verdict::Leaked);
+    let again = Workload { writes: vec![LINES[0], LINES[1], LINES[0]], at_once: true, old: false };
+    let again = all().iter().position(|work| *work == again).unwrap();
+    let lost = end("secpb-cobcm", Loss::PowerLoss, Bug::DrainedEntryWritten, again);
+    assert_eq!(lost, Verdict::Stale, "a store to a line that is leaving");
+}
+
+#[test]
+fn a_drain_tells_the_root_unless_the_store_has() {
+    assert!(alarms("secpb-bcm", Bug::EntryDrainedBeforeRoot));
+    assert_eq!(ends("secpb-cm", Loss::PowerLoss, Bug::EntryDrainedBeforeRoot), Verdict::Harmless);
+}
+
+#[test]
+fn an_overflow_loses_no_store_and_no_resident_line() {
+    for name in ["secpb-cobcm", "secpb-bcm", "secpb-nogap"] {
+        assert_eq!(ends(name, Loss::PowerLoss, Bug::OverflowLosesStore), Verdict::Stale, "{name}");
+    }
+    assert!(alarms("secpb-obcm", Bug::RenewalForgetsEntries));
+    assert_eq!(
+        ends("secpb-cobcm", Loss::PowerLoss, Bug::RenewalForgetsEntries),
+        Verdict::Harmless,
+        "none is ahead there"
+    );
+}
+
+#[test]
+fn a_battery_drains_all_and_whole_tuples() {
+    let stops = |name| ends(name, Loss::PowerLoss, Bug::BatteryStopsEarly);
+    assert_eq!(stops("secpb-bcm"), Verdict::Stale, "what was accepted last is lost");
+    assert_eq!(stops("secpb-cm"), Verdict::Unrecoverable, "and where the root knows of it, all is");
+    assert_eq!(ends("secpb-cobcm", Loss::PowerLoss, Bug::BatteryMovesData), Verdict::Unrecoverable);
+    assert_eq!(
+        ends("secpb-cobcm", Loss::PadReuseAfterLoss, Bug::BatteryMovesData),
+        Verdict::Leaked,
+        "whose pad was lost"
+    );
+}

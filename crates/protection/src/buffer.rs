@@ -1,0 +1,118 @@
+//! The persist buffer's entries: what a battery keeps beside L1D (SecPB, HPCA 2023, section IV-B, Fig. 5).
+//!
+//! ```text
+//! entry:  line │ plaintext │ counter │ pad │ root │ ciphertext │ tag        each but the first two with a valid bit
+//! ```
+//! An entry holds a line as the stores that were accepted have made it. Each field is there once its step is done. Those that
+//! do not depend on the text stay valid while the line is resident; a store makes the others invalid.
+//!
+//! Which entry drains when is not known here: whoever owns the buffer says so.
+
+use crate::codec::Sealed;
+use crate::counter::Counter;
+use crate::planted::{Bug, Planted};
+use crypto::Tag;
+use units::{Line, LineAddr};
+
+/// A line that is resident.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    /// Which.
+    pub line: LineAddr,
+    /// The line as its stores have made it.
+    pub plaintext: Line,
+    /// Its new version.
+    pub counter: Option<Counter>,
+    /// Whether the pad of that is there.
+    pub pad: bool,
+    /// Whether the root knows of that.
+    pub root: bool,
+    /// The line encrypted.
+    pub sealed: Option<Sealed>,
+    /// Its tag.
+    pub tag: Option<Tag>,
+}
+
+impl Entry {
+    fn new(line: LineAddr, plaintext: Line) -> Entry {
+        Entry { line, plaintext, counter: None, pad: false, root: false, sealed: None, tag: None }
+    }
+}
+
+/// All entries, in the order in which they were allocated.
+#[derive(Clone, Default)]
+pub(crate) struct Entries {
+    entries: Vec<Entry>,
+    /// Stores that were accepted so far.
+    accepted: u64,
+}
+
+impl Entries {
+    /// A store is accepted, which makes the line this: in its entry, or in a new one.
+    pub fn take(&mut self, line: LineAddr, plaintext: &Line, planted: Planted) {
+        self.accepted += 1;
+        let Some(entry) = self.find(line) else { return self.entries.push(Entry::new(line, *plaintext)) };
+        entry.plaintext = *plaintext;
+        if !planted.has(Bug::CiphertextOfOlderText) {
+            entry.sealed = None;
+        }
+        if !planted.has(Bug::TagOfOlderText) {
+            entry.tag = None;
+        }
+        if planted.has(Bug::CountedByEachStore) {
+            entry.counter = None;
+        }
+    }
+
+    /// The entry of a line, if it is resident.
+    pub fn find(&mut self, line: LineAddr) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.line == line)
+    }
+
+    /// The entry of a line as it is now, if it is resident.
+    pub fn get(&self, line: LineAddr) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.line == line)
+    }
+
+    /// The entry of a line is durable without the buffer.
+    pub fn remove(&mut self, line: LineAddr) {
+        self.entries.retain(|entry| entry.line != line);
+    }
+
+    /// How many stores were accepted.
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    /// All of them, the oldest first.
+    pub fn all(&self) -> &[Entry] {
+        &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_keeps_the_fields_that_do_not_depend_on_the_text_and_no_others() {
+        let mut entries = Entries::default();
+        entries.take(LineAddr(3), &[1; 64], Planted::NONE);
+        let entry = entries.find(LineAddr(3)).unwrap();
+        (entry.counter, entry.pad, entry.root) = (Some(Counter::default()), true, true);
+        entry.tag = Some(Tag::default());
+        entries.take(LineAddr(3), &[2; 64], Planted::NONE);
+        let entry = entries.get(LineAddr(3)).unwrap();
+        assert_eq!((entry.plaintext, entry.counter), ([2; 64], Some(Counter::default())));
+        assert!(entry.pad && entry.root && entry.sealed.is_none() && entry.tag.is_none());
+    }
+
+    #[test]
+    fn entries_stay_in_the_order_in_which_their_lines_came() {
+        let mut entries = Entries::default();
+        [5, 3, 5, 4].iter().for_each(|line| entries.take(LineAddr(*line), &[0; 64], Planted::NONE));
+        entries.remove(LineAddr(3));
+        entries.take(LineAddr(3), &[0; 64], Planted::NONE);
+        assert_eq!(entries.all().iter().map(|entry| entry.line.0).collect::<Vec<_>>(), [5, 4, 3]);
+    }
+}

@@ -1,0 +1,55 @@
+//! What every design with a persist buffer must do: read a resident line from the buffer, whatever memory has of it, and let a
+//! battery make memory what the stores that were accepted have made of it.
+
+use super::design::{DATA_LINES, LINES, Memory};
+use super::{Checked, hold};
+use crate::design::Parts;
+use crate::execution::run_now;
+use crate::planted::Planted;
+use crate::scheme::PersistBuffer;
+use units::{Line, LineAddr};
+
+/// Text of a line, other for each round.
+fn text(line: LineAddr, round: u8) -> Line {
+    [line.0 as u8 ^ round; 64]
+}
+
+/// Holds a composition to the contract of persist buffers.
+pub fn check(parts: &Parts, planted: Planted) -> Checked {
+    let memory = Memory::new(parts, planted)?;
+    let (scheme, functional) = (&memory.scheme, &memory.functional);
+    for round in 1..4 {
+        for line in LINES {
+            run_now(PersistBuffer::of(scheme).accept(functional, line, &text(line, round)));
+            let fault = functional.take_fault();
+            hold(fault.is_none(), || format!("a false alarm at a store: {fault:?}"))?;
+            hold(memory.read(line) == Some(text(line, round)), || {
+                format!("line {line} is not read from the buffer as it was stored")
+            })?;
+        }
+        // The chip needs the entries of its caches for something else.
+        run_now(scheme.flush(functional));
+        if round == 2 {
+            LINES.iter().step_by(2).for_each(|line| run_now(PersistBuffer::of(scheme).drain(functional, *line)));
+        }
+    }
+    hold(PersistBuffer::of(scheme).lines().len() == LINES.len(), || "a line has no entry, or two".into())?;
+    run_now(PersistBuffer::of(scheme).drain_on_battery(functional));
+    hold(PersistBuffer::of(scheme).lines().is_empty(), || "the battery leaves an entry".into())?;
+    let again = Memory { scheme: parts.build_with(DATA_LINES, 1, planted)?, functional: functional.clone() };
+    run_now(again.scheme.recover(&again.functional, &functional.registers()));
+    let fault = again.functional.take_fault();
+    hold(fault.is_none(), || format!("recovery refuses what a battery has left: {fault:?}"))?;
+    for line in LINES {
+        hold(again.read(line) == Some(text(line, 3)), || format!("line {line} does not come back as it was stored"))?;
+    }
+    let reuse = again.functional.ledger().reuse();
+    hold(reuse.is_none(), || format!("keystream hid two things: {reuse:?}"))
+}
+
+#[test]
+fn a_resident_line_is_read_from_its_buffer_and_survives() {
+    for parts in super::buffered() {
+        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+    }
+}

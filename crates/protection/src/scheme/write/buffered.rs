@@ -1,0 +1,293 @@
+//! Writes that are durable in a persist buffer: stores are accepted into entries, and entries drain as tuples.
+//!
+//! ```text
+//! accept:  the entry has the text ─ early steps that are not valid ─────────────────────── the store goes on
+//! drain:   the steps that are left ─ persist all ─ fence ─ complete, and the entry is gone ─ power may fail
+//! ```
+//! This is SecPB (HPCA 2023, section IV). A store is durable as soon as its entry has its text: from then on a battery
+//! carries the controller through whatever it has begun, and through the drain of every entry. So power may fail anywhere in
+//! an accept or a drain: it is ended, not begun anew.
+//!
+//! A counter, its pad and the root that knows of it serve for all stores of a residency: no observer sees a state between
+//! two of them (section IV-A). Ciphertext and tag follow each store. A root that is early is in its register before memory
+//! has the counters: until the entry has drained, no recovery accepts this memory, and the battery sees to it that it drains.
+//!
+//! The counters of resident lines are ahead of memory. Before a group is re-encrypted, under which memory's text is checked by
+//! these counters, the entries of the group whose counters have moved on complete their tuples. A store or drain whose own
+//! counter overflows completes its tuple at once, with the new counters, and its entry is gone.
+//!
+//! Locks are those of any durable write. The stages are asked for together with the line: so an accept that does not need
+//! them takes its line alone, and if its counter overflows, begins once more with both.
+
+use super::tuple::{Progress, Tuple};
+use super::{Write, await_verdicts};
+use crate::buffer::Entry;
+use crate::codec::Others;
+use crate::counter::Overflow;
+use crate::domain::Registers;
+use crate::metadata::Lines;
+use crate::persistence::{Battery, Early, Step};
+use crate::planted::Bug;
+use crate::scheme::Scheme;
+use crate::scheme::access::Access;
+use crate::slot::{Role, Slot};
+use crate::verbs::{Fault, LockName, Verbs};
+use sim::join;
+use sim::lock::Mode;
+use units::{Line, LineAddr};
+
+/// Whether a step could be done, or the counters must be renewed first.
+type OrOverflow<T> = Result<Result<T, (Slot, Overflow)>, Fault>;
+
+/// A scheme's persist buffer, as whoever owns it uses it: the core that stores, and the battery.
+#[derive(Clone, Copy)]
+pub struct PersistBuffer<'a>(&'a Scheme);
+
+impl<'a> PersistBuffer<'a> {
+    /// That of this scheme.
+    pub fn of(scheme: &'a Scheme) -> PersistBuffer<'a> {
+        PersistBuffer(scheme)
+    }
+
+    /// The buffer accepts a store, which makes the line this; the store goes on when this returns. It is durable before,
+    /// as soon as its entry has it.
+    pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
+        let outcome = Box::pin(Tuple::new(self.0, verbs).accept(line, content)).await;
+        self.0.finish(verbs, outcome).await;
+    }
+
+    /// The entry of a line leaves the buffer for memory; nothing, if it is gone.
+    pub async fn drain<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        let outcome = Box::pin(Tuple::new(self.0, verbs).drain(line)).await;
+        self.0.finish(verbs, outcome).await;
+    }
+
+    /// Power has failed, and the battery does what it is there for: every entry leaves, the oldest first.
+    pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V) {
+        let mut lines = self.lines();
+        if self.0.planted.has(Bug::BatteryStopsEarly) {
+            lines.pop();
+        }
+        for line in lines {
+            match self.0.persistence.battery(self.0.planted) {
+                Battery::Tuples => self.drain(verbs, line).await,
+                Battery::Data => {
+                    let outcome = move_data(Access::new(self.0, verbs, line)).await;
+                    self.0.finish(verbs, outcome).await;
+                }
+            }
+        }
+    }
+
+    /// The lines that are resident, the oldest first.
+    pub fn lines(&self) -> Vec<LineAddr> {
+        self.0.pending.entries.borrow().all().iter().map(|entry| entry.line).collect()
+    }
+
+    /// How many stores it has accepted, those among them that still wait for their early steps.
+    pub fn accepted(&self) -> u64 {
+        self.0.pending.entries.borrow().accepted()
+    }
+}
+
+/// What a battery does that knows of no metadata: the line goes to memory as the controller encrypts it, and what is on the
+/// chip of its counter and tag is lost.
+async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
+    let Some(entry) = access.scheme.pending.entry(access.line()) else { return Ok(()) };
+    let write = Write::resumed(access, &entry);
+    if let (Some(slot), None) = (access.counter_slot(), entry.counter) {
+        // A counter that overflows on battery is one more that is lost.
+        if let Ok(counter) = access.advance(slot).await? {
+            write.counter.set(counter);
+        }
+    }
+    let (sealed, tag) = write.seal().await;
+    write.spend(sealed, &Others::new());
+    let beside = tag.filter(|_| access.scheme.codec.tags_travel()).unwrap_or_default();
+    access.verbs.store(access.at.slot(), Role::Data, sealed.with(beside)).await;
+    access.scheme.pending.entries.borrow_mut().remove(access.line());
+    Ok(())
+}
+
+impl<'a, V: Verbs> Write<'a, V> {
+    /// A write that goes on with what its entry has.
+    pub(super) fn resumed(access: Access<'a, V>, entry: &Entry) -> Write<'a, V> {
+        let write = Write::new(access, &entry.plaintext);
+        entry.counter.into_iter().for_each(|counter| write.counter.set(counter));
+        entry.sealed.clone().into_iter().for_each(|sealed| write.sealed.set(sealed));
+        entry.tag.into_iter().for_each(|tag| write.tag.set(Some(tag)));
+        write.padded.set(entry.pad);
+        write
+    }
+}
+
+impl<'a, V: Verbs> Tuple<'a, V> {
+    /// Accepts a store.
+    pub(super) async fn accept(mut self, line: LineAddr, content: &Line) -> Result<(), Fault> {
+        let (scheme, verbs) = (self.scheme, self.verbs);
+        let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
+        await_verdicts(scheme, verbs, line).await?;
+        let take = || scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
+        if !early.has(Step::Root) {
+            let _line =
+                if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
+            let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
+            take();
+            if self.make_early(&access, early).await?.is_ok() {
+                return Ok(());
+            }
+        }
+        let _line = self.enter_with(line).await;
+        let group = access.lock_group(Mode::Shared).await;
+        if early.has(Step::Root) {
+            take();
+        }
+        match self.make_early(&access, early).await? {
+            Ok(()) => Ok(()),
+            Err((slot, overflow)) => {
+                drop(group);
+                self.complete_and_renew(access, slot, &overflow).await
+            }
+        }
+    }
+
+    /// Drains the entry of a line.
+    pub(super) async fn drain(mut self, line: LineAddr) -> Result<(), Fault> {
+        let access = Access::new(self.scheme, self.verbs, line);
+        let _line = self.enter_with(line).await;
+        let group = access.lock_group(Mode::Shared).await;
+        access.refuse_if_halted()?;
+        let Some(entry) = self.scheme.pending.entry(line) else { return Ok(()) };
+        match self.make_counter(&access, &entry).await? {
+            Ok(()) => self.complete_entry(&access).await,
+            Err((slot, overflow)) => {
+                drop(group);
+                self.complete_and_renew(access, slot, &overflow).await
+            }
+        }
+    }
+
+    /// Asks for the first stage and the line at once, so that nothing that has to wait for its line is overtaken.
+    async fn enter_with(&mut self, line: LineAddr) -> V::Guard<'a> {
+        let verbs = self.verbs;
+        join!(self.stages.enter(verbs, 0), verbs.lock(LockName::Line(line), Mode::Exclusive)).1
+    }
+
+    /// Does those of the early steps that the entry of a line has not done yet. The line and its group must be held, and the
+    /// first stage if the root is early.
+    async fn make_early(&mut self, access: &Access<'a, V>, early: Early) -> OrOverflow<()> {
+        let (scheme, line) = (self.scheme, access.line());
+        let Some(entry) = scheme.pending.entry(line).filter(|_| early.has(Step::Counter)) else { return Ok(Ok(())) };
+        if let Err(overflow) = self.make_counter(access, &entry).await? {
+            return Ok(Err(overflow));
+        }
+        let Some(entry) = scheme.pending.entry(line) else { return Ok(Ok(())) };
+        let write = Write::resumed(*access, &entry);
+        let value = async {
+            if early.has(Step::Pad) {
+                write.pad().await;
+                scheme.pending.note(line, |entry| entry.pad = true);
+            }
+            if early.has(Step::Ciphertext) {
+                let sealed = write.sealed().await.clone();
+                scheme.pending.note(line, |entry| entry.sealed = Some(sealed));
+            }
+            if early.has(Step::Tag) {
+                let tag = write.seal().await.1;
+                scheme.pending.note(line, |entry| entry.tag = tag);
+            }
+        };
+        let root = async { if early.has(Step::Root) && !entry.root { self.raise_root(access).await } else { Ok(()) } };
+        let raised = join!(value, root).1;
+        self.or_halt(raised)?;
+        Ok(Ok(()))
+    }
+
+    /// Moves the counter of an entry's line on, if that is not done.
+    async fn make_counter(&self, access: &Access<'a, V>, entry: &Entry) -> OrOverflow<()> {
+        let (scheme, Some(slot)) = (self.scheme, access.counter_slot()) else { return Ok(Ok(())) };
+        if entry.counter.is_some() && !scheme.planted.has(Bug::CountedOnceMore) {
+            return Ok(Ok(()));
+        }
+        if scheme.planted.has(Bug::NotCounted) {
+            let counters = scheme.metadata.get(self.verbs, slot, Role::Counter).await?;
+            scheme.pending.note(entry.line, |entry| entry.counter = Some(scheme.version(&counters, entry.line)));
+            return Ok(Ok(()));
+        }
+        match access.advance(slot).await? {
+            Ok(counter) => scheme.pending.note(entry.line, |entry| {
+                entry.counter.get_or_insert(counter);
+            }),
+            Err(overflow) => return Ok(Err((slot, overflow))),
+        }
+        Ok(Ok(()))
+    }
+
+    /// Updates the path above the line's counters, and sets the register. The first stage must be held.
+    async fn raise_root(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+        let (scheme, verbs) = (self.scheme, self.verbs);
+        let Some(slot) = access.counter_slot() else { return Ok(()) };
+        let counters = Lines::from([(slot, scheme.metadata.get(verbs, slot, Role::Counter).await?)]);
+        let root = scheme.metadata.climb(verbs, &mut self.stages, &counters).await?;
+        access.refuse_if_halted()?;
+        verbs.complete(Registers { root, renewal: None });
+        scheme.pending.note(access.line(), |entry| entry.root = true);
+        Ok(())
+    }
+
+    /// Completes the tuple of an entry whose counter has moved on; the entry is gone in the same instant.
+    async fn complete_entry(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+        let scheme = self.scheme;
+        let Some(entry) = scheme.pending.entry(access.line()) else { return Ok(()) };
+        let knows = entry.root || scheme.planted.has(Bug::EntryDrainedBeforeRoot);
+        let completed = self.climb_and_complete(&[Write::resumed(*access, &entry)], None, knows).await;
+        self.or_halt(completed)?;
+        if !scheme.planted.has(Bug::EntryOutlivesTuple) {
+            scheme.pending.entries.borrow_mut().remove(entry.line);
+        }
+        Ok(())
+    }
+
+    /// An entry whose counter has overflowed completes its tuple with the new ones; the others of its group follow it.
+    async fn complete_and_renew(
+        &mut self,
+        access: Access<'a, V>,
+        slot: Slot,
+        overflow: &Overflow,
+    ) -> Result<(), Fault> {
+        // As at the controller: it keeps its stages until its group is renewed.
+        self.stages.hand_over = false;
+        let _group = access.lock_group(Mode::Exclusive).await;
+        access.refuse_if_halted()?;
+        let Some(entry) = self.scheme.pending.entry(access.line()) else { return Ok(()) };
+        if self.scheme.planted.has(Bug::OverflowLosesStore) {
+            self.scheme.pending.entries.borrow_mut().remove(entry.line);
+            return Ok(());
+        }
+        self.complete_group(&access).await?;
+        let (renewal, new) = self.renewer().renew_counters(slot, entry.line, overflow).await?;
+        let write = Write::under(access, self.scheme.version(&new, entry.line), &entry.plaintext);
+        self.persist_lines(&[write], Some(&renewal)).await?;
+        self.scheme.pending.entries.borrow_mut().remove(entry.line);
+        self.renew_durably(&renewal, Progress::None).await
+    }
+
+    /// Completes the tuples of the other entries in the line's group whose counters have moved on: memory's text must be that
+    /// of its counters. The group must be held.
+    async fn complete_group(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+        let scheme = self.scheme;
+        let group = scheme.counters.group(access.line());
+        let is_ahead = |entry: &&Entry| {
+            entry.counter.is_some() && entry.line != access.line() && scheme.counters.group(entry.line) == group
+        };
+        let ahead: Vec<LineAddr> =
+            scheme.pending.entries.borrow().all().iter().filter(is_ahead).map(|entry| entry.line).collect();
+        if scheme.planted.has(Bug::RenewalForgetsEntries) {
+            return Ok(());
+        }
+        for line in ahead {
+            self.complete_entry(&Access::new(scheme, self.verbs, line)).await?;
+        }
+        Ok(())
+    }
+}

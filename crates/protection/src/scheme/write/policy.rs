@@ -1,0 +1,33 @@
+//! Which policy writes: where a line becomes durable, if it does.
+
+use super::tuple::Tuple;
+use super::{Write, await_verdicts};
+use crate::ownership::Asker;
+use crate::scheme::Scheme;
+use crate::scheme::access::Access;
+use crate::verbs::{Fault, Verbs};
+use units::{Line, LineAddr};
+
+impl<V: Verbs> Access<'_, V> {
+    /// Writes the line, in place or in a tuple.
+    pub(in crate::scheme) async fn write(self, plaintext: &Line, asker: Asker) -> Result<(), Fault> {
+        let Access { scheme, verbs, .. } = self;
+        verbs.come_in().await;
+        if scheme.persistence.has_buffer() {
+            return Box::pin(through_buffer(scheme, verbs, self.line(), plaintext)).await;
+        }
+        if scheme.persistence.exists() {
+            return Box::pin(Tuple::new(scheme, verbs).write(self.line(), plaintext)).await;
+        }
+        let _line = self.lock_line().await;
+        self.admit(asker).await?;
+        await_verdicts(scheme, verbs, self.line()).await?;
+        Write::new(self, plaintext).in_place().await
+    }
+}
+
+/// Writes a line through the persist buffer, and back out of it.
+async fn through_buffer<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
+    Tuple::new(scheme, verbs).accept(line, plaintext).await?;
+    Tuple::new(scheme, verbs).drain(line).await
+}

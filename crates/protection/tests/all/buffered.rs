@@ -1,0 +1,267 @@
+//! Stores in a persist buffer: durable from the entry on, whatever of their tuples is left to the drain.
+
+use casemate_protection::design::{
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Order, Parts, Persistence, SpeculationDesign, Step,
+    TreeKind,
+};
+use casemate_protection::domain::Registers;
+use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::ownership::Ownership;
+use casemate_protection::scheme::{PersistBuffer, Release, Scheme};
+use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
+use units::{Bytes, Line, LineAddr};
+
+const LINES: u64 = 1 << 10;
+/// One more than the versions that a counter of 7 bits has.
+const OVERFLOWS: u8 = 129;
+
+/// The six schemes of SecPB, from the one that does nothing early to the one that leaves nothing.
+fn schemes() -> Vec<Parts> {
+    let orders = [Order::Strict, Order::Pipelined];
+    (0..=Step::CHAIN.len()).flat_map(|early| orders.map(|order| parts(Persistence::in_buffer(order, early)))).collect()
+}
+
+fn parts(persistence: Persistence) -> Parts {
+    Parts {
+        cipher: CipherChoice::Aes128Counter,
+        counters: CounterChoice::Sc64,
+        mac: MacDesign { code: MacChoice::Gmac, ..MacDesign::default() },
+        tree: TreeKind::Bonsai.into(),
+        ownership: Ownership::None,
+        release: Release::Verified,
+        speculation: SpeculationDesign::default(),
+        caches: CacheDesign::default().resized(Bytes(256), 2),
+        persistence,
+    }
+}
+
+struct Powered {
+    parts: Parts,
+    scheme: Scheme,
+    verbs: Explained<Functional>,
+}
+
+impl Powered {
+    fn on(parts: &Parts) -> Powered {
+        let scheme = parts.build(LINES, 1).unwrap();
+        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+        Powered { parts: parts.clone(), scheme, verbs }
+    }
+
+    fn memory(&self) -> &Functional {
+        self.verbs.inside()
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        self.memory().take_fault()
+    }
+
+    fn accept(&self, line: u64, content: u8) {
+        run_now(PersistBuffer::of(&self.scheme).accept(&self.verbs, LineAddr(line), &[content; 64]));
+        assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
+    }
+
+    fn drain(&self, line: u64) {
+        run_now(PersistBuffer::of(&self.scheme).drain(&self.verbs, LineAddr(line)));
+        assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
+    }
+
+    fn read(&self, line: u64) -> Result<Line, Fault> {
+        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
+        self.fault().map_or_else(|| Ok(self.memory().take_released().unwrap().1.bytes), Err)
+    }
+
+    fn image(&self) -> Vec<(Slot, Untrusted)> {
+        let media = self.memory().media.borrow();
+        media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
+    }
+
+    /// The machine after a loss of power that its battery outlasted, and what recovery reported.
+    fn after_a_loss(&self) -> (Powered, Option<Fault>) {
+        run_now(PersistBuffer::of(&self.scheme).drain_on_battery(&self.verbs));
+        assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
+        self.revived(&self.image(), &self.memory().registers())
+    }
+
+    fn revived(&self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
+        let again = Powered::on(&self.parts);
+        image.iter().for_each(|(slot, content)| again.memory().media.borrow_mut().store(*slot, *content));
+        again.memory().carry(self.memory().ledger().clone());
+        run_now(again.scheme.recover(&again.verbs, registers));
+        let fault = again.fault();
+        (again, fault)
+    }
+
+    fn count(&self, is: impl Fn(&Operation) -> bool) -> usize {
+        self.verbs.take_operations().iter().filter(|operation| is(operation)).count()
+    }
+}
+
+#[test]
+fn what_was_accepted_is_read_from_the_buffer_and_comes_back_after_a_loss() {
+    for parts in schemes() {
+        let before = Powered::on(&parts);
+        for line in [3, 4, 900, 3] {
+            before.accept(line, line as u8 ^ 1);
+            before.accept(line, line as u8);
+            assert_eq!(before.read(line), Ok([line as u8; 64]), "{:?}", parts.persistence);
+        }
+        assert_eq!(
+            (PersistBuffer::of(&before.scheme).lines().len(), PersistBuffer::of(&before.scheme).accepted()),
+            (3, 8)
+        );
+        let (after, fault) = before.after_a_loss();
+        assert_eq!(fault, None, "{:?}", parts.persistence);
+        for line in [3, 4, 900] {
+            assert_eq!(after.read(line), Ok([line as u8; 64]), "{:?}", parts.persistence);
+            after.accept(line, 77);
+            after.drain(line);
+            assert_eq!(after.read(line), Ok([77; 64]), "{:?}", parts.persistence);
+        }
+        assert_eq!(after.memory().ledger().reuse(), None, "{:?}", parts.persistence);
+    }
+}
+
+#[test]
+fn a_counter_advances_once_for_each_residency_however_many_stores_there_are() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        let versions = |machine: &Powered| {
+            machine.drain(5);
+            let slot = machine.scheme.counter_slot(LineAddr(5)).unwrap();
+            machine.memory().media.borrow().read(slot).examine()
+        };
+        let counted: Vec<Line> = [1, 7, 2]
+            .map(|stores| {
+                (0..stores).for_each(|store| machine.accept(5, store));
+                versions(&machine)
+            })
+            .into();
+        let often = Powered::on(&parts);
+        let once: Vec<Line> = [1, 1, 1]
+            .map(|store| {
+                often.accept(5, store);
+                versions(&often)
+            })
+            .into();
+        assert_eq!(counted, once, "{:?}", parts.persistence);
+        assert_eq!(machine.memory().ledger().reuse(), None);
+    }
+}
+
+#[test]
+fn early_steps_are_done_by_the_store_and_late_ones_by_the_drain() {
+    for parts in schemes() {
+        let (machine, early) = (Powered::on(&parts), parts.persistence.early);
+        machine.accept(3, 1);
+        machine.drain(3);
+        let of = |line: u64, drains: bool| {
+            machine.verbs.take_operations();
+            if drains {
+                machine.drain(line)
+            } else {
+                machine.accept(line, 9)
+            }
+            let operations = machine.verbs.take_operations();
+            let count = |is: &dyn Fn(&Operation) -> bool| operations.iter().filter(|done| is(done)).count();
+            let pads = count(&|done| matches!(done, Operation::Pad(..)));
+            let (hashes, macs) = (count(&|done| *done == Operation::Hash), count(&|done| *done == Operation::Mac));
+            (pads > 0, hashes > 0, macs > 0)
+        };
+        let has = |step| early.has(step);
+        assert_eq!(of(3, false), (has(Step::Pad), has(Step::Root), has(Step::Tag)), "first store, {early:?}");
+        assert_eq!(of(3, false), (false, false, has(Step::Tag)), "second store, {early:?}");
+        assert_eq!(of(3, true), (!has(Step::Pad), !has(Step::Root), !has(Step::Tag)), "drain, {early:?}");
+        assert_eq!(machine.count(|_| true), 0);
+    }
+}
+
+#[test]
+fn a_counter_that_overflows_re_encrypts_its_group_with_its_resident_lines() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        for line in [3, 4, 20, 900] {
+            machine.accept(line, 1);
+            machine.drain(line);
+        }
+        for turn in 0..2 {
+            // Resident while the group of line 5 is re-encrypted.
+            [3, 20].iter().for_each(|line| machine.accept(*line, 100 + turn));
+            for content in 0..OVERFLOWS {
+                machine.accept(5, content);
+                machine.drain(5);
+            }
+            assert!(machine.scheme.counted().renewals.groups > 0, "the scene is not set");
+            let expected = [(3, 100 + turn), (4, 1), (20, 100 + turn), (5, OVERFLOWS - 1), (900, 1)];
+            expected
+                .iter()
+                .for_each(|(line, text)| assert_eq!(machine.read(*line), Ok([*text; 64]), "{:?}", parts.persistence));
+        }
+        let (after, fault) = machine.after_a_loss();
+        assert_eq!(fault, None, "{:?}", parts.persistence);
+        let expected = [(3, 101), (4, 1), (20, 101), (5, OVERFLOWS - 1), (900, 1)];
+        expected
+            .iter()
+            .for_each(|(line, text)| assert_eq!(after.read(*line), Ok([*text; 64]), "{:?}", parts.persistence));
+        assert_eq!(after.memory().ledger().reuse(), None, "{:?}", parts.persistence);
+    }
+}
+
+#[test]
+fn without_its_battery_an_entry_whose_root_was_early_makes_memory_unrecoverable() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        machine.accept(3, 1);
+        machine.drain(3);
+        machine.accept(3, 2);
+        let (after, fault) = machine.revived(&machine.image(), &machine.memory().registers());
+        if parts.persistence.early.has(Step::Root) {
+            assert_eq!(fault, Some(Fault::Root), "{:?}", parts.persistence);
+        } else {
+            assert_eq!((fault, after.read(3)), (None, Ok([1; 64])), "{:?}", parts.persistence);
+        }
+    }
+}
+
+#[test]
+fn a_store_writes_no_line_of_data_before_its_drain() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        (0..9).for_each(|line| machine.accept(line * 3, 1));
+        let stored =
+            |done: &Operation| matches!(done, Operation::Store(Role::Data, ..) | Operation::Persist(Role::Data, ..));
+        assert_eq!(machine.count(stored), 0, "{:?}", parts.persistence);
+        run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+        assert_eq!(machine.count(stored), 9, "{:?}", parts.persistence);
+    }
+}
+
+/// What makes a design one in which no buffer fits.
+type Change = fn(&mut Parts);
+
+#[test]
+fn a_buffer_where_none_can_be_is_refused_with_a_way_out() {
+    let changes: [(Change, &str); 8] = [
+        (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
+        (|parts| parts.persistence.order = Order::Coalesced, "order = \"strict\""),
+        (|parts| parts.persistence.order = Order::None, "order = \"strict\""),
+        (|parts| parts.cipher = CipherChoice::Aes128Xts, "cipher = \"aes128-counter\""),
+        (|parts| parts.persistence.entries = 0, "expected 1 to 65536"),
+        (|parts| parts.persistence.drain_to = parts.persistence.drain_from, "is not below drain_from"),
+        (
+            |parts| (parts.caches.counters_in_llc, parts.caches.counters_in_l2) = (true, Some(Bytes(256))),
+            "leave it out",
+        ),
+        (
+            |parts| parts.persistence = Persistence { entries: 8, ..Persistence::at_controller(Order::Strict, 8) },
+            "persistence.point = \"buffer\"",
+        ),
+    ];
+    for (change, remedy) in changes {
+        let mut parts = parts(Persistence::in_buffer(Order::Strict, 2));
+        assert_eq!(parts.check(), Ok(()));
+        change(&mut parts);
+        let refusal = parts.check().unwrap_err();
+        assert!(refusal.contains(remedy), "{refusal}");
+    }
+}
