@@ -1,7 +1,9 @@
 //! The event queue: a timing wheel for what is near, a heap for what is far.
 //!
-//! Almost every event lies within a few hundred nanoseconds, so it costs one push into a short list and one bit. What
-//! lies beyond the wheel's horizon waits in the heap and is taken from there directly: the earlier of the two wins.
+//! Almost every event lies within a few hundred nanoseconds, so it costs one link in a short list and one bit. All lists are in
+//! one table whose places are used again, the latest first: few events wait at a time, so the host's nearest cache has them, and
+//! not a list for each slot. What lies beyond the wheel's horizon waits in the heap and is taken from there directly: the earlier
+//! of the two wins.
 
 use crate::TaskId;
 use std::cmp::Reverse;
@@ -22,18 +24,43 @@ pub(crate) struct Event {
     pub(crate) task: TaskId,
 }
 
+/// Where an event of the wheel is kept.
+type Place = u32;
+
+/// In place of one, at the end of a list.
+const NOWHERE: Place = Place::MAX;
+
+/// An event of the wheel, and where the next of its slot is; or a free place, and where the next is.
+struct Kept {
+    event: Event,
+    next: Place,
+}
+
 pub(crate) struct EventQueue {
-    slots: Vec<Vec<Event>>,
+    kept: Vec<Kept>,
+    free: Place,
+    /// The first of each slot: its latest event.
+    slots: Box<[Place; SLOTS]>,
     occupied: [u64; WORDS],
     far: BinaryHeap<Reverse<Event>>,
     /// The slot number (not wrapped) of the last event taken; nothing in the wheel is earlier.
     position: u64,
 }
 
+/// An event found in a slot.
+struct Found {
+    event: Event,
+    at: Place,
+    /// The one that leads to it, if it is not the first.
+    before: Place,
+}
+
 impl EventQueue {
     pub(crate) fn new() -> EventQueue {
         EventQueue {
-            slots: (0..SLOTS).map(|_| Vec::with_capacity(4)).collect(),
+            kept: Vec::new(),
+            free: NOWHERE,
+            slots: Box::new([NOWHERE; SLOTS]),
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
             position: 0,
@@ -45,24 +72,32 @@ impl EventQueue {
         debug_assert!(slot >= self.position, "an event in the past");
         if slot - self.position < SLOTS as u64 {
             let index = slot as usize % SLOTS;
-            self.slots[index].push(event);
+            let kept = Kept { event, next: self.slots[index] };
+            self.slots[index] = self.keep(kept);
             self.occupied[index / 64] |= 1 << (index % 64);
         } else {
             self.far.push(Reverse(event));
         }
     }
 
+    fn keep(&mut self, kept: Kept) -> Place {
+        let place = self.free;
+        if place == NOWHERE {
+            self.kept.push(kept);
+            return self.kept.len() as Place - 1;
+        }
+        self.free = std::mem::replace(&mut self.kept[place as usize], kept).next;
+        place
+    }
+
     /// The earliest event, taken out.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         let near = self.first_occupied().map(|slot| (slot, self.earliest_in(slot)));
         let far = self.far.peek().map(|Reverse(event)| *event);
-        let event = match (near, far) {
-            (Some((slot, (index, event))), far) if far.is_none_or(|far| event < far) => {
-                self.slots[slot].swap_remove(index);
-                if self.slots[slot].is_empty() {
-                    self.occupied[slot / 64] &= !(1 << (slot % 64));
-                }
-                event
+        let event = match near {
+            Some((slot, found)) if far.is_none_or(|far| found.event < far) => {
+                self.take(slot, &found);
+                found.event
             }
             _ => self.far.pop()?.0,
         };
@@ -70,15 +105,32 @@ impl EventQueue {
         Some(event)
     }
 
-    fn earliest_in(&self, slot: usize) -> (usize, Event) {
-        let events = &self.slots[slot];
-        let mut best = 0;
-        for index in 1..events.len() {
-            if events[index] < events[best] {
-                best = index;
+    fn earliest_in(&self, slot: usize) -> Found {
+        let mut at = self.slots[slot];
+        let Kept { event, mut next } = self.kept[at as usize];
+        let mut best = Found { event, at, before: NOWHERE };
+        while next != NOWHERE {
+            let before = std::mem::replace(&mut at, next);
+            let kept = &self.kept[at as usize];
+            next = kept.next;
+            if kept.event < best.event {
+                best = Found { event: kept.event, at, before };
             }
         }
-        (best, events[best])
+        best
+    }
+
+    fn take(&mut self, slot: usize, found: &Found) {
+        let next = std::mem::replace(&mut self.kept[found.at as usize].next, self.free);
+        self.free = found.at;
+        if found.before != NOWHERE {
+            self.kept[found.before as usize].next = next;
+            return;
+        }
+        self.slots[slot] = next;
+        if next == NOWHERE {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        }
     }
 
     /// The first slot with an event in it, going round from the present one.

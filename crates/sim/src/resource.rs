@@ -1,6 +1,7 @@
 //! What hands work to tasks that are free.
 
 use crate::{Clock, TaskId};
+use slab::Slab;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -15,14 +16,8 @@ pub struct WorkQueue<T> {
     /// What no task was free for.
     items: RefCell<VecDeque<(Time, T)>>,
     idle: RefCell<VecDeque<(TaskId, usize)>>,
-    /// One place for each task that is idle or has not begun yet.
-    desks: RefCell<Vec<Desk<T>>>,
-}
-
-enum Desk<T> {
-    Unused,
-    Idle,
-    Given(Time, T),
+    /// One for each task that is idle or has not begun yet: what it is given.
+    desks: RefCell<Slab<Option<(Time, T)>>>,
 }
 
 impl<T> WorkQueue<T> {
@@ -40,7 +35,7 @@ impl<T> WorkQueue<T> {
     pub fn push(&self, at: Time, item: T) {
         match self.idle.borrow_mut().pop_front() {
             Some((task, desk)) => {
-                self.desks.borrow_mut()[desk] = Desk::Given(at, item);
+                self.desks.borrow_mut()[desk] = Some((at, item));
                 self.clock.wake_at(task, at);
             }
             None => self.items.borrow_mut().push_back((at, item)),
@@ -53,36 +48,29 @@ impl<T> WorkQueue<T> {
         poll_fn(move |_| {
             let desk = *seat.get_or_insert_with(|| self.sit_down());
             let mut desks = self.desks.borrow_mut();
-            match std::mem::replace(&mut desks[desk], Desk::Unused) {
-                Desk::Given(at, item) if at <= self.clock.now() => Poll::Ready(item),
-                waiting => {
-                    desks[desk] = waiting;
-                    Poll::Pending
+            match desks[desk] {
+                Some((at, _)) if at <= self.clock.now() => {
+                    desks.remove(desk).map_or(Poll::Pending, |(_, item)| Poll::Ready(item))
                 }
+                _ => Poll::Pending,
             }
         })
     }
 
-    /// A place for the present task, with its work on it if there is any.
+    /// A desk for the present task, with its work on it if there is any.
     fn sit_down(&self) -> usize {
-        let mut desks = self.desks.borrow_mut();
-        let desk = desks.iter().position(|desk| matches!(desk, Desk::Unused)).unwrap_or_else(|| {
-            desks.push(Desk::Unused);
-            desks.len() - 1
-        });
         let task = self.clock.current_task();
-        desks[desk] = match self.items.borrow_mut().pop_front() {
-            Some((at, item)) => {
-                if at > self.clock.now() {
-                    self.clock.wake_at(task, at);
-                }
-                Desk::Given(at, item)
-            }
-            None => {
-                self.idle.borrow_mut().push_back((task, desk));
-                Desk::Idle
-            }
-        };
+        let given = self.items.borrow_mut().pop_front();
+        if let Some((at, _)) = given
+            && at > self.clock.now()
+        {
+            self.clock.wake_at(task, at);
+        }
+        let is_idle = given.is_none();
+        let desk = self.desks.borrow_mut().insert(given);
+        if is_idle {
+            self.idle.borrow_mut().push_back((task, desk));
+        }
         desk
     }
 }

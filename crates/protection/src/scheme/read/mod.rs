@@ -43,10 +43,6 @@ struct Read<'a, V: Verbs> {
     early: &'a Early,
     /// The order of the line's words, which may be known later than the line is there.
     order: Order<'a>,
-    /// What memory returned.
-    stored: Once<Untrusted>,
-    /// The line of counters at the controller, perhaps still being verified; nothing if none came.
-    counters: Once<Option<Line>>,
     /// Where its verified counters were found; nothing if there are none.
     found: Once<Option<FoundIn>>,
     /// What the machine started with there, once that was asked for.
@@ -71,8 +67,8 @@ struct Version<'a, V: Verbs> {
 
 impl<'a, V: Verbs> Read<'a, V> {
     fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early, order: Order<'a>) -> Read<'a, V> {
-        let (stored, counters, found, started_with, arrived) = Default::default();
-        Read { access, begun, early, order, stored, counters, found, started_with, arrived }
+        let (found, started_with, arrived) = Default::default();
+        Read { access, begun, early, order, found, started_with, arrived }
     }
 
     /// Counts where the line's counters were found, if there are any.
@@ -82,19 +78,16 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
     }
 
-    /// Brings all that the line is opened and checked with. Its pad begins when its counters are at the controller.
-    async fn bring(&self, begin_pad: impl Fn()) -> Result<Complete<'_, 'a, V>, Fault> {
-        let stored = pin!(async {
-            let stored = self.ciphertext().await;
-            self.stored.set(stored.content);
-            stored
+    /// Brings all that the line is opened and checked with. Hands over, as soon as that is at the controller, what memory returned
+    /// and the line of counters, which is perhaps still being verified.
+    async fn bring(&self, stored: impl Fn(&Untrusted), counters: impl Fn(&Line)) -> Result<Complete<'_, 'a, V>, Fault> {
+        let line = pin!(async {
+            let line = self.ciphertext().await;
+            stored(&line.content);
+            line
         });
-        let version = pin!(self.version(|counters| {
-            self.counters.set(Some(*counters));
-            begin_pad();
-        }));
-        let arrivals = self.access.arrive(stored, version).await;
-        self.counters.set(None);
+        let version = pin!(self.version(counters));
+        let arrivals = self.access.arrive(line, version).await;
         self.found.set(None);
         match &arrivals {
             Ok((version, arrivals)) => self.complete(version, arrivals).await,
@@ -127,16 +120,16 @@ impl<'a, V: Verbs> Read<'a, V> {
         let as_it_came = || arrivals.under(self.access.scheme, counters, self.order);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
             let mut arrived = as_it_came();
-            self.access.boot(&mut arrived, &plaintext).await?;
+            self.access.boot(&mut arrived, plaintext).await?;
             return Ok(Complete { arrived: self.arrived.get_or_init(|| arrived), in_l2 });
         }
         Ok(Complete { arrived: self.arrived.get_or_init(as_it_came), in_l2 })
     }
 
     /// What the machine started with there, if that is not in memory yet.
-    fn started_with(&self, stored: &Untrusted) -> Option<Line> {
+    fn started_with(&self, stored: &Untrusted) -> Option<&Line> {
         match stored.is_blank() {
-            true => *self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)),
+            true => self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)).as_ref(),
             false => None,
         }
     }

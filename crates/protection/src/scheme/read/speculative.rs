@@ -20,10 +20,20 @@
 use super::{Access, Complete, Read};
 use crate::codec::{Arrived, Begun, Brought, Order};
 use crate::planted::Bug;
+use crate::slot::Untrusted;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
 use units::Line;
+
+/// All that the line is opened with before it is verified.
+#[derive(Default)]
+struct Came {
+    /// What memory returned.
+    stored: Once<Untrusted>,
+    /// The line of counters at the controller, perhaps still being verified; nothing if none came.
+    counters: Once<Option<Line>>,
+}
 
 /// A line that is decrypted.
 #[derive(Default)]
@@ -38,10 +48,18 @@ impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
         let (begun, complete, opened) = (Cell::new(Begun::default()), Once::default(), Opened::default());
-        let bring = async { complete.set(self.bring(|| begun.set(self.begin())).await) };
+        let came = Came::default();
+        let begin = |counters: &Line| {
+            came.counters.set(Some(*counters));
+            begun.set(self.begin());
+        };
+        let bring = async {
+            complete.set(self.bring(|stored| came.stored.set(*stored), begin).await);
+            came.counters.set(None);
+        };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
-        let (_, (), verdict) = join!(bring, self.open_ahead(&begun, &opened), self.verdict(&complete, &opened));
+        let (_, (), verdict) = join!(bring, self.open_ahead(&came, &begun, &opened), self.verdict(&complete, &opened));
         begun.take().give_up(self.access.verbs);
         let Some(released) = opened.released.get() else { return verdict };
         self.access.verbs.settle(self.access.line(), verdict.is_ok());
@@ -51,11 +69,11 @@ impl<V: Verbs> Read<'_, V> {
         verdict
     }
 
-    async fn open_ahead(&self, begun: &Cell<Begun>, opened: &Opened) {
+    async fn open_ahead(&self, came: &Came, begun: &Cell<Begun>, opened: &Opened) {
         let Access { scheme, verbs, at, .. } = self.access;
-        let stored = self.stored.wait().await;
-        let Some(counters) = self.counters.wait().await else { return };
-        let started_with = self.started_with(stored);
+        let stored = came.stored.wait().await;
+        let Some(counters) = came.counters.wait().await else { return };
+        let started_with = self.started_with(stored).copied();
         let looked_up_again = Brought::default();
         let order = match (started_with, self.bitmap()) {
             (Some(_), _) => self.order.booted(),

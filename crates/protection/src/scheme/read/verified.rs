@@ -11,7 +11,7 @@ impl<V: Verbs> Read<'_, V> {
     pub(super) async fn verified(&self) -> Result<(), Fault> {
         let Access { scheme, verbs, at, .. } = self.access;
         let begun = Cell::new(Begun::default());
-        let brought = self.bring(|| begun.set(self.begin())).await;
+        let brought = self.bring(|_| (), |_| begun.set(self.begin())).await;
         let begun = begun.take();
         let Complete { arrived, in_l2 } = match brought {
             Ok(complete) => complete,
