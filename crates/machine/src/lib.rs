@@ -17,6 +17,7 @@ pub mod node;
 pub mod observer;
 pub mod paging;
 pub mod pcm;
+pub mod persist;
 mod pool;
 mod rule;
 pub mod sparse;
