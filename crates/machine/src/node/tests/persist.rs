@@ -33,6 +33,8 @@ struct Owner {
     waits: Waits,
     answer: u64,
     drain: u64,
+    /// Cycles that the drain of each line takes longer than that of the line before it in memory.
+    spread: u64,
     events: Vec<(Time, Event)>,
     /// Requests of the persist buffer so far.
     requests: Vec<PersistRequest>,
@@ -45,7 +47,16 @@ impl Owner {
     fn warm(config: &NodeConfig, lines: &[u64]) -> Owner {
         let bench = Bench::warm(config, lines);
         let waits = config.persist_buffer.map_or(Waits::Never, |persist| persist.waits);
-        Owner { bench, waits, answer: 40, drain: 200, events: Vec::new(), requests: Vec::new(), lost: Vec::new() }
+        Owner {
+            bench,
+            waits,
+            answer: 40,
+            drain: 200,
+            spread: 0,
+            events: Vec::new(),
+            requests: Vec::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// The cycles of a program, all of whose stores have left their queue.
@@ -92,7 +103,7 @@ impl Owner {
                 }
                 PersistRequest::Persist { .. } => {}
                 PersistRequest::Drain { at, line } => {
-                    self.events.push((after(at, self.drain), Event::Drained(line)));
+                    self.events.push((after(at, self.drain + self.spread * (line.0 % 64)), Event::Drained(line)));
                 }
             }
             self.requests.push(request);
@@ -239,6 +250,32 @@ fn a_full_buffer_is_lost_to_it_and_a_drain_that_lets_nothing_on_is_not() {
     let (cycles, (to_lines, to_persist)) = at_work(2, 200);
     assert_eq!(at_work(2, 250), (cycles + 50, (to_lines, to_persist + 50)));
     assert_eq!(at_work(8, 200).1, (to_lines, 0));
+}
+
+#[test]
+fn of_many_drains_the_one_that_lets_the_store_go_on_has_held_up_the_core() {
+    let mut owner = Owner::warm(&with_buffer(4, 3, 0, Waits::Never), &[64, 65, 66, 67]);
+    owner.spread = 50;
+    owner.cycles(&stores(&[64, 65, 66, 66]));
+    let of: Vec<_> = owner.lost.iter().map(|(_, lost, _)| *lost).collect();
+    assert_eq!(of[..2], [0, 0]);
+    assert!(of[2] > 200, "{of:?}: all three left at once, and the store waited for the entry of its line");
+}
+
+#[test]
+fn a_drain_that_ends_while_a_store_is_still_entering_has_held_up_nothing() {
+    let lost = |latency, drain| {
+        let mut config = with_buffer(2, 2, 1, Waits::Never);
+        config.persist_buffer.as_mut().unwrap().latency_cycles = latency;
+        let mut owner = Owner::warm(&config, &[64, 65, 66]);
+        owner.drain = drain;
+        owner.cycles(&stores(&[64, 65, 66]));
+        (owner.lost().1, counted(&owner).full_cycles)
+    };
+    assert_eq!(lost(50, 49), (0, 0));
+    assert_eq!(lost(50, 50), (0, 0));
+    let (lost, full) = lost(50, 51);
+    assert!(lost > 0 && full == 1);
 }
 
 #[test]
