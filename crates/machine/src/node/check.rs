@@ -76,6 +76,9 @@ pub enum NodeConfigError {
     /// A limit of look-ups that there cannot be.
     #[error("{0}")]
     LookUps(String),
+    /// A persist buffer that there cannot be.
+    #[error("persist_buffer: {0}")]
+    PersistBuffer(String),
     /// A prefetcher where there can be none.
     #[error("l1i.prefetcher: only l1d and l2 can have one")]
     CodePrefetcher,
@@ -209,6 +212,10 @@ impl NodeConfig {
         }
         self.l2_lookups.map_or(Ok(()), |limit| limit.check("l2_lookups")).map_err(NodeConfigError::LookUps)?;
         at_least_one(self.write_buffer.unwrap_or(1).into(), || "write_buffer".to_owned())?;
+        if let Some(buffer) = self.persist_buffer.map(|persist| persist.buffer) {
+            buffer.check().map_err(NodeConfigError::PersistBuffer)?;
+            at_most(QUEUE_MAX, buffer.entries.into(), || "persist_buffer: entries".to_owned())?;
+        }
         if let Some(found) = self.physical_registers.map(u64::from) {
             let least = Reg::COUNT as u64;
             if found < least {
@@ -261,6 +268,8 @@ fn at_most(most: u64, found: u64, key: impl FnOnce() -> String) -> Result<(), No
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::config::{PersistConfig, Waits};
+    use crate::persist::PersistBufferConfig;
 
     #[test]
     fn the_modern_core_can_be_built() {
@@ -289,6 +298,19 @@ mod tests {
         fn next(degree: u32) -> Option<PrefetcherConfig> {
             Some(PrefetcherConfig::NextLine { degree })
         }
+        fn buffer(entries: u32, drain_from: u32, drain_to: u32) -> Option<PersistConfig> {
+            let buffer = PersistBufferConfig { entries, drain_from, drain_to };
+            Some(PersistConfig { buffer, latency_cycles: 2, waits: Waits::Never })
+        }
+        assert_eq!(broken(|c| c.persist_buffer = buffer(0, 1, 0)), "persist_buffer: entries is 0: expected at least 1");
+        assert_eq!(
+            broken(|c| c.persist_buffer = buffer(8, 4, 4)),
+            "persist_buffer: drain_to is 4: expected less than the 4 of drain_from"
+        );
+        assert_eq!(
+            broken(|c| c.persist_buffer = buffer(1 << 17, 4, 3)),
+            "persist_buffer: entries is 131072: expected at most 65536"
+        );
         assert_eq!(broken(|c| c.l1i.prefetcher = next(1)), "l1i.prefetcher: only l1d and l2 can have one");
         assert_eq!(broken(|c| c.l2.prefetcher = next(0)), "l2.prefetcher.degree is 0: expected at least 1");
         assert_eq!(

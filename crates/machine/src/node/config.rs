@@ -3,6 +3,7 @@
 use crate::cache::Replacement;
 use crate::lookups::LookUpLimit;
 use crate::node::caches::prefetch::PrefetcherConfig;
+use crate::persist::PersistBufferConfig;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Frequency, LINE_BYTES};
 
@@ -160,6 +161,39 @@ pub struct WalkerConfig {
     pub first_touch_cycles: u64,
 }
 
+/// Which stores hold the store queue until what protects memory has answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// None: an entry needs nothing but the data (SecPB's COBCM; BBB).
+    Never,
+    /// Those that allocate an entry: what does not depend on the data is made once (OBCM, BCM, CM).
+    NewEntries,
+    /// All: what depends on the data is made anew by each (M, NoGap).
+    EveryStore,
+}
+
+impl Waits {
+    /// Whether a store waits that allocates an entry or does not.
+    pub fn hold(self, allocates: bool) -> bool {
+        match self {
+            Waits::Never => false,
+            Waits::NewEntries => allocates,
+            Waits::EveryStore => true,
+        }
+    }
+}
+
+/// A buffer on a battery next to the first-level data cache, which stores enter in program order when that has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PersistConfig {
+    /// Its entries, and when it drains.
+    pub buffer: PersistBufferConfig,
+    /// Cycles that a store takes to enter it (SecPB, Table I: 2).
+    pub latency_cycles: u64,
+    /// Which stores wait for an answer.
+    pub waits: Waits,
+}
+
 /// A core with its private caches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -181,6 +215,10 @@ pub struct NodeConfig {
     /// Retired stores that wait to be accepted by L1D, and then need no entry of the store queue; nothing if stores
     /// keep their entry until they are written.
     pub write_buffer: Option<u32>,
+    /// Where stores survive a loss of power, and what they leave the store queue for; nothing if they leave it for L1D. No key of
+    /// a machine: it belongs to a design.
+    #[serde(skip)]
+    pub persist_buffer: Option<PersistConfig>,
     /// The functional units.
     pub units: FunctionalUnits,
     /// Instructions of all classes that start per cycle; nothing if only their units limit them.
@@ -267,6 +305,7 @@ impl NodeConfig {
             load_queue: 128,
             store_queue: 72,
             write_buffer: None,
+            persist_buffer: None,
             units: FunctionalUnits {
                 int_alu: pipelined(4, 1),
                 int_mul: pipelined(1, 3),

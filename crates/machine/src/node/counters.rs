@@ -57,6 +57,23 @@ pub struct MissCounters {
     pub cycles: u64,
 }
 
+/// Stores into a persist buffer, and what they waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct PersistCounters {
+    /// Stores of the program that entered it. SecPB's PPTI is a thousand of these by instructions.
+    pub stores: u64,
+    /// Entries that they allocated. Its NWPE, writes per entry, is stores by these.
+    pub allocations: u64,
+    /// Entries that were chosen to be drained.
+    pub drains: u64,
+    /// Cycles that stores waited because no entry was free.
+    pub full_cycles: u64,
+    /// Cycles that stores waited because the entry of their line was leaving.
+    pub leaving_cycles: u64,
+    /// Cycles that stores that had entered waited for their answers.
+    pub answer_cycles: u64,
+}
+
 /// Cycles by which the entry of instructions into the window was put off, each charged to the first cause that reached so far: in
 /// the order branch, serial, fetch, window, load queue, store queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]

@@ -113,6 +113,27 @@ pub struct Request {
     pub kind: RequestKind,
 }
 
+/// What comes to a persist buffer, or leaves it: see [`Node::persist_requests`](super::Node::persist_requests).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PersistRequest {
+    /// The next store in program order enters the buffer.
+    Persist {
+        /// When.
+        at: Time,
+        /// The line that it is in.
+        line: LineAddr,
+        /// Whether it is the first one to its entry.
+        allocates: bool,
+    },
+    /// The entry of a line takes no more stores, and has to go to memory.
+    Drain {
+        /// When.
+        at: Time,
+        /// Which line.
+        line: LineAddr,
+    },
+}
+
 /// Where the tables of one page lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageTables {

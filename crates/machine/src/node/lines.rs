@@ -104,6 +104,18 @@ impl Cutter {
         Cutter { cuts: size.bytes() == SHORT_LINE_BYTES, pieces: Vec::new() }
     }
 
+    /// Whether it cuts any.
+    #[inline]
+    pub(super) fn cuts(&self) -> bool {
+        self.cuts
+    }
+
+    /// Into how many pieces it cuts a touch, if it cuts any.
+    pub(super) fn pieces(touch: &Touch) -> u8 {
+        let end = SHORT_LINE_BYTES as u8;
+        1 + u8::from(touch.offset < end && touch.offset + touch.bytes > end)
+    }
+
     /// The step with no touch beyond the end of a line of the cache.
     #[inline]
     pub(super) fn cut<'a>(&'a mut self, step: Step<'a>) -> Step<'a> {

@@ -9,6 +9,7 @@
 //! | `interface.rs` | what crosses the node's face |
 //! | `pipeline/` | from the front end to retirement: the window, units, loads and stores, branches, translations |
 //! | `caches/` | private caches, their misses and what enters them, prefetchers, what other cores do to lines |
+//! | `persist.rs` | what a persist buffer on a battery asks and is answered |
 //! | `stalls.rs` | how long each line held up the core |
 //! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of those that wait |
 //! | `warm.rs` | the same tables without the time, between the windows of a sampled run |
@@ -20,6 +21,7 @@ mod config;
 mod counters;
 mod interface;
 mod lines;
+mod persist;
 mod pipeline;
 mod stalls;
 mod waiting;
@@ -31,11 +33,15 @@ mod tests;
 pub use caches::PrefetcherConfig;
 pub use check::NodeConfigError;
 pub use config::{
-    CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PredictorConfig, TableLayout,
-    TlbConfig, WalkerConfig,
+    CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PersistConfig, PredictorConfig,
+    TableLayout, TlbConfig, Waits, WalkerConfig,
 };
-pub use counters::{CacheCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PrefetchCounters};
-pub use interface::{Feed, PageKey, PageTables, Pause, Permission, Request, RequestKind, Step, Touch, WALK_LEVELS_MAX};
+pub use counters::{
+    CacheCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PersistCounters, PrefetchCounters,
+};
+pub use interface::{
+    Feed, PageKey, PageTables, Pause, Permission, PersistRequest, Request, RequestKind, Step, Touch, WALK_LEVELS_MAX,
+};
 
 use isa::Instruction;
 use lines::{Cutter, LineSize};
@@ -112,6 +118,12 @@ impl Node {
             match feed.next()? {
                 None => return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle }),
                 Some(step) => {
+                    if self.cutter.cuts()
+                        && let Some(path) = &mut self.core.stores.persist
+                    {
+                        let stores = step.touches.iter().filter(|touch| touch.store);
+                        stores.for_each(|touch| path.expect(Cutter::pieces(touch)));
+                    }
                     let step = self.cutter.cut(step);
                     if let Some(walker) = &mut self.core.walker {
                         step.tables.iter().for_each(|tables| walker.learn(tables));
@@ -141,6 +153,7 @@ impl Node {
     /// If the line was not asked for, or was answered already.
     pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        self.core.stores.answered(cycle);
         self.core.filled(line, cycle, permission, out);
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
@@ -152,6 +165,7 @@ impl Node {
     /// If the line was not asked for, or was answered already.
     pub fn came_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        self.core.stores.answered(cycle);
         self.core.came_in_part(line, words, cycle, out);
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }

@@ -4,7 +4,8 @@
 //! waits for a line, its own or an entry of a page table, or the window is empty and the front end waits for one: for code,
 //! or for a store to leave its queue. The line whose arrival ends that has held up the core since the latest retirement, or
 //! since the line before it that was needed. What else arrives meanwhile held up nothing: without it the core would have stood
-//! as long. All other cycles are the core's own.
+//! as long. A store that is in L1D and waits for the persist buffer holds up the core in the same way, for that buffer's account.
+//! All other cycles are the core's own.
 
 use super::Node;
 use super::pipeline::walk::Walker;
@@ -29,6 +30,8 @@ pub(super) struct Standing {
     is_empty: bool,
     /// The cycle of the latest retirement.
     since: u64,
+    /// Whether the oldest store waited for the persist buffer.
+    persisting: bool,
 }
 
 impl Node {
@@ -37,17 +40,29 @@ impl Node {
     pub(super) fn standing(&self) -> Standing {
         let window = &self.core.window;
         let (retired, since) = (window.left(), self.core.retirement.cycle());
-        Standing { retired, is_empty: retired == window.entered(), since }
+        let persisting = self.core.stores.is_persisting();
+        Standing { retired, is_empty: retired == window.entered(), since, persisting }
     }
 
     /// For how many cycles a line that arrived in `cycle` had held up retirement.
     #[inline]
     pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
         let has_walked = self.core.walker.as_mut().is_some_and(Walker::has_served_awaited);
-        // What comes while code is awaited has let nothing in.
-        let kept_out = before.is_empty && self.held.is_some() && !self.core.is_fetching();
+        // No line lets anything in while the oldest store is in L1D already.
+        let kept_out = self.is_kept_out(before) && !before.persisting;
         let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;
         if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
+    }
+
+    /// For how many cycles the persist buffer, in which the oldest store went on in `cycle`, had held up retirement.
+    pub(super) fn held_up_by_persist(&mut self, before: &Standing, cycle: u64) -> u64 {
+        if self.is_kept_out(before) { self.stalls.count(before.since, cycle) } else { 0 }
+    }
+
+    /// Whether an instruction waits for a store to leave its queue. What comes while code is awaited has let nothing in.
+    #[inline]
+    fn is_kept_out(&self, before: &Standing) -> bool {
+        before.is_empty && self.held.is_some() && !self.core.is_fetching()
     }
 
     /// There was nothing to execute before `cycle`.

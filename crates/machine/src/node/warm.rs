@@ -34,10 +34,20 @@ impl Node {
     }
 
     /// Part of a line is loaded or stored. What leaves L2 is appended to `out`; what it asks for counts as filled.
+    ///
+    /// A store goes into the persist buffer, whose entries a window that follows finds as detail would have left them: there
+    /// is one [`PersistRequest::Persist`](super::PersistRequest::Persist) for each call with a store, none of which waits, and
+    /// drains have ended when they are asked for, so neither is answered. Their times say nothing. A feed that leaves out
+    /// stores to a half of a line that was just stored to leaves out theirs, which would have found their entry.
     #[inline]
     pub fn warm_data(&mut self, touch: &Touch, out: &mut Vec<Request>) {
         let last = WordAddr::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
         self.core.caches.warm_data(WordAddr::touched(touch), last, touch.store, out);
+        if touch.store
+            && let Some(path) = &mut self.core.stores.persist
+        {
+            path.warm(touch.line);
+        }
     }
 
     /// As [`Node::warm_data`], of the first load or the first store of the instruction at `pc`, which the prefetchers see.

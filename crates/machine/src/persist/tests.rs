@@ -1,3 +1,5 @@
+//! The rules of a persist buffer one by one, and all of them against a naive one.
+
 use super::*;
 use proptest::prelude::*;
 

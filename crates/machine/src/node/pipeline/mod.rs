@@ -12,6 +12,7 @@ mod branch;
 mod front;
 mod functional_units;
 mod loads;
+pub(super) mod persist;
 mod queue;
 mod read_queue;
 mod schedule;

@@ -7,11 +7,14 @@
 //! With a *write buffer* behind the queue, a store leaves the queue when it has retired and the buffer has room, and the
 //! buffer when L1D has accepted it: found its line, or given its miss a register.
 //!
+//! With a *persist buffer* ([`persist`](super::persist)), a store has to enter that as well before it leaves either.
+//!
 //! Which store a load depends on is known from the recorded addresses, as with a perfect memory-dependence predictor.
 
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
+use crate::node::pipeline::persist::PersistPath;
 use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
 use units::LineAddr;
@@ -57,6 +60,9 @@ struct Entry {
 pub(in crate::node) struct StoreQueue {
     pub(in crate::node) queue: Queue,
     buffer: Option<Queue>,
+    /// Whether a store leaves when L1D has accepted it, though its line may be on its way.
+    leaves_when_accepted: bool,
+    pub(in crate::node) persist: Option<Box<PersistPath>>,
     /// Stores that are not written, oldest first.
     entries: VecDeque<Entry>,
     /// The number of the oldest of them.
@@ -72,6 +78,8 @@ impl StoreQueue {
         StoreQueue {
             queue: Queue::new(config.store_queue),
             buffer: config.write_buffer.map(Queue::new),
+            leaves_when_accepted: config.write_buffer.is_some() && config.persist_buffer.is_none(),
+            persist: PersistPath::new(config),
             entries: VecDeque::with_capacity(config.store_queue as usize),
             first: 0,
             next_write: 0,
@@ -128,13 +136,63 @@ impl StoreQueue {
 
     /// Whether stores wait in a buffer, and only until L1D has accepted them.
     pub(in crate::node) fn is_buffered(&self) -> bool {
-        self.buffer.is_some()
+        self.leaves_when_accepted
     }
 
-    /// The write is done, or accepted from the buffer, at `cycle`: the store leaves, as soon as all before it have.
+    /// The write is done, or accepted from the buffer, at `cycle`: the store leaves, as soon as all before it have, or goes on
+    /// to the persist buffer.
     pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
+        if let Some(path) = &mut self.persist {
+            path.came(store, self.entries[(store - self.first) as usize].word.line(), cycle);
+            self.persist();
+        } else {
+            self.leaves(store, cycle);
+        }
+    }
+
+    fn leaves(&mut self, store: u64, cycle: u64) {
         self.entries[(store - self.first) as usize].written = cycle;
         self.move_up();
+    }
+
+    /// Lets go what the persist buffer accepts.
+    fn persist(&mut self) {
+        while let Some((store, cycle)) = self.persist.as_mut().and_then(|path| path.go_on()) {
+            self.leaves(store, cycle);
+        }
+    }
+
+    /// The persist buffer has its answer for the oldest store.
+    pub(in crate::node) fn persisted(&mut self, cycle: u64) {
+        let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
+        let (store, cycle) = path.persisted(cycle);
+        self.leaves(store, cycle);
+        self.persist();
+    }
+
+    /// A line has left the persist buffer; whether the oldest store waited for that.
+    pub(in crate::node) fn drained(&mut self, line: LineAddr, cycle: u64) -> bool {
+        let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
+        let (goes_on, accepted) = path.drained(line, cycle);
+        if let Some((store, cycle)) = accepted {
+            self.leaves(store, cycle);
+            self.persist();
+        }
+        goes_on
+    }
+
+    /// The node was answered at `cycle`, before which no store enters a persist buffer any more.
+    #[inline]
+    pub(in crate::node) fn answered(&mut self, cycle: u64) {
+        if let Some(path) = &mut self.persist {
+            path.answered(cycle);
+        }
+    }
+
+    /// Whether the oldest store is in L1D and waits for the persist buffer.
+    #[inline]
+    pub(in crate::node) fn is_persisting(&self) -> bool {
+        self.persist.as_ref().is_some_and(|path| path.is_waiting())
     }
 
     /// When all stores so far are written, or nothing if that is not known yet.

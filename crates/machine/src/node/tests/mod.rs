@@ -5,6 +5,8 @@ mod latencies;
 mod lines;
 mod metadata;
 mod parts;
+mod persist;
+mod persist_ticking;
 mod prefetch;
 mod random;
 mod reads;

@@ -1,0 +1,51 @@
+//! The face of a core's persist buffer ([`NodeConfig::persist_buffer`](super::NodeConfig::persist_buffer)).
+//!
+//! The node owns the buffer's tags, the order of stores and which entry leaves when; its owner has the bytes, does what a
+//! scheme does early and carries entries to memory. After each call of [`Node::run`], [`Node::answered`],
+//! [`Node::came_in_part`], [`Node::persisted`], [`Node::drained`] and of warming, the owner takes what
+//! [`Node::persist_requests`] gives.
+
+use super::{Node, PersistCounters, PersistRequest};
+use units::{Cycles, Duration, LineAddr, Time};
+
+impl Node {
+    /// What has come to the persist buffer and what has to leave it since this was last asked, in order: times do not
+    /// fall, over all calls, and none is before the latest answer that the node got.
+    ///
+    /// There is one [`PersistRequest::Persist`] for each touch that stores, as the feed gave it and in program order, also
+    /// where the first-level cache has lines of 32 bytes and the node has cut the touch: an owner that keeps the bytes of
+    /// stores in that order takes the next ones for each. If [`Waits::hold`](super::Waits::hold) says so of it, no other
+    /// follows until [`Node::persisted`]. Each [`PersistRequest::Drain`] is answered by [`Node::drained`]; many may be under way,
+    /// and no store comes to a line from its drain to that answer.
+    pub fn persist_requests(&mut self) -> impl Iterator<Item = PersistRequest> + '_ {
+        self.core.stores.persist.iter_mut().flat_map(|path| path.requests.drain(..))
+    }
+
+    /// What the latest store to the persist buffer waits for is done at `at`: it leaves the store queue. Returns for how long
+    /// nothing had retired because of that.
+    ///
+    /// # Panics
+    /// If no store waits for an answer.
+    pub fn persisted(&mut self, at: Time) -> Duration {
+        let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        self.core.stores.persisted(cycle);
+        self.clock.span(Cycles(self.held_up_by_persist(&before, cycle)))
+    }
+
+    /// The entry of a line that was to be drained has left the persist buffer at `at`. Returns for how long nothing had
+    /// retired because a store waited for that.
+    ///
+    /// # Panics
+    /// If the line was not to be drained.
+    pub fn drained(&mut self, line: LineAddr, at: Time) -> Duration {
+        let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        let goes_on = self.core.stores.drained(line, cycle);
+        let lost = if goes_on { self.held_up_by_persist(&before, cycle) } else { 0 };
+        self.clock.span(Cycles(lost))
+    }
+
+    /// What the persist buffer counted; nothing if there is none.
+    pub fn persist_counters(&self) -> Option<PersistCounters> {
+        self.core.stores.persist.as_ref().map(|path| path.counters)
+    }
+}

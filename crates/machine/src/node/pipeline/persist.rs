@@ -1,0 +1,184 @@
+//! The way of stores from L1D into a persist buffer on a battery, where they are safe from a loss of power.
+//!
+//! SecPB (HPCA 2023, section IV-B): a store leaves the store queue when it has entered the buffer. Stores enter in program
+//! order, one at a time: the next one is looked up when the one before was accepted and L1D has its line. A store that
+//! allocates an entry, or every store, waits until what protects memory has answered, as its scheme says ([`Waits`]). A
+//! full buffer, or an entry of the line that is just leaving, holds the store until a drain has ended. Entries are chosen to
+//! leave when a store is accepted, so none does whose store still waits for its answer.
+//!
+//! The node schedules stores in advance of the clock, while answers come at their time. That is exact: which entries are
+//! chosen follows from the order of stores alone, and a store that finds no room waits for the next drain's end, which may
+//! turn out to lie before it.
+
+use crate::node::config::{NodeConfig, Waits};
+use crate::node::counters::PersistCounters;
+use crate::node::interface::PersistRequest;
+use crate::persist::{Finds, PersistBuffer};
+use std::collections::VecDeque;
+use units::{Clock, Cycles, LineAddr, Time};
+
+/// What the next store waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Waiting {
+    /// Nothing but L1D.
+    No,
+    /// It was looked up by `reached`, and there is no room, or an entry of its line is leaving.
+    Room { line: LineAddr, reached: u64, finds: Finds },
+    /// It has entered the buffer, and the answer is not there.
+    Answer { entered: u64 },
+}
+
+/// The way into the persist buffer of one core.
+#[derive(Clone, Debug)]
+pub(in crate::node) struct PersistPath {
+    clock: Clock,
+    buffer: PersistBuffer,
+    latency: u64,
+    waits: Waits,
+    waiting: Waiting,
+    /// The number of the next store to be accepted.
+    next: u64,
+    /// That store and later ones: their lines, and when L1D has them, as far as is known.
+    in_l1d: VecDeque<Option<(LineAddr, u64)>>,
+    /// Into how many stores of the queue each store of the program was cut, where they are.
+    pieces: VecDeque<u8>,
+    /// When the latest store was accepted.
+    accepted: u64,
+    /// When the latest answer of any kind came.
+    latest_answer: u64,
+    pub(in crate::node) requests: Vec<PersistRequest>,
+    pub(in crate::node) counters: PersistCounters,
+}
+
+impl PersistPath {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Option<Box<PersistPath>> {
+        let persist = config.persist_buffer?;
+        Some(Box::new(PersistPath {
+            clock: config.clock_mhz.clock(),
+            buffer: PersistBuffer::new(persist.buffer),
+            latency: persist.latency_cycles,
+            waits: persist.waits,
+            waiting: Waiting::No,
+            next: 0,
+            in_l1d: VecDeque::new(),
+            pieces: VecDeque::new(),
+            accepted: 0,
+            latest_answer: 0,
+            requests: Vec::new(),
+            counters: PersistCounters::default(),
+        }))
+    }
+
+    /// A store of the program will come that was cut into so many of the queue.
+    pub(in crate::node) fn expect(&mut self, pieces: u8) {
+        self.pieces.push_back(pieces);
+    }
+
+    /// L1D has a store at `cycle`.
+    pub(in crate::node) fn came(&mut self, store: u64, line: LineAddr, cycle: u64) {
+        let place = (store - self.next) as usize;
+        if place >= self.in_l1d.len() {
+            self.in_l1d.resize(place + 1, None);
+        }
+        self.in_l1d[place] = Some((line, cycle));
+    }
+
+    /// Looks the next store up, if L1D has it and the one before was accepted: its number and when it was accepted, if that is
+    /// known.
+    pub(in crate::node) fn go_on(&mut self) -> Option<(u64, u64)> {
+        if self.is_waiting() {
+            return None;
+        }
+        let (line, in_l1d) = (*self.in_l1d.front()?)?;
+        let from = in_l1d.max(self.accepted);
+        match self.pieces.front_mut() {
+            // What is in the buffer is the whole store, when its last piece comes.
+            Some(pieces) if *pieces > 1 => {
+                *pieces -= 1;
+                return Some(self.accept(from));
+            }
+            _ => self.pieces.pop_front(),
+        };
+        self.look_up(line, from + self.latency)
+    }
+
+    /// Whether the oldest store is in L1D and waits for room or for an answer.
+    pub(in crate::node) fn is_waiting(&self) -> bool {
+        self.waiting != Waiting::No
+    }
+
+    /// No store enters before `cycle`, at which something was answered.
+    pub(in crate::node) fn answered(&mut self, cycle: u64) {
+        self.latest_answer = self.latest_answer.max(cycle);
+    }
+
+    /// What the latest store waits for was done at `cycle`: its number, and when it was accepted.
+    pub(in crate::node) fn persisted(&mut self, cycle: u64) -> (u64, u64) {
+        let Waiting::Answer { entered } = self.waiting else { panic!("no store waits for an answer") };
+        self.answered(cycle);
+        let cycle = cycle.max(entered);
+        self.counters.answer_cycles += cycle - entered;
+        self.accept(cycle)
+    }
+
+    /// An entry has left at `cycle`: whether the store that waited for that has gone on, and as [`PersistPath::go_on`].
+    pub(in crate::node) fn drained(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
+        self.answered(cycle);
+        self.buffer.left(line);
+        let Waiting::Room { line, reached, .. } = self.waiting else { return (false, None) };
+        let accepted = self.look_up(line, reached);
+        (!matches!(self.waiting, Waiting::Room { .. }) && reached < cycle, accepted)
+    }
+
+    /// A store comes to L1D between two windows of a sampled run: what has to leave for it does so at once.
+    pub(in crate::node) fn warm(&mut self, line: LineAddr) {
+        let finds = self.buffer.store(line);
+        assert!(matches!(finds, Finds::Resident | Finds::Allocated), "a drain was under way");
+        let at = self.time(self.accepted.max(self.latest_answer));
+        self.requests.push(PersistRequest::Persist { at, line, allocates: finds == Finds::Allocated });
+        while let Some(line) = self.buffer.next_to_drain() {
+            self.buffer.left(line);
+            self.requests.push(PersistRequest::Drain { at, line });
+        }
+    }
+
+    /// Looks a store up whose look-up has taken until `reached`.
+    fn look_up(&mut self, line: LineAddr, reached: u64) -> Option<(u64, u64)> {
+        let finds = self.buffer.store(line);
+        if matches!(finds, Finds::Full | Finds::Leaving) {
+            self.waiting = Waiting::Room { line, reached, finds };
+            return None;
+        }
+        let (entered, allocates) = (reached.max(self.latest_answer), finds == Finds::Allocated);
+        match self.waiting {
+            Waiting::Room { finds: Finds::Full, .. } => self.counters.full_cycles += entered - reached,
+            Waiting::Room { .. } => self.counters.leaving_cycles += entered - reached,
+            _ => {}
+        }
+        self.counters.stores += 1;
+        self.counters.allocations += u64::from(allocates);
+        self.requests.push(PersistRequest::Persist { at: self.time(entered), line, allocates });
+        if self.waits.hold(allocates) {
+            self.waiting = Waiting::Answer { entered };
+            return None;
+        }
+        Some(self.accept(entered))
+    }
+
+    /// The next store leaves the store queue.
+    fn accept(&mut self, cycle: u64) -> (u64, u64) {
+        let store = self.next;
+        (self.waiting, self.accepted) = (Waiting::No, cycle);
+        self.in_l1d.pop_front();
+        self.next += 1;
+        while let Some(line) = self.buffer.next_to_drain() {
+            self.counters.drains += 1;
+            self.requests.push(PersistRequest::Drain { at: self.time(cycle), line });
+        }
+        (store, cycle)
+    }
+
+    fn time(&self, cycle: u64) -> Time {
+        self.clock.start_of(Cycles(cycle))
+    }
+}

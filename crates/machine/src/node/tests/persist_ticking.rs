@@ -1,0 +1,179 @@
+//! The way into a persist buffer, scheduled in advance, against a naive one that goes cycle by cycle and searches everything.
+
+use super::*;
+use crate::node::pipeline::persist::PersistPath;
+use crate::persist::PersistBufferConfig;
+use proptest::prelude::*;
+
+/// A store, and how long the owner takes for what it brings about.
+#[derive(Clone, Copy, Debug)]
+struct Store {
+    line: u64,
+    in_l1d: u64,
+    /// By so many cycles earlier that is known.
+    known_before: u64,
+    answer: u64,
+    /// Of the drain of that number, not of its own.
+    drain: u64,
+}
+
+/// When each store was accepted, everything that was asked, and what was counted.
+#[derive(PartialEq, Debug)]
+struct Outcome {
+    accepted: Vec<u64>,
+    asked: Vec<(u64, u64, Option<bool>)>,
+    counters: PersistCounters,
+}
+
+fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store]) -> Outcome {
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Event {
+        Known(usize),
+        Answer,
+        Drained(u64),
+    }
+    let mut path = PersistPath::new(config).unwrap();
+    let mut outcome = Outcome { accepted: Vec::new(), asked: Vec::new(), counters: PersistCounters::default() };
+    let known =
+        |(number, store): (usize, &Store)| (store.in_l1d.saturating_sub(store.known_before), Event::Known(number));
+    let mut events: Vec<(u64, Event)> = stores.iter().enumerate().map(known).collect();
+    let (mut entered, mut drains) = (0, 0);
+    while let Some(first) = (0..events.len()).min_by_key(|&index| events[index]) {
+        let (cycle, event) = events.swap_remove(first);
+        let accepted = match event {
+            Event::Known(number) => {
+                path.came(number as u64, LineAddr(stores[number].line), stores[number].in_l1d);
+                None
+            }
+            Event::Answer => Some(path.persisted(cycle)),
+            Event::Drained(line) => path.drained(LineAddr(line), cycle).1,
+        };
+        outcome.accepted.extend(accepted.map(|accepted| accepted.1));
+        while let Some((store, cycle)) = path.go_on() {
+            assert_eq!(store, outcome.accepted.len() as u64);
+            outcome.accepted.push(cycle);
+        }
+        for request in path.requests.drain(..) {
+            let cycle = |at| config.clock_mhz.clock().cycle_at_or_after(at).0;
+            match request {
+                PersistRequest::Persist { at, line, allocates } => {
+                    if persist.waits.hold(allocates) {
+                        events.push((cycle(at) + stores[entered].answer, Event::Answer));
+                    }
+                    entered += 1;
+                    outcome.asked.push((cycle(at), line.0, Some(allocates)));
+                }
+                PersistRequest::Drain { at, line } => {
+                    events.push((cycle(at) + stores[drains % stores.len()].drain, Event::Drained(line.0)));
+                    drains += 1;
+                    outcome.asked.push((cycle(at), line.0, None));
+                }
+            }
+        }
+    }
+    Outcome { counters: path.counters, ..outcome }
+}
+
+/// An entry, by age, and when it will have left.
+struct Entry {
+    line: u64,
+    leaves: Option<u64>,
+}
+
+fn ticking(persist: PersistConfig, stores: &[Store]) -> Outcome {
+    let PersistBufferConfig { entries: room, drain_from, drain_to } = persist.buffer;
+    let mut outcome = Outcome { accepted: Vec::new(), asked: Vec::new(), counters: PersistCounters::default() };
+    let counters = &mut outcome.counters;
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut answer = None;
+    for cycle in 0.. {
+        entries.retain(|entry| entry.leaves != Some(cycle));
+        while let Some(store) = stores.get(outcome.accepted.len()) {
+            let before = outcome.accepted.last().map_or(0, |accepted| *accepted);
+            if cycle < store.in_l1d.max(before) + persist.latency_cycles {
+                break;
+            }
+            let until = if let Some(until) = answer {
+                until
+            } else {
+                let found = entries.iter().find(|entry| entry.line == store.line);
+                if found.is_some_and(|entry| entry.leaves.is_some()) {
+                    counters.leaving_cycles += 1;
+                    break;
+                }
+                let allocates = found.is_none();
+                if allocates && entries.len() as u32 == room {
+                    counters.full_cycles += 1;
+                    break;
+                }
+                if allocates {
+                    entries.push(Entry { line: store.line, leaves: None });
+                    counters.allocations += 1;
+                }
+                counters.stores += 1;
+                outcome.asked.push((cycle, store.line, Some(allocates)));
+                let waits = match persist.waits {
+                    Waits::Never => false,
+                    Waits::NewEntries => allocates,
+                    Waits::EveryStore => true,
+                };
+                if waits { cycle + store.answer } else { cycle }
+            };
+            answer = Some(until);
+            if cycle < until {
+                counters.answer_cycles += 1;
+                break;
+            }
+            answer = None;
+            outcome.accepted.push(cycle);
+            let resident = |entries: &[Entry]| entries.iter().filter(|entry| entry.leaves.is_none()).count() as u32;
+            if resident(&entries) < drain_from {
+                continue;
+            }
+            while resident(&entries) > drain_to {
+                let Some(oldest) = entries.iter_mut().find(|entry| entry.leaves.is_none()) else { break };
+                oldest.leaves = Some(cycle + stores[counters.drains as usize % stores.len()].drain);
+                counters.drains += 1;
+                outcome.asked.push((cycle, oldest.line, None));
+            }
+        }
+        if outcome.accepted.len() == stores.len() {
+            return outcome;
+        }
+    }
+    unreachable!("cycles do not end")
+}
+
+fn some_stores() -> impl Strategy<Value = Vec<Store>> {
+    let one = (0..7u64, (0..12u64, 0..40u64), 0..60u64, 1..50u64, 1..120u64);
+    proptest::collection::vec(one, 1..80).prop_map(|ones| {
+        let mut base = 0;
+        let store = |(line, (gap, later), known_before, answer, drain)| {
+            base += gap;
+            Store { line, in_l1d: base + later, known_before, answer, drain }
+        };
+        ones.into_iter().map(store).collect()
+    })
+}
+
+fn some_buffer() -> impl Strategy<Value = PersistConfig> {
+    let waits = prop_oneof![Just(Waits::Never), Just(Waits::NewEntries), Just(Waits::EveryStore)];
+    (1..7u32, any::<u32>(), any::<u32>(), 0..4u64, waits).prop_map(|(entries, from, to, latency_cycles, waits)| {
+        let drain_from = 1 + from % entries;
+        let buffer = PersistBufferConfig { entries, drain_from, drain_to: to % drain_from };
+        PersistConfig { buffer, latency_cycles, waits }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn scheduling_stores_into_the_buffer_comes_to_the_same_cycles_as_ticking(
+        persist in some_buffer(),
+        stores in some_stores(),
+    ) {
+        let config = NodeConfig { persist_buffer: Some(persist), ..small() };
+        prop_assert_eq!(scheduled(&config, persist, &stores), ticking(persist, &stores));
+    }
+}
