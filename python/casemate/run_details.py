@@ -6,6 +6,7 @@ from typing import Literal
 from rich.text import Text
 
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import WORDS_PER_LINE, Predictable, Speculation
 from casemate.results.run import Record, RunResults
 
@@ -27,6 +28,7 @@ PARTS = (
     ("queue for engines", "engine_queue"),
     ("engines", "engine"),
     ("on the chip", "on_chip"),
+    ("persist buffer", "persist_buffer"),
 )
 """What a read waits for, and what the record calls it."""
 
@@ -145,6 +147,28 @@ def predicted(results: RunResults) -> list[Question]:
             ("  with frequent words first", of(table, lambda seen: seen.covered_reordered)),
         ]
     return questions
+
+
+def persist_buffers(results: RunResults) -> list[Question]:
+    """How stores fared in persist buffers, of designs that have them, if any does."""
+    if all(record.persist_buffer is None for record in results.records):
+        return []
+
+    def of(figure: Callable[[PersistBuffer, Record], str]) -> Callable[[Record], str]:
+        return lambda record: figure(record.persist_buffer, record) if record.persist_buffer else ""
+
+    def held_up(buffer: PersistBuffer, record: Record) -> str:
+        return f"{100 * (buffer.full_cycles + buffer.leaving_cycles) / record.cycles:.1f} %"
+
+    return [
+        ("stores/1000 instr. (PPTI)", of(lambda buffer, record: f"{per_kilo(buffer.stores, record):.2f}")),
+        ("stores per entry (NWPE)", of(lambda buffer, _: f"{buffer.stores_per_entry:.2f}")),
+        ("cycles a store found no room", of(held_up)),
+        (
+            "cycles a store awaited steps",
+            of(lambda buffer, record: f"{100 * buffer.answer_cycles / record.cycles:.1f} %"),
+        ),
+    ]
 
 
 def speculation(results: RunResults) -> list[Question]:

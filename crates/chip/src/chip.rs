@@ -4,6 +4,8 @@
 //! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
 //! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
 
+mod buffers;
+mod prediction;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -89,6 +91,8 @@ pub struct Chip {
     distances: Distances,
     /// What each L2 expects of the last-level cache, where they predict it.
     predictors: Option<RefCell<Vec<MissPredictor>>>,
+    /// Whether cores have persist buffers, through which all that they store goes.
+    has_buffers: bool,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be notified of its lines that data displaces.
@@ -125,6 +129,7 @@ impl Chip {
                 .llc
                 .miss_prediction
                 .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
+            has_buffers: machine.node.persist_buffer.is_some(),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -166,27 +171,6 @@ impl Chip {
             self.pass_by(line);
         }
         hit || on_the_way_out
-    }
-
-    /// Whether L2s predict what the last-level cache has.
-    pub fn predicts(&self) -> bool {
-        self.predictors.is_some()
-    }
-
-    /// Whether an L2 expects what it asks for in memory.
-    pub fn expects_memory(&self, miss: Miss) -> bool {
-        let Some(predictors) = &self.predictors else { return false };
-        let predicted = predictors.borrow()[miss.core].expects_memory();
-        self.count(|counters| counters.predicted += u64::from(predicted));
-        predicted
-    }
-
-    /// An L2 learns what served its request.
-    pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
-        self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
-        if let Some(predictors) = &self.predictors {
-            predictors.borrow_mut()[miss.core].learn(memory);
-        }
     }
 
     /// Notes that memory is asked for a line now.

@@ -7,7 +7,7 @@ use crate::waits::Waits;
 use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
-use machine::node::NodeCounters;
+use machine::node::{NodeCounters, PersistCounters};
 use protection::execution::{TimedCounters, TimedMemory};
 use protection::on_chip::{CacheCounters, CopyCounters, OnChip};
 use protection::scheme::{Scheme, SchemeCounters};
@@ -34,6 +34,8 @@ pub struct CachesOfMetadata {
 pub struct Counts {
     /// The core and its private caches.
     pub node: NodeCounters,
+    /// The cores' persist buffers.
+    pub persist: PersistCounters,
     /// The last-level cache.
     pub llc: LlcCounters,
     /// What the cores lost.
@@ -98,12 +100,22 @@ impl Meters {
         self.shadow.borrow().predicted()
     }
 
+    /// What the persist buffers of all cores have counted up to now.
+    fn persist(&self) -> PersistCounters {
+        let of_each = self.chip.cores.nodes().iter().filter_map(|node| node.borrow().persist_counters());
+        of_each.fold(PersistCounters::default(), |mut sum, more| {
+            sum += more;
+            sum
+        })
+    }
+
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
         let caches = self.scheme.on_chip(|chip| chip.caches.seen);
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
+            persist: self.persist(),
             llc: self.chip.counters(),
             waits: self.chip.waits(),
             protection: self.memory.counters(),

@@ -222,6 +222,11 @@ impl<S: Supplier> Feed for Program<S> {
                 append(touches, touch);
             }
         }
+        if shadow.has_buffer() {
+            for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.store) {
+                shadow.stored(line, usize::from(offset)..usize::from(offset + bytes));
+            }
+        }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
         tables.clear();

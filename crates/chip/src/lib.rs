@@ -13,6 +13,7 @@ mod intensity;
 pub mod last_level;
 pub mod load_values;
 pub mod memory;
+pub mod persisting;
 pub mod predictability;
 mod second_level;
 pub mod shadow;

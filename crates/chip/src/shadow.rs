@@ -14,9 +14,14 @@
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
+mod persisted;
+#[cfg(test)]
+mod tests;
+
 use crate::predictability::{Predictability, Predictions};
 use machine::observer::{Observer, ObserverCounters};
 use machine::sparse::Sparse;
+use persisted::{Persisted, remember_before};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
@@ -51,6 +56,8 @@ pub struct Shadow {
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
     keeps_all: bool,
+    /// What of the stores a persist buffer has accepted, if there is one.
+    persisted: Option<Persisted>,
 }
 
 impl Shadow {
@@ -66,6 +73,7 @@ impl Shadow {
             corrected: FxHashSet::default(),
             crowded_from: FEW_LINES,
             keeps_all: false,
+            persisted: None,
         }
     }
 
@@ -92,6 +100,9 @@ impl Shadow {
         };
         let entry = &mut self.entries[place];
         let changed = entry.known == WHOLE && entry.bytes != *content;
+        if let Some(persisted) = &mut self.persisted {
+            persisted.changed_from_outside(line, content);
+        }
         entry.ahead |= changed;
         (entry.bytes, entry.known) = (*content, WHOLE);
         changed && !guessed
@@ -100,6 +111,9 @@ impl Shadow {
     /// The program stores `bytes` at `range` of the line.
     #[inline]
     pub fn store(&mut self, line: LineAddr, range: Range<usize>, bytes: &[u8]) {
+        if self.persisted.is_some() {
+            remember_before(self, line);
+        }
         let place = match self.place(line) {
             Some(place) => place,
             None => self.add(Entry { bytes: ZERO_LINE, line, known: 0, ahead: true }),
@@ -152,6 +166,9 @@ impl Shadow {
     pub fn returned(&mut self, line: LineAddr, content: &Line) {
         self.observer.check(line, content);
         self.predictability.filled(content);
+        if let Some(persisted) = &mut self.persisted {
+            persisted.filled(line, content);
+        }
         let Some(place) = self.place(line) else {
             self.add(Entry { bytes: *content, line, known: WHOLE, ahead: false });
             return;
@@ -234,164 +251,4 @@ impl Shadow {
 
 fn mask(range: &Range<usize>) -> u64 {
     (u64::MAX >> (u64::BITS as usize - range.len())) << range.start
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    const LINE: LineAddr = LineAddr(3);
-
-    #[test]
-    fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
-        let mut shadow = Shadow::new(10);
-        shadow.tell(LINE, &[7; 64]);
-        let stored = shadow.put(LINE);
-        shadow.forget(|_| false);
-        assert_eq!(shadow.held(), 0);
-        shadow.store(LINE, 8..10, &[1, 2]);
-        shadow.returned(LINE, &stored);
-        let mut expected = [7; 64];
-        expected[8..10].copy_from_slice(&[1, 2]);
-        assert_eq!(shadow.put(LINE), expected);
-    }
-
-    #[test]
-    fn what_memory_lacks_and_what_is_on_the_chip_is_never_forgotten() {
-        let mut shadow = Shadow::new(10);
-        for line in 0..4 {
-            shadow.tell(LineAddr(line), &[line as u8; 64]);
-        }
-        for line in 0..3 {
-            shadow.put(LineAddr(line));
-        }
-        shadow.store(LineAddr(1), 0..1, &[9]);
-        shadow.forget(|line| line == LineAddr(2));
-        let kept = [0, 1, 2, 3].map(|line| shadow.place(LineAddr(line)).is_some());
-        assert_eq!(kept, [false, true, true, true]);
-    }
-
-    #[test]
-    fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
-        let mut shadow = Shadow::new(10);
-        shadow.tell(LINE, &[7; 64]);
-        let newer = |shadow: &Shadow| shadow.newer_than_memory().collect::<Vec<_>>();
-        assert_eq!(newer(&shadow), [], "memory never had it");
-        shadow.put(LINE);
-        shadow.store(LINE, 0..1, &[8]);
-        assert_eq!(newer(&shadow), [LINE]);
-        shadow.put(LINE);
-        assert_eq!(newer(&shadow), []);
-    }
-
-    #[test]
-    fn a_change_from_outside_is_noticed_on_the_chip_and_off_it() {
-        for forgotten in [false, true] {
-            let mut shadow = Shadow::new(10);
-            assert!(!shadow.tell(LINE, &[7; 64]), "the first sight of a line is no change");
-            shadow.put(LINE);
-            if forgotten {
-                shadow.forget(|_| false);
-            }
-            assert!(!shadow.tell(LINE, &[7; 64]));
-            assert!(shadow.tell(LINE, &[8; 64]));
-            assert_eq!(shadow.put(LINE), [8; 64]);
-        }
-    }
-
-    #[test]
-    fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
-        for forgotten in [false, true] {
-            let mut shadow = Shadow::new(10);
-            let guess = shadow.start_up(LINE);
-            shadow.returned(LINE, &guess);
-            if forgotten {
-                shadow.forget(|_| false);
-            }
-            assert!(!shadow.tell(LINE, &[7; 64]), "this is its first sight");
-            shadow.forget(|_| false);
-            shadow.returned(LINE, &guess);
-            assert!(shadow.tell(LINE, &[8; 64]), "and this a change");
-            assert_eq!(shadow.put(LINE), [8; 64]);
-            assert_eq!(shadow.observed().lines_wrong, 0);
-        }
-    }
-
-    #[test]
-    fn once_loads_are_compared_every_line_is_kept() {
-        let mut shadow = Shadow::new(1 << 20);
-        shadow.tell(LINE, &[7; 64]);
-        assert!(shadow.agrees(LINE, 0..2, &[7, 7]) && !shadow.agrees(LINE, 0..2, &[7, 8]));
-        for line in 0..2 * FEW_LINES as u64 {
-            shadow.tell(LineAddr(line), &[1; 64]);
-        }
-        assert!(!shadow.is_crowded());
-    }
-
-    #[test]
-    fn what_is_kept_follows_the_chip_and_not_the_program() {
-        const ON_CHIP: u64 = 20_000;
-        let mut shadow = Shadow::new(1 << 20);
-        for line in 0..1 << 19 {
-            shadow.tell(LineAddr(line), &[1; 64]);
-            shadow.put(LineAddr(line));
-            if shadow.is_crowded() {
-                shadow.forget(|other| other.0 + ON_CHIP > line);
-            }
-        }
-        assert!(shadow.held() <= FEW_LINES + 1, "{}", shadow.held());
-        assert!(shadow.footprint_bytes() < 16 << 20, "{}", shadow.footprint_bytes());
-    }
-
-    #[derive(Clone, Debug)]
-    enum Event {
-        Store(u64, usize, u8),
-        Evict(u64),
-        Fetch(u64),
-        Forget,
-    }
-
-    fn event() -> impl Strategy<Value = Event> {
-        prop_oneof![
-            4 => (0..6u64, 0..60usize, any::<u8>()).prop_map(|(line, at, byte)| Event::Store(line, at, byte)),
-            2 => (0..6u64).prop_map(Event::Evict),
-            2 => (0..6u64).prop_map(Event::Fetch),
-            1 => Just(Event::Forget),
-        ]
-    }
-
-    proptest! {
-        /// A chip that fetches, evicts and forgets as it likes against a flat memory.
-        #[test]
-        fn forgetting_never_loses_a_byte(events in proptest::collection::vec(event(), 1..200)) {
-            let (mut shadow, mut flat) = (Shadow::new(10), BTreeMap::<u64, Line>::new());
-            let (mut memory, mut chip) = (BTreeMap::<u64, Line>::new(), std::collections::BTreeSet::<u64>::new());
-            for line in 0..6 {
-                flat.insert(line, [line as u8; 64]);
-                shadow.tell(LineAddr(line), &[line as u8; 64]);
-            }
-            for event in events.into_iter().chain((0..6).flat_map(|line| [Event::Fetch(line), Event::Evict(line)])) {
-                match event {
-                    Event::Store(line, at, byte) => {
-                        shadow.store(LineAddr(line), at..at + 4, &[byte; 4]);
-                        flat.get_mut(&line).unwrap()[at..at + 4].fill(byte);
-                    }
-                    Event::Fetch(line) if !chip.contains(&line) => {
-                        let content = *memory.entry(line).or_insert_with(|| shadow.put(LineAddr(line)));
-                        shadow.returned(LineAddr(line), &content);
-                        chip.insert(line);
-                    }
-                    Event::Evict(line) if chip.remove(&line) => {
-                        memory.insert(line, shadow.put(LineAddr(line)));
-                    }
-                    Event::Fetch(_) | Event::Evict(_) => {}
-                    Event::Forget => shadow.forget(|line| chip.contains(&line.0)),
-                }
-            }
-            prop_assert_eq!(&memory, &flat);
-            prop_assert_eq!(shadow.observed().lines_wrong, 0);
-        }
-    }
 }

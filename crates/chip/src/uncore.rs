@@ -8,6 +8,7 @@
 use crate::chip::Chip;
 use crate::chip::upward::Miss;
 use crate::intensity::Intensity;
+use crate::persisting::write_from_outside;
 use catalogue::Machine;
 use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, Supplier};
@@ -236,7 +237,11 @@ impl Uncore {
             verbs.writes(line);
             self.clock.sleep(self.path).await;
             let content = self.chip.put(line);
-            self.scheme.write(&verbs, line, &content).await;
+            if self.chip.has_buffers() {
+                write_from_outside(&self.chip, &self.scheme, &verbs, (line, &content)).await;
+            } else {
+                self.scheme.write(&verbs, line, &content).await;
+            }
             verbs.written();
             self.chip.written(line);
             self.let_one_go_on();

@@ -193,6 +193,9 @@ pub struct Persistence {
     /// The part of the entries that are in use when it stops.
     #[serde(default = "drain_to", skip_serializing_if = "is_usual_to")]
     pub drain_to: Fraction,
+    /// How long a store takes into it, in cycles of the core.
+    #[serde(default = "latency_cycles", skip_serializing_if = "is_usual_latency")]
+    pub latency_cycles: u64,
     /// The steps of its tuple that are done as a store enters the buffer.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub early: Early,
@@ -217,6 +220,15 @@ fn entries() -> u32 {
 /// SecPB, Table I.
 fn drain_from() -> Fraction {
     Fraction(750)
+}
+
+/// SecPB, Table I.
+fn latency_cycles() -> u64 {
+    2
+}
+
+fn is_usual_latency(given: &u64) -> bool {
+    *given == latency_cycles()
 }
 
 /// SecPB names no low watermark.
@@ -246,8 +258,8 @@ impl Persistence {
     /// At the controller, in this order, with so many lines of data at once.
     pub fn at_controller(order: Order, lines: usize) -> Persistence {
         let (point, early, battery) = Default::default();
-        let (drain_from, drain_to) = (drain_from(), drain_to());
-        Persistence { order, lines, point, entries: entries(), drain_from, drain_to, early, battery }
+        let (drain_from, drain_to, latency_cycles) = (drain_from(), drain_to(), latency_cycles());
+        Persistence { order, lines, point, entries: entries(), drain_from, drain_to, latency_cycles, early, battery }
     }
 
     /// In a persist buffer of the usual size, with so many steps early; tuples leave it in this order.

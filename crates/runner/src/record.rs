@@ -9,7 +9,7 @@ use chip::predictability::Predicted;
 use chip::waits::Waits;
 use enum_map::EnumMap;
 use machine::dram::DramCounters;
-use machine::node::NodeCounters;
+use machine::node::{NodeCounters, PersistCounters};
 use machine::observer::ObserverCounters;
 use protection::counter::StartingAge;
 use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
@@ -314,6 +314,9 @@ pub struct Record {
     pub counters_in_l2: Option<CopyCounters>,
     /// How long lines were used before their verdicts, where the design lets them be.
     pub unverified_window: Option<UnverifiedWindow>,
+    /// Stores into the cores' persist buffers, where the design has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persist_buffer: Option<PersistCounters>,
     /// How predictable lines were to the design's speculation and what came of it, if it has one. Of a sampled run, also of those
     /// that came while it was warmed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,6 +23,7 @@ use chip::counts::{Counts, Meters};
 use chip::feed::{FeedCounters, Pages, Program, Spaces};
 use chip::last_level;
 use chip::memory;
+use chip::persisting::Persisting;
 use chip::shadow::Shadow;
 use chip::uncore::Uncore;
 use counting::Counting;
@@ -167,6 +168,7 @@ struct Bench<S> {
 impl<S: Source + 'static> Bench<S> {
     fn assemble(options: &RunOptions, sources: Vec<S>, excerpt: &ExcerptFile) -> Result<Bench<S>, RunError> {
         let RunOptions { machine, design, seed, budget, ledger, .. } = options;
+        let machine = &machine.with_buffers_of(&design.parts);
         let (programs, cores) = (sources.len(), machine.cores);
         if programs > cores {
             return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
@@ -174,7 +176,9 @@ impl<S: Source + 'static> Bench<S> {
         let executor = Executor::new();
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);
-        let shadow = Rc::new(RefCell::new(Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables)));
+        let shadow = Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables);
+        let shadow = if machine.node.persist_buffer.is_some() { shadow.persisted() } else { shadow };
+        let shadow = Rc::new(RefCell::new(shadow));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
             .walked_by(machine.node.walker.as_ref());
@@ -186,6 +190,7 @@ impl<S: Source + 'static> Bench<S> {
         let layout = scheme.layout();
         let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
+        let persisting = Persisting::start(clock, machine, &chip, &scheme, &memory);
         let meters = Meters { chip: chip.clone(), scheme, memory, channels, shadow: shadow.clone() };
         let ends = Rc::new(Ends::new(cores));
         let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
@@ -200,6 +205,7 @@ impl<S: Source + 'static> Bench<S> {
                 core,
                 chip: chip.clone(),
                 uncore: uncore.clone(),
+                persisting: persisting.clone(),
                 program: program.clone(),
                 team: teams[core % teams.len()].clone(),
                 sampler: sampler.clone(),
@@ -265,6 +271,7 @@ impl<S: Source + 'static> Bench<S> {
             unverified_window: UnverifiedWindow::of(parts.release, &counts.protection.ahead, memory.longest_window()),
             counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: counts.metadata_caches(),
+            persist_buffer: parts.persistence.has_buffer().then_some(counts.persist),
             speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
@@ -354,6 +361,10 @@ fn sampler(
 ) -> Result<Option<Rc<RefCell<Sampler>>>, RunError> {
     let Detail::Sampled(sampling) = options.detail else { return Ok(None) };
     check_sampled(&options.machine)?;
+    if options.design.parts.persistence.has_buffer() {
+        let rule = "stores into a persist buffer are timed in full detail only: run it without sampling";
+        return Err(RunError::Sampling(rule.to_owned()));
+    }
     sampling.check().map_err(RunError::Sampling)?;
     let cycle = options.machine.node.clock_mhz.clock().period();
     let sampler = Sampler::new(sampling, options.seed, cycle, meters.clone(), uncore.clone());

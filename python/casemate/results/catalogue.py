@@ -142,6 +142,8 @@ class PersistenceDesign(Result):
     """The part of the entries that are in use when the buffer begins to drain."""
     drain_to: float = 0.5
     """The part of the entries that are in use when it stops."""
+    latency_cycles: int = 2
+    """How long a store takes into it, in cycles of the core."""
     early: tuple[Literal["counter", "pad", "root", "ciphertext", "tag"], ...] = ()
     """The steps of its tuple that are done as a store enters the buffer."""
     battery: Literal["tuples", "data"] = "tuples"

@@ -266,6 +266,8 @@ class ReadParts(Result):
     """Units for cryptography at work."""
     on_chip: float
     """Ways and look-ups on the chip, before the controller and after it."""
+    persist_buffer: float = 0.0
+    """No read: a core's stores waited for its persist buffer."""
 
 
 class CoreTime(Result):

@@ -26,6 +26,7 @@ from casemate.results.counters import (
 )
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin
+from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import Predicted, Speculation
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 
@@ -209,6 +210,8 @@ class Record(Result):
     """Copies of counters in L2s, where those begin reads."""
     unverified_window: UnverifiedWindow | None
     """How long lines were used before their verdicts, where the design lets them be."""
+    persist_buffer: PersistBuffer | None = None
+    """Stores into the cores' persist buffers; nothing if the design has none."""
     speculation: Speculation | None = None
     """How predictable lines were to the design's speculation and what came of it; nothing if it has none. Of a sampled
     run, also of those that came while it was warmed."""

@@ -128,13 +128,7 @@ impl Machine {
     /// What it lacks, and what would mend it.
     pub fn admits(&self, parts: &Parts) -> Result<(), String> {
         self.has_engine_for(parts)?;
-        if parts.persistence.has_buffer() {
-            return Err(
-                "no machine times stores into a persist buffer yet: `casemate crash` and `casemate attack` carry \
-                        this design out; to run it, set persistence.point = \"controller\""
-                    .to_owned(),
-            );
-        }
+        self.takes_buffers_of(parts)?;
         if parts.caches.counters_in_l2.is_none() {
             return Ok(());
         }

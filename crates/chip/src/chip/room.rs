@@ -32,7 +32,8 @@ impl Chip {
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
             dirty |= self.cores.recall(line).is_some();
         }
-        if dirty {
+        // What a core stores is memory's when its persist buffer has it.
+        if dirty && !self.has_buffers {
             self.count(|counters| counters.writebacks += 1);
             self.send_out(line);
         }

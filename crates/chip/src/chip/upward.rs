@@ -83,6 +83,13 @@ impl Chip {
         self.ports[core].task.set(Some(task));
     }
 
+    /// Lets the task that runs a core look again.
+    pub fn wake_core(&self, core: usize) {
+        if let Some(task) = self.ports[core].task.get() {
+            self.clock.wake(task);
+        }
+    }
+
     /// What has left a core's private caches and is not yet taken up.
     pub fn outbox(&self, core: usize) -> &RefCell<Vec<Request>> {
         &self.ports[core].outbox

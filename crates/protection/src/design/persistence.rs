@@ -11,10 +11,13 @@ use super::{CounterChoice, Parts, TreeKind};
 use crate::ownership::Ownership;
 use crate::persistence::{Order, Persistence, Point, Step};
 
+/// The most cycles that a store may take into a persist buffer.
+const LATENCY_MAX: u64 = 1000;
+
 /// The most entries of a persist buffer.
 const ENTRIES_MAX: u32 = 1 << 16;
 
-const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, early and battery are about a persist buffer, and there is \
+const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are about a persist buffer, and there is \
                          none: set persistence.point = \"buffer\", or leave them out";
 
 /// The most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
@@ -115,6 +118,9 @@ impl Persistence {
         }
         if !(1..=ENTRIES_MAX).contains(&self.entries) {
             return Err(format!("persistence.entries = {}: expected 1 to {ENTRIES_MAX}", self.entries));
+        }
+        if self.latency_cycles > LATENCY_MAX {
+            return Err(format!("persistence.latency_cycles = {}: expected 0 to {LATENCY_MAX}", self.latency_cycles));
         }
         let (from, to) = (self.drain_from, self.drain_to);
         if to >= from {

@@ -46,6 +46,8 @@ pub enum ReadPart {
     Engine,
     /// Ways and look-ups on the chip, before the controller and after it.
     OnChip,
+    /// No read: a core's stores wait for its persist buffer.
+    PersistBuffer,
 }
 
 /// What reads of lines took.

@@ -17,6 +17,7 @@ mod ocb3;
 mod reads;
 mod runs;
 mod sampling;
+mod secpb;
 mod speculation;
 mod threads;
 mod validation;

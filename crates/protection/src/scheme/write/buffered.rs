@@ -52,7 +52,12 @@ impl<'a> PersistBuffer<'a> {
     /// The buffer accepts a store, which makes the line this; the store goes on when this returns. It is durable before,
     /// as soon as its entry has it.
     pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
-        let outcome = Box::pin(Tuple::new(self.0, verbs).accept(line, content)).await;
+        self.accept_noting(verbs, line, content, || ()).await;
+    }
+
+    /// As [`PersistBuffer::accept`]; `taken` is called at the instant from which on reads return this.
+    pub async fn accept_noting<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
+        let outcome = Box::pin(Tuple::new(self.0, verbs).accept(line, content, taken)).await;
         self.0.finish(verbs, outcome).await;
     }
 
@@ -123,11 +128,15 @@ impl<'a, V: Verbs> Write<'a, V> {
 
 impl<'a, V: Verbs> Tuple<'a, V> {
     /// Accepts a store.
-    pub(super) async fn accept(mut self, line: LineAddr, content: &Line) -> Result<(), Fault> {
+    pub(super) async fn accept(mut self, line: LineAddr, content: &Line, taken: impl FnOnce()) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
         await_verdicts(scheme, verbs, line).await?;
-        let take = || scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
+        let mut taken = Some(taken);
+        let mut take = || {
+            scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
+            taken.take().into_iter().for_each(|taken| taken());
+        };
         if !early.has(Step::Root) {
             let _line =
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
@@ -154,6 +163,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// Drains the entry of a line.
     pub(super) async fn drain(mut self, line: LineAddr) -> Result<(), Fault> {
         let access = Access::new(self.scheme, self.verbs, line);
+        if self.scheme.persistence.early.has(Step::Root) {
+            // What is left needs no stage but to be completed: others have theirs meanwhile.
+            self.make_value(&access).await;
+        }
         let _line = self.enter_with(line).await;
         let group = access.lock_group(Mode::Shared).await;
         access.refuse_if_halted()?;
@@ -165,6 +178,20 @@ impl<'a, V: Verbs> Tuple<'a, V> {
                 self.complete_and_renew(access, slot, &overflow).await
             }
         }
+    }
+
+    /// Encrypts the line of an entry whose counter has moved on, and computes its tag.
+    async fn make_value(&self, access: &Access<'a, V>) {
+        let _line = access.lock_line().await;
+        let _group = access.lock_group(Mode::Shared).await;
+        let Some(entry) = self.scheme.pending.entry(access.line()).filter(|entry| entry.counter.is_some()) else {
+            return;
+        };
+        let write = Write::resumed(*access, &entry);
+        let (sealed, tag) = write.seal().await;
+        self.scheme.pending.note(access.line(), |entry| {
+            (entry.sealed, entry.tag) = (Some(sealed.clone()), tag);
+        });
     }
 
     /// Asks for the first stage and the line at once, so that nothing that has to wait for its line is overtaken.

@@ -16,9 +16,14 @@ pub fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Sourc
 
 /// A machine with the units that a design needs.
 pub fn machine_for(design: &str) -> Machine {
-    let is_tdes = catalogue::design(design).unwrap().parts.cipher.is_tdes();
-    let name = if is_tdes { "simplescalar-2005" } else { "modern" };
-    catalogue::machine(if design == "emcc" { "emcc-4core" } else { name }).unwrap()
+    let parts = catalogue::design(design).unwrap().parts;
+    let name = match (parts.cipher.is_tdes(), parts.persistence.has_buffer()) {
+        _ if design == "emcc" => "emcc-4core",
+        (true, _) => "simplescalar-2005",
+        (false, true) => "secpb-pcm",
+        (false, false) => "modern",
+    };
+    catalogue::machine(name).unwrap()
 }
 
 /// A run of a built-in kernel under a design, on its machine with this change; a chase is one chain.

@@ -1,0 +1,51 @@
+//! A machine whose cores have the persist buffers of a design.
+
+use super::Machine;
+use machine::node::{PersistConfig, Waits};
+use machine::persist::PersistBufferConfig;
+use protection::design::{Parts, Step};
+
+impl Machine {
+    /// The machine with the persist buffers of a design beside its cores, if it has any.
+    #[must_use]
+    pub fn with_buffers_of(&self, parts: &Parts) -> Machine {
+        let mut machine = self.clone();
+        let persistence = &parts.persistence;
+        if persistence.has_buffer() {
+            let entries = persistence.entries;
+            let drain_from = persistence.drain_from.of_rounded_up(entries).max(1);
+            let drain_to = persistence.drain_to.of_rounded_down(entries).min(drain_from - 1);
+            let early = persistence.early;
+            let waits = match (early.has(Step::Counter), early.follows_values()) {
+                (false, _) => Waits::Never,
+                (true, false) => Waits::NewEntries,
+                (true, true) => Waits::EveryStore,
+            };
+            let buffer = PersistBufferConfig { entries, drain_from, drain_to };
+            machine.node.persist_buffer =
+                Some(PersistConfig { buffer, latency_cycles: persistence.latency_cycles, waits });
+        }
+        machine
+    }
+
+    /// Whether stores can be durable beside its cores, if a design has them be.
+    pub(super) fn takes_buffers_of(&self, parts: &Parts) -> Result<(), String> {
+        if !parts.persistence.has_buffer() {
+            return Ok(());
+        }
+        if self.pcm.is_none() {
+            return Err(format!(
+                "persistence.point = \"buffer\" drains into a write-pending queue that outlives power, and machine '{}' has \
+                 none: give it a table [pcm], or take 'secpb-pcm'",
+                self.name
+            ));
+        }
+        if self.cores > 1 {
+            return Err(format!(
+                "persistence.point = \"buffer\" is timed for one core, and machine '{}' has {}: set cores = 1",
+                self.name, self.cores
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! What the shadow keeps and forgets, and what it says of changes from outside.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const LINE: LineAddr = LineAddr(3);
+
+#[test]
+fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
+    let mut shadow = Shadow::new(10);
+    shadow.tell(LINE, &[7; 64]);
+    let stored = shadow.put(LINE);
+    shadow.forget(|_| false);
+    assert_eq!(shadow.held(), 0);
+    shadow.store(LINE, 8..10, &[1, 2]);
+    shadow.returned(LINE, &stored);
+    let mut expected = [7; 64];
+    expected[8..10].copy_from_slice(&[1, 2]);
+    assert_eq!(shadow.put(LINE), expected);
+}
+
+#[test]
+fn what_memory_lacks_and_what_is_on_the_chip_is_never_forgotten() {
+    let mut shadow = Shadow::new(10);
+    for line in 0..4 {
+        shadow.tell(LineAddr(line), &[line as u8; 64]);
+    }
+    for line in 0..3 {
+        shadow.put(LineAddr(line));
+    }
+    shadow.store(LineAddr(1), 0..1, &[9]);
+    shadow.forget(|line| line == LineAddr(2));
+    let kept = [0, 1, 2, 3].map(|line| shadow.place(LineAddr(line)).is_some());
+    assert_eq!(kept, [false, true, true, true]);
+}
+
+#[test]
+fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
+    let mut shadow = Shadow::new(10);
+    shadow.tell(LINE, &[7; 64]);
+    let newer = |shadow: &Shadow| shadow.newer_than_memory().collect::<Vec<_>>();
+    assert_eq!(newer(&shadow), [], "memory never had it");
+    shadow.put(LINE);
+    shadow.store(LINE, 0..1, &[8]);
+    assert_eq!(newer(&shadow), [LINE]);
+    shadow.put(LINE);
+    assert_eq!(newer(&shadow), []);
+}
+
+#[test]
+fn a_change_from_outside_is_noticed_on_the_chip_and_off_it() {
+    for forgotten in [false, true] {
+        let mut shadow = Shadow::new(10);
+        assert!(!shadow.tell(LINE, &[7; 64]), "the first sight of a line is no change");
+        shadow.put(LINE);
+        if forgotten {
+            shadow.forget(|_| false);
+        }
+        assert!(!shadow.tell(LINE, &[7; 64]));
+        assert!(shadow.tell(LINE, &[8; 64]));
+        assert_eq!(shadow.put(LINE), [8; 64]);
+    }
+}
+
+#[test]
+fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
+    for forgotten in [false, true] {
+        let mut shadow = Shadow::new(10);
+        let guess = shadow.start_up(LINE);
+        shadow.returned(LINE, &guess);
+        if forgotten {
+            shadow.forget(|_| false);
+        }
+        assert!(!shadow.tell(LINE, &[7; 64]), "this is its first sight");
+        shadow.forget(|_| false);
+        shadow.returned(LINE, &guess);
+        assert!(shadow.tell(LINE, &[8; 64]), "and this a change");
+        assert_eq!(shadow.put(LINE), [8; 64]);
+        assert_eq!(shadow.observed().lines_wrong, 0);
+    }
+}
+
+#[test]
+fn once_loads_are_compared_every_line_is_kept() {
+    let mut shadow = Shadow::new(1 << 20);
+    shadow.tell(LINE, &[7; 64]);
+    assert!(shadow.agrees(LINE, 0..2, &[7, 7]) && !shadow.agrees(LINE, 0..2, &[7, 8]));
+    for line in 0..2 * FEW_LINES as u64 {
+        shadow.tell(LineAddr(line), &[1; 64]);
+    }
+    assert!(!shadow.is_crowded());
+}
+
+#[test]
+fn what_is_kept_follows_the_chip_and_not_the_program() {
+    const ON_CHIP: u64 = 20_000;
+    let mut shadow = Shadow::new(1 << 20);
+    for line in 0..1 << 19 {
+        shadow.tell(LineAddr(line), &[1; 64]);
+        shadow.put(LineAddr(line));
+        if shadow.is_crowded() {
+            shadow.forget(|other| other.0 + ON_CHIP > line);
+        }
+    }
+    assert!(shadow.held() <= FEW_LINES + 1, "{}", shadow.held());
+    assert!(shadow.footprint_bytes() < 16 << 20, "{}", shadow.footprint_bytes());
+}
+
+fn store(shadow: &mut Shadow, line: LineAddr, at: usize, byte: u8) {
+    shadow.store(line, at..at + 1, &[byte]);
+    shadow.stored(line, at..at + 1);
+}
+
+#[test]
+fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
+    let mut shadow = Shadow::new(10).persisted();
+    shadow.tell(LINE, &[7; 64]);
+    (0..3).for_each(|at| store(&mut shadow, LINE, at, 1 + at as u8));
+    for accepted in 0..3 {
+        let content = shadow.accept(LINE);
+        let expected: Line = std::array::from_fn(|at| if at <= accepted { 1 + at as u8 } else { 7 });
+        assert_eq!(content, expected);
+        shadow.taken(LINE, &content);
+    }
+    assert_eq!(shadow.newer_than_memory().count(), 0);
+}
+
+#[test]
+fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accepted() {
+    let mut shadow = Shadow::new(10).persisted();
+    shadow.tell(LINE, &[7; 64]);
+    let stored = shadow.put(LINE);
+    shadow.forget(|_| false);
+    [8, 9].iter().for_each(|at| store(&mut shadow, LINE, *at, 1));
+    shadow.returned(LINE, &stored);
+    let first = shadow.accept(LINE);
+    assert_eq!((first[7], first[8], first[9], first[10]), (7, 1, 7, 7));
+    shadow.left_buffer(LINE);
+    assert_eq!(shadow.accept(LINE)[9], 1, "what waits keeps the line");
+}
+
+#[test]
+fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behind_it() {
+    let mut shadow = Shadow::new(10).persisted();
+    shadow.tell(LINE, &[7; 64]);
+    store(&mut shadow, LINE, 0, 1);
+    assert!(shadow.tell(LINE, &[5; 64]));
+    store(&mut shadow, LINE, 1, 2);
+    assert_eq!(shadow.next_from_outside(), None, "a store comes first");
+    assert_eq!(shadow.accept(LINE)[..2], [1, 7]);
+    assert_eq!(shadow.next_from_outside(), Some((LINE, [5; 64])));
+    assert_eq!(shadow.next_from_outside(), None);
+    assert_eq!(shadow.accept(LINE)[..2], [5, 2]);
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Store(u64, usize, u8),
+    Evict(u64),
+    Fetch(u64),
+    Forget,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => (0..6u64, 0..60usize, any::<u8>()).prop_map(|(line, at, byte)| Event::Store(line, at, byte)),
+        2 => (0..6u64).prop_map(Event::Evict),
+        2 => (0..6u64).prop_map(Event::Fetch),
+        1 => Just(Event::Forget),
+    ]
+}
+
+proptest! {
+    /// A chip that fetches, evicts and forgets as it likes against a flat memory.
+    #[test]
+    fn forgetting_never_loses_a_byte(events in proptest::collection::vec(event(), 1..200)) {
+        let (mut shadow, mut flat) = (Shadow::new(10), BTreeMap::<u64, Line>::new());
+        let (mut memory, mut chip) = (BTreeMap::<u64, Line>::new(), std::collections::BTreeSet::<u64>::new());
+        for line in 0..6 {
+            flat.insert(line, [line as u8; 64]);
+            shadow.tell(LineAddr(line), &[line as u8; 64]);
+        }
+        for event in events.into_iter().chain((0..6).flat_map(|line| [Event::Fetch(line), Event::Evict(line)])) {
+            match event {
+                Event::Store(line, at, byte) => {
+                    shadow.store(LineAddr(line), at..at + 4, &[byte; 4]);
+                    flat.get_mut(&line).unwrap()[at..at + 4].fill(byte);
+                }
+                Event::Fetch(line) if !chip.contains(&line) => {
+                    let content = *memory.entry(line).or_insert_with(|| shadow.put(LineAddr(line)));
+                    shadow.returned(LineAddr(line), &content);
+                    chip.insert(line);
+                }
+                Event::Evict(line) if chip.remove(&line) => {
+                    memory.insert(line, shadow.put(LineAddr(line)));
+                }
+                Event::Fetch(_) | Event::Evict(_) => {}
+                Event::Forget => shadow.forget(|line| chip.contains(&line.0)),
+            }
+        }
+        prop_assert_eq!(&memory, &flat);
+        prop_assert_eq!(shadow.observed().lines_wrong, 0);
+    }
+}

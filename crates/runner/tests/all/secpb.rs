@@ -1,0 +1,117 @@
+//! Stores that pass through a persist buffer on their way from a simulated core.
+
+use crate::common::{kernel, machine_for};
+use casemate_runner::sampling::{Detail, SamplingOptions};
+use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use catalogue::Design;
+use protection::design::{Fraction, Step};
+
+/// The schemes, from the one that does nothing early to the one that leaves nothing.
+const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
+const WORKLOADS: [&str; 4] = ["gups", "stream", "btree", "resident"];
+
+fn changed(workload: &str, design: &str, change: impl Fn(&mut Design)) -> Record {
+    let mut design = catalogue::design(design).unwrap();
+    let machine = machine_for(&design.name);
+    change(&mut design);
+    let options = RunOptions { ledger: true, ..RunOptions::new(machine, design, 60_000) };
+    run(&options, kernel(workload, &[], 1), |_| Control::GoOn).unwrap()
+}
+
+fn record(workload: &str, design: &str) -> Record {
+    changed(workload, design, |_| ())
+}
+
+#[test]
+fn what_is_read_is_what_was_accepted_and_no_pad_serves_twice() {
+    for workload in WORKLOADS {
+        for design in SCHEMES.into_iter().chain(["bbb", "bbb-gap"]) {
+            let record = record(workload, design);
+            assert!(record.checks.passed, "{workload} under {design}: {:?}", record.checks);
+            let buffer = record.persist_buffer.unwrap();
+            assert!(buffer.stores >= buffer.allocations && buffer.allocations >= buffer.drains, "{buffer:?}");
+            assert!(buffer.stores > 200, "{workload} under {design} stores too little: {buffer:?}");
+            assert_eq!(record.llc.writebacks, 0, "what the buffer has had is dropped by the last-level cache");
+        }
+    }
+}
+
+/// SecPB, section IV-A: the more is early, the slower; of ties each has its own, so a fiftieth is none.
+#[test]
+fn the_more_is_done_early_the_slower_a_run_is() {
+    for workload in WORKLOADS {
+        let cycles = SCHEMES.map(|design| record(workload, design).cycles);
+        let in_order = cycles.windows(2).all(|pair| pair[1] * 50 >= pair[0] * 49);
+        let stores_often = ["gups", "stream"].contains(&workload);
+        assert!(in_order && (!stores_often || cycles[5] > cycles[0]), "{workload}: {cycles:?}");
+    }
+}
+
+#[test]
+fn the_same_stores_enter_under_every_scheme() {
+    let stores = SCHEMES.map(|design| record("btree", design).persist_buffer.unwrap().stores);
+    assert!(stores.iter().all(|one| *one == stores[0]), "{stores:?}");
+}
+
+#[test]
+fn a_larger_buffer_gathers_more_stores_in_an_entry_where_lines_are_stored_to_again() {
+    let per_entry = |entries| {
+        let buffer = changed("btree", "secpb-cm", |design| design.parts.persistence.entries = entries);
+        let buffer = buffer.persist_buffer.unwrap();
+        buffer.stores as f64 / buffer.allocations as f64
+    };
+    let found = [8, 32, 128].map(per_entry);
+    assert!(found.is_sorted_by(|fewer, more| fewer < more), "{found:?}");
+}
+
+#[test]
+fn a_buffer_that_drains_early_finds_room_for_every_store() {
+    let waited = |from, to| {
+        let record = changed("stream", "secpb-cobcm", |design| {
+            let persistence = &mut design.parts.persistence;
+            (persistence.drain_from, persistence.drain_to) = (Fraction::thousandths(from), Fraction::thousandths(to));
+        });
+        record.persist_buffer.unwrap().full_cycles
+    };
+    assert!(waited(500, 250) <= waited(1000, 950), "the later it begins, the fuller it is");
+}
+
+#[test]
+fn stores_wait_for_their_early_steps_and_for_nothing_where_there_are_none() {
+    for design in SCHEMES {
+        let record = record("stream", design);
+        let early = catalogue::design(design).unwrap().parts.persistence.early;
+        let waited = record.persist_buffer.unwrap().answer_cycles;
+        assert_eq!(waited > 0, early.has(Step::Counter), "{design}: {waited}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_to_the_last_event() {
+    let (first, second) = (record("gups", "secpb-m"), record("gups", "secpb-m"));
+    assert_eq!((first.event_hash, first.cycles), (second.event_hash, second.cycles));
+}
+
+#[test]
+fn a_run_that_cannot_have_a_buffer_is_refused_with_a_way_out() {
+    let refused = |machine: &str, change: fn(&mut RunOptions)| {
+        let design = catalogue::design("secpb-cm").unwrap();
+        let mut options = RunOptions::new(catalogue::machine(machine).unwrap(), design, 1_000);
+        change(&mut options);
+        match run(&options, kernel("stream", &[], 1), |_| Control::GoOn) {
+            Err(error @ (RunError::Design { .. } | RunError::Sampling(_))) => error.to_string(),
+            other => panic!("{:?}", other.map(|record| record.cycles)),
+        }
+    };
+    let found = [
+        (refused("modern", |_| ()), "take 'secpb-pcm'"),
+        (refused("secpb-pcm", |options| options.machine.cores = 2), "set cores = 1"),
+        (
+            refused("secpb-pcm", |options| options.detail = Detail::Sampled(SamplingOptions::default())),
+            "run it without sampling",
+        ),
+    ];
+    for (refusal, remedy) in found {
+        assert!(refusal.contains(remedy), "{refusal}");
+    }
+}

@@ -1,0 +1,25 @@
+"""What persist buffers of a run counted."""
+
+from casemate.results.base import Result
+
+
+class PersistBuffer(Result):
+    """Stores into persist buffers, and what they waited for."""
+
+    stores: int
+    """Stores of the program that entered one."""
+    allocations: int
+    """Entries that they allocated."""
+    drains: int
+    """Entries that were chosen to be drained."""
+    full_cycles: int
+    """Cycles that stores waited because no entry was free."""
+    leaving_cycles: int
+    """Cycles that stores waited because the entry of their line was leaving."""
+    answer_cycles: int
+    """Cycles that stores that had entered waited for their early steps."""
+
+    @property
+    def stores_per_entry(self) -> float:
+        """SecPB's NWPE; 0 without an entry."""
+        return self.stores / self.allocations if self.allocations else 0.0
