@@ -8,11 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from casemate import amounts
-from casemate.results.cost import BatteryCost, BatteryRow, StorageSize
+from casemate.results.cost import BatteryCost, BatteryRow, Operations, StorageSize
 from casemate.tables import plain_table
 
 UNITS = (("J", 1e9), ("mJ", 1e6), ("uJ", 1e3), ("nJ", 1))
 """Units of energy, in nanojoules."""
+WORK = ("bytes moved", "fetched lines", "hashed lines", "pads", "energy")
+"""Columns of what a drain does."""
 MANY = 100.0
 """From here on a figure has one decimal, below it four digits."""
 
@@ -29,27 +31,74 @@ def volumes(found: BatteryCost) -> RenderableType:
             table.add_row(*(Text(text) for text in names), Text(size.storage), *_figures(size))
             names = ("", "")
     numbered = (Text(f"[{number}] {remark}") for number, remark in enumerate(remarks, 1))
-    return Group(_title(found), table, *numbered)
+    return Group(_title(found), table, *numbered, *_accounts(found))
 
 
 def operations(found: BatteryCost) -> RenderableType:
     """What each system's drain does."""
-    numbers = ("bytes moved", "fetched lines", "hashed lines", "pads", "energy")
-    table = plain_table("system", "early up to", *numbers, right=numbers)
+    table = plain_table("system", "early up to", *WORK, right=WORK)
     for row in _sections(found, table):
-        done = row.operations
-        moved = sum(bits for _, bits in done.moved)
-        counts = (amounts.count(number) for number in (done.fetched_lines, done.hashed_lines, done.pads))
-        table.add_row(
-            Text(row.system),
-            Text(row.early[-1] if row.early else ""),
-            f"{moved / 8:,.10g}",
-            *counts,
-            _energy(row.energy_nj),
-        )
+        names = (Text(row.system), Text(row.early[-1] if row.early else ""))
+        table.add_row(*names, *_work(row.operations), _energy(row.energy_nj))
     formulas = dict.fromkeys((row.formula, _systems(found, row.formula)) for row in found.rows)
     told = (Text(f"{systems}: {formula}") for formula, systems in formulas)
     return Group(_title(found), table, *told)
+
+
+def counted(found: BatteryCost) -> RenderableType:
+    """What drains did that were carried out, difference by difference from the closed form."""
+    table = plain_table("system", "account", *WORK, right=WORK)
+    whys: dict[str, str] = {}
+    for row in _sections(found, table):
+        if (drain := row.counted) is None:
+            continue
+        table.add_row(Text(row.system), "closed form", *_work(row.operations), _energy(row.energy_nj))
+        for name, account in (("each alone", drain.alone), ("all together", drain.together)):
+            for by in account.differences:
+                whys.setdefault(by.name, by.why)
+                sign = "-" if by.is_less else "+"
+                work = (f"{sign}{number}" if number != "0" else "" for number in _work(by.operations))
+                energy = f"{sign}{_energy(abs(by.energy_nj))}"
+                table.add_row("", Text(f"{sign} {by.name}"), *work, energy, style="dim")
+            table.add_row("", name, *_work(account.operations), _energy(account.energy_nj))
+    told = (Text.assemble((name, "bold"), f": {why}") for name, why in whys.items())
+    return Group(_title(found), table, *told, *_refusals(found))
+
+
+def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
+    """The closed form next to what was counted, if anything was."""
+    rows = [row for row in found.rows if row.counted is not None]
+    if rows:
+        storage = rows[0].sizes[0].storage
+        numbers = ("closed form", "each alone", "all together", "mm3", "mm3 ", "mm3  ")
+        table = plain_table("carried out", *numbers, right=numbers)
+        for entries, group in groupby(rows, lambda row: row.entries):
+            table.add_section()
+            table.add_row(Text(f"{amounts.count(entries or 0)} entries", style="bold"))
+            for row in group:
+                table.add_row(Text(row.system), *_three(row))
+        yield Text(f"\nDrains by the closed form, and carried out and counted; mm3 of {storage} in the same order")
+        yield table
+    yield from _refusals(found)
+
+
+def _three(row: BatteryRow) -> Iterator[str]:
+    """Energies of the three accounts of a row, then volumes of the first storage."""
+    accounts = [row, *((row.counted.alone, row.counted.together) if row.counted else ())]
+    yield from (_energy(account.energy_nj) for account in accounts)
+    yield from (_figure(account.sizes[0].volume_mm3) for account in accounts)
+
+
+def _refusals(found: BatteryCost) -> Iterator[Text]:
+    """Why drains were not carried out, each reason once."""
+    for reason in dict.fromkeys(row.not_counted for row in found.rows if row.not_counted):
+        yield Text(f"Not carried out: {reason}.")
+
+
+def _work(done: Operations) -> Iterator[str]:
+    """The cells of what a drain does but its energy."""
+    yield f"{sum(bits for _, bits in done.moved) / 8:,.10g}"
+    yield from (amounts.count(number) for number in (done.fetched_lines, done.hashed_lines, done.pads))
 
 
 def _title(found: BatteryCost) -> RenderableType:

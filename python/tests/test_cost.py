@@ -32,6 +32,62 @@ def test_operations_say_what_each_step_takes_off_a_drain(casemate: Casemate) -> 
     assert "bcm, cm: entries x (late steps + the fields that they need) + one whole tuple in flight" in said.out
 
 
+def test_the_closed_form_stands_next_to_what_was_counted_of_the_same_drain(casemate: Casemate) -> None:
+    said = casemate("cost", "secpb", "--scheme", "cobcm", "--scheme", "nogap", "--scheme", "bbb")
+    rows = [line.split() for line in said.out.splitlines() if line.startswith((" cobcm ", " nogap ", " bbb "))]
+    assert ["cobcm", "1.762", "mJ", "2.838", "mJ", "2.694", "mJ", "4.894", "7.884", "7.482"] in rows
+    assert ["nogap", "101.5", "uJ", "1.502", "mJ", "1.357", "mJ", "0.282", "4.173", "3.771"] in rows
+    assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
+    closed = casemate("cost", "secpb", "--scheme", "cobcm", "--closed-form")
+    assert "carried out" not in closed.out
+    assert "4.894" in closed.out
+
+
+def test_what_a_drain_does_beyond_the_closed_form_is_named(casemate: Casemate) -> None:
+    said = casemate("cost", "secpb", "--scheme", "cm", "--counted")
+    rows = [line.split() for line in said.out.splitlines()]
+    assert ["each", "alone", "8,481", "264", "271", "1", "1.665", "mJ"] in rows
+    assert ["+", "counters-again", "+224", "+161.0", "uJ"] in rows
+    assert ["-", "edges", "-1", "-5.075", "uJ"] in rows
+    assert ["-", "shared", "-25", "-25", "-144.8", "uJ"] in rows
+    assert "edges: the paper hashes once a level" in said.out
+    assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
+    for other in ("--operations", "--closed-form"):
+        refused = casemate("cost", "secpb", "--counted", other)
+        assert (refused.code, "--counted goes with neither --operations nor --closed-form" in refused.err) == (2, True)
+
+
+def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -> None:
+    told: list[dict[str, int]] = []
+    found = cm.cost_of_battery(CHAIN, entries=(8, 32), progress=told.append)
+    for row in found.rows:
+        assert row.counted is not None
+        alone, together = row.counted.alone, row.counted.together
+        named = sum(by.energy_nj for by in alone.differences)
+        assert alone.energy_nj == pytest.approx(row.energy_nj + named)
+        shared = sum(by.energy_nj for by in together.differences)
+        assert together.energy_nj == pytest.approx(alone.energy_nj + shared)
+        assert shared < 0.0
+        assert {by.name for by in together.differences} == {"shared"}
+        assert all((by.energy_nj < 0.0) == by.is_less for by in alone.differences)
+        assert [size.printed_mm3 for size in alone.sizes] == [None, None]
+    assert told
+    assert cm.cost_of_battery("cobcm", counted=False).of("cobcm").counted is None
+
+
+def test_a_drain_that_no_design_can_have_is_not_carried_out_and_says_why(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(PROFILE.read_text().replace("arity = 8", "arity = 4"))
+    said = casemate("cost", "secpb", "--profile", "mine.toml")
+    assert said.code == 0
+    assert said.out.count("Not carried out: the profile's tree has 4 children a node and 4 KB under a line") == 1
+    high = cm.cost_of_battery("cobcm", height=20).of("cobcm")
+    assert high.counted is None
+    assert high.not_counted is not None
+    assert "more memory than the 1024 GB" in high.not_counted
+    large = cm.cost_of_battery("cobcm", entries=2**20).of("cobcm")
+    assert large.not_counted == "a design's buffer has 65536 entries at most"
+
+
 def test_json_is_what_its_schema_says_and_reads_back(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--entries", "8", "--entries", "512", "--json")
     jsonschema.validate(said.json(), casemate("schema", "cost").json())

@@ -1,11 +1,13 @@
 //! The answer to a question: a row for each system and number of entries, next to what the paper prints.
 
 use crate::closed_form;
+use crate::counted::{Drains, drains};
+use crate::differences::Difference;
 use crate::energy::{Energy, Storage};
 use crate::operations::Operations;
 use crate::printed::{Printed, printed, remark};
 use crate::profile::{Profile, profile};
-use crate::scheme::{Step, System};
+use crate::scheme::{Scheme, Step, System};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::nearest;
@@ -18,6 +20,9 @@ const LEVELS_MIN: u32 = 2;
 /// The most levels of a tree: a binary one has 2^63 lines of counters then.
 const LEVELS_MAX: u32 = 64;
 
+/// How often each entry, and the store in flight, is drained to be counted: alone, and with all others.
+const DRAINS_OF_EACH: usize = 2;
+
 /// What is asked.
 #[derive(Clone, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +33,9 @@ pub struct Question {
     pub levels: Option<i64>,
     /// The systems by name; all of them if none is named.
     pub systems: Vec<String>,
+    /// Whether drains of schemes are carried out too, and what they do is counted.
+    #[serde(default)]
+    pub counted: bool,
 }
 
 /// Why there is no answer.
@@ -78,6 +86,28 @@ pub struct Size {
     pub printed_core_percent: Option<f64>,
 }
 
+/// What drains did that were carried out.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Account {
+    /// What they did.
+    pub operations: Operations,
+    /// What that takes, in nanojoules.
+    pub energy_nj: f64,
+    /// What holds that; the paper prints nothing of it.
+    pub sizes: Vec<Size>,
+    /// By what it differs from the account before it, all of it.
+    pub differences: Vec<Difference>,
+}
+
+/// The drain of a full buffer at the worst, and of the store in flight: carried out, and counted.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Counted {
+    /// Each entry alone, from cold caches of metadata. It differs from the closed form.
+    pub alone: Account,
+    /// All of them, from caches that were cold once. It differs from each alone.
+    pub together: Account,
+}
+
 /// What one system needs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
@@ -97,6 +127,10 @@ pub struct Row {
     pub sizes: Vec<Size>,
     /// Where the paper contradicts itself.
     pub remark: Option<&'static str>,
+    /// What its drain does where it is carried out, if that is asked for and the system is a scheme.
+    pub counted: Option<Counted>,
+    /// Why that cannot be carried out.
+    pub not_counted: Option<String>,
 }
 
 /// The answer.
@@ -114,11 +148,15 @@ pub struct Battery {
     pub rows: Vec<Row>,
 }
 
-/// The batteries of systems under a profile.
+/// The batteries of systems under a profile. `told` hears how many entries were drained, and of how many.
 ///
 /// # Errors
 /// Unknown systems, with the nearest right one; entries and levels out of range.
-pub fn battery(profile: &Profile, question: &Question) -> Result<Battery, QuestionError> {
+pub fn battery(
+    profile: &Profile,
+    question: &Question,
+    told: &mut dyn FnMut(usize, usize),
+) -> Result<Battery, QuestionError> {
     let needed = profile.tree.levels().max(LEVELS_MIN);
     let levels = question.levels.map_or(Ok(needed), |levels| in_range("height", levels, LEVELS_MIN, LEVELS_MAX))?;
     let entries: Result<Vec<u32>, _> =
@@ -128,8 +166,15 @@ pub fn battery(profile: &Profile, question: &Question) -> Result<Battery, Questi
         |entries: u32| systems.iter().filter(|system| system.has_entries()).map(move |system| (*system, Some(entries)));
     let without = systems.iter().filter(|system| !system.has_entries()).map(|system| (*system, None));
     let asked = entries?.into_iter().flat_map(with).chain(without);
-    let terms = Terms { profile, levels, are_papers: are_papers(profile, levels) };
-    let rows = asked.map(|(system, entries)| terms.row(system, entries)).collect();
+    let terms = Terms { profile, levels, are_papers: are_papers(profile, levels), is_counted: question.counted };
+    let asked: Vec<_> = asked.collect();
+    let of_entries = asked.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
+    let (mut drained, of) = (0, of_entries.map(|entries| DRAINS_OF_EACH * (entries as usize + 1)).sum());
+    let mut told = || {
+        drained += 1;
+        told(drained, of);
+    };
+    let rows = asked.into_iter().map(|(system, entries)| terms.row(system, entries, &mut told)).collect();
     let (name, summary) = (profile.name.clone(), profile.summary.clone());
     Ok(Battery { profile: name, summary, core_mm2: profile.core.area_mm2, levels, rows })
 }
@@ -159,10 +204,11 @@ struct Terms<'a> {
     profile: &'a Profile,
     levels: u32,
     are_papers: bool,
+    is_counted: bool,
 }
 
 impl Terms<'_> {
-    fn row(&self, system: System, entries: Option<u32>) -> Row {
+    fn row(&self, system: System, entries: Option<u32>, told: &mut dyn FnMut()) -> Row {
         let operations = closed_form::operations(system, self.profile, entries.unwrap_or_default(), self.levels);
         let (name, energy) = (system.to_string(), self.profile.energy(&operations));
         let size = |storage: &Storage| {
@@ -170,6 +216,8 @@ impl Terms<'_> {
             self.size(storage, energy, printed)
         };
         let sizes: Vec<Size> = self.profile.storage.iter().map(size).collect();
+        let counted = entries.zip(system.scheme()).filter(|_| self.is_counted);
+        let counted = counted.map(|(entries, scheme)| self.counted(scheme, entries, told)).transpose();
         let remark = remark(&name, entries).filter(|_| sizes.iter().any(|size| size.printed_mm3.is_some()));
         Row {
             system: name,
@@ -180,7 +228,20 @@ impl Terms<'_> {
             energy_nj: energy.nanojoules(),
             sizes,
             remark,
+            not_counted: counted.as_ref().err().cloned(),
+            counted: counted.ok().flatten(),
         }
+    }
+
+    fn counted(&self, scheme: Scheme, entries: u32, told: &mut dyn FnMut()) -> Result<Counted, String> {
+        let Drains { alone, alone_differs, together, together_differs } =
+            drains(scheme, self.profile, (entries, self.levels), told)?;
+        let account = |operations, differences| {
+            let energy = self.profile.energy(&operations);
+            let sizes = self.profile.storage.iter().map(|storage| self.size(storage, energy, None)).collect();
+            Account { operations, energy_nj: energy.nanojoules(), sizes, differences }
+        };
+        Ok(Counted { alone: account(alone, alone_differs), together: account(together, together_differs) })
     }
 
     fn size(&self, storage: &Storage, energy: Energy, printed: Option<Printed>) -> Size {

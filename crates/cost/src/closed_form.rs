@@ -38,6 +38,11 @@ pub fn operations(system: System, profile: &Profile, entries: u32, levels: u32) 
 
 /// What each entry of a buffer adds: the steps that were left, and the move of what those need or memory stores.
 pub fn per_entry(scheme: Scheme, entry: &Entry, levels: u32) -> Operations {
+    moved(scheme, entry) + late_work(scheme.late(), levels)
+}
+
+/// What of an entry goes from the buffer to the memory controller when it drains.
+pub fn moved(scheme: Scheme, entry: &Entry) -> Operations {
     let is_early = |step| scheme.early().contains(&step);
     let if_early = |step, bits: u32| if is_early(step) { u64::from(bits) } else { 0 };
     // Where the line is encrypted already, neither plaintext nor pad is needed. The root stays in its register.
@@ -46,7 +51,7 @@ pub fn per_entry(scheme: Scheme, entry: &Entry, levels: u32) -> Operations {
         false => u64::from(entry.data_bits) + if_early(Step::Pad, entry.pad_bits),
     };
     let metadata = if_early(Step::Counter, entry.counter_bits) + if_early(Step::Tag, entry.tag_bits);
-    from_secpb(text + metadata) + late_work(scheme.late(), levels)
+    from_secpb(text + metadata)
 }
 
 /// What these steps take.

@@ -32,6 +32,25 @@ pub struct Operations {
     pub pads: u64,
 }
 
+impl Operations {
+    /// What of these is not among others; of what those have more of, nothing.
+    pub fn beyond(self, others: Operations) -> Operations {
+        let moved = Moved {
+            from_secpb_bits: self.moved.from_secpb_bits.saturating_sub(others.moved.from_secpb_bits),
+            from_l1_bits: self.moved.from_l1_bits.saturating_sub(others.moved.from_l1_bits),
+            from_l2_bits: self.moved.from_l2_bits.saturating_sub(others.moved.from_l2_bits),
+            from_l3_bits: self.moved.from_l3_bits.saturating_sub(others.moved.from_l3_bits),
+            from_controller_bits: self.moved.from_controller_bits.saturating_sub(others.moved.from_controller_bits),
+        };
+        Operations {
+            moved,
+            fetched_lines: self.fetched_lines.saturating_sub(others.fetched_lines),
+            hashed_lines: self.hashed_lines.saturating_sub(others.hashed_lines),
+            pads: self.pads.saturating_sub(others.pads),
+        }
+    }
+}
+
 impl Mul<u64> for Operations {
     type Output = Operations;
 

@@ -89,6 +89,14 @@ impl System {
         }
     }
 
+    /// The scheme whose drain it is, if it is one that can be carried out.
+    pub fn scheme(self) -> Option<Scheme> {
+        match self {
+            System::Buffer(scheme) => Some(scheme),
+            System::WholeEntries | System::SecureEadr(_) | System::Bbb | System::Eadr => None,
+        }
+    }
+
     /// Whether it is a buffer, whose energy depends on its entries.
     pub fn has_entries(self) -> bool {
         !matches!(self, System::SecureEadr(_) | System::Eadr)

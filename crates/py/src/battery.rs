@@ -1,12 +1,16 @@
 //! What holds the energy of a drain on battery.
 
+use crate::watching::interruptible;
 use crate::{from_json, refused, to_json};
 use pyo3::prelude::*;
 
-/// The batteries of systems under a profile, named or in a file.
+/// The batteries of systems under a profile, named or in a file. Ctrl-C gives up.
 #[pyfunction]
-pub fn battery(profile: &str, question: &str) -> PyResult<String> {
+pub fn battery(py: Python<'_>, profile: &str, question: &str, callback: Py<PyAny>) -> PyResult<String> {
     let question: cost::Question = from_json(question)?;
     let profile = cost::profile(profile).map_err(refused)?;
-    to_json(&cost::battery(&profile, &question).map_err(refused)?)
+    let found = interruptible(py, &callback, move |progress| {
+        cost::battery(&profile, &question, &mut |done, of| progress.tell_part(done, of))
+    })?;
+    to_json(&found.map_err(refused)?)
 }

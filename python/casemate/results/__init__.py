@@ -16,7 +16,15 @@ from casemate.results.catalogue import (
     Verdict,
     Workload,
 )
-from casemate.results.cost import BatteryCost, BatteryRow, Operations, StorageSize
+from casemate.results.cost import (
+    BatteryCost,
+    BatteryRow,
+    CountedDrain,
+    DrainAccount,
+    DrainDifference,
+    Operations,
+    StorageSize,
+)
 from casemate.results.crash import CrashReport, CrashResults
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
@@ -42,10 +50,13 @@ __all__ = [
     "BusTotals",
     "Cause",
     "Configuration",
+    "CountedDrain",
     "CrashReport",
     "CrashResults",
     "Design",
     "DesignInfo",
+    "DrainAccount",
+    "DrainDifference",
     "End",
     "ExcerptAbout",
     "ExcerptInfo",

@@ -57,6 +57,43 @@ class StorageSize(Result):
     """The area in percent of the core's that the SecPB paper prints."""
 
 
+class DrainDifference(Result):
+    """By what a drain that was carried out differs from what it is compared with."""
+
+    name: str
+    """What it is called."""
+    why: str
+    """Why it is there, in a sentence."""
+    is_less: bool
+    """Whether the drain does less by this, not more."""
+    operations: Operations
+    """What it is."""
+    energy_nj: float
+    """What that takes, in nanojoules; negative if it is less."""
+
+
+class DrainAccount(Result):
+    """What drains did that were carried out."""
+
+    operations: Operations
+    """What they did."""
+    energy_nj: float
+    """What that takes, in nanojoules."""
+    sizes: tuple[StorageSize, ...]
+    """What holds that, in the profile's order; the paper prints nothing of it."""
+    differences: tuple[DrainDifference, ...]
+    """By what it differs from the account before it, all of it."""
+
+
+class CountedDrain(Result):
+    """The drain of a full buffer at the worst, and of the store in flight: carried out, and counted."""
+
+    alone: DrainAccount
+    """Each entry alone, from cold caches of metadata. Its differences are from the closed form."""
+    together: DrainAccount
+    """All entries, from caches that were cold once. Its differences are from each entry alone."""
+
+
 class BatteryRow(Result):
     """What one system needs."""
 
@@ -69,13 +106,17 @@ class BatteryRow(Result):
     entries: int | None
     """Entries of its buffer; nothing if it drains caches."""
     operations: Operations
-    """What its drain does at the worst."""
+    """What its drain does at the worst, by the closed form."""
     energy_nj: float
     """What that takes, in nanojoules."""
     sizes: tuple[StorageSize, ...]
     """What holds that, in the profile's order."""
     remark: str | None
     """Where the paper contradicts itself about it, if it prints anything."""
+    counted: CountedDrain | None
+    """What its drain does where that is carried out; nothing if it is no scheme, or if that was not asked for."""
+    not_counted: str | None
+    """Why its drain cannot be carried out, if it was asked for."""
 
 
 class BatteryCost(Result):

@@ -1,7 +1,7 @@
 //! What can be asked.
 
-use crate::papers;
-use cost::{Question, battery};
+use crate::{battery, papers};
+use cost::Question;
 
 fn refused(question: Question) -> String {
     battery(&papers(), &question).unwrap_err().to_string()

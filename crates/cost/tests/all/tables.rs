@@ -147,7 +147,7 @@ fn nothing_printed_is_shown_next_to_other_parameters_than_the_papers() {
     let papers = crate::papers();
     let shown = |profile: &cost::Profile, entries, levels| {
         let question = cost::Question { entries: vec![entries], levels, ..cost::Question::default() };
-        let rows = cost::battery(profile, &question).unwrap().rows;
+        let rows = crate::battery(profile, &question).unwrap().rows;
         let printed = rows.iter().filter(|row| row.sizes.iter().any(|size| size.printed_mm3.is_some()));
         assert!(rows.iter().all(|row| row.remark.is_none() || row.sizes[0].printed_mm3.is_some()));
         printed.count()

@@ -28,7 +28,7 @@ pub use excerpt::{Attended, Clip, Clipper, Excerpt, Stops, Trip, meet};
 pub use explained::{Explained, Watch};
 pub use functional::{Functional, run_now};
 pub use histogram::Histogram;
-pub use keep::{Everything, Piece, Unit};
+pub use keep::{Everything, Keep, Piece, Unit};
 pub use operation::Operation;
 pub use overflows::OverflowLimits;
 pub use private::Patience;

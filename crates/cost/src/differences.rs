@@ -1,0 +1,108 @@
+//! By what a counted drain differs from the closed form, each by its name: what the paper charges and no tree needs, and what
+//! a memory needs and the paper does not charge.
+
+use crate::closed_form;
+use crate::geometry::Shared;
+use crate::operations::{Moved, Operations};
+use crate::profile::Profile;
+use crate::scheme::{Scheme, Step};
+use serde::Serialize;
+use units::LINE_BYTES;
+
+/// Lines of metadata in a tuple: of counters and of tags.
+const METADATA_LINES_OF_TUPLE: u64 = 2;
+
+/// One of them.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Difference {
+    /// What it is called.
+    pub name: &'static str,
+    /// Why it is there, in a sentence.
+    pub why: &'static str,
+    /// Whether a counted drain does less by this, not more.
+    pub is_less: bool,
+    /// What it is.
+    pub operations: Operations,
+    /// What that takes, in nanojoules; negative if it is less.
+    pub energy_nj: f64,
+}
+
+/// Makes differences of a profile.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub profile: &'a Profile,
+}
+
+impl Names<'_> {
+    fn more(&self, name: &'static str, why: &'static str, operations: Operations) -> Difference {
+        let energy_nj = self.profile.energy(&operations).nanojoules();
+        Difference { name, why, is_less: false, operations, energy_nj }
+    }
+
+    fn less(&self, name: &'static str, why: &'static str, operations: Operations) -> Difference {
+        let more = self.more(name, why, operations);
+        Difference { is_less: true, energy_nj: -more.energy_nj, ..more }
+    }
+
+    /// What each entry alone and the store in flight differ by from the closed form, where the tree has so many levels,
+    /// counters and root included.
+    pub fn of_alone(&self, scheme: Scheme, entries: u32, levels: u32) -> Vec<Difference> {
+        let is_early = |step| scheme.early().contains(&step);
+        let entries = u64::from(entries);
+        let (drains, edges, nodes) = (entries + 1, u64::from(levels) - 1, u64::from(levels) - 2);
+        let late_roots = 1 + if is_early(Step::Root) { 0 } else { entries };
+        let again = u64::from(is_early(Step::Counter)) + if is_early(Step::Root) { nodes } else { 0 };
+        let written =
+            Moved { from_controller_bits: METADATA_LINES_OF_TUPLE * 8 * LINE_BYTES as u64, ..Moved::default() };
+        let none = Operations::default();
+        let all = [
+            self.less(
+                "edges",
+                "the paper hashes once a level; nothing hashes into the counters, so edges are one fewer",
+                Operations { hashed_lines: late_roots, ..none },
+            ),
+            self.more(
+                "verified",
+                "counters and nodes that come from memory are hashed, to be compared with their parents",
+                Operations { hashed_lines: edges, ..none } * drains,
+            ),
+            self.more(
+                "counters-again",
+                "early counters come again with what is above them: memory has a line of them",
+                Operations { fetched_lines: again, ..none } * entries,
+            ),
+            self.more(
+                "tags",
+                "a line holds several tags, so it comes before one of them changes",
+                Operations { fetched_lines: 1, ..none } * drains,
+            ),
+            self.more(
+                "written",
+                "the lines of counters and tags go to memory with that of data",
+                Operations { moved: written, ..none } * drains,
+            ),
+            self.more(
+                "in-flight-moved",
+                "the store in flight is moved to memory too: the paper charges its tuple alone",
+                closed_form::moved(scheme, &self.profile.entry),
+            ),
+        ];
+        all.into_iter().filter(|difference| difference.operations != none).collect()
+    }
+
+    /// What all together differ by from each alone, where their lines share this.
+    pub fn of_together(&self, shared: Shared, alone: Operations, together: Operations) -> Vec<Difference> {
+        let Shared { covered, tags } = shared;
+        let none = Operations::default();
+        let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..none };
+        let all = [
+            self.less("shared", "what one drain has brought, those after it find on the chip", sharing),
+            self.more(
+                "room",
+                "nodes that must make room in their cache go to memory, and some come again",
+                (together + sharing).beyond(alone),
+            ),
+        ];
+        all.into_iter().filter(|difference| difference.operations != none).collect()
+    }
+}

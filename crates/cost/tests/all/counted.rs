@@ -1,0 +1,130 @@
+//! Drains that were carried out, next to the closed form: what they differ by is named, all of it.
+
+use crate::{battery, papers};
+use cost::counted::{Drains, drains};
+use cost::{Difference, Operations, Profile, Question, Scheme, System, closed_form};
+
+fn drained(scheme: Scheme, entries: u32, levels: u32) -> Drains {
+    drains(scheme, &papers(), (entries, levels), &mut || ()).unwrap()
+}
+
+fn sum<'a>(differences: &'a [Difference], is: impl Fn(&&'a Difference) -> bool) -> Operations {
+    differences.iter().filter(is).fold(Operations::default(), |sum, difference| sum + difference.operations)
+}
+
+/// Asserts that one account is another but for these differences.
+fn assert_differ(one: Operations, other: Operations, differences: &[Difference], about: &str) {
+    let less = sum(differences, |difference| difference.is_less);
+    assert_eq!(one + less, other + sum(differences, |difference| !difference.is_less), "{about}");
+}
+
+/// Numbers of entries and levels of trees for which memories are searched through.
+const ENTRIES: [u32; 5] = [1, 2, 9, 32, 100];
+const LEVELS: [u32; 5] = [2, 3, 5, 8, 9];
+
+#[test]
+fn each_entry_alone_costs_the_closed_form_but_for_what_is_named() {
+    for (scheme, entries, levels) in all() {
+        let about = format!("{scheme}, {entries} entries, {levels} levels");
+        let found = drained(scheme, entries, levels);
+        let closed = closed_form::operations(System::Buffer(scheme), &papers(), entries, levels);
+        assert_differ(found.alone, closed, &found.alone_differs, &about);
+    }
+}
+
+fn all() -> impl Iterator<Item = (Scheme, u32, u32)> {
+    let of = |scheme| ENTRIES.into_iter().flat_map(move |entries| LEVELS.map(|levels| (scheme, entries, levels)));
+    Scheme::all().flat_map(of)
+}
+
+#[test]
+fn all_together_cost_what_each_alone_does_without_what_they_share() {
+    for (scheme, entries, levels) in all() {
+        let about = format!("{scheme}, {entries} entries, {levels} levels");
+        let found = drained(scheme, entries, levels);
+        assert_differ(found.together, found.alone, &found.together_differs, &about);
+        let energy = |operations| papers().energy(&operations);
+        assert!(energy(found.together) <= energy(found.alone), "{about}");
+        if entries <= 32 {
+            assert!(found.together_differs.iter().all(|difference| difference.name == "shared"), "{about}");
+        }
+    }
+}
+
+#[test]
+fn what_differs_depends_on_what_is_early() {
+    let always = ["edges", "verified", "tags", "written", "in-flight-moved"];
+    for scheme in Scheme::all() {
+        let found = drained(scheme, 4, 8).alone_differs;
+        let names: Vec<&str> = found.iter().map(|difference| difference.name).collect();
+        assert!(always.iter().all(|name| names.contains(name)), "{scheme}: {names:?}");
+        assert_eq!(names.contains(&"counters-again"), !scheme.early().is_empty(), "{scheme}");
+        for difference in &found {
+            assert_eq!(difference.energy_nj < 0.0, difference.is_less, "{scheme}: {}", difference.name);
+            assert_eq!(difference.is_less, difference.name == "edges", "{scheme}");
+        }
+    }
+}
+
+#[test]
+fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
+    let found = drained(Scheme::all().next().unwrap(), 1, 8).alone;
+    // Counters, six nodes and tags; seven edges verified, seven updated, and a tag: each for the entry and the store in flight.
+    assert_eq!((found.fetched_lines, found.hashed_lines, found.pads), (2 * 8, 2 * 15, 2));
+    assert_eq!((found.moved.from_secpb_bits, found.moved.from_controller_bits), (2 * 512, 2 * 1024));
+}
+
+#[test]
+fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
+    // The root has 8 children: of 33 drains, 25 find theirs. All else is theirs alone, as there are 64 nodes below.
+    for scheme in Scheme::all() {
+        let [shared] = drained(scheme, 32, 8).together_differs.try_into().unwrap();
+        let none = Operations::default();
+        assert_eq!((shared.name, shared.is_less), ("shared", true));
+        assert_eq!(shared.operations, Operations { fetched_lines: 25, hashed_lines: 25, ..none });
+    }
+}
+
+#[test]
+fn a_path_for_each_of_many_entries_does_not_fit_the_caches_and_costs_more_than_sharing_saves() {
+    let profile = papers();
+    let found = drained(Scheme::all().next().unwrap(), 512, 8);
+    let names: Vec<&str> = found.together_differs.iter().map(|difference| difference.name).collect();
+    assert_eq!(names, ["shared", "room"]);
+    assert_differ(found.together, found.alone, &found.together_differs, "512 entries");
+    assert!(profile.energy(&found.together) > profile.energy(&found.alone));
+}
+
+#[test]
+fn a_drain_that_no_design_can_have_is_not_counted_and_says_why() {
+    let mut binary = papers();
+    binary.tree.arity = 2;
+    let mut pages = papers();
+    pages.tree.page = "8 KB".parse().unwrap();
+    let reason = |profile: &Profile, entries, levels| {
+        drains(Scheme::all().next().unwrap(), profile, (entries, levels), &mut || ()).unwrap_err()
+    };
+    assert!(reason(&binary, 1, 22).contains("has 2 children a node"), "{}", reason(&binary, 1, 22));
+    assert!(reason(&pages, 1, 8).contains("8 KB under a line of counters, the built-in designs 8 and 4 KB"));
+    assert!(reason(&papers(), 1, 20).contains("a tree of 20 levels is over more memory than the 1024 GB"));
+    assert_eq!(reason(&papers(), 1 << 17, 8), "a design's buffer has 65536 entries at most");
+    assert_eq!(reason(&papers(), 512, 2), "512 entries and a store in flight are more than the memory's 512 lines");
+    assert!(drains(Scheme::all().next().unwrap(), &papers(), (511, 2), &mut || ()).is_ok());
+}
+
+#[test]
+fn schemes_alone_are_counted_and_only_if_that_is_asked_for() {
+    let question = Question { entries: vec![4], counted: true, ..Question::default() };
+    let mut last = (0, 0);
+    let answer = cost::battery(&papers(), &question, &mut |done, of| last = (done, of)).unwrap();
+    assert_eq!(last, (2 * 5 * 6, 2 * 5 * 6));
+    let counted: Vec<&str> =
+        answer.rows.iter().filter(|row| row.counted.is_some()).map(|row| row.system.as_str()).collect();
+    assert_eq!(counted, ["cobcm", "obcm", "bcm", "cm", "m", "nogap"]);
+    assert!(answer.rows.iter().all(|row| row.not_counted.is_none()));
+    let closed = battery(&papers(), &Question { counted: false, ..question }).unwrap();
+    assert!(closed.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none()));
+    let large = Question { entries: vec![4], counted: true, levels: Some(30), ..Question::default() };
+    let refused = battery(&papers(), &large).unwrap();
+    assert_eq!(refused.rows.iter().filter(|row| row.not_counted.is_some()).count(), 6);
+}
