@@ -49,14 +49,29 @@ pub fn drains(
         return Err(format!("a design's buffer has {ENTRIES_MAX} entries at most"));
     }
     let geometry = Geometry::of(scheme, profile, levels)?;
-    let lines: Vec<LineAddr> = geometry.far_apart(entries as usize + 1);
-    let Some((&in_flight, resident)) = lines.split_last().filter(|_| lines.len() > entries as usize) else {
+    let lines = geometry.far_apart(entries as usize + 1);
+    if lines.len() <= entries as usize {
         return Err(format!(
             "{entries} entries and a store in flight are more than the memory's {} lines",
             geometry.lines
         ));
-    };
-    let machine = Machine::with(scheme, profile, &geometry, resident)?;
+    }
+    drains_of(scheme, profile, &geometry, &lines, told)
+}
+
+/// As [`drains`], of these lines, the last of which is the store in flight.
+///
+/// # Errors
+/// If the memory is none that the scheme's design can have.
+pub fn drains_of(
+    scheme: Scheme,
+    profile: &Profile,
+    geometry: &Geometry,
+    lines: &[LineAddr],
+    told: &mut dyn FnMut(),
+) -> Result<Drains, String> {
+    let Some((&in_flight, resident)) = lines.split_last() else { return Err("no store is in flight".to_owned()) };
+    let machine = Machine::with(scheme, profile, geometry, resident)?;
     let other = machine.twin(scheme, profile);
     let mut alone = Operations::default();
     for line in resident {
@@ -78,9 +93,9 @@ pub fn drains(
     let names = Names { profile };
     Ok(Drains {
         alone,
-        alone_differs: names.of_alone(scheme, entries, levels),
+        alone_differs: names.of_alone(scheme, resident.len() as u32, geometry.levels),
         together,
-        together_differs: names.of_together(geometry.shared(&lines), alone, together),
+        together_differs: names.of_together(geometry.shared(lines), alone, together),
     })
 }
 

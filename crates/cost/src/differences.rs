@@ -95,6 +95,7 @@ impl Names<'_> {
         let Shared { covered, tags } = shared;
         let none = Operations::default();
         let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..none };
+        // What makes room depends on the caches' sets: so that alone is no formula, but what is left over.
         let all = [
             self.less("shared", "what one drain has brought, those after it find on the chip", sharing),
             self.more(

@@ -1,8 +1,9 @@
 //! Drains that were carried out, next to the closed form: what they differ by is named, all of it.
 
 use crate::{battery, papers};
-use cost::counted::{Drains, drains};
-use cost::{Difference, Operations, Profile, Question, Scheme, System, closed_form};
+use cost::counted::{Drains, drains, drains_of};
+use cost::{Difference, Geometry, Operations, Profile, Question, Scheme, System, closed_form};
+use units::LineAddr;
 
 fn drained(scheme: Scheme, entries: u32, levels: u32) -> Drains {
     drains(scheme, &papers(), (entries, levels), &mut || ()).unwrap()
@@ -93,6 +94,23 @@ fn a_path_for_each_of_many_entries_does_not_fit_the_caches_and_costs_more_than_s
     assert_eq!(names, ["shared", "room"]);
     assert_differ(found.together, found.alone, &found.together_differs, "512 entries");
     assert!(profile.energy(&found.together) > profile.energy(&found.alone));
+}
+
+#[test]
+fn lines_whose_nodes_meet_in_the_same_sets_cost_more_together_than_alone() {
+    let profile = papers();
+    let scheme = Scheme::all().next().unwrap();
+    let geometry = Geometry::of(scheme, &profile, 8).unwrap();
+    // As far apart as the lines of the worst buffer, but the first under their nodes: 64 nodes are below the root's children.
+    let under_each = geometry.lines / 64;
+    let lines: Vec<LineAddr> = (0..33).map(|turn| LineAddr((turn % 8 * 8 + turn / 8) * under_each)).collect();
+    let found = drains_of(scheme, &profile, &geometry, &lines, &mut || ()).unwrap();
+    let spread = drained(scheme, 32, 8);
+    assert_eq!((found.alone, &found.alone_differs), (spread.alone, &spread.alone_differs));
+    assert_differ(found.together, found.alone, &found.together_differs, "in the same sets");
+    let millijoules = |operations| profile.energy(&operations).millijoules();
+    assert_eq!(format!("{:.2}", millijoules(found.together)), "3.35");
+    assert_eq!(format!("{:.2}", millijoules(found.alone)), "2.84");
 }
 
 #[test]
