@@ -34,7 +34,7 @@ from casemate.api import (
     window,
     workloads,
 )
-from casemate.requests import BuiltIn, Program, Read, RunOptions, Trace, TraceWindow, Write
+from casemate.requests import BuiltIn, Program, Read, RunOptions, Store, Trace, TraceWindow, Write
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Recording",
     "RunOptions",
     "RunResults",
+    "Store",
     "Trace",
     "TraceInfo",
     "TraceWindow",

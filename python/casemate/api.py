@@ -189,13 +189,13 @@ def explain(
     machine: str = DEFAULT_MACHINE,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one access under a design: of a `Read` or a `Write`; `changes` as for `run`.
+    """The timeline of one access under a design: of a `Read`, a `Write` or a `Store`; `changes` as for `run`.
 
     Raises `CasemateError` for an address outside the memory, and for a value that fills no line.
     """
     access = Read() if access is None else access
     if not isinstance(access, Access):
-        raise CasemateError(f"access is {access!r}: expected a Read or a Write, as in Read(...)")
+        raise CasemateError(f"access is {access!r}: expected a Read, a Write or a Store, as in Read(...)")
     changed = json.dumps(asked.changes(changes, [machine], [design]))
     scenario, chosen = json.dumps(access.scenario()), json.dumps(access.chosen())
     return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, chosen))

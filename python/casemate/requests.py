@@ -269,3 +269,12 @@ class Write(Access):
     def scenario(self) -> dict[str, Any]:
         """The write and its condition, in the form of the laboratory."""
         return self.condition("write") | {"start": "controller", "predicted": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store(Access):
+    """A store into a persist buffer to be explained: until the store queue goes on, and behind that the drain."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The store and its condition, in the form of the laboratory."""
+        return self.condition("store") | {"start": "controller", "predicted": False}

@@ -34,12 +34,15 @@ UNTIL: dict[Until, str] = {
     "in-l2": "until in L2",
     "taken": "until taken",
     "durable": "until durable",
+    "accepted": "until accepted",
 }
 MEANING: dict[Until, str] = {
     "released": "",
     "in-l2": "",
     "taken": "until taken: memory's controller has taken all that is stored, and the write-back buffer is free",
     "durable": "until durable: the tuple is complete, and line, tag, counters and root survive a loss of power",
+    "accepted": "until accepted: the persist buffer has the store, which survives a loss of power, and its early steps "
+    "are done; behind that its entry drains",
 }
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
@@ -151,7 +154,7 @@ def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
         (explanation.design, "bold"),
         f" on {explanation.machine}: one {scenario.of}{START[scenario.start]}, {condition(explanation)}: ",
         (f"{explanation.latency_ns:.1f} ns", "bold"),
-        f" {UNTIL[explanation.until]}" if scenario.of == "write" else until_whole(explanation),
+        f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
     )
     lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(scale)]
     critical = {id(span) for span in explanation.critical_path()}

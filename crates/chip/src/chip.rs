@@ -201,7 +201,8 @@ impl Chip {
         }
         self.cores.recall(line);
         self.llc.borrow_mut().invalidate(line);
-        if in_memory {
+        // What waits for a persist buffer goes there in its turn.
+        if in_memory && !self.shadow.borrow().keeps(line) {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
         }
@@ -285,8 +286,12 @@ impl Chip {
     /// Lines whose latest content is neither in memory nor dirty on the chip: writes that were lost. To be asked when
     /// every store has been written.
     pub fn lost_lines(&self) -> u64 {
-        let mut dirty: FxHashSet<LineAddr> = self.cores.dirty_lines().into_iter().collect();
-        dirty.extend(self.llc.borrow().dirty_lines());
+        let mut dirty = FxHashSet::default();
+        if !self.has_buffers {
+            // Else what is dirty has come by a persist buffer.
+            dirty.extend(self.cores.dirty_lines());
+            dirty.extend(self.llc.borrow().dirty_lines());
+        }
         dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
         self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
     }

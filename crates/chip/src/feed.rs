@@ -222,7 +222,7 @@ impl<S: Supplier> Feed for Program<S> {
                 append(touches, touch);
             }
         }
-        if shadow.has_buffer() {
+        if shadow.persisted.is_some() {
             for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.store) {
                 shadow.stored(line, usize::from(offset)..usize::from(offset + bytes));
             }

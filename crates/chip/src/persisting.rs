@@ -17,11 +17,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
 
-/// A store that comes to a buffer.
-struct Store {
-    line: LineAddr,
-    /// Whether the core waits until it is accepted.
-    holds: bool,
+/// What comes to a buffer, in the order of the program.
+enum Work {
+    /// A store to a line, for which the core waits or not.
+    Store { line: LineAddr, holds: bool },
+    /// The kernel has changed lines.
+    FromOutside,
+    /// The entry of a line is to leave.
+    Drain(LineAddr),
 }
 
 /// What is behind the buffers of all cores.
@@ -34,7 +37,7 @@ pub struct Persisting {
     /// From a core's buffer to the memory controller, which is where metadata are.
     path: Duration,
     /// By core.
-    stores: Box<[WorkQueue<Store>]>,
+    work: Box<[WorkQueue<Work>]>,
     drains: WorkQueue<(usize, LineAddr)>,
     /// Stores that were not accepted, and entries that have not left.
     under_way: Cell<usize>,
@@ -69,7 +72,7 @@ impl Persisting {
             memory: memory.clone(),
             waits,
             path: machine.path(),
-            stores: (0..machine.cores).map(|_| WorkQueue::new(clock)).collect(),
+            work: (0..machine.cores).map(|_| WorkQueue::new(clock)).collect(),
             drains: WorkQueue::new(clock),
             under_way: Cell::new(0),
         });
@@ -82,13 +85,20 @@ impl Persisting {
     pub fn take_up(&self, core: usize) {
         for request in self.chip.cores.nodes()[core].borrow_mut().persist_requests() {
             self.under_way.set(self.under_way.get() + 1);
-            match request {
+            let (at, work) = match request {
                 PersistRequest::Persist { at, line, allocates } => {
-                    self.stores[core].push(at, Store { line, holds: self.waits.hold(allocates) });
+                    (at, Work::Store { line, holds: self.waits.hold(allocates) })
                 }
-                PersistRequest::Drain { at, line } => self.drains.push(at, (core, line)),
-            }
+                PersistRequest::Drain { at, line } => (at, Work::Drain(line)),
+            };
+            self.work[core].push(at, work);
         }
+    }
+
+    /// The kernel has changed lines under a core's program.
+    pub fn changed_from_outside(&self, core: usize) {
+        self.under_way.set(self.under_way.get() + 1);
+        self.work[core].push(self.clock.now(), Work::FromOutside);
     }
 
     /// Whether every store was accepted, and nothing is on its way out.
@@ -99,22 +109,42 @@ impl Persisting {
     async fn accept_forever(self: Rc<Persisting>, core: usize) {
         let verbs = Timed::new(&self.memory);
         loop {
-            let Store { line, holds } = self.stores[core].next().await;
-            let content = self.chip.accept(line);
-            if holds {
-                self.clock.sleep(self.path).await;
-            }
-            let taken = || self.chip.taken(line, &content);
-            PersistBuffer::of(&self.scheme).accept_noting(&verbs, line, &content, taken).await;
-            while let Some((line, content)) = self.chip.next_from_outside() {
-                write_from_outside(&self.chip, &self.scheme, &verbs, (line, &content)).await;
-            }
-            if holds {
-                self.clock.sleep(self.path).await;
-                let lost = self.chip.cores.nodes()[core].borrow_mut().persisted(self.clock.now());
-                self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
+            match self.work[core].next().await {
+                Work::Store { line, holds } => {
+                    self.write_from_outside(&verbs).await;
+                    self.accept(&verbs, core, line, holds).await;
+                    self.write_from_outside(&verbs).await;
+                }
+                Work::FromOutside => self.write_from_outside(&verbs).await,
+                // Behind the stores that came before it.
+                Work::Drain(line) => {
+                    self.drains.push(self.clock.now(), (core, line));
+                    continue;
+                }
             }
             self.done(core);
+        }
+    }
+
+    async fn accept(&self, verbs: &Timed<Rc<Chip>>, core: usize, line: LineAddr, holds: bool) {
+        let content = self.chip.accept(line);
+        if holds {
+            self.clock.sleep(self.path).await;
+        }
+        let taken = || self.chip.taken(line, &content);
+        PersistBuffer::of(&self.scheme).accept_and(verbs, line, &content, taken).await;
+        if holds {
+            self.clock.sleep(self.path).await;
+            let lost = self.chip.cores.nodes()[core].borrow_mut().persisted(self.clock.now());
+            self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
+            self.chip.wake_core(core);
+        }
+    }
+
+    /// Writes the lines that the kernel has changed, as far as no store comes before.
+    async fn write_from_outside(&self, verbs: &Timed<Rc<Chip>>) {
+        while let Some((line, content)) = self.chip.next_from_outside() {
+            write_from_outside(&self.chip, &self.scheme, verbs, (line, &content)).await;
         }
     }
 

@@ -21,7 +21,7 @@ mod tests;
 use crate::predictability::{Predictability, Predictions};
 use machine::observer::{Observer, ObserverCounters};
 use machine::sparse::Sparse;
-use persisted::{Persisted, remember_before};
+use persisted::{Persisted, changes, remember_before};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
@@ -57,7 +57,7 @@ pub struct Shadow {
     crowded_from: usize,
     keeps_all: bool,
     /// What of the stores a persist buffer has accepted, if there is one.
-    persisted: Option<Persisted>,
+    pub(crate) persisted: Option<Persisted>,
 }
 
 impl Shadow {
@@ -91,6 +91,10 @@ impl Shadow {
         if guessed {
             self.corrected.insert(line);
         }
+        let is_news = self.persisted.is_some() && changes(self, line, content);
+        if let Some(persisted) = self.persisted.as_mut().filter(|_| is_news) {
+            persisted.changed_from_outside(line, content);
+        }
         let Some(place) = self.place(line) else {
             let same = self.observer.has(line, content);
             if same != Some(true) {
@@ -100,9 +104,6 @@ impl Shadow {
         };
         let entry = &mut self.entries[place];
         let changed = entry.known == WHOLE && entry.bytes != *content;
-        if let Some(persisted) = &mut self.persisted {
-            persisted.changed_from_outside(line, content);
-        }
         entry.ahead |= changed;
         (entry.bytes, entry.known) = (*content, WHOLE);
         changed && !guessed
@@ -159,7 +160,11 @@ impl Shadow {
         if self.place(line).is_none() {
             self.guessed.insert(line);
         }
-        self.settle(line)
+        let content = self.settle(line);
+        // Stores that wait are of a later time.
+        let Some(kept) = self.persisted.as_ref().and_then(|persisted| persisted.content(line)) else { return content };
+        self.observer.put(line, &kept);
+        kept
     }
 
     /// Memory returned a line: it is compared with what was put, and remembered, but for what was stored meanwhile.

@@ -149,8 +149,12 @@ impl<S: Source + 'static> CoreTask<S> {
             persisting.take_up(self.core);
         }
         *self.chip.outbox(self.core).borrow_mut() = requests;
-        for line in program.take_foreign() {
-            self.chip.changed_from_outside(line, self.uncore.is_in_memory(line));
+        let foreign = program.take_foreign();
+        for line in &foreign {
+            self.chip.changed_from_outside(*line, self.uncore.is_in_memory(*line));
+        }
+        if let Some(persisting) = self.persisting.as_ref().filter(|_| !foreign.is_empty()) {
+            persisting.changed_from_outside(self.core);
         }
         self.wake_idle(program.is_spent());
         self.chip.forget_what_left();

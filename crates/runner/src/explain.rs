@@ -25,7 +25,7 @@ use chip::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::execution::{Explained, Timed};
-use protection::scheme::{Demand, Scheme};
+use protection::scheme::{Demand, PersistBuffer, Scheme};
 use protection::slot::{Kind, Slot};
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,30 @@ pub enum Of {
     /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all
     /// its steps are done.
     Write,
+    /// A store into a persist buffer that has no entry of its line: from the moment at which it comes until the store queue
+    /// goes on; and behind that, the drain of its entry.
+    Store,
+}
+
+impl Of {
+    /// Whether a design has such accesses.
+    ///
+    /// # Errors
+    /// Why it has none, and which it has.
+    fn check(self, design: &Design) -> Result<(), String> {
+        let (name, has_buffer) = (&design.name, design.parts.persistence.has_buffer());
+        match self {
+            Of::Write if has_buffer => Err(format!(
+                "'{name}' writes nothing back, since all that is stored goes through a persist buffer: explain a store, \
+                 with of = \"store\""
+            )),
+            Of::Store if !has_buffer => Err(format!(
+                "'{name}' has no persist buffer, so no store waits for what protects memory: explain a write, with of = \
+                 \"write\", or take 'secpb-cm'"
+            )),
+            Of::Read | Of::Write | Of::Store => Ok(()),
+        }
+    }
 }
 
 /// What the latency of an explained access goes to.
@@ -61,6 +85,8 @@ pub enum Until {
     Taken,
     /// A write of a design with persistence: its tuple is complete, and survives a loss of power.
     Durable,
+    /// A store: the persist buffer has it, which survives a loss of power, and its early steps are done.
+    Accepted,
 }
 
 /// How the DRAM rows stand of all that the access fetches: a read's line, and what metadata is not on the chip. Where two of
@@ -150,7 +176,8 @@ const REST: Duration = Duration::from_ns(200);
 /// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it; a
 /// write from an L2; an address outside the memory; a sample of no lines.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
-    if scenario.of == Of::Write && scenario.start == Start::L2 {
+    scenario.of.check(design)?;
+    if scenario.of != Of::Read && scenario.start == Start::L2 {
         return Err(
             "a write begins at the memory controller, when the last-level cache evicts its line: no L2 waits for it, so \
              begin there, with start = \"controller\""
@@ -257,6 +284,13 @@ impl Bench<'_> {
             seen.receiver().forget();
             let explained = Explained::new(Timed::new(&seen));
             let ended = match (scenario.of, scenario.start) {
+                (Of::Store, _) => {
+                    let buffer = PersistBuffer::of(&scheme);
+                    buffer.accept(&explained, target, &scenario.value.line()).await;
+                    let accepted = clock.now();
+                    buffer.drain(&explained, target).await;
+                    Some((accepted, Until::Accepted))
+                }
                 (Of::Write, _) => {
                     scheme.write(&explained, target, &scenario.value.line()).await;
                     Some((clock.now(), Until::Taken))
@@ -278,7 +312,7 @@ impl Bench<'_> {
         let Some((start, ended, rest, mut spans)) = result.take() else {
             unreachable!("a read without an attacker is released")
         };
-        let durable = spans.iter().find(|span| span.verb == Verb::Complete);
+        let durable = spans.iter().find(|span| span.verb == Verb::Complete && scenario.of == Of::Write);
         let (end, until) = durable.map_or(ended, |tuple| (tuple.end, Until::Durable));
         for span in &mut spans {
             (span.start, span.end) = (since(start, span.start), since(start, span.end));
@@ -293,7 +327,7 @@ impl Bench<'_> {
 /// row.
 fn fetched(scheme: &Scheme, target: LineAddr, of: Of) -> Vec<Slot> {
     let mut slots = scheme.fetched_for(target);
-    if of == Of::Write {
+    if of != Of::Read {
         slots.pop();
     }
     slots

@@ -16,6 +16,8 @@ Examples:
   casemate explain sc64-bmt                            a read with no metadata on the chip
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain plp-pipelined --of write            a write, until it is durable
+  casemate explain secpb-cm --of store --machine secpb-pcm
+                                                       a store, until the core goes on, and its drain
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
@@ -62,10 +64,11 @@ class Address(click.ParamType[int]):
 @options.changes
 @click.option(
     "--of",
-    type=click.Choice(["read", "write"]),
+    type=click.Choice(["read", "write", "store"]),
     default="read",
     show_default=True,
-    help="The access: a read, or a write until all its steps are done.",
+    help="The access: a read; a write until all its steps are done; or a store until a persist buffer lets the core go "
+    "on, and the drain behind it.",
 )
 @click.option(
     "--value",
@@ -134,7 +137,7 @@ def command(
 ) -> None:
     """Show the timeline of one read or write: what was done when, what it waited for, what decided the latency."""
     from casemate import api, asked, timeline
-    from casemate.requests import Access, Read, Write
+    from casemate.requests import Access, Read, Store, Write
     from casemate.results.explain import Explanations, OnChip, Row, Start
 
     pictures = options.pictures(svg, png)
@@ -155,8 +158,8 @@ def command(
         raise click.UsageError("--seed draws the lines that are tried: with --address there is only one")
     if memory:
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
-    if of == "write" and start == "l2":
-        raise click.UsageError("--from l2 is for reads: no L2 waits for a write, which begins at the memory controller")
+    if of != "read" and start == "l2":
+        raise click.UsageError(f"--from l2 is for reads: no L2 waits for a {of}, which begins beyond it")
     if predicted and start != "l2":
         raise click.UsageError("--predicted is what an L2 expects of its misses: add --from l2")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
@@ -170,7 +173,8 @@ def command(
         "seed": seed,
         "value": value,
     }
-    access: Access = Write(**told) if of == "write" else Read(**told, start=starts[start], predicted=predicted)
+    others: dict[str, type[Access]] = {"write": Write, "store": Store}
+    access = others[of](**told) if of in others else Read(**told, start=starts[start], predicted=predicted)
     own = {name: asked.changes_under(changes, name, names) for name in names}
     explained = tuple(api.explain(name, access, machine=machine, changes=own[name]) for name in names)
     found = Explanations(explanations=explained)

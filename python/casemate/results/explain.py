@@ -9,14 +9,15 @@ from casemate import _core
 from casemate.results.base import Result
 from casemate.results.catalogue import Layout
 
-Of = Literal["read", "write"]
+Of = Literal["read", "write", "store"]
 """Which access is explained: a read, from the request that comes in to the line that goes out; or a write, from the
-moment at which the memory controller takes the line until all its steps are done."""
+moment at which the memory controller takes the line until all its steps are done; or a store into a persist buffer,
+from the moment at which it comes there until the store queue goes on."""
 
-Until = Literal["released", "in-l2", "taken", "durable"]
+Until = Literal["released", "in-l2", "taken", "durable", "accepted"]
 """What a latency goes to: the line has left the checker, or is in the L2 that began the read; of a write, memory's
 controller has taken all that it stores, so that the write-back buffer is free, or its tuple is complete and survives a
-loss of power."""
+loss of power; of a store, the persist buffer has it and its early steps are done."""
 
 OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]
 """Which metadata of the line is on the chip: nothing, the tree, the counter as well in the last-level cache or in the

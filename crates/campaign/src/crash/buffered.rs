@@ -52,6 +52,11 @@ impl Feeding {
         })
     }
 
+    /// How many stores went on.
+    pub fn went_on(&self) -> usize {
+        self.stored.borrow().len()
+    }
+
     /// Whether so many stores went on, and nothing is on its way out.
     pub fn is_idle_after(&self, stores: usize) -> bool {
         self.stored.borrow().len() == stores && self.draining.get() == 0

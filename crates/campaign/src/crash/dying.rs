@@ -56,9 +56,12 @@ impl Rerun {
         };
         bench.run_until(is_over);
         let events = happened.get();
+        let went_on = feeding.went_on();
         let resident = PersistBuffer::of(&bench.scheme).lines();
         die(&mut bench, &feeding);
         let accepted = (PersistBuffer::of(&bench.scheme).accepted() - before) as usize;
+        // A store that the core has gone on from is durable, and one more may be entering.
+        assert!((went_on..=went_on + 1).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
         Rerun { bench, events, accepted, resident }
     }
 

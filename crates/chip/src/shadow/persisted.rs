@@ -33,7 +33,7 @@ struct Kept {
 
 /// All of them.
 #[derive(Default)]
-pub(super) struct Persisted {
+pub(crate) struct Persisted {
     waiting: VecDeque<Waiting>,
     lines: FxHashMap<LineAddr, Kept>,
 }
@@ -52,7 +52,12 @@ impl Persisted {
         }
     }
 
-    /// A line has another content from here on, in the order of the program.
+    /// What the stores so far have made of a line that is kept, if all of it is known.
+    pub(super) fn content(&self, line: LineAddr) -> Option<Line> {
+        self.lines.get(&line).filter(|kept| kept.known == WHOLE).map(|kept| kept.bytes)
+    }
+
+    /// A line has this content from here on, in the order of the program.
     pub(super) fn changed_from_outside(&mut self, line: LineAddr, content: &Line) {
         self.wait(Waiting { line, range: 0..LINE_BYTES, bytes: *content, from_outside: true });
     }
@@ -70,7 +75,7 @@ impl Persisted {
     fn accept(&mut self, line: LineAddr) -> Line {
         let next = self.waiting.pop_front();
         let is_next = |next: &Waiting| next.line == line && !next.from_outside;
-        debug_assert!(next.as_ref().is_some_and(is_next), "stores are accepted in the order of the program");
+        assert!(next.as_ref().is_some_and(is_next), "stores are accepted in the order of the program");
         next.map_or(ZERO_LINE, |next| self.take_effect(&next))
     }
 
@@ -104,6 +109,12 @@ impl Persisted {
     }
 }
 
+/// Whether a line has been otherwise in the order of the program, as far as that is known.
+pub(super) fn changes(shadow: &Shadow, line: LineAddr, content: &Line) -> bool {
+    let known = shadow.place(line).map(|place| &shadow.entries[place]);
+    known.is_none_or(|entry| entry.known != WHOLE || entry.bytes != *content)
+}
+
 /// Keeps a line as it is before a store.
 pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     let before = shadow.place(line).map_or((ZERO_LINE, 0), |place| {
@@ -122,9 +133,9 @@ impl Shadow {
         Shadow { persisted: Some(Persisted::default()), ..self }
     }
 
-    /// Whether a persist buffer accepts what the core stores.
-    pub fn has_buffer(&self) -> bool {
-        self.persisted.is_some()
+    /// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.
+    pub fn keeps(&self, line: LineAddr) -> bool {
+        self.persisted.as_ref().is_some_and(|persisted| persisted.lines.contains_key(&line))
     }
 
     /// A touch of a line by a store is complete, which a persist buffer accepts by itself.

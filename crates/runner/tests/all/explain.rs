@@ -149,6 +149,38 @@ fn every_design_explains_a_write_whose_spans_lie_within_it_and_whose_line_is_sto
     }
 }
 
+/// A store under a scheme of SecPB on its machine, with all metadata on the chip.
+fn store(design: &str) -> Explanation {
+    let scenario = Scenario { of: Of::Store, on_chip: OnChip::All, ..Scenario::default() };
+    explain(&machine("secpb-pcm", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap()
+}
+
+#[test]
+fn a_store_waits_for_its_early_steps_and_its_entry_drains_behind_that() {
+    let found = ["cobcm", "obcm", "bcm", "cm", "m", "nogap"].map(|scheme| store(&format!("secpb-{scheme}")));
+    let latencies = found.each_ref().map(|store| store.latency_fs);
+    assert_eq!(latencies[0], 0, "nothing is early");
+    assert!(latencies.is_sorted() && latencies[3] > latencies[2] && latencies[5] >= latencies[4], "{latencies:?}");
+    for store in &found {
+        assert_eq!(store.until, Until::Accepted);
+        let persists = store.spans.iter().filter(|span| span.verb == Verb::Persist);
+        assert!(persists.clone().count() == 3 && persists.clone().all(|span| span.start.as_fs() >= store.latency_fs));
+    }
+    // Seven edges of a tree of eight levels, one after the other, each a look-up of its parent and a hash.
+    let hashes = found[3].spans.iter().filter(|span| span.verb == Verb::Hash && span.end.as_fs() <= latencies[3]);
+    assert_eq!(hashes.count(), 7);
+}
+
+#[test]
+fn a_store_without_a_buffer_and_a_write_beside_one_are_refused_with_the_other() {
+    let refused = |design: &str, of| {
+        let scenario = Scenario { of, ..Scenario::default() };
+        explain(&machine("secpb-pcm", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap_err()
+    };
+    assert!(refused("secpb-cm", Of::Write).contains("of = \"store\""));
+    assert!(refused("plp-sp", Of::Store).contains("of = \"write\""));
+}
+
 #[test]
 fn a_write_without_protection_takes_no_time_and_metadata_on_the_chip_shortens_one_with_it() {
     assert_eq!(write("none", OnChip::Nothing).latency_fs, 0);

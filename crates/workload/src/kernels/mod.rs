@@ -20,6 +20,7 @@ mod pagerank;
 mod parameters;
 mod program;
 mod resident;
+mod stores;
 mod stream;
 #[cfg(test)]
 mod testing;
@@ -43,7 +44,7 @@ pub struct KernelInfo {
     prepare: fn(&Settings) -> Box<dyn Program>,
 }
 
-static KERNELS: [KernelInfo; 11] = [
+static KERNELS: [KernelInfo; 12] = [
     chase::INFO,
     stream::INFO,
     gups::INFO,
@@ -55,6 +56,7 @@ static KERNELS: [KernelInfo; 11] = [
     hashjoin::INFO,
     anneal::INFO,
     resident::INFO,
+    stores::INFO,
 ];
 
 /// All built-in workloads.
@@ -91,7 +93,7 @@ mod tests {
     use wire::word;
 
     /// Settings that make every kernel small enough to be run to its end.
-    const SMALL: [(&str, &[(&str, &str)]); 11] = [
+    const SMALL: [(&str, &[(&str, &str)]); 12] = [
         ("chase", &[("footprint", "64 KB"), ("chains", "2"), ("steps", "20000")]),
         ("stream", &[("footprint", "64 KB"), ("passes", "2")]),
         ("gups", &[("footprint", "64 KB"), ("updates", "20000")]),
@@ -103,6 +105,7 @@ mod tests {
         ("hashjoin", &[("build", "16 KB"), ("probe", "64 KB")]),
         ("anneal", &[("elements", "500"), ("swaps", "300"), ("temperatures", "3")]),
         ("resident", &[("rounds", "2")]),
+        ("stores", &[("footprint", "4 KB"), ("stores", "20000")]),
     ];
 
     fn kernel(name: &str) -> &'static KernelInfo {
@@ -207,8 +210,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_refused_with_the_nearest_name_and_the_list() {
-        let known =
-            "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, resident";
+        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, resident, stores";
         let expected = format!("there is no built-in kernel 'steam' (did you mean stream?); {known}");
         assert_eq!(refusal("steam", &[]), expected);
         assert_eq!(refusal("xyz", &[]), format!("there is no built-in kernel 'xyz'; {known}"));

@@ -17,7 +17,8 @@
 //! counter overflows completes its tuple at once, with the new counters, and its entry is gone.
 //!
 //! Locks are those of any durable write. The stages are asked for together with the line: so an accept that does not need
-//! them takes its line alone, and if its counter overflows, begins once more with both.
+//! them, since no root is early or its entry's root knows, takes its line alone. If its counter overflows, it begins once more
+//! with both.
 
 use super::tuple::{Progress, Tuple};
 use super::{Write, await_verdicts};
@@ -57,8 +58,16 @@ impl<'a> PersistBuffer<'a> {
 
     /// As [`PersistBuffer::accept`]; `taken` is called at the instant from which on reads return this.
     pub async fn accept_noting<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
-        let outcome = Box::pin(Tuple::new(self.0, verbs).accept(line, content, taken)).await;
-        self.0.finish(verbs, outcome).await;
+        self.accept_and(verbs, line, content, taken).await;
+        self.0.finish(verbs, Ok(())).await;
+    }
+
+    /// As [`PersistBuffer::accept_noting`], for a core that goes on when this returns: metadata that had to make room is left to
+    /// the next access or drain.
+    pub async fn accept_and<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
+        if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content, taken)).await {
+            verbs.fault(fault);
+        }
     }
 
     /// The entry of a line leaves the buffer for memory; nothing, if it is gone.
@@ -137,18 +146,24 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
             taken.take().into_iter().for_each(|taken| taken());
         };
-        if !early.has(Step::Root) {
+        let needs_stages = {
             let _line =
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
             let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
-            take();
-            if self.make_early(&access, early).await?.is_ok() {
-                return Ok(());
+            access.refuse_if_halted()?;
+            let needs_stages = early.has(Step::Root) && !scheme.pending.entry(line).is_some_and(|entry| entry.root);
+            if !needs_stages {
+                take();
+                if self.make_early(&access, early).await?.is_ok() {
+                    return Ok(());
+                }
             }
-        }
+            needs_stages
+        };
         let _line = self.enter_with(line).await;
         let group = access.lock_group(Mode::Shared).await;
-        if early.has(Step::Root) {
+        access.refuse_if_halted()?;
+        if needs_stages {
             take();
         }
         match self.make_early(&access, early).await? {

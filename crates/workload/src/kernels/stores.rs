@@ -1,0 +1,153 @@
+//! Stores at a stated rate, so many to a line before the next: what a persist buffer makes of a program follows from these two
+//! and from how soon lines come again.
+//!
+//! No algorithm: SecPB (HPCA 2023, section VI-B) says of its programs how many stores there are in a thousand instructions (PPTI)
+//! and how many share an entry of the buffer (NWPE), as 47.4 and 2.1 of gamess, 38.8 and 17.6 of povray. Lines follow
+//! one another through the footprint and then from its beginning: one larger than the buffer streams through it, in one
+//! that is smaller stores find their entries again. The rest is integer work that waits for little.
+
+use super::KernelInfo;
+use super::emitter::{Emitter, Stopped};
+use super::listing::{Listing, reg::*};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::program::Program;
+use units::random::Random;
+use units::{Bytes, LINE_BYTES, WORDS_PER_LINE};
+
+/// Of how many instructions the rate of stores is said: PPTI's thousand, with a digit behind the point.
+const INSTRUCTIONS: u64 = 10_000;
+/// Of how many lines the stores to them are said, likewise.
+const LINES: u64 = 10;
+/// What a store takes with its index and its branch.
+const OF_A_STORE: u64 = 3;
+/// What a block of work between stores takes; there is one at least, and one instruction more.
+const OF_WORK: u64 = 8;
+const BETWEEN_MIN: u64 = OF_WORK + 1;
+
+pub(super) const INFO: KernelInfo = KernelInfo {
+    name: "stores",
+    summary: "stores at a stated rate (PPTI), so many to a line before the next (NWPE): what persist buffers are about",
+    parameters: &[
+        Parameter {
+            name: "footprint",
+            kind: Kind::Size { min: Bytes(LINE_BYTES as u64), max: Bytes(64 << 30) },
+            default: "32 KB",
+            summary: "lines that are stored to in turn, then from the first again",
+        },
+        Parameter {
+            name: "rate",
+            kind: Kind::Count {
+                unit: "stores in 10,000 instructions",
+                min: 1,
+                max: INSTRUCTIONS / (OF_A_STORE + BETWEEN_MIN),
+            },
+            default: "474",
+            summary: "how often it stores: ten times PPTI",
+        },
+        Parameter {
+            name: "per_line",
+            kind: Kind::Count { unit: "stores to 10 lines", min: 10, max: 10_000 },
+            default: "21",
+            summary: "how many go to a line before the next: ten times NWPE where lines come again late",
+        },
+        Parameter {
+            name: "stores",
+            kind: Kind::Count { unit: "stores", min: 1, max: u64::MAX },
+            default: "1_000_000_000",
+            summary: "stores in all",
+        },
+        SKIP,
+        LOAD_VALUES,
+    ],
+    prepare: |settings| Box::new(Stores::new(settings)),
+};
+
+struct Stores {
+    lines: u64,
+    rate: u64,
+    per_line: u64,
+    stores: u64,
+}
+
+impl Stores {
+    fn new(settings: &Settings) -> Stores {
+        let [footprint, rate, per_line, stores] =
+            ["footprint", "rate", "per_line", "stores"].map(|name| settings.number(name));
+        Stores { lines: footprint / LINE_BYTES as u64, rate, per_line, stores }
+    }
+
+    /// The word that a store goes to.
+    fn place(&self, store: u64) -> u64 {
+        let words = WORDS_PER_LINE as u64;
+        let line = (u128::from(store) * u128::from(LINES) / u128::from(self.per_line)) as u64 % self.lines;
+        line * words + store % words
+    }
+
+    /// How many instructions there are up to the end of a store.
+    fn instructions_until(&self, store: u64) -> u64 {
+        ((u128::from(store) + 1) * u128::from(INSTRUCTIONS) / u128::from(self.rate)) as u64
+    }
+}
+
+impl Program for Stores {
+    fn arena_bytes(&self) -> u64 {
+        self.lines * LINE_BYTES as u64
+    }
+
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+        let enter = emit.declare(Listing::new().lea(RBX, &[]).lea(RAX, &[]).lea(RCX, &[]).lea(RDX, &[]));
+        let each = [RCX, RDX, RSI, RDI, RCX, RDX, RSI];
+        let work = each.into_iter().fold(Listing::new(), |work, register| work.alu(register, &[register]));
+        let work = emit.declare(work.branch());
+        let filler = emit.declare(Listing::new().branch());
+        let store = emit.declare(Listing::new().alu(RAX, &[RAX]).store(8, &[RCX], &[RBX, RAX]).branch());
+
+        let words = emit.array(self.lines * WORDS_PER_LINE as u64);
+        (0..self.lines * WORDS_PER_LINE as u64).for_each(|index| emit.poke(words.at(index), index));
+        let mut text = random.word();
+        emit.block(enter)?;
+        let mut executed = 0;
+        for number in 0..self.stores {
+            let between = self.instructions_until(number) - executed - OF_A_STORE;
+            executed += between + OF_A_STORE;
+            let blocks = (between - 1) / OF_WORK;
+            for _ in 0..blocks {
+                emit.block(work)?;
+            }
+            for _ in 0..between - blocks * OF_WORK {
+                emit.block(filler)?;
+            }
+            text = text.rotate_left(7) ^ number;
+            emit.block(store)?;
+            emit.store(words.at(self.place(number)), text);
+        }
+        Ok((0..self.lines * WORDS_PER_LINE as u64).fold(0, |sum, at| sum.rotate_left(1) ^ emit.peek(words.at(at))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::run;
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_stores_and_instructions_as_were_asked_for() {
+        for (rate, stores) in [(474, 4740), (388, 3880), (833, 3332)] {
+            let settings = [("rate", rate.to_string()), ("stores", stores.to_string())];
+            let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
+            let checked = run(&INFO, &settings, 3);
+            // Four come before the first.
+            let expected = 4 + stores * INSTRUCTIONS / rate;
+            assert_eq!((checked.loads, checked.stores, checked.instructions), (0, stores, expected), "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_line_gets_so_many_stores_before_the_next_in_the_mean() {
+        let stores = Stores { lines: 512, rate: 474, per_line: 21, stores: 0 };
+        let lines: Vec<u64> = (0..2100).map(|store| stores.place(store) / WORDS_PER_LINE as u64).collect();
+        let visits = 1 + lines.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert_eq!(visits, 1000);
+        assert!(lines.chunk_by(|one, next| one == next).all(|visit| (2..=3).contains(&visit.len())));
+    }
+}
