@@ -59,7 +59,7 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(interval=1.5)), "interval is 1.5: expected a whole number"),
         (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(warm_up=True)), "warm_up is True: expected a whole number"),
         (lambda: UNTYPED.run(GUPS, options={"limit": "5M"}), "expected a RunOptions, as in RunOptions(...)"),
-        (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read or a Write, as in Read(...)"),
+        (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read, a Write or a Store, as in Read(...)"),
     ],
 )
 def test_a_request_that_makes_no_sense_names_its_field(ask: Callable[[], object], expected: str) -> None:

@@ -17,8 +17,8 @@
 //! counter overflows completes its tuple at once, with the new counters, and its entry is gone.
 //!
 //! Locks are those of any durable write. The stages are asked for together with the line: so an accept that does not need
-//! them, since no root is early or its entry's root knows, takes its line alone. If its counter overflows, it begins once more
-//! with both.
+//! them, since no root is early or its entry's root knows, takes its line alone. Else, or if its counter overflows, the entry has
+//! the text by then, and its early steps begin with both.
 
 use super::tuple::{Progress, Tuple};
 use super::{Write, await_verdicts};
@@ -141,31 +141,22 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
         await_verdicts(scheme, verbs, line).await?;
-        let mut taken = Some(taken);
-        let mut take = || {
-            scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
-            taken.take().into_iter().for_each(|taken| taken());
-        };
-        let needs_stages = {
+        {
+            // Taken at once, so that no read of the line that comes later finds it otherwise.
             let _line =
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
             let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
             access.refuse_if_halted()?;
-            let needs_stages = early.has(Step::Root) && !scheme.pending.entry(line).is_some_and(|entry| entry.root);
-            if !needs_stages {
-                take();
-                if self.make_early(&access, early).await?.is_ok() {
-                    return Ok(());
-                }
+            scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
+            taken();
+            let root_knows = scheme.pending.entry(line).is_some_and(|entry| entry.root);
+            if (root_knows || !early.has(Step::Root)) && self.make_early(&access, early).await?.is_ok() {
+                return Ok(());
             }
-            needs_stages
-        };
+        }
         let _line = self.enter_with(line).await;
         let group = access.lock_group(Mode::Shared).await;
         access.refuse_if_halted()?;
-        if needs_stages {
-            take();
-        }
         match self.make_early(&access, early).await? {
             Ok(()) => Ok(()),
             Err((slot, overflow)) => {
