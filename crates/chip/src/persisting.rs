@@ -132,7 +132,7 @@ impl Persisting {
             self.clock.sleep(self.path).await;
         }
         let taken = || self.chip.taken(line, &content);
-        PersistBuffer::of(&self.scheme).accept_and(verbs, line, &content, taken).await;
+        PersistBuffer::of(&self.scheme).accept_noting(verbs, line, &content, taken).await;
         if holds {
             self.clock.sleep(self.path).await;
             let lost = self.chip.cores.nodes()[core].borrow_mut().persisted(self.clock.now());

@@ -136,16 +136,6 @@ impl Fraction {
     pub const fn thousandths(thousandths: u16) -> Fraction {
         Fraction(thousandths)
     }
-
-    /// So much of a number, rounded up.
-    pub fn of_rounded_up(self, number: u32) -> u32 {
-        (u64::from(number) * u64::from(self.0)).div_ceil(WHOLE as u64) as u32
-    }
-
-    /// So much of a number, rounded down.
-    pub fn of_rounded_down(self, number: u32) -> u32 {
-        (u64::from(number) * u64::from(self.0) / WHOLE as u64) as u32
-    }
 }
 
 impl TryFrom<f64> for Fraction {
@@ -310,12 +300,8 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_entries_is_rounded_to_the_side_that_is_asked_for() {
+    fn a_part_of_the_entries_is_a_number_of_thousandths() {
         let part = Fraction::try_from(0.75).unwrap();
-        assert_eq!(
-            [8, 10].map(|entries| (part.of_rounded_up(entries), part.of_rounded_down(entries))),
-            [(6, 6), (8, 7)]
-        );
         assert_eq!(f64::from(part), 0.75);
         for wrong in [-0.1, 1.001, 0.12345, f64::NAN] {
             assert!(Fraction::try_from(wrong).is_err(), "{wrong}");

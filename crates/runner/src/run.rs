@@ -168,7 +168,8 @@ struct Bench<S> {
 impl<S: Source + 'static> Bench<S> {
     fn assemble(options: &RunOptions, sources: Vec<S>, excerpt: &ExcerptFile) -> Result<Bench<S>, RunError> {
         let RunOptions { machine, design, seed, budget, ledger, .. } = options;
-        let machine = &machine.with_buffers_of(&design.parts);
+        let rule = |rule| RunError::Design { design: design.name.clone(), rule };
+        let machine = &machine.with_buffers_of(&design.parts).map_err(rule)?;
         let (programs, cores) = (sources.len(), machine.cores);
         if programs > cores {
             return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });

@@ -65,7 +65,7 @@ impl Feeding {
     /// The core's stores, until power fails. Stores in turn wait until everything has drained.
     async fn feed(self: Rc<Self>, stores: Vec<(LineAddr, Line)>, at_once: bool) {
         for (line, content) in stores {
-            while !self.power_failed.get() && self.is_full_for(line) {
+            while !self.power_failed.get() && !self.brings(line) {
                 self.clock.sleep(A_MOMENT).await;
             }
             if self.power_failed.get() {
@@ -86,9 +86,10 @@ impl Feeding {
         }
     }
 
-    /// Whether a store has to wait for an entry. Not for its own line, if that is just leaving: the text keeps the two apart.
-    fn is_full_for(&self, line: LineAddr) -> bool {
-        self.buffer.borrow_mut().store(line) == Finds::Full
+    /// Brings a store to the buffer; whether it may enter, and has not to come again. An entry of its line that is just leaving
+    /// does not keep it: the text keeps the two apart.
+    fn brings(&self, line: LineAddr) -> bool {
+        self.buffer.borrow_mut().store(line) != Finds::Full
     }
 
     fn begin_drains(self: &Rc<Self>) {

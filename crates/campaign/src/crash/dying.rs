@@ -8,11 +8,12 @@ use super::bench::Bench;
 use super::buffered::{begin, die};
 use super::history::History;
 use super::shown::Changes;
-use super::states::{self, DeadMemory};
+use super::states::DeadMemory;
 use crate::bus::Recording;
 use protection::domain::Queue;
 use protection::scheme::PersistBuffer;
 use std::cell::Cell;
+use std::rc::Rc;
 use units::LineAddr;
 use units::random::Random;
 
@@ -71,8 +72,16 @@ impl Rerun {
         let shown = changes.shown(&history.shown, Queue::Inside).pop().unwrap_or_default();
         let image = Recording::of(&self.bench.memory.media().borrow());
         let registers = self.bench.memory.registers();
-        let went_through = Some(states::memories_between(&changes, &history.start()));
         let progress = (self.accepted, self.accepted);
-        DeadMemory { point, progress, in_order: true, image, registers, shown, went_through, resident: self.resident }
+        DeadMemory {
+            point,
+            progress,
+            in_order: true,
+            image,
+            registers,
+            shown,
+            changes: Some(Rc::new(changes)),
+            resident: self.resident,
+        }
     }
 }

@@ -142,7 +142,8 @@ impl<'a> Aftermath<'a> {
     fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
-        let seen = self.seen(dead);
+        let went_through = dead.changes.as_ref().map(|changes| states::memories_between(changes, &history.start()));
+        let seen = self.seen(dead, went_through.as_deref());
         let allowed = allowed_to_attackers(history, dead);
         let mut trials = Vec::new();
         for (image, how) in strikes::tampered(history, &dead.image, &seen, self.extent.strikes, &mut random) {
@@ -156,11 +157,12 @@ impl<'a> Aftermath<'a> {
         trials
     }
 
-    /// The memories that an attacker has seen on the bus until then.
-    fn seen<'d>(&'d self, dead: &'d DeadMemory) -> Vec<&'d Recording> {
+    /// The memories that an attacker has seen on the bus until then: those that a dead memory went through, which are the earlier
+    /// ones of the history unless it is said otherwise.
+    fn seen<'d>(&'d self, dead: &DeadMemory, went_through: Option<&'d [Recording]>) -> Vec<&'d Recording> {
         let earlier = self.left.iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
-        let mut seen: Vec<&Recording> = std::iter::once(&self.history.memory).collect();
-        match &dead.went_through {
+        let mut seen = vec![&self.history.memory];
+        match went_through {
             Some(memories) => seen.extend(memories.iter().filter(|memory| **memory != dead.image)),
             None => seen.extend(earlier.map(|dead| &dead.image)),
         }

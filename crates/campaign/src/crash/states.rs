@@ -45,8 +45,8 @@ pub struct DeadMemory {
     pub registers: Registers,
     /// The keystream that it has ever shown.
     pub shown: Rc<Ledger>,
-    /// The memories that it went through, if these are not the earlier ones of the same history.
-    pub went_through: Option<Rc<[Recording]>>,
+    /// What it went through, if that is no beginning of the history's changes.
+    pub changes: Option<Rc<Changes>>,
     /// The lines that were persistent in a buffer and nowhere else when power failed, the oldest first.
     pub resident: Vec<LineAddr>,
 }
@@ -92,7 +92,7 @@ pub fn states_of(
                 image,
                 registers,
                 shown,
-                went_through: None,
+                changes: None,
                 resident: Vec::new(),
             }
         }));
@@ -101,20 +101,18 @@ pub fn states_of(
 }
 
 /// The different memories that these changes go through, if everything arrives in order.
-pub fn memories_between(changes: &Changes, start: &Start) -> Rc<[Recording]> {
+pub fn memories_between(changes: &Changes, start: &Start) -> Vec<Recording> {
     let mut domain = Domain::new(Queue::Inside, start.image.media(start.slots), start.registers.clone());
     let mut memories = vec![start.image.clone()];
     for operation in &changes.operations {
-        match operation {
-            Operation::Persist(_, slot, content) => domain.persist(*slot, *content),
-            Operation::Store(_, slot, content) if !content.is_blank() => domain.store(*slot, *content),
-            Operation::Complete(registers) => domain.complete(registers),
-            _ => continue,
+        carry_out(&mut domain, operation, |_, sent| Some(sent));
+        // An open tuple is in the queue.
+        if matches!(operation, Operation::Store(..) | Operation::Complete(_)) {
+            memories.push(Recording::of(domain.media()));
         }
-        memories.push(Recording::of(domain.media()));
     }
     memories.dedup();
-    memories.into()
+    memories
 }
 
 /// How many different memories there are among these states, and how many of them are left only if something arrives torn,
@@ -168,23 +166,33 @@ fn replay(
     let mut domain = Domain::new(queue, start.image.media(start.slots), start.registers.clone());
     for (index, operation) in operations.iter().enumerate() {
         let fate = on_its_way.binary_search(&index).map_or(WHOLE, |place| fates[place]);
-        match operation {
-            Operation::Persist(_, slot, content) => {
-                if let Some(content) = arrived(fate, domain.newest(*slot), *content) {
-                    domain.persist(*slot, content);
-                }
-            }
-            Operation::Store(_, slot, content) if !content.is_blank() => {
-                if let Some(content) = arrived(fate, domain.newest(*slot), *content) {
-                    domain.store(*slot, content);
-                }
-            }
-            Operation::Complete(registers) => domain.complete(registers),
-            _ => {}
-        }
+        carry_out(&mut domain, operation, |old, sent| arrived(fate, old, sent));
     }
     let (media, registers) = domain.lose_power();
     (Recording::of(&media), registers)
+}
+
+/// Carries an operation out. Of a line that it sends, `arrives` says what comes of what was there and what was sent, if
+/// anything does.
+fn carry_out(
+    domain: &mut Domain,
+    operation: &Operation,
+    arrives: impl FnOnce(Untrusted, Untrusted) -> Option<Untrusted>,
+) {
+    match operation {
+        Operation::Persist(_, slot, content) => {
+            if let Some(content) = arrives(domain.newest(*slot), *content) {
+                domain.persist(*slot, content);
+            }
+        }
+        Operation::Store(_, slot, content) if !content.is_blank() => {
+            if let Some(content) = arrives(domain.newest(*slot), *content) {
+                domain.store(*slot, content);
+            }
+        }
+        Operation::Complete(registers) => domain.complete(registers),
+        _ => {}
+    }
 }
 
 /// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. The spare bits are its

@@ -7,25 +7,25 @@ use protection::design::{Parts, Step};
 
 impl Machine {
     /// The machine with the persist buffers of a design beside its cores, if it has any.
-    #[must_use]
-    pub fn with_buffers_of(&self, parts: &Parts) -> Machine {
+    ///
+    /// # Errors
+    /// Watermarks that no buffer can have, which [`Parts::check`] rules out.
+    pub fn with_buffers_of(&self, parts: &Parts) -> Result<Machine, String> {
         let mut machine = self.clone();
         let persistence = &parts.persistence;
         if persistence.has_buffer() {
-            let entries = persistence.entries;
-            let drain_from = persistence.drain_from.of_rounded_up(entries).max(1);
-            let drain_to = persistence.drain_to.of_rounded_down(entries).min(drain_from - 1);
+            let (from, to) = (persistence.drain_from.into(), persistence.drain_to.into());
+            let buffer = PersistBufferConfig::of_fractions(persistence.entries, from, to)?;
             let early = persistence.early;
             let waits = match (early.has(Step::Counter), early.follows_values()) {
                 (false, _) => Waits::Never,
                 (true, false) => Waits::NewEntries,
                 (true, true) => Waits::EveryStore,
             };
-            let buffer = PersistBufferConfig { entries, drain_from, drain_to };
             machine.node.persist_buffer =
                 Some(PersistConfig { buffer, latency_cycles: persistence.latency_cycles, waits });
         }
-        machine
+        Ok(machine)
     }
 
     /// Whether stores can be durable beside its cores, if a design has them be.

@@ -85,7 +85,9 @@ impl Persisted {
             return None;
         }
         let next = self.waiting.pop_front()?;
-        Some((next.line, self.take_effect(&next)))
+        let content = self.take_effect(&next);
+        self.forget_unused(next.line);
+        Some((next.line, content))
     }
 
     fn take_effect(&mut self, waiting: &Waiting) -> Line {
@@ -102,9 +104,14 @@ impl Persisted {
     fn left(&mut self, line: LineAddr) {
         if let Some(kept) = self.lines.get_mut(&line) {
             kept.resident = false;
-            if kept.waiting == 0 {
-                self.lines.remove(&line);
-            }
+        }
+        self.forget_unused(line);
+    }
+
+    /// Keeps a line no longer of which nothing waits, and that has no entry.
+    fn forget_unused(&mut self, line: LineAddr) {
+        if self.lines.get(&line).is_some_and(|kept| kept.waiting == 0 && !kept.resident) {
+            self.lines.remove(&line);
         }
     }
 }

@@ -83,6 +83,7 @@ fn fractions_are_rounded_towards_draining_later_and_longer() {
     assert_eq!(of(32, 0.75, 0.5), (24, 16));
     assert_eq!(of(100, 0.55, 0.29), (55, 29), "exact products stay what they are");
     assert_eq!(of(5, 0.75, 0.5), (4, 2));
+    assert_eq!([of(8, 0.75, 0.5), of(10, 0.75, 0.5), of(10, 0.8, 0.75)], [(6, 4), (8, 5), (8, 7)]);
     assert_eq!(
         [of(1, 0.75, 0.5), of(1, 0.1, 0.0), of(2, 0.6, 0.5), of(8, 1.0, 0.99)],
         [(1, 0), (1, 0), (2, 1), (8, 7)]

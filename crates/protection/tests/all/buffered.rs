@@ -1,13 +1,10 @@
 //! Stores in a persist buffer: durable from the entry on, whatever of their tuples is left to the drain.
 
-use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Order, Parts, Persistence, SpeculationDesign, Step,
-    TreeKind,
-};
+use crate::durable::durable;
+use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
-use casemate_protection::ownership::Ownership;
-use casemate_protection::scheme::{PersistBuffer, Release, Scheme};
+use casemate_protection::scheme::{PersistBuffer, Scheme};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
 
@@ -18,21 +15,9 @@ const OVERFLOWS: u8 = 129;
 /// The six schemes of SecPB, from the one that does nothing early to the one that leaves nothing.
 fn schemes() -> Vec<Parts> {
     let orders = [Order::Strict, Order::Pipelined];
-    (0..=Step::CHAIN.len()).flat_map(|early| orders.map(|order| parts(Persistence::in_buffer(order, early)))).collect()
-}
-
-fn parts(persistence: Persistence) -> Parts {
-    Parts {
-        cipher: CipherChoice::Aes128Counter,
-        counters: CounterChoice::Sc64,
-        mac: MacDesign { code: MacChoice::Gmac, ..MacDesign::default() },
-        tree: TreeKind::Bonsai.into(),
-        ownership: Ownership::None,
-        release: Release::Verified,
-        speculation: SpeculationDesign::default(),
-        caches: CacheDesign::default().resized(Bytes(256), 2),
-        persistence,
-    }
+    (0..=Step::CHAIN.len())
+        .flat_map(|early| orders.map(|order| durable(Persistence::in_buffer(order, early))))
+        .collect()
 }
 
 struct Powered {
@@ -258,7 +243,7 @@ fn a_buffer_where_none_can_be_is_refused_with_a_way_out() {
         ),
     ];
     for (change, remedy) in changes {
-        let mut parts = parts(Persistence::in_buffer(Order::Strict, 2));
+        let mut parts = durable(Persistence::in_buffer(Order::Strict, 2));
         assert_eq!(parts.check(), Ok(()));
         change(&mut parts);
         let refusal = parts.check().unwrap_err();

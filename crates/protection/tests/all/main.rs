@@ -2,6 +2,7 @@
 
 mod buffered;
 mod counters;
+mod durable;
 mod eager;
 mod forests;
 mod ownership;

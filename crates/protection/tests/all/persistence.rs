@@ -1,9 +1,8 @@
 //! What returned before power was lost comes back from memory and registers, and nothing else does.
 
+use crate::durable::durable;
 use casemate_protection::counter::StartingAge;
-use casemate_protection::design::{
-    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, SpeculationDesign, TreeKind,
-};
+use casemate_protection::design::{CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, TreeKind};
 use casemate_protection::domain::{Domain, Queue, Registers};
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
@@ -21,19 +20,8 @@ const OVERFLOWS: u8 = 129;
 /// What makes a design one that cannot be made durable.
 type Change = fn(&mut Parts);
 
-/// The parts of `sc64-bmt`, with caches of a few lines.
 fn parts(order: Order) -> Parts {
-    Parts {
-        cipher: CipherChoice::Aes128Counter,
-        counters: CounterChoice::Sc64,
-        mac: MacDesign { code: MacChoice::Gmac, ..MacDesign::default() },
-        tree: TreeKind::Bonsai.into(),
-        ownership: Ownership::None,
-        release: Release::Verified,
-        speculation: SpeculationDesign::default(),
-        caches: casemate_protection::design::CacheDesign::default().resized(Bytes(256), 2),
-        persistence: Persistence::at_controller(order, 4),
-    }
+    durable(Persistence::at_controller(order, 4))
 }
 
 /// A memory and the chip in front of it.

@@ -20,7 +20,7 @@
 //! them, since no root is early or its entry's root knows, takes its line alone. Else, or if its counter overflows, the entry has
 //! the text by then, and its early steps begin with both.
 
-use super::tuple::{Progress, Tuple};
+use super::tuple::Tuple;
 use super::{Write, await_verdicts};
 use crate::buffer::Entry;
 use crate::codec::Others;
@@ -54,17 +54,12 @@ impl<'a> PersistBuffer<'a> {
     /// as soon as its entry has it.
     pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
         self.accept_noting(verbs, line, content, || ()).await;
-    }
-
-    /// As [`PersistBuffer::accept`]; `taken` is called at the instant from which on reads return this.
-    pub async fn accept_noting<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
-        self.accept_and(verbs, line, content, taken).await;
         self.0.finish(verbs, Ok(())).await;
     }
 
-    /// As [`PersistBuffer::accept_noting`], for a core that goes on when this returns: metadata that had to make room is left to
-    /// the next access or drain.
-    pub async fn accept_and<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
+    /// As [`PersistBuffer::accept`]; `taken` is called at the instant from which on reads return this. Metadata that had to make
+    /// room is left to the next drain: a core goes on when this returns.
+    pub async fn accept_noting<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
         if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content, taken)).await {
             verbs.fault(fault);
         }
@@ -121,18 +116,6 @@ async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
     access.verbs.store(access.at.slot(), Role::Data, sealed.with(beside)).await;
     access.scheme.pending.entries.borrow_mut().remove(access.line());
     Ok(())
-}
-
-impl<'a, V: Verbs> Write<'a, V> {
-    /// A write that goes on with what its entry has.
-    pub(super) fn resumed(access: Access<'a, V>, entry: &Entry) -> Write<'a, V> {
-        let write = Write::new(access, &entry.plaintext);
-        entry.counter.into_iter().for_each(|counter| write.counter.set(counter));
-        entry.sealed.clone().into_iter().for_each(|sealed| write.sealed.set(sealed));
-        entry.tag.into_iter().for_each(|tag| write.tag.set(Some(tag)));
-        write.padded.set(entry.pad);
-        write
-    }
 }
 
 impl<'a, V: Verbs> Tuple<'a, V> {
@@ -268,19 +251,6 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Completes the tuple of an entry whose counter has moved on; the entry is gone in the same instant.
-    async fn complete_entry(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
-        let scheme = self.scheme;
-        let Some(entry) = scheme.pending.entry(access.line()) else { return Ok(()) };
-        let knows = entry.root || scheme.planted.has(Bug::EntryDrainedBeforeRoot);
-        let completed = self.climb_and_complete(&[Write::resumed(*access, &entry)], None, knows).await;
-        self.or_halt(completed)?;
-        if !scheme.planted.has(Bug::EntryOutlivesTuple) {
-            scheme.pending.entries.borrow_mut().remove(entry.line);
-        }
-        Ok(())
-    }
-
     /// An entry whose counter has overflowed completes its tuple with the new ones; the others of its group follow it.
     async fn complete_and_renew(
         &mut self,
@@ -290,37 +260,11 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     ) -> Result<(), Fault> {
         // As at the controller: it keeps its stages until its group is renewed.
         self.stages.hand_over = false;
-        let _group = access.lock_group(Mode::Exclusive).await;
-        access.refuse_if_halted()?;
         let Some(entry) = self.scheme.pending.entry(access.line()) else { return Ok(()) };
         if self.scheme.planted.has(Bug::OverflowLosesStore) {
             self.scheme.pending.entries.borrow_mut().remove(entry.line);
             return Ok(());
         }
-        self.complete_group(&access).await?;
-        let (renewal, new) = self.renewer().renew_counters(slot, entry.line, overflow).await?;
-        let write = Write::under(access, self.scheme.version(&new, entry.line), &entry.plaintext);
-        self.persist_lines(&[write], Some(&renewal)).await?;
-        self.scheme.pending.entries.borrow_mut().remove(entry.line);
-        self.renew_durably(&renewal, Progress::None).await
-    }
-
-    /// Completes the tuples of the other entries in the line's group whose counters have moved on: memory's text must be that
-    /// of its counters. The group must be held.
-    async fn complete_group(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
-        let scheme = self.scheme;
-        let group = scheme.counters.group(access.line());
-        let is_ahead = |entry: &&Entry| {
-            entry.counter.is_some() && entry.line != access.line() && scheme.counters.group(entry.line) == group
-        };
-        let ahead: Vec<LineAddr> =
-            scheme.pending.entries.borrow().all().iter().filter(is_ahead).map(|entry| entry.line).collect();
-        if scheme.planted.has(Bug::RenewalForgetsEntries) {
-            return Ok(());
-        }
-        for line in ahead {
-            self.complete_entry(&Access::new(scheme, self.verbs, line)).await?;
-        }
-        Ok(())
+        self.persist_and_renew(access, slot, &entry.plaintext, overflow).await
     }
 }

@@ -23,6 +23,7 @@ use super::access::Access;
 use super::bitmap::LineBitmap;
 use super::read::policy::Release;
 use super::{Scheme, offsets};
+use crate::buffer::Entry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::planted::Bug;
@@ -62,6 +63,16 @@ impl<'a, V: Verbs> Write<'a, V> {
     pub fn under(access: Access<'a, V>, counter: Counter, plaintext: &Line) -> Write<'a, V> {
         let write = Write::new(access, plaintext);
         write.counter.set(counter);
+        write
+    }
+
+    /// A write that goes on with what its entry has.
+    fn resumed(access: Access<'a, V>, entry: &Entry) -> Write<'a, V> {
+        let write = Write::new(access, &entry.plaintext);
+        entry.counter.into_iter().for_each(|counter| write.counter.set(counter));
+        entry.sealed.clone().into_iter().for_each(|sealed| write.sealed.set(sealed));
+        entry.tag.into_iter().for_each(|tag| write.tag.set(Some(tag)));
+        write.padded.set(entry.pad);
         write
     }
 

@@ -23,6 +23,7 @@
 
 use super::gathering::Waiting;
 use super::{Write, await_verdicts};
+use crate::buffer::Entry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
 use crate::domain::{Registers, Renewal};
@@ -99,7 +100,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
                     self.stages.hand_over = false;
                     self.persist_begun(std::mem::take(&mut begun)).await;
                     groups.clear();
-                    waiting.ends(self.persist_and_renew(access, slot, waiting, &overflow).await);
+                    waiting.ends(self.persist_and_renew(access, slot, &waiting.plaintext, &overflow).await);
                 }
                 Err(fault) => waiting.ends(Err(fault)),
             }
@@ -115,20 +116,55 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// A write whose counter has overflowed: the others of its group follow it.
-    async fn persist_and_renew(
+    pub(super) async fn persist_and_renew(
         &mut self,
         access: Access<'a, V>,
         slot: Slot,
-        waiting: &Waiting,
+        plaintext: &Line,
         overflow: &Overflow,
     ) -> Result<(), Fault> {
+        let line = access.line();
         let _group = access.lock_group(Mode::Exclusive).await;
         access.refuse_if_halted()?;
-        let (renewal, new) = self.renewer().renew_counters(slot, waiting.line, overflow).await?;
-        let write = Write::under(access, self.scheme.version(&new, waiting.line), &waiting.plaintext);
+        self.complete_group(&access).await?;
+        let (renewal, new) = self.renewer().renew_counters(slot, line, overflow).await?;
+        let write = Write::under(access, self.scheme.version(&new, line), plaintext);
         self.persist_lines(&[write], Some(&renewal)).await?;
+        self.scheme.pending.entries.borrow_mut().remove(line);
         // If this fails, the line that was written is durable all the same.
         self.renew_durably(&renewal, Progress::None).await
+    }
+
+    /// Completes the tuple of an entry whose counter has moved on; the entry is gone in the same instant.
+    pub(super) async fn complete_entry(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+        let scheme = self.scheme;
+        let Some(entry) = scheme.pending.entry(access.line()) else { return Ok(()) };
+        let knows = entry.root || scheme.planted.has(Bug::EntryDrainedBeforeRoot);
+        let completed = self.climb_and_complete(&[Write::resumed(*access, &entry)], None, knows).await;
+        self.or_halt(completed)?;
+        if !scheme.planted.has(Bug::EntryOutlivesTuple) {
+            scheme.pending.entries.borrow_mut().remove(entry.line);
+        }
+        Ok(())
+    }
+
+    /// Completes the tuples of the other entries in the line's group whose counters have moved on: memory's text must be that
+    /// of its counters. The group must be held.
+    async fn complete_group(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+        let scheme = self.scheme;
+        let group = scheme.counters.group(access.line());
+        let is_ahead = |entry: &&Entry| {
+            entry.counter.is_some() && entry.line != access.line() && scheme.counters.group(entry.line) == group
+        };
+        let ahead: Vec<LineAddr> =
+            scheme.pending.entries.borrow().all().iter().filter(is_ahead).map(|entry| entry.line).collect();
+        if scheme.planted.has(Bug::RenewalForgetsEntries) {
+            return Ok(());
+        }
+        for line in ahead {
+            self.complete_entry(&Access::new(scheme, self.verbs, line)).await?;
+        }
+        Ok(())
     }
 
     /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
@@ -139,16 +175,12 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         outcome
     }
 
-    pub(super) fn renewer(&self) -> Renewer<'a, V> {
+    fn renewer(&self) -> Renewer<'a, V> {
         Renewer { scheme: self.scheme, verbs: self.verbs }
     }
 
     /// Makes lines durable under the counters that they have on the chip.
-    pub(super) async fn persist_lines(
-        &mut self,
-        writes: &[Write<'a, V>],
-        renewal: Option<&Renewal>,
-    ) -> Result<(), Fault> {
+    async fn persist_lines(&mut self, writes: &[Write<'a, V>], renewal: Option<&Renewal>) -> Result<(), Fault> {
         if writes.is_empty() {
             return Ok(());
         }
@@ -157,7 +189,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Makes lines durable, and lets the root know of their counters if it does not.
-    pub(super) async fn climb_and_complete(
+    async fn climb_and_complete(
         &mut self,
         writes: &[Write<'a, V>],
         renewal: Option<&Renewal>,
