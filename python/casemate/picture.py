@@ -62,7 +62,8 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     for axis, explanation in zip(axes[:, 0], explanations, strict=True):
         _panel(axis, explanation, horizon)
     scenario = explanations[0].scenario
-    reached = {"controller": "reached the memory controller", "l2": "reached L2"}[scenario.start]
+    place = {"controller": "the memory controller", "l2": "L2"}[scenario.start]
+    reached = f"reached {'the persist buffer' if scenario.of == 'store' else place}"
     axes[-1, 0].set_xlabel(f"time since the {scenario.of} {reached} (ns)")
     save(figure, path, kind, dpi=160)
 

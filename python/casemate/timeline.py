@@ -41,8 +41,7 @@ MEANING: dict[Until, str] = {
     "in-l2": "",
     "taken": "until taken: memory's controller has taken all that is stored, and the write-back buffer is free",
     "durable": "until durable: the tuple is complete, and line, tag, counters and root survive a loss of power",
-    "accepted": "until accepted: the persist buffer has the store, which survives a loss of power, and its early steps "
-    "are done; behind that its entry drains",
+    "accepted": "until accepted: the persist buffer has the store, its early steps are done, a drain follows",
 }
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 

@@ -96,3 +96,16 @@ def test_blocks_say_what_they_are_for_and_titles_are_whole(casemate: Casemate, t
     (tmp_path / "chunks.toml").write_text(untagged)
     assert "release unverified 0-7 " in casemate("explain", "chunks.toml", *at).out
     assert "encrypt" in casemate("explain", "xts", "--of", "write").out
+
+
+def test_a_store_is_drawn_from_the_persist_buffer_until_the_core_goes_on(casemate: Casemate, tmp_path: Path) -> None:
+    ask = ("--of", "store", "--machine", "secpb-pcm", "--on-chip", "all")
+    said = casemate("explain", "secpb-cm", *ask, "--svg", "store.svg")
+    assert said.code == 0, said.out
+    assert "one store" in said.out
+    assert "until accepted: the persist buffer has the store" in said.out
+    assert "time since the store reached the persist buffer" in (tmp_path / "store.svg").read_text()
+    assert max(len(line) for line in said.out.splitlines()[1:]) <= 100
+    refused = casemate("explain", "plp-sp", "--of", "store")
+    assert refused.code == 2
+    assert "'plp-sp' has no persist buffer" in refused.err
