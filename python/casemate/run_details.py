@@ -160,6 +160,10 @@ def persist_buffers(results: RunResults) -> list[Question]:
     def held_up(buffer: PersistBuffer, record: Record) -> str:
         return f"{100 * (buffer.full_cycles + buffer.leaving_cycles) / record.cycles:.1f} %"
 
+    shared = [
+        ("entries flushed by remote reads", of(lambda buffer, _: f"{buffer.flushed:,}")),
+        ("entries moved by remote writes", of(lambda buffer, _: f"{buffer.given_up:,}")),
+    ]
     return [
         ("stores/1000 instr. (PPTI)", of(lambda buffer, record: f"{per_kilo(buffer.stores, record):.2f}")),
         ("stores per entry (NWPE)", of(lambda buffer, _: f"{buffer.stores_per_entry:.2f}")),
@@ -168,6 +172,7 @@ def persist_buffers(results: RunResults) -> list[Question]:
             "cycles a store awaited steps",
             of(lambda buffer, record: f"{100 * buffer.answer_cycles / record.cycles:.1f} %"),
         ),
+        *(shared if any(record.machine.cores > 1 for record in results.records) else []),
     ]
 
 

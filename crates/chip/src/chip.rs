@@ -4,7 +4,7 @@
 //! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
 //! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
 
-mod buffers;
+pub(crate) mod buffers;
 mod prediction;
 mod room;
 #[cfg(test)]
@@ -14,6 +14,7 @@ pub mod upward;
 use crate::distances::Distances;
 use crate::shadow::Shadow;
 use crate::waits::Waits;
+use buffers::Buffers;
 use catalogue::{LlcConfig, Machine};
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
@@ -91,8 +92,8 @@ pub struct Chip {
     distances: Distances,
     /// What each L2 expects of the last-level cache, where they predict it.
     predictors: Option<RefCell<Vec<MissPredictor>>>,
-    /// Whether cores have persist buffers, through which all that they store goes.
-    has_buffers: bool,
+    /// The cores' persist buffers, if all that they store goes through such.
+    buffers: Option<Buffers>,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be notified of its lines that data displaces.
@@ -129,7 +130,7 @@ impl Chip {
                 .llc
                 .miss_prediction
                 .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
-            has_buffers: machine.node.persist_buffer.is_some(),
+            buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, config.waits, machine.cores)),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -287,7 +288,7 @@ impl Chip {
     /// every store has been written.
     pub fn lost_lines(&self) -> u64 {
         let mut dirty = FxHashSet::default();
-        if !self.has_buffers {
+        if !self.has_buffers() {
             // Else what is dirty has come by a persist buffer.
             dirty.extend(self.cores.dirty_lines());
             dirty.extend(self.llc.borrow().dirty_lines());

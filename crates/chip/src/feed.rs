@@ -14,6 +14,7 @@ pub use skim::Skimmed;
 
 use crate::load_values::{TOLD, WrongLoad};
 use crate::shadow::Shadow;
+use crate::shadow::persisted::about_to_tell;
 use machine::node::{Feed, PageKey, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
 use std::cell::{Cell, RefCell};
@@ -106,6 +107,7 @@ pub struct Program<S> {
     translation: Translation,
     /// Tables that the core gets now.
     tables: Vec<PageTables>,
+    core: usize,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
@@ -116,13 +118,13 @@ pub struct Program<S> {
 }
 
 impl<S: Supplier> Program<S> {
-    /// A program in `spaces` of the memory that `pages` hands out, which may run for as many instructions as are `left`.
+    /// A program on a core, in `spaces` of the memory that `pages` hands out, which may run for as many instructions as are `left`.
     pub fn new(
         source: S,
         left: Rc<Cell<u64>>,
         pages: Pages,
         spaces: Spaces,
-        shadow: Rc<RefCell<Shadow>>,
+        (core, shadow): (usize, Rc<RefCell<Shadow>>),
     ) -> Program<S> {
         let recent = vec![(u64::MAX, 0); RECENT].into();
         let page_bytes = pages.borrow().page_bytes();
@@ -133,6 +135,7 @@ impl<S: Supplier> Program<S> {
             dry: false,
             translation: Translation { pages, page_bytes, spaces, recent, told: 0, news: false },
             tables: Vec::new(),
+            core,
             shadow,
             touches: Vec::with_capacity(8),
             foreign: Vec::new(),
@@ -184,10 +187,17 @@ impl<S: Supplier> Feed for Program<S> {
             return Ok(None);
         }
         let Program { walker, translation, tables, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
+        let core = self.core;
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
-                Ok((_, physical)) => tell(&mut shadow.borrow_mut(), physical.line(), content, foreign, counters),
+                Ok((_, physical)) => {
+                    let mut shadow = shadow.borrow_mut();
+                    if shadow.persisted.is_some() {
+                        about_to_tell(&mut shadow, core, physical.line(), content);
+                    }
+                    tell(&mut shadow, physical.line(), content, foreign, counters);
+                }
                 Err(full) => trouble = Some(full),
             },
             Event::ProcessStarted { process, .. } => {
@@ -223,15 +233,21 @@ impl<S: Supplier> Feed for Program<S> {
             }
         }
         if shadow.persisted.is_some() {
-            for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.store) {
-                shadow.stored(line, usize::from(offset)..usize::from(offset + bytes));
-            }
+            hand_on_stores(&mut shadow, core, touches);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
         tables.clear();
         translation.take_tables(tables);
         Ok(Some(Step { instruction: step.instruction, code, touches, tables, next: step.next }))
+    }
+}
+
+/// Hands what an instruction stored on to its core's persist buffer. Out of line: most machines have none.
+#[cold]
+fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &[Touch]) {
+    for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.store) {
+        shadow.stored(core, line, usize::from(offset)..usize::from(offset + bytes));
     }
 }
 

@@ -17,6 +17,7 @@ pub mod persisting;
 pub mod predictability;
 mod second_level;
 pub mod shadow;
+mod turns;
 pub mod uncore;
 pub mod waits;
 pub mod warm;

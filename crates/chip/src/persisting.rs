@@ -3,28 +3,25 @@
 //! The node says when a store comes to its buffer and which entry leaves when; the scheme's text does what is early, and
 //! drains. Stores of a core are accepted one after the other, in the order of the program; of entries, as many are on their way
 //! as the controller has buffers for what is written back. A line that the buffer has accepted is memory's: dirty lines that
-//! leave the last-level cache are dropped, since their text has come by here (SecPB, HPCA 2023, section IV-C).
+//! leave the last-level cache are dropped, since their text has come by here (SecPB, HPCA 2023, section IV-C). Where several cores
+//! store to a line, their turns at it come as its entry went from buffer to buffer (`chip/buffers.rs`).
 
 use crate::chip::Chip;
+use crate::chip::buffers::Work;
 use catalogue::Machine;
-use machine::node::{PersistRequest, Waits};
 use protection::execution::{ReadPart, Timed, TimedMemory};
 use protection::scheme::{PersistBuffer, Scheme};
 use protection::verbs::Verbs;
 use sim::Clock;
 use sim::resource::WorkQueue;
-use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
 
-/// What comes to a buffer, in the order of the program.
-enum Work {
-    /// A store to a line, for which the core waits or not.
-    Store { line: LineAddr, holds: bool },
-    /// The kernel has changed lines.
-    FromOutside,
-    /// The entry of a line is to leave.
-    Drain(LineAddr),
+/// An entry on its way out of a core's buffer.
+struct Leaving {
+    core: usize,
+    line: LineAddr,
+    turn: u64,
 }
 
 /// What is behind the buffers of all cores.
@@ -33,14 +30,9 @@ pub struct Persisting {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory<Rc<Chip>>>,
-    waits: Waits,
     /// From a core's buffer to the memory controller, which is where metadata are.
     path: Duration,
-    /// By core.
-    work: Box<[WorkQueue<Work>]>,
-    drains: WorkQueue<(usize, LineAddr)>,
-    /// Stores that were not accepted, and entries that have not left.
-    under_way: Cell<usize>,
+    drains: WorkQueue<Leaving>,
 }
 
 /// Writes a line that the kernel changed. It goes through the buffer, which may have the line, and is no store of the core.
@@ -56,94 +48,68 @@ pub(crate) async fn write_from_outside<V: Verbs>(
 }
 
 impl Persisting {
-    /// Starts the tasks behind the buffers of these cores; nothing if they have none.
+    /// Starts the tasks behind the buffers of these cores, if they have such.
     pub fn start(
         clock: &Clock,
         machine: &Machine,
         chip: &Rc<Chip>,
         scheme: &Rc<Scheme>,
         memory: &Rc<TimedMemory<Rc<Chip>>>,
-    ) -> Option<Rc<Persisting>> {
-        let waits = machine.node.persist_buffer?.waits;
+    ) {
+        if !chip.has_buffers() {
+            return;
+        }
         let persisting = Rc::new(Persisting {
             clock: clock.clone(),
             chip: chip.clone(),
             scheme: scheme.clone(),
             memory: memory.clone(),
-            waits,
             path: machine.path(),
-            work: (0..machine.cores).map(|_| WorkQueue::new(clock)).collect(),
             drains: WorkQueue::new(clock),
-            under_way: Cell::new(0),
         });
         (0..machine.cores).for_each(|core| clock.spawn(persisting.clone().accept_forever(core)));
         (0..machine.llc.writeback_buffers).for_each(|_| clock.spawn(persisting.clone().drain_forever()));
-        Some(persisting)
-    }
-
-    /// Takes up what has come to a core's buffer, and what has to leave it.
-    pub fn take_up(&self, core: usize) {
-        for request in self.chip.cores.nodes()[core].borrow_mut().persist_requests() {
-            self.under_way.set(self.under_way.get() + 1);
-            let (at, work) = match request {
-                PersistRequest::Persist { at, line, allocates } => {
-                    (at, Work::Store { line, holds: self.waits.hold(allocates) })
-                }
-                PersistRequest::Drain { at, line } => (at, Work::Drain(line)),
-            };
-            self.work[core].push(at, work);
-        }
-    }
-
-    /// The kernel has changed lines under a core's program.
-    pub fn changed_from_outside(&self, core: usize) {
-        self.under_way.set(self.under_way.get() + 1);
-        self.work[core].push(self.clock.now(), Work::FromOutside);
-    }
-
-    /// Whether every store was accepted, and nothing is on its way out.
-    pub fn is_at_rest(&self) -> bool {
-        self.under_way.get() == 0
     }
 
     async fn accept_forever(self: Rc<Persisting>, core: usize) {
         let verbs = Timed::new(&self.memory);
         loop {
-            match self.work[core].next().await {
-                Work::Store { line, holds } => {
-                    self.write_from_outside(&verbs).await;
+            match self.chip.next_for_buffer(core).await {
+                Work::Store { line, turn, holds } => {
+                    self.write_from_outside(core, &verbs).await;
+                    self.chip.entry_turn(line, turn).await;
                     self.accept(&verbs, core, line, holds).await;
-                    self.write_from_outside(&verbs).await;
+                    self.write_from_outside(core, &verbs).await;
                 }
-                Work::FromOutside => self.write_from_outside(&verbs).await,
+                Work::FromOutside => self.write_from_outside(core, &verbs).await,
                 // Behind the stores that came before it.
-                Work::Drain(line) => {
-                    self.drains.push(self.clock.now(), (core, line));
+                Work::Drain { line, turn } => {
+                    self.drains.push(self.clock.now(), Leaving { core, line, turn });
                     continue;
                 }
             }
-            self.done(core);
+            self.chip.done_for_buffer(core);
         }
     }
 
     async fn accept(&self, verbs: &Timed<Rc<Chip>>, core: usize, line: LineAddr, holds: bool) {
-        let content = self.chip.accept(line);
+        let content = self.chip.accept(core, line);
         if holds {
             self.clock.sleep(self.path).await;
         }
         let taken = || self.chip.taken(line, &content);
         PersistBuffer::of(&self.scheme).accept_noting(verbs, line, &content, taken).await;
+        self.chip.entry_turn_over(line);
         if holds {
             self.clock.sleep(self.path).await;
             let lost = self.chip.cores.nodes()[core].borrow_mut().persisted(self.clock.now());
-            self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
-            self.chip.wake_core(core);
+            self.went_on(core, lost);
         }
     }
 
-    /// Writes the lines that the kernel has changed, as far as no store comes before.
-    async fn write_from_outside(&self, verbs: &Timed<Rc<Chip>>) {
-        while let Some((line, content)) = self.chip.next_from_outside() {
+    /// Writes the lines that the kernel has changed under a core's program, as far as no store comes before.
+    async fn write_from_outside(&self, core: usize, verbs: &Timed<Rc<Chip>>) {
+        while let Some((line, content)) = self.chip.next_from_outside(core) {
             write_from_outside(&self.chip, &self.scheme, verbs, (line, &content)).await;
         }
     }
@@ -151,19 +117,22 @@ impl Persisting {
     async fn drain_forever(self: Rc<Persisting>) {
         let verbs = Timed::new(&self.memory);
         loop {
-            let (core, line) = self.drains.next().await;
+            let Leaving { core, line, turn } = self.drains.next().await;
+            self.chip.entry_turn(line, turn).await;
             self.clock.sleep(self.path).await;
             PersistBuffer::of(&self.scheme).drain(&verbs, line).await;
             self.chip.left_buffer(line);
+            self.chip.entry_turn_over(line);
             let lost = self.chip.cores.nodes()[core].borrow_mut().drained(line, self.clock.now());
-            self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
-            self.done(core);
+            self.went_on(core, lost);
+            self.chip.done_for_buffer(core);
         }
     }
 
-    /// The core goes on: something that it may wait for is done.
-    fn done(&self, core: usize) {
-        self.under_way.set(self.under_way.get() - 1);
+    /// A core's node has its answer, before which it had lost this.
+    fn went_on(&self, core: usize, lost: Duration) {
+        self.chip.settle_entries(core);
+        self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
         self.chip.wake_core(core);
     }
 }

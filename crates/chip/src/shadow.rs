@@ -14,14 +14,14 @@
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
-mod persisted;
+pub(crate) mod persisted;
 #[cfg(test)]
 mod tests;
 
 use crate::predictability::{Predictability, Predictions};
 use machine::observer::{Observer, ObserverCounters};
 use machine::sparse::Sparse;
-use persisted::{Persisted, changes, remember_before};
+use persisted::{Persisted, remember_before};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
@@ -90,10 +90,6 @@ impl Shadow {
         let guessed = !self.guessed.is_empty() && self.guessed.remove(&line);
         if guessed {
             self.corrected.insert(line);
-        }
-        let is_news = self.persisted.is_some() && changes(self, line, content);
-        if let Some(persisted) = self.persisted.as_mut().filter(|_| is_news) {
-            persisted.changed_from_outside(line, content);
         }
         let Some(place) = self.place(line) else {
             let same = self.observer.has(line, content);

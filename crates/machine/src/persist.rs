@@ -6,6 +6,9 @@
 //! which entry goes first; here the one that was allocated first does, because entries then leave in the order in which
 //! their first stores came.
 //!
+//! Of several cores each has its own, and a line has an entry in one of them at most (section IV-C). A remote read flushes
+//! the entry, and a remote write moves it into the buffer of the core that writes.
+//!
 //! This is the structure alone, without bytes and without time. A core has one ([`crate::node`]), and a campaign that cuts the
 //! power asks the same one.
 
@@ -141,6 +144,32 @@ impl PersistBuffer {
     pub fn left(&mut self, line: LineAddr) {
         let stage = self.stages.remove(&line);
         assert_eq!(stage, Some(Stage::Leaving), "{line} left the persist buffer");
+    }
+
+    /// Another core reads the line, so its entry has to leave now: from here on it is leaving, until [`PersistBuffer::left`].
+    /// Whether there was an entry that was not.
+    pub fn flush(&mut self, line: LineAddr) -> bool {
+        let is_resident = self.take_out(line);
+        if is_resident {
+            self.stages.insert(line, Stage::Leaving);
+        }
+        is_resident
+    }
+
+    /// Another core writes the line, and its buffer takes the entry over: this one has none any more. Whether there was an
+    /// entry that was not leaving.
+    pub fn give_up(&mut self, line: LineAddr) -> bool {
+        let is_resident = self.take_out(line);
+        if is_resident {
+            self.stages.remove(&line);
+        }
+        is_resident
+    }
+
+    /// Takes an entry out of those that are not leaving; whether it was among them.
+    fn take_out(&mut self, line: LineAddr) -> bool {
+        let place = self.resident.iter().position(|resident| *resident == line);
+        place.and_then(|place| self.resident.remove(place)).is_some()
     }
 
     /// Lines of the entries that are not leaving, in the order of their allocation.

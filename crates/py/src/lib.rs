@@ -176,7 +176,7 @@ struct CrashSpec {
 fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: CrashSpec = from_json(spec)?;
     let design = catalogue::design(design).map_err(refused)?;
-    let workloads = campaign::crash::workload::all().len();
+    let workloads = campaign::crash::workload::all_for(design.parts.persistence.has_buffer()).len();
     if let Some(only) = spec.workload.filter(|only| *only >= workloads) {
         return Err(refused(format!("there is no workload {only}: expected 0 to {}", workloads - 1)));
     }

@@ -9,7 +9,6 @@
 use crate::sampling::{Sampler, Turn};
 use chip::Chip;
 use chip::feed::{FeedError, Program};
-use chip::persisting::Persisting;
 use chip::uncore::Uncore;
 use machine::node::{Node, Pause};
 use sim::{Clock, TaskId};
@@ -70,8 +69,6 @@ pub struct CoreTask<S> {
     pub chip: Rc<Chip>,
     /// What takes its requests.
     pub uncore: Rc<Uncore>,
-    /// What is behind its persist buffer, if it has one.
-    pub persisting: Option<Rc<Persisting>>,
     /// What it executes.
     pub program: Rc<RefCell<Program<Hand<S>>>>,
     /// With which other cores.
@@ -145,16 +142,14 @@ impl<S: Source + 'static> CoreTask<S> {
         let pause = node.run(program, self.clock.now() + progress.ahead, &mut requests);
         drop(node);
         self.uncore.take_up(self.core, &mut requests);
-        if let Some(persisting) = &self.persisting {
-            persisting.take_up(self.core);
-        }
+        self.chip.settle_entries(self.core);
         *self.chip.outbox(self.core).borrow_mut() = requests;
         let foreign = program.take_foreign();
         for line in &foreign {
             self.chip.changed_from_outside(*line, self.uncore.is_in_memory(*line));
         }
-        if let Some(persisting) = self.persisting.as_ref().filter(|_| !foreign.is_empty()) {
-            persisting.changed_from_outside(self.core);
+        if !foreign.is_empty() {
+            self.chip.lines_changed_under(self.core);
         }
         self.wake_idle(program.is_spent());
         self.chip.forget_what_left();
@@ -166,14 +161,9 @@ impl<S: Source + 'static> CoreTask<S> {
         match &self.sampler {
             Some(sampler) => sampler.borrow_mut().turn(program, self.clock.now()),
             // Woken by the last line that arrives.
-            None if self.node().borrow().outstanding() > 0 || !self.has_persisted() => Ok(Turn::AtRest),
+            None if self.node().borrow().outstanding() > 0 || !self.chip.has_persisted(self.core) => Ok(Turn::AtRest),
             None => Ok(Turn::End),
         }
-    }
-
-    /// Whether all that has come to its persist buffer was accepted, and nothing is leaving it.
-    fn has_persisted(&self) -> bool {
-        self.persisting.as_ref().is_none_or(|persisting| persisting.is_at_rest())
     }
 
     /// Asks to be woken at `time`, once.

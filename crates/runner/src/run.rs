@@ -178,7 +178,7 @@ impl<S: Source + 'static> Bench<S> {
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);
         let shadow = Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables);
-        let shadow = if machine.node.persist_buffer.is_some() { shadow.persisted() } else { shadow };
+        let shadow = if machine.node.persist_buffer.is_some() { shadow.persisted(machine.cores) } else { shadow };
         let shadow = Rc::new(RefCell::new(shadow));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
@@ -191,7 +191,7 @@ impl<S: Source + 'static> Bench<S> {
         let layout = scheme.layout();
         let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
-        let persisting = Persisting::start(clock, machine, &chip, &scheme, &memory);
+        Persisting::start(clock, machine, &chip, &scheme, &memory);
         let meters = Meters { chip: chip.clone(), scheme, memory, channels, shadow: shadow.clone() };
         let ends = Rc::new(Ends::new(cores));
         let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
@@ -206,7 +206,6 @@ impl<S: Source + 'static> Bench<S> {
                 core,
                 chip: chip.clone(),
                 uncore: uncore.clone(),
-                persisting: persisting.clone(),
                 program: program.clone(),
                 team: teams[core % teams.len()].clone(),
                 sampler: sampler.clone(),
@@ -392,7 +391,7 @@ fn enlist<S: Source>(
         let program = core % programs;
         let (dealt, left) = &mut hands[program];
         let spaces = Spaces { programs: programs as u32, program: program as u32 };
-        let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, shadow.clone());
+        let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, (core, shadow.clone()));
         Some(Rc::new(RefCell::new(feed)))
     });
     (teams, feeds.collect())

@@ -12,6 +12,10 @@ class PersistBuffer(Result):
     """Entries that they allocated."""
     drains: int
     """Entries that were chosen to be drained."""
+    flushed: int
+    """Entries that left because another core read the line."""
+    given_up: int
+    """Entries that went over to the buffer of another core, which wrote the line."""
     full_cycles: int
     """Cycles that stores waited because no entry was free."""
     leaving_cycles: int

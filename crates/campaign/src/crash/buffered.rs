@@ -1,10 +1,11 @@
 //! Stores of a workload through a persist buffer, and what the battery makes of the chip when power fails.
 //!
-//! The core stores in order, one store after the other is accepted, and the buffer drains as its watermarks say. When power
-//! fails the core stops. The battery lets the controller end what it has begun, the store that is entering among it (SecPB,
+//! A core stores in order, one store after the other is accepted, and its buffer drains as its watermarks say. Where two cores
+//! store, a line has an entry in one buffer at most. When power fails the cores stop. The battery lets the controller end what it has begun, the store that is entering among it (SecPB,
 //! HPCA 2023, section V-B), then drains every entry. Nothing that was sent to memory is lost then: the queue is inside.
 
 use super::bench::{Bench, BenchVerbs, Write};
+use super::workload::{CORES, Workload};
 use machine::persist::{Finds, PersistBufferConfig};
 use protection::scheme::{PersistBuffer, Scheme};
 use sim::Clock;
@@ -18,36 +19,50 @@ const BETWEEN_STORES: Duration = Duration::from_ns(40);
 /// The core looks again after so long whether a full buffer has room.
 const A_MOMENT: Duration = Duration::from_ns(1);
 
-/// A core that stores, and its buffer.
+/// Two entries are full, and drain down to one.
+const SMALL: PersistBufferConfig = PersistBufferConfig { entries: 2, drain_from: 2, drain_to: 1 };
+/// Each entry drains before the next store comes.
+const SMALLEST: PersistBufferConfig = PersistBufferConfig { entries: 1, drain_from: 1, drain_to: 0 };
+
+/// A store of the workload, by its number.
+#[derive(Clone, Copy)]
+struct Store {
+    number: usize,
+    core: usize,
+    line: LineAddr,
+    content: Line,
+}
+
+/// Cores that store, and their buffers.
 pub(super) struct Feeding {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
-    buffer: RefCell<machine::persist::PersistBuffer>,
-    /// Whether a store is entering.
-    entering: Cell<bool>,
+    /// By core.
+    buffers: Vec<RefCell<machine::persist::PersistBuffer>>,
+    /// Stores that are entering.
+    entering: Cell<usize>,
     /// Entries on their way out.
     draining: Cell<usize>,
     power_failed: Cell<bool>,
-    /// Stores that went on: how much had been done before each entered, and when it went on.
-    stored: RefCell<Vec<(usize, usize)>>,
+    /// Numbers of the stores that entries have, in the order in which they got them.
+    taken: RefCell<Vec<usize>>,
+    /// Stores that went on: their numbers, how much had been done before each entered, and when it went on.
+    stored: RefCell<Vec<(usize, usize, usize)>>,
 }
 
 impl Feeding {
-    /// Stores in turn drain each before the next comes; at once, two entries are full and drain down to one.
     fn new(bench: &Bench, at_once: bool) -> Rc<Feeding> {
-        let config = match at_once {
-            true => PersistBufferConfig { entries: 2, drain_from: 2, drain_to: 1 },
-            false => PersistBufferConfig { entries: 1, drain_from: 1, drain_to: 0 },
-        };
+        let buffer = || machine::persist::PersistBuffer::new(if at_once { SMALL } else { SMALLEST });
         Rc::new(Feeding {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
             verbs: bench.verbs.clone(),
-            buffer: RefCell::new(machine::persist::PersistBuffer::new(config)),
-            entering: Cell::new(false),
+            buffers: (0..CORES).map(|_| RefCell::new(buffer())).collect(),
+            entering: Cell::new(0),
             draining: Cell::new(0),
             power_failed: Cell::new(false),
+            taken: RefCell::default(),
             stored: RefCell::default(),
         })
     }
@@ -57,28 +72,28 @@ impl Feeding {
         self.stored.borrow().len()
     }
 
+    /// The numbers of the stores that entries have, in the order in which they got them.
+    pub fn taken(&self) -> Vec<usize> {
+        self.taken.borrow().clone()
+    }
+
     /// Whether so many stores went on, and nothing is on its way out.
     pub fn is_idle_after(&self, stores: usize) -> bool {
         self.stored.borrow().len() == stores && self.draining.get() == 0
     }
 
-    /// The core's stores, until power fails. Stores in turn wait until everything has drained.
-    async fn feed(self: Rc<Self>, stores: Vec<(LineAddr, Line)>, at_once: bool) {
-        for (line, content) in stores {
-            while !self.power_failed.get() && !self.brings(line) {
+    /// A core's stores, until power fails. Stores in turn wait until everything has drained.
+    async fn feed(self: Rc<Self>, stores: Vec<Store>, at_once: bool) {
+        for store in stores {
+            self.read_before(store);
+            while !self.power_failed.get() && !self.brings(store) {
                 self.clock.sleep(A_MOMENT).await;
             }
             if self.power_failed.get() {
                 return;
             }
-            self.entering.set(true);
-            let before = self.verbs.operations();
-            PersistBuffer::of(&self.scheme).accept(&*self.verbs, line, &content).await;
-            self.stored.borrow_mut().push((before, self.verbs.operations()));
-            self.entering.set(false);
-            // Where the line was leaving, it has an entry of its own now.
-            self.buffer.borrow_mut().store(line);
-            self.begin_drains();
+            self.accept(store).await;
+            self.begin_drains(store.core);
             self.clock.sleep(BETWEEN_STORES).await;
             while !at_once && self.draining.get() > 0 {
                 self.clock.sleep(A_MOMENT).await;
@@ -86,53 +101,112 @@ impl Feeding {
         }
     }
 
-    /// Brings a store to the buffer; whether it may enter, and has not to come again. An entry of its line that is just leaving
-    /// does not keep it: the text keeps the two apart.
-    fn brings(&self, line: LineAddr) -> bool {
-        self.buffer.borrow_mut().store(line) != Finds::Full
-    }
-
-    fn begin_drains(self: &Rc<Self>) {
-        while let Some(line) = self.next_to_drain() {
-            self.draining.set(self.draining.get() + 1);
-            let this = self.clone();
-            self.clock.spawn(async move {
-                PersistBuffer::of(&this.scheme).drain(&*this.verbs, line).await;
-                this.buffer.borrow_mut().left(line);
-                this.draining.set(this.draining.get() - 1);
-            });
+    /// The second core reads what it stores to: what another core's buffer has of it is flushed.
+    fn read_before(self: &Rc<Self>, store: Store) {
+        if store.core == 0 || self.power_failed.get() {
+            return;
+        }
+        for other in self.others(store.core) {
+            if self.buffers[other].borrow_mut().flush(store.line) {
+                self.begin_drain(other, store.line);
+            }
         }
     }
 
-    fn next_to_drain(&self) -> Option<LineAddr> {
-        self.buffer.borrow_mut().next_to_drain().filter(|_| !self.power_failed.get())
+    /// Brings a store to its core's buffer; whether it may enter, and has not to come again. If it has an entry now, no other
+    /// core's buffer has one. An entry of its line that is just leaving does not keep it: the text keeps the two apart.
+    fn brings(&self, store: Store) -> bool {
+        let found = self.buffers[store.core].borrow_mut().store(store.line);
+        if found == Finds::Allocated {
+            for other in self.others(store.core) {
+                self.buffers[other].borrow_mut().give_up(store.line);
+            }
+        }
+        found != Finds::Full
+    }
+
+    async fn accept(&self, store: Store) {
+        self.entering.set(self.entering.get() + 1);
+        let before = self.verbs.operations();
+        let buffer = PersistBuffer::of(&self.scheme);
+        let taken = || self.taken.borrow_mut().push(store.number);
+        buffer.accept_noting(&*self.verbs, store.line, &store.content, taken).await;
+        buffer.write_back(&*self.verbs).await;
+        self.stored.borrow_mut().push((store.number, before, self.verbs.operations()));
+        self.entering.set(self.entering.get() - 1);
+        // Where the line was leaving, it has an entry of its own now, unless that went on to another core.
+        let went_over = self.others(store.core).any(|other| self.has(other, store.line));
+        if !went_over {
+            self.buffers[store.core].borrow_mut().store(store.line);
+        }
+    }
+
+    fn has(&self, core: usize, line: LineAddr) -> bool {
+        self.buffers[core].borrow().resident().any(|resident| resident == line)
+    }
+
+    fn others(&self, core: usize) -> impl Iterator<Item = usize> + use<> {
+        (0..CORES).filter(move |other| *other != core)
+    }
+
+    fn begin_drains(self: &Rc<Self>, core: usize) {
+        while let Some(line) = self.next_to_drain(core) {
+            self.begin_drain(core, line);
+        }
+    }
+
+    fn begin_drain(self: &Rc<Self>, core: usize, line: LineAddr) {
+        self.draining.set(self.draining.get() + 1);
+        let this = self.clone();
+        self.clock.spawn(async move {
+            PersistBuffer::of(&this.scheme).drain(&*this.verbs, line).await;
+            this.buffers[core].borrow_mut().left(line);
+            this.draining.set(this.draining.get() - 1);
+        });
+    }
+
+    fn next_to_drain(&self, core: usize) -> Option<LineAddr> {
+        self.buffers[core].borrow_mut().next_to_drain().filter(|_| !self.power_failed.get())
     }
 }
 
-/// Carries stores out, and drains everything at the end.
+/// Carries stores out, and drains everything at the end. They come back in the order in which they were accepted.
 pub(super) fn store(
     bench: &mut Bench,
+    workload: &Workload,
     contents: &[(LineAddr, Line)],
-    at_once: bool,
     crowding: Option<&mut Random>,
 ) -> Vec<Write> {
-    let feeding = begin(bench, contents, at_once, crowding);
+    let feeding = begin(bench, workload, contents, crowding);
     bench.run_until(|| feeding.stored.borrow().len() == contents.len());
     die(bench, &feeding);
     let stored = feeding.stored.borrow();
-    let write = |(&(line, content), &(issued, returned))| Write { line, content, issued, returned };
-    contents.iter().zip(stored.iter()).map(write).collect()
+    let write = |number: usize| {
+        let (line, content) = contents[number];
+        let (issued, returned) = stored
+            .iter()
+            .find(|(stored, ..)| *stored == number)
+            .map_or((0, 0), |(_, issued, returned)| (*issued, *returned));
+        Write { line, content, issued, returned }
+    };
+    feeding.taken().into_iter().map(write).collect()
 }
 
 /// Begins to carry stores out.
 pub(super) fn begin(
     bench: &mut Bench,
+    workload: &Workload,
     contents: &[(LineAddr, Line)],
-    at_once: bool,
     crowding: Option<&mut Random>,
 ) -> Rc<Feeding> {
-    let feeding = Feeding::new(bench, at_once);
-    bench.executor.clock().spawn(feeding.clone().feed(contents.to_vec(), at_once));
+    let feeding = Feeding::new(bench, workload.at_once);
+    let store = |(number, &(line, content))| Store { number, core: workload.core(number), line, content };
+    for core in 0..CORES {
+        let of_core: Vec<Store> = contents.iter().enumerate().map(store).filter(|store| store.core == core).collect();
+        if !of_core.is_empty() {
+            bench.executor.clock().spawn(feeding.clone().feed(of_core, workload.at_once));
+        }
+    }
     if let Some(random) = crowding {
         bench.crowd(&Rc::default(), random);
     }
@@ -142,7 +216,7 @@ pub(super) fn begin(
 /// Power fails, and the battery ends what is begun and drains what is there.
 pub(super) fn die(bench: &mut Bench, feeding: &Rc<Feeding>) {
     feeding.power_failed.set(true);
-    bench.run_until(|| !feeding.entering.get() && feeding.draining.get() == 0);
+    bench.run_until(|| feeding.entering.get() == 0 && feeding.draining.get() == 0);
     let (scheme, verbs) = (bench.scheme.clone(), bench.verbs.clone());
     bench.run(async move { PersistBuffer::of(&scheme).drain_on_battery(&*verbs).await });
 }

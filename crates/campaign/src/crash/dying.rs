@@ -9,6 +9,7 @@ use super::buffered::{begin, die};
 use super::history::History;
 use super::shown::Changes;
 use super::states::DeadMemory;
+use super::workload::CORES;
 use crate::bus::Recording;
 use protection::domain::Queue;
 use protection::scheme::PersistBuffer;
@@ -46,7 +47,7 @@ impl Rerun {
         let contents = history.workload.contents(&mut random);
         let before = PersistBuffer::of(&bench.scheme).accepted();
         let crowding = history.workload.is_crowded().then_some(&mut random);
-        let feeding = begin(&mut bench, &contents, history.workload.at_once, crowding);
+        let feeding = begin(&mut bench, &history.workload, &contents, crowding);
         let (happened, done) = (Cell::new(0), contents.len());
         let is_idle = || feeding.is_idle_after(done);
         // Asked before the first event and after each.
@@ -61,8 +62,11 @@ impl Rerun {
         let resident = PersistBuffer::of(&bench.scheme).lines();
         die(&mut bench, &feeding);
         let accepted = (PersistBuffer::of(&bench.scheme).accepted() - before) as usize;
-        // A store that the core has gone on from is durable, and one more may be entering.
-        assert!((went_on..=went_on + 1).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
+        // A store that its core has gone on from is durable, and one more of each core may be entering.
+        assert!((went_on..=went_on + CORES).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
+        let taken = feeding.taken().into_iter().map(|number| contents[number]);
+        let order = history.writes.iter().map(|write| (write.line, write.content));
+        assert!(taken.eq(order.take(accepted)), "a battery accepts in the order in which the machine would have");
         Rerun { bench, events, accepted, resident }
     }
 

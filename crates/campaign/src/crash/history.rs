@@ -48,7 +48,7 @@ pub struct History {
     pub shown: Rc<Ledger>,
     /// What was asked of memory and changes it, in order.
     pub changes: Changes,
-    /// The writes, in order.
+    /// The writes, in the order in which they were accepted.
     pub writes: Vec<Write>,
 }
 
@@ -69,7 +69,7 @@ impl History {
         let contents = workload.contents(&mut random);
         let crowding = tiny.then_some(&mut random);
         let mut writes = match parts.persistence.has_buffer() {
-            true => buffered::store(&mut bench, &contents, workload.at_once, crowding),
+            true => buffered::store(&mut bench, workload, &contents, crowding),
             false => bench.write(&contents, workload.at_once, crowding),
         };
         let asked = bench.verbs.take_operations();

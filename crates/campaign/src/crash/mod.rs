@@ -178,7 +178,7 @@ impl CrashReport {
 /// # Panics
 /// If the design's parts make no sense together, which [`Design::parse`] rules out.
 pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(usize, usize)) -> CrashReport {
-    let all = workload::all();
+    let all = workload::all_for(design.parts.persistence.has_buffer());
     let chosen: Vec<(usize, &Workload)> =
         all.iter().enumerate().filter(|(index, _)| options.workload.is_none_or(|only| only == *index)).collect();
     let mut rows: Vec<CrashRow> = options.rows.iter().map(|loss| blank_row(design, *loss)).collect();

@@ -3,6 +3,10 @@
 //! Most bugs of crash consistency show in the shortest workloads, so all of them are tried (as ACE does for file systems).
 //! Two of the lines share their lines of counters and of tags, the third has its own. Each sequence is carried out one
 //! write after the other, and all writes at once, and once more where the first write of a line makes its counters overflow.
+//!
+//! Where stores pass through persist buffers, two cores share them out as well, in turn: each stores as soon as its own buffer
+//! lets it. The second core reads a line before it stores to it, the first does not: so entries are flushed by remote reads
+//! and go over by remote writes, in both directions.
 
 use std::fmt;
 use units::random::Random;
@@ -17,6 +21,8 @@ pub const LINES: [LineAddr; 3] = [LineAddr(2), LineAddr(3), LineAddr(64 * (64 * 
 pub const BYSTANDER: LineAddr = LineAddr(40);
 
 const WRITES_MAX: usize = 3;
+/// Cores at most.
+pub const CORES: usize = 2;
 
 /// A few writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,9 +33,21 @@ pub struct Workload {
     pub at_once: bool,
     /// Whether the next write of the first line makes its counters overflow.
     pub old: bool,
+    /// The core that begins, if two take turns.
+    pub turns_from: Option<usize>,
 }
 
 impl Workload {
+    /// Writes of one core.
+    pub fn of_one_core(writes: Vec<LineAddr>, at_once: bool, old: bool) -> Workload {
+        Workload { writes, at_once, old, turns_from: None }
+    }
+
+    /// Which core a write is of.
+    pub fn core(&self, write: usize) -> usize {
+        self.turns_from.map_or(0, |first| (first + write) % CORES)
+    }
+
     /// What is written where, in order.
     pub fn contents(&self, random: &mut Random) -> Vec<(LineAddr, Line)> {
         self.writes.iter().map(|line| (*line, random.line())).collect()
@@ -46,11 +64,28 @@ impl fmt::Display for Workload {
         let names: Vec<String> = self.writes.iter().map(ToString::to_string).collect();
         let how = if self.at_once { "at once" } else { "in turn" };
         let age = if self.old { ", before an overflow" } else { "" };
-        write!(f, "{} {how}{age}", names.join(", "))
+        let cores =
+            self.turns_from.map_or_else(String::new, |first| format!(", of two cores in turn from core {first}"));
+        write!(f, "{} {how}{age}{cores}", names.join(", "))
     }
 }
 
-/// All of them, the shortest first.
+/// All for a design whose stores pass through persist buffers, or do not: those of one core first.
+pub fn all_for(has_buffers: bool) -> Vec<Workload> {
+    let mut workloads = all();
+    if has_buffers {
+        // Longer ones that overflow as well would double the time, and overflow as these do.
+        let shared: Vec<Workload> = workloads
+            .iter()
+            .filter(|work| work.at_once && (!work.old || work.writes.len() < WRITES_MAX))
+            .flat_map(|work| (0..CORES).map(|first| Workload { turns_from: Some(first), ..work.clone() }))
+            .collect();
+        workloads.extend(shared);
+    }
+    workloads
+}
+
+/// All of one core, the shortest first.
 pub fn all() -> Vec<Workload> {
     let mut sequences: Vec<Vec<LineAddr>> = vec![Vec::new()];
     let mut all = Vec::new();
@@ -63,7 +98,7 @@ pub fn all() -> Vec<Workload> {
             for (at_once, old) in [(false, false), (true, false), (false, true), (true, true)] {
                 // One write alone is both, and only a write of the first group can overflow.
                 if (writes.len() > 1 || !at_once) && (!old || writes.contains(&LINES[0])) {
-                    all.push(Workload { writes: writes.clone(), at_once, old });
+                    all.push(Workload::of_one_core(writes.clone(), at_once, old));
                 }
             }
         }
@@ -83,5 +118,16 @@ mod tests {
         let old = all.iter().filter(|work| work.old && !work.at_once).count();
         assert_eq!(old, 1 + (9 - 4) + (27 - 8));
         assert!(all.iter().all(|work| all.iter().filter(|other| *other == work).count() == 1));
+    }
+
+    #[test]
+    fn two_cores_share_what_is_stored_at_once_and_each_begins_once() {
+        let all = all_for(true);
+        let shared: Vec<&Workload> = all.iter().filter(|work| work.turns_from.is_some()).collect();
+        assert_eq!(shared.len(), 2 * (9 + 27 + (9 - 4)));
+        let of = |first| shared.iter().filter(|work| work.turns_from == Some(first)).count();
+        assert_eq!(of(0), of(1));
+        assert!(shared.iter().all(|work| work.core(0) != work.core(1) && work.core(0) == work.core(2)));
+        assert_eq!(all_for(false), super::all());
     }
 }

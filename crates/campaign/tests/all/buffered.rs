@@ -49,7 +49,7 @@ fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
         let mut random = Random::new(seed);
         let writes = (0..STORES).map(|_| random.pick(&LINES).unwrap()).collect();
         let history =
-            History::of(&design(name).unwrap(), &Workload { writes, at_once: true, old: true }, seed, Planted::NONE);
+            History::of(&design(name).unwrap(), &Workload::of_one_core(writes, true, true), seed, Planted::NONE);
         let left = dying::left(&history, 60);
         let accepted: Vec<usize> = left.iter().map(|dead| dead.progress.0).collect();
         assert!(accepted.contains(&STORES) && accepted[0] < 2 && accepted.is_sorted(), "{name}: {accepted:?}");
@@ -62,6 +62,37 @@ fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
                 "{name} at {}",
                 dead.point
             );
+        }
+    }
+}
+
+/// Two cores store in turn to three lines, one of which reads each before: entries are flushed and go over all the time.
+#[test]
+fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted_of_both() {
+    const STORES: usize = 24;
+    for (seed, name) in (1..).zip(SCHEMES.into_iter().chain(["bbb"])) {
+        let mut random = Random::new(seed);
+        let writes = (0..STORES).map(|_| random.pick(&LINES).unwrap()).collect();
+        let workload = Workload { turns_from: Some(seed as usize % 2), ..Workload::of_one_core(writes, true, true) };
+        let history = History::of(&design(name).unwrap(), &workload, seed, Planted::NONE);
+        let left = dying::left(&history, 60);
+        assert_eq!(left.iter().map(|dead| dead.progress.0).max(), Some(STORES), "{name}");
+        for dead in &left {
+            let allowed = [history.content_after(dead.progress.0)];
+            let verdict = Revival::of(&history, dead).judge(&history, &allowed, false);
+            assert_eq!(verdict, Verdict::Harmless, "{name} at {}", dead.point);
+        }
+    }
+}
+
+#[test]
+fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
+    let workloads = workload::all_for(true).len();
+    for (number, name) in SCHEMES.into_iter().chain(["bbb"]).enumerate() {
+        // A share of them each; all of them are the campaign's.
+        for index in (workload::all().len() + number..workloads).step_by(SCHEMES.len() + 1) {
+            let report = tried(name, &[Loss::PowerLoss], Some(index));
+            assert_eq!(report.complaints(), Vec::<String>::new());
         }
     }
 }

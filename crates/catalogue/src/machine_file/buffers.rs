@@ -40,12 +40,6 @@ impl Machine {
                 self.name
             ));
         }
-        if self.cores > 1 {
-            return Err(format!(
-                "persistence.point = \"buffer\" is timed for one core, and machine '{}' has {}: set cores = 1",
-                self.name, self.cores
-            ));
-        }
         Ok(())
     }
 }

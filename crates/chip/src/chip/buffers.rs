@@ -1,22 +1,170 @@
-//! What the chip knows of persist buffers: which line memory has to return as what, from when on.
+//! What the chip knows of persist buffers: which core has the entry of a line, and what the line holds from when on.
+//!
+//! A line has an entry in one buffer at most (SecPB, HPCA 2023, section IV-C). The paper's directory of entries lies at the memory
+//! controller; here the chip asks the buffers' tags themselves, at the moment at which the directory of caches is asked. A core
+//! that reads a line flushes the entry that another has: memory gets it, while the core's cache supplies the line. A core that
+//! stores to it takes the entry over, with what was made early for it: the scheme keeps entries by line, so nothing of that
+//! is made again but what follows the text. An entry that is leaving stays where it is, and the store waits for it
+//! ([`Turns`]).
 
 use super::Chip;
-use units::{Line, LineAddr};
+use crate::turns::Turns;
+use machine::node::{PersistRequest, RequestKind, Waits};
+use protection::execution::ReadPart;
+use sim::Clock;
+use sim::resource::WorkQueue;
+use std::cell::Cell;
+use units::{Line, LineAddr, Time};
+
+/// What comes to a core's buffer, in the order of its program. Stores and drains have a turn at their line.
+pub(crate) enum Work {
+    /// A store to a line, for which the core waits or not.
+    Store { line: LineAddr, turn: u64, holds: bool },
+    /// The kernel has changed lines.
+    FromOutside,
+    /// The entry of a line is to leave.
+    Drain { line: LineAddr, turn: u64 },
+}
+
+/// One core's buffer.
+struct OfCore {
+    work: WorkQueue<Work>,
+    /// Stores that were not accepted, and entries that have not left.
+    under_way: Cell<usize>,
+}
+
+/// The persist buffers of all cores.
+pub(super) struct Buffers {
+    clock: Clock,
+    waits: Waits,
+    turns: Turns,
+    cores: Box<[OfCore]>,
+}
+
+impl Buffers {
+    pub fn new(clock: &Clock, waits: Waits, cores: usize) -> Buffers {
+        let of_core = |_| OfCore { work: WorkQueue::new(clock), under_way: Cell::new(0) };
+        Buffers { clock: clock.clone(), waits, turns: Turns::new(clock), cores: (0..cores).map(of_core).collect() }
+    }
+
+    fn push(&self, core: usize, at: Time, work: Work) {
+        let OfCore { work: queue, under_way } = &self.cores[core];
+        under_way.set(under_way.get() + 1);
+        queue.push(at, work);
+    }
+
+    /// Takes up what a core's node asks for.
+    fn take_up(&self, core: usize, request: PersistRequest) {
+        match request {
+            PersistRequest::Persist { at, line, allocates } => {
+                let (turn, holds) = (self.turns.take(line), self.waits.hold(allocates));
+                self.push(core, at, Work::Store { line, turn, holds });
+            }
+            PersistRequest::Drain { at, line } => {
+                self.push(core, at, Work::Drain { line, turn: self.turns.take(line) });
+            }
+        }
+    }
+}
 
 impl Chip {
-    /// A persist buffer accepts the next store of the program, which is to this line: what that holds from here on.
-    pub fn accept(&self, line: LineAddr) -> Line {
-        self.shadow.borrow_mut().accept(line)
-    }
-
-    /// A change from outside that comes next in the order of the program, after the stores that were accepted.
-    pub fn next_from_outside(&self) -> Option<(LineAddr, Line)> {
-        self.shadow.borrow_mut().next_from_outside()
-    }
-
     /// Whether all that cores store goes through persist buffers.
     pub fn has_buffers(&self) -> bool {
-        self.has_buffers
+        self.buffers.is_some()
+    }
+
+    /// Takes up what a core's persist buffer asks for, now that its node was called. Of a line that has an entry now, no other
+    /// core's buffer has one any more.
+    pub fn settle_entries(&self, core: usize) {
+        let Some(buffers) = &self.buffers else { return };
+        let requests: Vec<_> = self.cores.nodes()[core].borrow_mut().persist_requests().collect();
+        for request in requests {
+            buffers.take_up(core, request);
+            if let PersistRequest::Persist { line, allocates: true, .. } = request {
+                self.others(core).for_each(|other| self.take_entry_from(other, line));
+                debug_assert!(self.entries_of(line) <= 1, "{line} has an entry in two buffers");
+            }
+        }
+    }
+
+    /// The kernel has changed lines under a core's program.
+    pub fn lines_changed_under(&self, core: usize) {
+        if let Some(buffers) = &self.buffers {
+            buffers.push(core, buffers.clock.now(), Work::FromOutside);
+        }
+    }
+
+    /// Whether every store of a core was accepted, and nothing is on its way out of its buffer.
+    pub fn has_persisted(&self, core: usize) -> bool {
+        self.buffers.as_ref().is_none_or(|buffers| buffers.cores[core].under_way.get() == 0)
+    }
+
+    /// A core has asked for a line: if it reads, entries of others are flushed.
+    pub(super) fn flush_entries(&self, core: usize, line: LineAddr, kind: RequestKind) {
+        if self.buffers.is_none() || matches!(kind, RequestKind::ReadForOwnership | RequestKind::Upgrade) {
+            return;
+        }
+        for other in self.others(core) {
+            self.cores.nodes()[other].borrow_mut().flush_entry(line, self.clock.now());
+            self.settle_entries(other);
+            self.wake_core(other);
+        }
+    }
+
+    /// How many buffers have an entry of a line.
+    fn entries_of(&self, line: LineAddr) -> usize {
+        self.cores.nodes().iter().filter(|node| node.borrow().has_entry(line)).count()
+    }
+
+    fn take_entry_from(&self, core: usize, line: LineAddr) {
+        let lost = self.cores.nodes()[core].borrow_mut().give_up_entry(line, self.clock.now());
+        self.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
+        self.settle_entries(core);
+        self.wake_core(core);
+    }
+
+    fn others(&self, core: usize) -> impl Iterator<Item = usize> + use<> {
+        (0..self.ports.len()).filter(move |other| *other != core)
+    }
+
+    /// What comes next to a core's buffer; never anything if there are no buffers.
+    pub(crate) async fn next_for_buffer(&self, core: usize) -> Work {
+        match &self.buffers {
+            Some(buffers) => buffers.cores[core].work.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Something that came to a core's buffer is done. The core goes on: it may wait for that.
+    pub(crate) fn done_for_buffer(&self, core: usize) {
+        if let Some(Buffers { cores, .. }) = &self.buffers {
+            cores[core].under_way.set(cores[core].under_way.get() - 1);
+        }
+        self.wake_core(core);
+    }
+
+    /// Waits for a turn at the entry of a line.
+    pub(crate) async fn entry_turn(&self, line: LineAddr, turn: u64) {
+        if let Some(buffers) = &self.buffers {
+            buffers.turns.wait(line, turn).await;
+        }
+    }
+
+    /// The turn that had come at the entry of a line is over.
+    pub(crate) fn entry_turn_over(&self, line: LineAddr) {
+        if let Some(buffers) = &self.buffers {
+            buffers.turns.over(line);
+        }
+    }
+
+    /// A persist buffer accepts the next store of its core, which is to this line: what that holds from here on.
+    pub fn accept(&self, core: usize, line: LineAddr) -> Line {
+        self.shadow.borrow_mut().accept(core, line)
+    }
+
+    /// A change from outside that comes next in the order of a core's program, after its stores that were accepted.
+    pub fn next_from_outside(&self, core: usize) -> Option<(LineAddr, Line)> {
+        self.shadow.borrow_mut().next_from_outside(core)
     }
 
     /// The buffer has a line as this. From here on memory has to return it.

@@ -33,7 +33,7 @@ impl Chip {
             dirty |= self.cores.recall(line).is_some();
         }
         // What a core stores is memory's when its persist buffer has it.
-        if dirty && !self.has_buffers {
+        if dirty && !self.has_buffers() {
             self.count(|counters| counters.writebacks += 1);
             self.send_out(line);
         }

@@ -106,6 +106,7 @@ impl Chip {
         self.take_back_everything();
         let unverified = self.llc.borrow().is_unverified(line);
         let claim = self.cores.claim(core, line, kind);
+        self.flush_entries(core, line, kind);
         let Claim { permission, .. } = claim;
         let journey =
             Journey { core, permission, asked: None, trip: Trip::begin(left), changed: false, waiting: Vec::new() };
@@ -178,10 +179,14 @@ impl Chip {
         let (at, port) = (self.clock.now() + delay + self.network.way(*core, line), &self.ports[*core]);
         let mut node = self.cores.nodes()[*core].borrow_mut();
         let lost = node.came_in_part(line, words, at, &mut port.outbox.borrow_mut());
+        drop(node);
         *self.lost.borrow_mut() += trip.lost(lost, at);
         if let Some(task) = port.task.get() {
             self.clock.wake(task);
         }
+        let core = *core;
+        drop(under_way);
+        self.settle_entries(core);
     }
 
     /// A line goes up to its core, which has it in `rest`. Other misses that want it are heard in `delay`.
@@ -215,6 +220,7 @@ impl Chip {
         if lost > Duration::ZERO {
             *self.lost.borrow_mut() += trip.lost(lost, at);
         }
+        self.settle_entries(core);
         if let Some(task) = port.task.get() {
             self.clock.wake(task);
         }

@@ -1,9 +1,13 @@
-//! What a persist buffer has accepted: the stores of a core in program order, and the lines as those accepted have made them.
+//! What persist buffers have accepted: the stores of each core in program order, and the lines as those accepted have made them.
 //!
-//! The shadow is ahead of the clock: it knows all stores that the feed has given. An entry of the buffer must hold exactly those
-//! that were accepted. So the feed's stores wait here in their order, and a line is kept from the first that waits for it until
+//! The shadow is ahead of the clock: it knows all stores that the feeds have given. An entry of a buffer must hold exactly those
+//! that were accepted. So the feeds' stores wait here in their order, and a line is kept from the first that waits for it until
 //! nothing of it waits and its entry has left: as it was before them, and then store by store. Bytes of it that the shadow did
 //! not know come from memory, with the line, before any store to it can be accepted.
+//!
+//! Stores of several cores reach the shadow in the order in which the cores execute, which says what the program computes, and
+//! are accepted in an order of their own. Where two cores store to the same bytes, the later one by execution has the
+//! last word, whichever is accepted first.
 
 use super::{Shadow, WHOLE, mask};
 use rustc_hash::FxHashMap;
@@ -13,6 +17,8 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// One touch of a line by a store that was not accepted yet, or a change from outside.
 struct Waiting {
+    /// How many the feeds have given before it.
+    number: u64,
     line: LineAddr,
     /// Where the bytes go; the whole line of a change from outside.
     range: Range<usize>,
@@ -29,37 +35,47 @@ struct Kept {
     waiting: u32,
     /// Whether it has an entry.
     resident: bool,
+    /// The numbers and the bytes of those accepted that came after one that still waits.
+    overtaking: Vec<(u64, u64)>,
 }
 
 /// All of them.
-#[derive(Default)]
 pub(crate) struct Persisted {
-    waiting: VecDeque<Waiting>,
+    /// By core, in the order of its program.
+    waiting: Box<[VecDeque<Waiting>]>,
     lines: FxHashMap<LineAddr, Kept>,
+    /// The number of the next.
+    next: u64,
 }
 
 impl Persisted {
+    fn of(cores: usize) -> Persisted {
+        Persisted { waiting: (0..cores).map(|_| VecDeque::new()).collect(), lines: FxHashMap::default(), next: 0 }
+    }
+
     /// Keeps a line as it is before a store of the feed, unless it is kept.
     fn keep(&mut self, line: LineAddr, before: (Line, u64)) {
         let (bytes, known) = before;
-        self.lines.entry(line).or_insert(Kept { bytes, known, waiting: 0, resident: false });
+        self.lines.entry(line).or_insert_with(|| Kept {
+            bytes,
+            known,
+            waiting: 0,
+            resident: false,
+            overtaking: Vec::new(),
+        });
     }
 
-    fn wait(&mut self, waiting: Waiting) {
-        if let Some(kept) = self.lines.get_mut(&waiting.line) {
+    fn wait(&mut self, core: usize, line: LineAddr, range: Range<usize>, bytes: Line, from_outside: bool) {
+        if let Some(kept) = self.lines.get_mut(&line) {
             kept.waiting += 1;
-            self.waiting.push_back(waiting);
+            self.waiting[core].push_back(Waiting { number: self.next, line, range, bytes, from_outside });
+            self.next += 1;
         }
     }
 
     /// What the stores so far have made of a line that is kept, if all of it is known.
     pub(super) fn content(&self, line: LineAddr) -> Option<Line> {
         self.lines.get(&line).filter(|kept| kept.known == WHOLE).map(|kept| kept.bytes)
-    }
-
-    /// A line has this content from here on, in the order of the program.
-    pub(super) fn changed_from_outside(&mut self, line: LineAddr, content: &Line) {
-        self.wait(Waiting { line, range: 0..LINE_BYTES, bytes: *content, from_outside: true });
     }
 
     /// Memory returned a line.
@@ -71,32 +87,42 @@ impl Persisted {
         }
     }
 
-    /// The next store is accepted, which is to this line. What that then holds.
-    fn accept(&mut self, line: LineAddr) -> Line {
-        let next = self.waiting.pop_front();
+    /// The next store of a core is accepted, which is to this line. What that then holds.
+    fn accept(&mut self, core: usize, line: LineAddr) -> Line {
+        let next = self.waiting[core].pop_front();
         let is_next = |next: &Waiting| next.line == line && !next.from_outside;
         assert!(next.as_ref().is_some_and(is_next), "stores are accepted in the order of the program");
         next.map_or(ZERO_LINE, |next| self.take_effect(&next))
     }
 
-    /// A change from outside that comes next in the order of the program: the line, and what it holds then.
-    fn next_from_outside(&mut self) -> Option<(LineAddr, Line)> {
-        if !self.waiting.front()?.from_outside {
+    /// A change from outside that comes next in the order of a core's program: the line, and what it holds then.
+    fn next_from_outside(&mut self, core: usize) -> Option<(LineAddr, Line)> {
+        let waiting = &mut self.waiting[core];
+        if !waiting.front()?.from_outside {
             return None;
         }
-        let next = self.waiting.pop_front()?;
+        let next = waiting.pop_front()?;
         let content = self.take_effect(&next);
         self.forget_unused(next.line);
         Some((next.line, content))
     }
 
     fn take_effect(&mut self, waiting: &Waiting) -> Line {
+        let oldest = self.waiting.iter().filter_map(|of_core| of_core.front()).map(|next| next.number).min();
         let Some(kept) = self.lines.get_mut(&waiting.line) else { return waiting.bytes };
-        let range = waiting.range.clone();
-        kept.bytes[range.clone()].copy_from_slice(&waiting.bytes[..range.len()]);
-        kept.known |= mask(&range);
+        let overtaking = kept.overtaking.iter().filter(|(number, _)| *number > waiting.number);
+        let newer = overtaking.fold(0, |newer, (_, bytes)| newer | bytes);
+        for (byte, place) in waiting.range.clone().enumerate().filter(|(_, place)| newer >> place & 1 == 0) {
+            kept.bytes[place] = waiting.bytes[byte];
+        }
+        kept.known |= mask(&waiting.range);
         kept.waiting -= 1;
         kept.resident |= !waiting.from_outside;
+        let is_overtaken = |number: u64| oldest.is_some_and(|oldest| oldest < number);
+        kept.overtaking.retain(|(number, _)| is_overtaken(*number));
+        if is_overtaken(waiting.number) {
+            kept.overtaking.push((waiting.number, mask(&waiting.range)));
+        }
         kept.bytes
     }
 
@@ -116,13 +142,19 @@ impl Persisted {
     }
 }
 
-/// Whether a line has been otherwise in the order of the program, as far as that is known.
-pub(super) fn changes(shadow: &Shadow, line: LineAddr, content: &Line) -> bool {
+/// The program of a core is about to see this content ([`Shadow::tell`]). What changes a line from outside comes to its persist
+/// buffer in the order of that program.
+#[cold]
+pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, content: &Line) {
     let known = shadow.place(line).map(|place| &shadow.entries[place]);
-    known.is_none_or(|entry| entry.known != WHOLE || entry.bytes != *content)
+    let changes = known.is_none_or(|entry| entry.known != WHOLE || entry.bytes != *content);
+    if let Some(persisted) = shadow.persisted.as_mut().filter(|_| changes) {
+        persisted.wait(core, line, 0..LINE_BYTES, *content, true);
+    }
 }
 
 /// Keeps a line as it is before a store.
+#[cold]
 pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     let before = shadow.place(line).map_or((ZERO_LINE, 0), |place| {
         let entry = &shadow.entries[place];
@@ -134,10 +166,10 @@ pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
 }
 
 impl Shadow {
-    /// The same for a core with a persist buffer.
+    /// The same for so many cores with persist buffers.
     #[must_use]
-    pub fn persisted(self) -> Shadow {
-        Shadow { persisted: Some(Persisted::default()), ..self }
+    pub fn persisted(self, cores: usize) -> Shadow {
+        Shadow { persisted: Some(Persisted::of(cores)), ..self }
     }
 
     /// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.
@@ -145,8 +177,8 @@ impl Shadow {
         self.persisted.as_ref().is_some_and(|persisted| persisted.lines.contains_key(&line))
     }
 
-    /// A touch of a line by a store is complete, which a persist buffer accepts by itself.
-    pub fn stored(&mut self, line: LineAddr, range: Range<usize>) {
+    /// A touch of a line by a store of a core is complete, which a persist buffer accepts by itself.
+    pub fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
         // Of a store without a value nothing has happened yet.
         remember_before(self, line);
         let mut bytes = ZERO_LINE;
@@ -154,18 +186,18 @@ impl Shadow {
             bytes[..range.len()].copy_from_slice(&self.entries[place].bytes[range.clone()]);
         }
         if let Some(persisted) = &mut self.persisted {
-            persisted.wait(Waiting { line, range, bytes, from_outside: false });
+            persisted.wait(core, line, range, bytes, false);
         }
     }
 
-    /// A persist buffer accepts the next store, which is to this line: what that holds then.
-    pub fn accept(&mut self, line: LineAddr) -> Line {
-        self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(line))
+    /// A persist buffer accepts the next store of its core, which is to this line: what that holds then.
+    pub fn accept(&mut self, core: usize, line: LineAddr) -> Line {
+        self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line))
     }
 
-    /// A change from outside that comes next, after the stores that were accepted: the line, and what it holds then.
-    pub fn next_from_outside(&mut self) -> Option<(LineAddr, Line)> {
-        self.persisted.as_mut()?.next_from_outside()
+    /// A change from outside that comes next for a core, after its stores that were accepted: the line, and what it holds then.
+    pub fn next_from_outside(&mut self, core: usize) -> Option<(LineAddr, Line)> {
+        self.persisted.as_mut()?.next_from_outside(core)
     }
 
     /// The buffer has a line as this. From here on memory has to return it.

@@ -1,5 +1,6 @@
 //! What the shadow keeps and forgets, and what it says of changes from outside.
 
+use super::persisted::about_to_tell;
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -108,17 +109,21 @@ fn what_is_kept_follows_the_chip_and_not_the_program() {
 }
 
 fn store(shadow: &mut Shadow, line: LineAddr, at: usize, byte: u8) {
+    store_of(shadow, 0, line, at, byte);
+}
+
+fn store_of(shadow: &mut Shadow, core: usize, line: LineAddr, at: usize, byte: u8) {
     shadow.store(line, at..at + 1, &[byte]);
-    shadow.stored(line, at..at + 1);
+    shadow.stored(core, line, at..at + 1);
 }
 
 #[test]
 fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
-    let mut shadow = Shadow::new(10).persisted();
+    let mut shadow = Shadow::new(10).persisted(1);
     shadow.tell(LINE, &[7; 64]);
     (0..3).for_each(|at| store(&mut shadow, LINE, at, 1 + at as u8));
     for accepted in 0..3 {
-        let content = shadow.accept(LINE);
+        let content = shadow.accept(0, LINE);
         let expected: Line = std::array::from_fn(|at| if at <= accepted { 1 + at as u8 } else { 7 });
         assert_eq!(content, expected);
         shadow.taken(LINE, &content);
@@ -128,30 +133,55 @@ fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
 
 #[test]
 fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accepted() {
-    let mut shadow = Shadow::new(10).persisted();
+    let mut shadow = Shadow::new(10).persisted(1);
     shadow.tell(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
     shadow.forget(|_| false);
     [8, 9].iter().for_each(|at| store(&mut shadow, LINE, *at, 1));
     shadow.returned(LINE, &stored);
-    let first = shadow.accept(LINE);
+    let first = shadow.accept(0, LINE);
     assert_eq!((first[7], first[8], first[9], first[10]), (7, 1, 7, 7));
     shadow.left_buffer(LINE);
-    assert_eq!(shadow.accept(LINE)[9], 1, "what waits keeps the line");
+    assert_eq!(shadow.accept(0, LINE)[9], 1, "what waits keeps the line");
 }
 
 #[test]
 fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behind_it() {
-    let mut shadow = Shadow::new(10).persisted();
+    let mut shadow = Shadow::new(10).persisted(1);
     shadow.tell(LINE, &[7; 64]);
     store(&mut shadow, LINE, 0, 1);
+    about_to_tell(&mut shadow, 0, LINE, &[5; 64]);
     assert!(shadow.tell(LINE, &[5; 64]));
     store(&mut shadow, LINE, 1, 2);
-    assert_eq!(shadow.next_from_outside(), None, "a store comes first");
-    assert_eq!(shadow.accept(LINE)[..2], [1, 7]);
-    assert_eq!(shadow.next_from_outside(), Some((LINE, [5; 64])));
-    assert_eq!(shadow.next_from_outside(), None);
-    assert_eq!(shadow.accept(LINE)[..2], [5, 2]);
+    assert_eq!(shadow.next_from_outside(0), None, "a store comes first");
+    assert_eq!(shadow.accept(0, LINE)[..2], [1, 7]);
+    assert_eq!(shadow.next_from_outside(0), Some((LINE, [5; 64])));
+    assert_eq!(shadow.next_from_outside(0), None);
+    assert_eq!(shadow.accept(0, LINE)[..2], [5, 2]);
+}
+
+#[test]
+fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() {
+    let mut shadow = Shadow::new(10).persisted(2);
+    shadow.tell(LINE, &[7; 64]);
+    for (core, at, byte) in [(0, 0, 1), (0, 1, 2), (1, 1, 3)] {
+        store_of(&mut shadow, core, LINE, at, byte);
+    }
+    assert_eq!(shadow.accept(1, LINE)[..3], [7, 3, 7]);
+    assert_eq!(shadow.accept(0, LINE)[..3], [1, 3, 7]);
+    assert_eq!(shadow.accept(0, LINE)[..3], [1, 3, 7]);
+}
+
+#[test]
+fn a_change_from_outside_waits_for_the_stores_of_its_own_core_alone() {
+    let mut shadow = Shadow::new(10).persisted(2);
+    shadow.tell(LINE, &[7; 64]);
+    store_of(&mut shadow, 0, LINE, 0, 1);
+    about_to_tell(&mut shadow, 1, LINE, &[5; 64]);
+    shadow.tell(LINE, &[5; 64]);
+    assert_eq!(shadow.next_from_outside(0), None);
+    assert_eq!(shadow.next_from_outside(1), Some((LINE, [5; 64])));
+    assert_eq!(shadow.accept(0, LINE), [5; 64], "what was stored before the change is gone");
 }
 
 #[derive(Clone, Debug)]
@@ -201,5 +231,36 @@ proptest! {
         }
         prop_assert_eq!(&memory, &flat);
         prop_assert_eq!(shadow.observed().lines_wrong, 0);
+    }
+
+    /// Stores of three cores, accepted in any order that keeps each core's, against all of them applied anew in the order in
+    /// which they were executed.
+    #[test]
+    fn a_line_holds_the_latest_of_the_accepted_stores_to_each_byte(
+        stores in proptest::collection::vec((0..3usize, 0..2u64, 0..61usize, any::<u8>()), 1..60),
+        order in proptest::collection::vec((any::<bool>(), 0..3usize), 400),
+    ) {
+        let mut shadow = Shadow::new(10).persisted(3);
+        (0..2).for_each(|line| { shadow.tell(LineAddr(line), &[line as u8; 64]); });
+        let (mut given, mut accepted) = (0, vec![false; stores.len()]);
+        for (gives, core) in order {
+            if gives && given < stores.len() {
+                let (core, line, at, byte) = stores[given];
+                shadow.store(LineAddr(line), at..at + 3, &[byte; 3]);
+                shadow.stored(core, LineAddr(line), at..at + 3);
+                given += 1;
+                continue;
+            }
+            let Some(next) = (0..given).find(|&number| stores[number].0 == core && !accepted[number]) else { continue };
+            accepted[next] = true;
+            let line = stores[next].1;
+            let mut expected = [line as u8; 64];
+            for (_, (_, _, at, byte)) in
+                stores.iter().enumerate().filter(|(number, store)| accepted[*number] && store.1 == line)
+            {
+                expected[*at..at + 3].fill(*byte);
+            }
+            prop_assert_eq!(shadow.accept(core, LineAddr(line)), expected);
+        }
     }
 }

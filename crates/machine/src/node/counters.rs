@@ -66,6 +66,10 @@ pub struct PersistCounters {
     pub allocations: u64,
     /// Entries that were chosen to be drained.
     pub drains: u64,
+    /// Entries that left because another core read the line. Not among [`PersistCounters::drains`].
+    pub flushed: u64,
+    /// Entries that went over to the buffer of another core, which wrote the line.
+    pub given_up: u64,
     /// Cycles that stores waited because no entry was free.
     pub full_cycles: u64,
     /// Cycles that stores waited because the entry of their line was leaving.

@@ -118,11 +118,8 @@ impl Node {
             match feed.next()? {
                 None => return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle }),
                 Some(step) => {
-                    if self.cutter.cuts()
-                        && let Some(path) = &mut self.core.stores.persist
-                    {
-                        let stores = step.touches.iter().filter(|touch| touch.store);
-                        stores.for_each(|touch| path.expect(Cutter::pieces(touch)));
+                    if self.cutter.cuts() {
+                        self.core.stores.expect_pieces(step.touches);
                     }
                     let step = self.cutter.cut(step);
                     if let Some(walker) = &mut self.core.walker {

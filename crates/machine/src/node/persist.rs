@@ -2,9 +2,11 @@
 //!
 //! The node owns the buffer's tags, the order of stores and which entry leaves when; its owner has the bytes, does what a
 //! scheme does early and carries entries to memory. After each call of [`Node::run`], [`Node::answered`],
-//! [`Node::came_in_part`], [`Node::persisted`], [`Node::drained`] and of warming, the owner takes what
-//! [`Node::persist_requests`] gives.
+//! [`Node::came_in_part`], [`Node::persisted`], [`Node::drained`], [`Node::give_up_entry`], [`Node::flush_entry`] and of
+//! warming, the owner takes what [`Node::persist_requests`] gives. Of several nodes, it does so before it calls another one, and
+//! where a store has allocated an entry, the others give theirs up: so a line has one entry at most.
 
+use super::pipeline::persist::PersistPath;
 use super::{Node, PersistCounters, PersistRequest};
 use units::{Cycles, Duration, LineAddr, Time};
 
@@ -38,10 +40,41 @@ impl Node {
     /// # Panics
     /// If the line was not to be drained.
     pub fn drained(&mut self, line: LineAddr, at: Time) -> Duration {
+        self.has_room(at, |path, cycle| path.drained(line, cycle))
+    }
+
+    /// The persist buffer of another core, which writes the line, takes its entry over at `at`, if there is one that is not
+    /// leaving. Returns as [`Node::drained`].
+    ///
+    /// # Panics
+    /// If there is no persist buffer.
+    pub fn give_up_entry(&mut self, line: LineAddr, at: Time) -> Duration {
+        self.has_room(at, |path, cycle| path.give_up(line, cycle))
+    }
+
+    /// Another core reads the line at `at`: its entry has to leave, if there is one that is not leaving.
+    ///
+    /// # Panics
+    /// If there is no persist buffer.
+    pub fn flush_entry(&mut self, line: LineAddr, at: Time) {
+        let cycle = self.clock.cycle_at_or_after(at).0;
+        self.core.stores.flush(line, cycle);
+    }
+
+    fn has_room(
+        &mut self,
+        at: Time,
+        how: impl FnOnce(&mut PersistPath, u64) -> (bool, Option<(u64, u64)>),
+    ) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
-        let goes_on = self.core.stores.drained(line, cycle);
+        let goes_on = self.core.stores.has_room(|path| how(path, cycle));
         let lost = if goes_on { self.held_up_by_persist(&before, cycle) } else { 0 };
         self.clock.span(Cycles(lost))
+    }
+
+    /// Whether the persist buffer has an entry of a line that is not leaving.
+    pub fn has_entry(&self, line: LineAddr) -> bool {
+        self.core.stores.persist.as_ref().is_some_and(|path| path.has_entry(line))
     }
 
     /// What the persist buffer counted; nothing if there is none.

@@ -67,6 +67,28 @@ fn an_entry_that_is_leaving_takes_no_store_and_its_line_is_allocated_anew() {
 }
 
 #[test]
+fn an_entry_that_another_core_reads_leaves_at_once_and_keeps_its_room_until_it_has() {
+    let mut buffer = of(3, 3, 1);
+    stores(&mut buffer, [1, 2]);
+    assert_eq!([2, 3].map(|line| buffer.flush(LineAddr(line))), [true, false]);
+    assert!(!buffer.flush(LineAddr(2)), "it is leaving already");
+    assert_eq!(stores(&mut buffer, [2, 4, 5]), [Leaving, Allocated, Full]);
+    buffer.left(LineAddr(2));
+    assert_eq!(stores(&mut buffer, [5]), [Allocated]);
+    assert_eq!(drains(&mut buffer), [1, 4], "what was flushed is not among those that leave by age");
+}
+
+#[test]
+fn an_entry_that_another_core_writes_is_gone_unless_it_is_leaving() {
+    let mut buffer = of(3, 3, 1);
+    stores(&mut buffer, [1, 2, 3]);
+    assert_eq!(drains(&mut buffer), [1, 2]);
+    assert_eq!([1, 3, 4].map(|line| buffer.give_up(LineAddr(line))), [false, true, false]);
+    assert_eq!(buffer.len(), 2);
+    assert_eq!(stores(&mut buffer, [3, 1]), [Allocated, Leaving], "it comes back as a new one");
+}
+
+#[test]
 #[should_panic(expected = "left the persist buffer")]
 fn what_was_not_chosen_cannot_leave() {
     let mut buffer = of(4, 4, 0);
@@ -130,14 +152,13 @@ impl Naive {
             return Full;
         }
         self.entries.push((self.moment, line, false));
+        self.draining |= self.resident() >= self.config.drain_from;
         Allocated
     }
 
     fn next_to_drain(&mut self) -> Option<u64> {
-        match self.resident() {
-            resident if resident >= self.config.drain_from => self.draining = true,
-            resident if resident <= self.config.drain_to => self.draining = false,
-            _ => {}
+        if self.resident() <= self.config.drain_to {
+            self.draining = false;
         }
         let oldest = self.entries.iter_mut().filter(|entry| !entry.2).min()?;
         self.draining.then(|| {
@@ -149,6 +170,17 @@ impl Naive {
     fn left(&mut self, line: u64) {
         self.entries.retain(|entry| entry.1 != line);
     }
+
+    /// Another core asks for a line; whether an entry was there that was not leaving.
+    fn remote(&mut self, line: u64, writes: bool) -> bool {
+        let Some(at) = self.entries.iter().position(|entry| entry.1 == line && !entry.2) else { return false };
+        if writes {
+            self.entries.remove(at);
+        } else {
+            self.entries[at].2 = true;
+        }
+        true
+    }
 }
 
 proptest! {
@@ -158,7 +190,7 @@ proptest! {
     #[test]
     fn a_buffer_does_what_a_naive_one_does(
         (entries, from, to) in (1..12u32, any::<u32>(), any::<u32>()),
-        steps in proptest::collection::vec((0..4u8, 0..16u64), 1..300),
+        steps in proptest::collection::vec((0..6u8, 0..16u64), 1..300),
     ) {
         let drain_from = 1 + from % entries;
         let config = PersistBufferConfig { entries, drain_from, drain_to: to % drain_from };
@@ -173,6 +205,12 @@ proptest! {
                     prop_assert_eq!(chosen, naive.next_to_drain());
                     leaving.extend(chosen);
                 }
+                3 => {
+                    let flushed = buffer.flush(LineAddr(number));
+                    prop_assert_eq!(flushed, naive.remote(number, false));
+                    leaving.extend(flushed.then_some(number));
+                }
+                4 => prop_assert_eq!(buffer.give_up(LineAddr(number)), naive.remote(number, true)),
                 _ if leaving.is_empty() => {}
                 _ => {
                     let line = leaving.swap_remove(number as usize % leaving.len());

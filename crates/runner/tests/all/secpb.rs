@@ -1,10 +1,11 @@
 //! Stores that pass through a persist buffer on their way from a simulated core.
 
 use crate::common::{kernel, machine_for};
+use crate::threads::Threads;
 use casemate_runner::explain::{Lines, Of, OnChip, Scenario, explain};
 use casemate_runner::sampling::{Detail, SamplingOptions};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
-use catalogue::Design;
+use catalogue::{Design, Machine};
 use protection::design::{Fraction, Step};
 
 /// The schemes, from the one that does nothing early to the one that leaves nothing.
@@ -124,6 +125,43 @@ fn the_same_seed_gives_the_same_run_to_the_last_event() {
     assert_eq!((first.event_hash, first.cycles), (second.event_hash, second.cycles));
 }
 
+/// Threads of one program on as many cores, which touch the same lines at almost the same time.
+fn shared(workload: &str, settings: &[(&str, &str)], design: &str, cores: usize) -> Record {
+    let machine = Machine { cores, ..machine_for(design) };
+    let options = RunOptions { ledger: true, ..RunOptions::new(machine, catalogue::design(design).unwrap(), 60_000) };
+    run(&options, Threads::of(workload, settings, cores), |_| Control::GoOn).unwrap()
+}
+
+/// SecPB, section IV-C: entries are flushed by remote reads and go over by remote writes.
+#[test]
+fn of_cores_that_store_to_the_same_lines_no_store_is_lost_and_none_is_read_wrong() {
+    for (workload, settings) in [("gups", [("footprint", "64 KB")]), ("stores", [("footprint", "4 KB")])] {
+        for (design, cores) in SCHEMES.into_iter().chain(["bbb"]).zip([2, 3, 2, 2, 4, 2, 2]) {
+            let record = shared(workload, &settings, design, cores);
+            assert!(record.checks.passed, "{workload} under {design}: {:?}", record.checks);
+            let buffers = record.persist_buffer.unwrap();
+            assert!(buffers.given_up > 0, "{workload} under {design}: {buffers:?}");
+            assert_eq!(buffers.flushed > 0, workload == "gups", "{workload} under {design}: {buffers:?}");
+        }
+    }
+}
+
+/// What is made early for an entry serves whichever core's buffer has it.
+#[test]
+fn the_pad_of_an_entry_that_goes_over_to_another_core_is_not_made_again() {
+    let settings = [("footprint", "64 B")];
+    let record = shared("stores", &settings, "secpb-bcm", 2);
+    let buffers = record.persist_buffer.unwrap();
+    assert!(buffers.given_up > 100 && buffers.drains + buffers.flushed < 10, "{buffers:?}");
+    assert!(record.protection.aes_blocks < 20, "{:?}", record.protection);
+}
+
+#[test]
+fn cores_with_buffers_repeat_exactly() {
+    let of = || shared("gups", &[("footprint", "64 KB")], "secpb-m", 2);
+    assert_eq!(of().event_hash, of().event_hash);
+}
+
 #[test]
 fn a_run_that_cannot_have_a_buffer_is_refused_with_a_way_out() {
     let refused = |machine: &str, change: fn(&mut RunOptions)| {
@@ -137,7 +175,6 @@ fn a_run_that_cannot_have_a_buffer_is_refused_with_a_way_out() {
     };
     let found = [
         (refused("modern", |_| ()), "take 'secpb-pcm'"),
-        (refused("secpb-pcm", |options| options.machine.cores = 2), "set cores = 1"),
         (
             refused("secpb-pcm", |options| options.detail = Detail::Sampled(SamplingOptions::default())),
             "run it without sampling",

@@ -60,7 +60,7 @@ fn a_counter_is_counted_once_for_a_residency_neither_more_nor_less() {
 #[test]
 fn an_entry_serves_one_tuple() {
     assert_eq!(ends("secpb-obcm", Loss::PadReuseAfterLoss, Bug::EntryOutlivesTuple), Verdict::Leaked);
-    let again = Workload { writes: vec![LINES[0], LINES[1], LINES[0]], at_once: true, old: false };
+    let again = Workload::of_one_core(vec![LINES[0], LINES[1], LINES[0]], true, false);
     let again = all().iter().position(|work| *work == again).unwrap();
     let lost = end("secpb-cobcm", Loss::PowerLoss, Bug::DrainedEntryWritten, again);
     assert_eq!(lost, Verdict::Stale, "a store to a line that is leaving");

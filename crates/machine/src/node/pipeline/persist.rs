@@ -9,6 +9,10 @@
 //! The node schedules stores in advance of the clock, while answers come at their time. That is exact: which entries are
 //! chosen follows from the order of stores alone, and a store that finds no room waits for the next drain's end, which may
 //! turn out to lie before it.
+//!
+//! What other cores do to an entry comes from outside, as it does to lines of L1D: a remote read flushes it, and a remote write
+//! takes it into another buffer. Both happen to the entries as they are when the other core asks, be the store that made
+//! one scheduled for a little later.
 
 use crate::node::config::{NodeConfig, Waits};
 use crate::node::counters::PersistCounters;
@@ -107,6 +111,11 @@ impl PersistPath {
         self.waiting != Waiting::No
     }
 
+    /// Whether there is an entry of a line that is not leaving.
+    pub(in crate::node) fn has_entry(&self, line: LineAddr) -> bool {
+        self.buffer.resident().any(|resident| resident == line)
+    }
+
     /// No store enters before `cycle`, at which something was answered.
     pub(in crate::node) fn answered(&mut self, cycle: u64) {
         self.latest_answer = self.latest_answer.max(cycle);
@@ -123,8 +132,34 @@ impl PersistPath {
 
     /// An entry has left at `cycle`: whether the store that waited for that has gone on, and as [`PersistPath::go_on`].
     pub(in crate::node) fn drained(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
-        self.answered(cycle);
         self.buffer.left(line);
+        self.has_room(cycle)
+    }
+
+    /// Another core's buffer takes over an entry at `cycle`, if there is one that is not leaving: as [`PersistPath::drained`].
+    pub(in crate::node) fn give_up(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
+        if !self.buffer.give_up(line) {
+            return (false, None);
+        }
+        self.counters.given_up += 1;
+        self.has_room(cycle)
+    }
+
+    /// Another core reads a line at `cycle`: its entry leaves, if there is one. Behind the store that is just entering, since what
+    /// is asked is in order.
+    pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
+        if self.buffer.flush(line) {
+            self.answered(cycle);
+            self.counters.flushed += 1;
+            let entered = if let Waiting::Answer { entered } = self.waiting { entered } else { 0 };
+            let at = self.time(entered.max(self.accepted).max(self.latest_answer));
+            self.requests.push(PersistRequest::Drain { at, line });
+        }
+    }
+
+    /// An entry has gone at `cycle`.
+    fn has_room(&mut self, cycle: u64) -> (bool, Option<(u64, u64)>) {
+        self.answered(cycle);
         let Waiting::Room { line, reached, .. } = self.waiting else { return (false, None) };
         let accepted = self.look_up(line, reached);
         (!matches!(self.waiting, Waiting::Room { .. }) && reached < cycle, accepted)

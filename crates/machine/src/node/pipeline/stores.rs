@@ -13,7 +13,7 @@
 
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
-use crate::node::lines::WordAddr;
+use crate::node::lines::{Cutter, WordAddr};
 use crate::node::pipeline::persist::PersistPath;
 use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
@@ -85,6 +85,14 @@ impl StoreQueue {
             next_write: 0,
             writes: Pacer::new(config.store_ports),
             latest: vec![None; TABLE].into(),
+        }
+    }
+
+    /// Stores among these touches are about to be cut into short lines: the persist buffer takes each as one.
+    #[cold]
+    pub(in crate::node) fn expect_pieces(&mut self, touches: &[Touch]) {
+        if let Some(path) = &mut self.persist {
+            touches.iter().filter(|touch| touch.store).for_each(|touch| path.expect(Cutter::pieces(touch)));
         }
     }
 
@@ -170,15 +178,24 @@ impl StoreQueue {
         self.persist();
     }
 
-    /// A line has left the persist buffer; whether the oldest store waited for that.
-    pub(in crate::node) fn drained(&mut self, line: LineAddr, cycle: u64) -> bool {
+    /// A line has gone from the persist buffer, as `how` says; whether the oldest store waited for that.
+    pub(in crate::node) fn has_room(
+        &mut self,
+        how: impl FnOnce(&mut PersistPath) -> (bool, Option<(u64, u64)>),
+    ) -> bool {
         let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
-        let (goes_on, accepted) = path.drained(line, cycle);
+        let (goes_on, accepted) = how(path);
         if let Some((store, cycle)) = accepted {
             self.leaves(store, cycle);
             self.persist();
         }
         goes_on
+    }
+
+    /// Another core reads a line at `cycle`: its entry leaves the persist buffer.
+    pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
+        let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
+        path.flush(line, cycle);
     }
 
     /// The node was answered at `cycle`, before which no store enters a persist buffer any more.

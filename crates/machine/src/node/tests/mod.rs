@@ -6,6 +6,7 @@ mod lines;
 mod metadata;
 mod parts;
 mod persist;
+mod persist_remote;
 mod persist_ticking;
 mod prefetch;
 mod random;

@@ -5,14 +5,14 @@ use crate::persist::PersistBufferConfig;
 use ::units::random::Random;
 
 /// A core whose stores come to a buffer, with store queue and window small enough to hold it up.
-fn with_buffer(entries: u32, drain_from: u32, drain_to: u32, waits: Waits) -> NodeConfig {
+pub(super) fn with_buffer(entries: u32, drain_from: u32, drain_to: u32, waits: Waits) -> NodeConfig {
     let mut config = small();
     let buffer = PersistBufferConfig { entries, drain_from, drain_to };
     config.persist_buffer = Some(PersistConfig { buffer, latency_cycles: 2, waits });
     config
 }
 
-fn roomy(waits: Waits) -> NodeConfig {
+pub(super) fn roomy(waits: Waits) -> NodeConfig {
     with_buffer(8, 8, 0, waits)
 }
 
@@ -133,7 +133,7 @@ fn counted(owner: &Owner) -> PersistCounters {
     owner.bench.node.persist_counters().unwrap()
 }
 
-fn stores(lines: &[u64]) -> Vec<Op> {
+pub(super) fn stores(lines: &[u64]) -> Vec<Op> {
     lines.iter().map(|&line| store(1, line, 0)).chain([serial()]).collect()
 }
 

@@ -17,6 +17,14 @@ struct Store {
     drain: u64,
 }
 
+/// What another core does to a line.
+#[derive(Clone, Copy, Debug)]
+struct Remote {
+    cycle: u64,
+    line: u64,
+    writes: bool,
+}
+
 /// When each store was accepted, everything that was asked, and what was counted.
 #[derive(PartialEq, Debug)]
 struct Outcome {
@@ -25,9 +33,10 @@ struct Outcome {
     counters: PersistCounters,
 }
 
-fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store]) -> Outcome {
+fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outcome {
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Event {
+        Remote(usize),
         Known(usize),
         Answer,
         Drained(u64),
@@ -37,10 +46,17 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store]) -> O
     let known =
         |(number, store): (usize, &Store)| (store.in_l1d.saturating_sub(store.known_before), Event::Known(number));
     let mut events: Vec<(u64, Event)> = stores.iter().enumerate().map(known).collect();
+    events.extend(remotes.iter().enumerate().map(|(number, remote)| (remote.cycle, Event::Remote(number))));
     let (mut entered, mut drains) = (0, 0);
     while let Some(first) = (0..events.len()).min_by_key(|&index| events[index]) {
         let (cycle, event) = events.swap_remove(first);
         let accepted = match event {
+            Event::Remote(_) if outcome.accepted.len() == stores.len() => None,
+            Event::Remote(number) if remotes[number].writes => path.give_up(LineAddr(remotes[number].line), cycle).1,
+            Event::Remote(number) => {
+                path.flush(LineAddr(remotes[number].line), cycle);
+                None
+            }
             Event::Known(number) => {
                 path.came(number as u64, LineAddr(stores[number].line), stores[number].in_l1d);
                 None
@@ -80,14 +96,34 @@ struct Entry {
     leaves: Option<u64>,
 }
 
-fn ticking(persist: PersistConfig, stores: &[Store]) -> Outcome {
+/// Another core asks for a line, whose entry then is gone or leaves at `leaves`: whether it writes, if there was such an entry.
+fn meets(remote: Remote, entries: &mut Vec<Entry>, leaves: u64, counters: &mut PersistCounters) -> Option<bool> {
+    let found = entries.iter().position(|entry| entry.line == remote.line && entry.leaves.is_none())?;
+    if remote.writes {
+        entries.remove(found);
+        counters.given_up += 1;
+    } else {
+        entries[found].leaves = Some(leaves);
+        counters.flushed += 1;
+    }
+    Some(remote.writes)
+}
+
+fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outcome {
     let PersistBufferConfig { entries: room, drain_from, drain_to } = persist.buffer;
     let mut outcome = Outcome { accepted: Vec::new(), asked: Vec::new(), counters: PersistCounters::default() };
     let counters = &mut outcome.counters;
     let mut entries: Vec<Entry> = Vec::new();
-    let mut answer = None;
+    let (mut answer, mut draining) = (None, false);
+    let resident = |entries: &[Entry]| entries.iter().filter(|entry| entry.leaves.is_none()).count() as u32;
     for cycle in 0.. {
         entries.retain(|entry| entry.leaves != Some(cycle));
+        for remote in remotes.iter().filter(|remote| remote.cycle == cycle) {
+            let leaves = cycle + stores[(counters.drains + counters.flushed) as usize % stores.len()].drain;
+            if meets(*remote, &mut entries, leaves, counters) == Some(false) {
+                outcome.asked.push((cycle, remote.line, None));
+            }
+        }
         while let Some(store) = stores.get(outcome.accepted.len()) {
             let before = outcome.accepted.last().map_or(0, |accepted| *accepted);
             if cycle < store.in_l1d.max(before) + persist.latency_cycles {
@@ -108,6 +144,8 @@ fn ticking(persist: PersistConfig, stores: &[Store]) -> Outcome {
                 }
                 if allocates {
                     entries.push(Entry { line: store.line, leaves: None });
+                    // Reached now, though it begins when the store is accepted and some may have gone by then.
+                    draining |= resident(&entries) >= drain_from;
                     counters.allocations += 1;
                 }
                 counters.stores += 1;
@@ -126,16 +164,14 @@ fn ticking(persist: PersistConfig, stores: &[Store]) -> Outcome {
             }
             answer = None;
             outcome.accepted.push(cycle);
-            let resident = |entries: &[Entry]| entries.iter().filter(|entry| entry.leaves.is_none()).count() as u32;
-            if resident(&entries) < drain_from {
-                continue;
-            }
-            while resident(&entries) > drain_to {
+            while draining && resident(&entries) > drain_to {
                 let Some(oldest) = entries.iter_mut().find(|entry| entry.leaves.is_none()) else { break };
-                oldest.leaves = Some(cycle + stores[counters.drains as usize % stores.len()].drain);
+                let drains = counters.drains + counters.flushed;
+                oldest.leaves = Some(cycle + stores[drains as usize % stores.len()].drain);
                 counters.drains += 1;
                 outcome.asked.push((cycle, oldest.line, None));
             }
+            draining = false;
         }
         if outcome.accepted.len() == stores.len() {
             return outcome;
@@ -174,6 +210,26 @@ proptest! {
         stores in some_stores(),
     ) {
         let config = NodeConfig { persist_buffer: Some(persist), ..small() };
-        prop_assert_eq!(scheduled(&config, persist, &stores), ticking(persist, &stores));
+        prop_assert_eq!(scheduled(&config, persist, &stores, &[]), ticking(persist, &stores, &[]));
+    }
+
+    /// Where stores take no time into the buffer, and are not known before they come, nothing is scheduled ahead: what other cores
+    /// do meets the entries of that very cycle.
+    #[test]
+    fn what_other_cores_do_to_entries_comes_to_the_same_cycles_as_ticking(
+        persist in some_buffer(),
+        stores in some_stores(),
+        remotes in proptest::collection::btree_map(0..900u64, (0..7u64, any::<bool>()), 0..60),
+    ) {
+        let persist = PersistConfig { latency_cycles: 0, ..persist };
+        let mut last = 0;
+        let stores: Vec<Store> = stores.into_iter().map(|store| {
+            last = store.in_l1d.max(last);
+            Store { in_l1d: last, known_before: 0, ..store }
+        }).collect();
+        let remotes: Vec<Remote> =
+            remotes.into_iter().map(|(cycle, (line, writes))| Remote { cycle, line, writes }).collect();
+        let config = NodeConfig { persist_buffer: Some(persist), ..small() };
+        prop_assert_eq!(scheduled(&config, persist, &stores, &remotes), ticking(persist, &stores, &remotes));
     }
 }

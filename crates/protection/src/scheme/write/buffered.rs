@@ -54,11 +54,16 @@ impl<'a> PersistBuffer<'a> {
     /// as soon as its entry has it.
     pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
         self.accept_noting(verbs, line, content, || ()).await;
+        self.write_back(verbs).await;
+    }
+
+    /// Writes metadata back that had to make room.
+    pub async fn write_back<V: Verbs>(&self, verbs: &V) {
         self.0.finish(verbs, Ok(())).await;
     }
 
     /// As [`PersistBuffer::accept`]; `taken` is called at the instant from which on reads return this. Metadata that had to make
-    /// room is left to the next drain: a core goes on when this returns.
+    /// room is left to the next drain or [`PersistBuffer::write_back`]: a core goes on when this returns.
     pub async fn accept_noting<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
         if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content, taken)).await {
             verbs.fault(fault);

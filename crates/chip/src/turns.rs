@@ -1,0 +1,100 @@
+//! Turns at lines: what several cores ask of the entry of one line is done in the order in which they asked.
+//!
+//! A core's store, a flush that a remote read brings about and an entry that goes over to another buffer change the buffers' tags
+//! at once. What follows in memory takes its time, behind queues of several cores. Each takes a turn when its tags change,
+//! and waits for it before it touches the entry: so the entry is where the tags say.
+//!
+//! A turn waits only for turns that were taken before it, and each core has its own done in order. So some turn can always come.
+
+use rustc_hash::FxHashMap;
+use sim::{Clock, TaskId};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::task::Poll;
+use units::LineAddr;
+
+/// Turns at one line, of which some are not over.
+#[derive(Default)]
+struct Line {
+    taken: u64,
+    over: u64,
+    waiting: Vec<TaskId>,
+}
+
+/// The turns at all lines.
+pub(crate) struct Turns {
+    clock: Clock,
+    lines: RefCell<FxHashMap<LineAddr, Line>>,
+}
+
+impl Turns {
+    /// None is taken.
+    pub fn new(clock: &Clock) -> Turns {
+        Turns { clock: clock.clone(), lines: RefCell::default() }
+    }
+
+    /// Takes the next turn at a line.
+    pub fn take(&self, line: LineAddr) -> u64 {
+        let mut lines = self.lines.borrow_mut();
+        let line = lines.entry(line).or_default();
+        line.taken += 1;
+        line.taken - 1
+    }
+
+    /// Waits until all turns at the line that were taken before this one are over.
+    pub async fn wait(&self, line: LineAddr, turn: u64) {
+        poll_fn(|_| {
+            let mut lines = self.lines.borrow_mut();
+            let Some(line) = lines.get_mut(&line).filter(|line| line.over < turn) else { return Poll::Ready(()) };
+            let task = self.clock.current_task();
+            if !line.waiting.contains(&task) {
+                line.waiting.push(task);
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// The turn that had come at a line is over.
+    pub fn over(&self, line: LineAddr) {
+        let mut lines = self.lines.borrow_mut();
+        let Some(turns) = lines.get_mut(&line) else { return };
+        turns.over += 1;
+        turns.waiting.drain(..).for_each(|task| self.clock.wake(task));
+        if turns.over == turns.taken {
+            lines.remove(&line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::Executor;
+    use std::rc::Rc;
+    use units::Duration;
+
+    const LINE: LineAddr = LineAddr(3);
+
+    #[test]
+    fn turns_at_a_line_come_in_the_order_in_which_they_were_taken_and_not_in_that_of_waiting() {
+        let mut executor = Executor::new();
+        let clock = executor.clock().clone();
+        let (turns, log) = (Rc::new(Turns::new(&clock)), Rc::new(RefCell::new(Vec::new())));
+        let taken: Vec<_> =
+            [(LINE, 9), (LINE, 1), (LINE, 5), (LineAddr(4), 2)].map(|(line, ns)| (line, turns.take(line), ns)).into();
+        for (line, turn, ns) in taken {
+            let (clock, turns, log) = (clock.clone(), turns.clone(), log.clone());
+            clock.clone().spawn(async move {
+                clock.sleep(Duration::from_ns(ns)).await;
+                turns.wait(line, turn).await;
+                log.borrow_mut().push((line.0, ns));
+                clock.sleep(Duration::from_ns(1)).await;
+                turns.over(line);
+            });
+        }
+        executor.run();
+        assert_eq!(*log.borrow(), [(4, 2), (3, 9), (3, 1), (3, 5)], "another line does not wait");
+        assert!(turns.lines.borrow().is_empty(), "what is over is forgotten");
+    }
+}

@@ -1,0 +1,47 @@
+//! What other cores do to the entries of a persist buffer, through the face of a whole core.
+
+use super::persist::{roomy, stores, with_buffer};
+use super::*;
+
+#[test]
+fn an_entry_that_another_core_reads_leaves_behind_the_store_that_waits_for_its_answer() {
+    let mut bench = Bench::warm(&roomy(Waits::NewEntries), &[64]);
+    let mut out = Vec::new();
+    let ops = stores(&[64]);
+    let mut feed = Script { ops: ops.iter() };
+    bench.node.run(&mut feed, Time::NEVER, &mut out).unwrap();
+    let node = &mut bench.node;
+    node.flush_entry(LineAddr(64), Time::ZERO);
+    node.flush_entry(LineAddr(65), Time::ZERO);
+    let requests: Vec<_> = node.persist_requests().collect();
+    let [PersistRequest::Persist { at: entered, .. }, PersistRequest::Drain { at, line: LineAddr(64) }] = requests[..]
+    else {
+        panic!("{requests:?}")
+    };
+    assert_eq!(at, entered);
+    assert_eq!((node.persist_counters().unwrap().flushed, node.persist_counters().unwrap().drains), (1, 0));
+    node.persisted(at);
+    node.drained(LineAddr(64), at);
+}
+
+#[test]
+fn an_entry_that_another_core_writes_makes_room_for_the_store_that_waits() {
+    let mut bench = Bench::warm(&with_buffer(1, 1, 0, Waits::NewEntries), &[64, 65]);
+    let mut out = Vec::new();
+    let ops = stores(&[64, 65]);
+    let mut feed = Script { ops: ops.iter() };
+    bench.node.run(&mut feed, Time::NEVER, &mut out).unwrap();
+    let node = &mut bench.node;
+    let [PersistRequest::Persist { at, line: LineAddr(64), .. }] = node.persist_requests().collect::<Vec<_>>()[..]
+    else {
+        panic!("the first store enters, and waits for its answer")
+    };
+    node.give_up_entry(LineAddr(64), at);
+    node.persisted(at);
+    let requests: Vec<_> = node.persist_requests().collect();
+    assert!(
+        matches!(requests[..], [PersistRequest::Persist { line: LineAddr(65), allocates: true, .. }]),
+        "what went over does not drain here, and its room is free: {requests:?}"
+    );
+    assert_eq!(node.persist_counters().unwrap().given_up, 1);
+}
