@@ -172,7 +172,7 @@ def persist_buffers(results: RunResults) -> list[Question]:
             "cycles a store awaited steps",
             of(lambda buffer, record: f"{100 * buffer.answer_cycles / record.cycles:.1f} %"),
         ),
-        *(shared if any(record.machine.cores > 1 for record in results.records) else []),
+        *(shared if any(len(record.cores) > 1 for record in results.records) else []),
     ]
 
 
