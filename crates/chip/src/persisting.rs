@@ -37,13 +37,13 @@ pub struct Persisting {
 
 /// Writes a line that the kernel changed. It goes through the buffer, which may have the line, and is no store of the core.
 pub(crate) async fn write_from_outside<V: Verbs>(
-    chip: &Chip,
     scheme: &Scheme,
     verbs: &V,
-    (line, content): (LineAddr, &Line),
+    line: LineAddr,
+    content: impl FnOnce() -> Line,
 ) {
     let buffer = PersistBuffer::of(scheme);
-    buffer.accept_noting(verbs, line, content, || chip.taken(line, content)).await;
+    buffer.accept_when_taken(verbs, line, content).await;
     buffer.drain(verbs, line).await;
 }
 
@@ -93,12 +93,10 @@ impl Persisting {
     }
 
     async fn accept(&self, verbs: &Timed<Rc<Chip>>, core: usize, line: LineAddr, holds: bool) {
-        let content = self.chip.accept(core, line);
         if holds {
             self.clock.sleep(self.path).await;
         }
-        let taken = || self.chip.taken(line, &content);
-        PersistBuffer::of(&self.scheme).accept_noting(verbs, line, &content, taken).await;
+        PersistBuffer::of(&self.scheme).accept_when_taken(verbs, line, || self.chip.accept(core, line)).await;
         self.chip.entry_turn_over(line);
         if holds {
             self.clock.sleep(self.path).await;
@@ -107,10 +105,18 @@ impl Persisting {
         }
     }
 
-    /// Writes the lines that the kernel has changed under a core's program, as far as no store comes before.
+    /// Writes the lines that the kernel has changed under a core's program, as far as no store comes before. No turn is taken: the
+    /// line is made what it is then at the instant when the entry takes it.
     async fn write_from_outside(&self, core: usize, verbs: &Timed<Rc<Chip>>) {
-        while let Some((line, content)) = self.chip.next_from_outside(core) {
-            write_from_outside(&self.chip, &self.scheme, verbs, (line, &content)).await;
+        let mut goes_on = true;
+        while goes_on && let Some(line) = self.chip.next_from_outside(core) {
+            // A chip that has stopped takes nothing.
+            goes_on = false;
+            let content = || {
+                goes_on = true;
+                self.chip.changes_from_outside(core)
+            };
+            write_from_outside(&self.scheme, verbs, line, content).await;
         }
     }
 

@@ -236,10 +236,10 @@ impl Uncore {
             let line = self.next_victim().await;
             verbs.writes(line);
             self.clock.sleep(self.path).await;
-            let content = self.chip.put(line);
             if self.chip.has_buffers() {
-                write_from_outside(&self.chip, &self.scheme, &verbs, (line, &content)).await;
+                write_from_outside(&self.scheme, &verbs, line, || self.chip.put(line)).await;
             } else {
+                let content = self.chip.put(line);
                 self.scheme.write(&verbs, line, &content).await;
             }
             verbs.written();

@@ -129,8 +129,11 @@ impl Feeding {
         self.entering.set(self.entering.get() + 1);
         let before = self.verbs.operations();
         let buffer = PersistBuffer::of(&self.scheme);
-        let taken = || self.taken.borrow_mut().push(store.number);
-        buffer.accept_noting(&*self.verbs, store.line, &store.content, taken).await;
+        let content = || {
+            self.taken.borrow_mut().push(store.number);
+            store.content
+        };
+        buffer.accept_when_taken(&*self.verbs, store.line, content).await;
         buffer.write_back(&*self.verbs).await;
         self.stored.borrow_mut().push((store.number, before, self.verbs.operations()));
         self.entering.set(self.entering.get() - 1);

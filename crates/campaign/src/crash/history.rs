@@ -114,10 +114,21 @@ impl History {
         (returned, begun.max(returned))
     }
 
-    /// What the lines hold after so many whole writes.
-    pub fn content_after(&self, writes: usize) -> BTreeMap<LineAddr, Line> {
+    /// What memory may hold after a loss of power: the state after all that a persist buffer had accepted; else after any number of
+    /// whole writes, of those that had returned all.
+    pub fn allowed(&self, dead: &DeadMemory) -> Vec<BTreeMap<LineAddr, Line>> {
+        if let Some(accepted) = &dead.accepted {
+            return vec![self.content_with(accepted.iter().copied())];
+        }
+        let (returned, begun) = dead.progress;
+        let so_many = |writes| self.writes[..writes].iter().map(|write| (write.line, write.content));
+        (returned..=begun).map(|writes| self.content_with(so_many(writes))).collect()
+    }
+
+    /// What the lines hold after these writes.
+    pub fn content_with(&self, writes: impl IntoIterator<Item = (LineAddr, Line)>) -> BTreeMap<LineAddr, Line> {
         let mut content = self.before.clone();
-        content.extend(self.writes[..writes].iter().map(|write| (write.line, write.content)));
+        content.extend(writes);
         content
     }
 }

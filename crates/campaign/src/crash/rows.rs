@@ -197,7 +197,7 @@ impl<'a> Aftermath<'a> {
 
 fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     let revival = Revival::of(history, dead);
-    let content = revival.judge(history, &allowed(history, dead), false);
+    let content = revival.judge(history, &history.allowed(dead), false);
     let is_well = content == Verdict::Harmless && !revival.alarmed();
     let story = if is_well { "power failed".to_owned() } else { story(history, dead, &revival) };
     let mut random = Random::new(history.seed ^ SALT);
@@ -230,19 +230,12 @@ fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
     }
 }
 
-/// What memory may hold after a loss of power at a point: the state after any number of whole writes, of those that had
-/// returned all.
-fn allowed(history: &History, dead: &DeadMemory) -> Vec<Contents> {
-    let (returned, begun) = dead.progress;
-    (returned..=begun).map(|writes| history.content_after(writes)).collect()
-}
-
 /// What memory may hold although the attacker tampers: what it holds if none does. Also a write that has not returned
 /// is not the attacker's to undo. Where that cannot be read, anything that a loss alone may leave.
 fn allowed_to_attackers(history: &History, dead: &DeadMemory) -> Vec<Contents> {
     match Revival::of(history, dead).contents(history) {
         Some(contents) => vec![contents],
-        None => allowed(history, dead),
+        None => history.allowed(dead),
     }
 }
 
@@ -282,7 +275,8 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
 fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) -> Vec<DeadMemory> {
     let changes = changes_of_recovery(history, before);
     let start = history.start_from(before);
-    states::states_of(&changes, &start, Queue::Inside, (arrivals, history.seed), &|_| before.progress)
+    let left = states::states_of(&changes, &start, Queue::Inside, (arrivals, history.seed), &|_| before.progress);
+    left.into_iter().map(|left| DeadMemory { accepted: before.accepted.clone(), ..left }).collect()
 }
 
 fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
@@ -292,7 +286,7 @@ fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
     if (again.image(), again.registers()) != (settled.image, settled.registers) {
         return Verdict::Garbled;
     }
-    let content = again.judge(history, &allowed(history, left), false);
+    let content = again.judge(history, &history.allowed(left), false);
     let (_, leaked) = again.goes_on(history, &mut Random::new(history.seed ^ SALT));
     if leaked { content.max(Verdict::Leaked) } else { content }
 }

@@ -13,8 +13,8 @@ use protection::ledger::Ledger;
 use protection::verbs::Untrusted;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use units::LineAddr;
 use units::random::Random;
+use units::{Line, LineAddr};
 
 /// What can become of a line on its way.
 const CASES: u64 = 4;
@@ -47,6 +47,8 @@ pub struct DeadMemory {
     pub shown: Rc<Ledger>,
     /// What it went through, if that is no beginning of the history's changes.
     pub changes: Option<Rc<Changes>>,
+    /// Of a persist buffer, what it had accepted, in order; of two cores, the one in which power failed.
+    pub accepted: Option<Vec<(LineAddr, Line)>>,
     /// The lines that were persistent in a buffer and nowhere else when power failed, the oldest first.
     pub resident: Vec<LineAddr>,
 }
@@ -93,6 +95,7 @@ pub fn states_of(
                 registers,
                 shown,
                 changes: None,
+                accepted: None,
                 resident: Vec::new(),
             }
         }));

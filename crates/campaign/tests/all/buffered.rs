@@ -7,6 +7,7 @@ use casemate_campaign::crash::workload::{LINES, Workload};
 use casemate_campaign::crash::{crash, workload};
 use casemate_campaign::{CrashOptions, CrashReport};
 use catalogue::{Loss, Verdict, design};
+use proptest::prelude::*;
 use protection::planted::Planted;
 use units::random::Random;
 
@@ -55,9 +56,8 @@ fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
         assert!(accepted.contains(&STORES) && accepted[0] < 2 && accepted.is_sorted(), "{name}: {accepted:?}");
         for dead in &left {
             assert_eq!(dead.progress.0, dead.progress.1);
-            let allowed = [history.content_after(dead.progress.0)];
             assert_eq!(
-                Revival::of(&history, dead).judge(&history, &allowed, false),
+                Revival::of(&history, dead).judge(&history, &history.allowed(dead), false),
                 Verdict::Harmless,
                 "{name} at {}",
                 dead.point
@@ -78,8 +78,7 @@ fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted
         let left = dying::left(&history, 60);
         assert_eq!(left.iter().map(|dead| dead.progress.0).max(), Some(STORES), "{name}");
         for dead in &left {
-            let allowed = [history.content_after(dead.progress.0)];
-            let verdict = Revival::of(&history, dead).judge(&history, &allowed, false);
+            let verdict = Revival::of(&history, dead).judge(&history, &history.allowed(dead), false);
             assert_eq!(verdict, Verdict::Harmless, "{name} at {}", dead.point);
         }
     }
@@ -107,4 +106,41 @@ fn a_battery_that_knows_of_no_metadata_leaves_a_gap() {
     let gap = "power failed when 1 of 2 stores had been accepted, and of their lines the buffer alone had 0x2, \
                recovery found the root right, and refused are 0x2";
     assert_eq!(found.story, gap);
+}
+
+fn some_workload() -> impl Strategy<Value = Workload> {
+    let writes = proptest::collection::vec(0..LINES.len(), 1..14);
+    (writes, any::<bool>(), proptest::option::of(0..2usize)).prop_map(|(writes, old, turns_from)| {
+        let writes = writes.into_iter().map(|line| LINES[line]).collect();
+        Workload { turns_from, ..Workload::of_one_core(writes, true, old) }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whoever looks after a loss sees no store without all those that were accepted before it, and ever more of them the later
+    /// power fails.
+    #[test]
+    fn no_store_is_seen_without_an_earlier_one(
+        scheme in 0..SCHEMES.len(),
+        workload in some_workload(),
+        seed in 0..1_000_000u64,
+    ) {
+        let history = History::of(&design(SCHEMES[scheme]).unwrap(), &workload, seed, Planted::NONE);
+        let mut before = 0;
+        for dead in dying::left(&history, 12) {
+            let accepted = dead.accepted.clone().unwrap();
+            // Contents are drawn, so no two beginnings look alike.
+            let seen: Vec<usize> = (0..=accepted.len())
+                .filter(|writes| {
+                    let allowed = [history.content_with(accepted[..*writes].iter().copied())];
+                    Revival::of(&history, &dead).judge(&history, &allowed, false) == Verdict::Harmless
+                })
+                .collect();
+            prop_assert_eq!(seen, [accepted.len()], "at {}", dead.point);
+            prop_assert!(accepted.len() >= before, "at {}", dead.point);
+            before = accepted.len();
+        }
+    }
 }

@@ -157,19 +157,26 @@ impl Chip {
         }
     }
 
-    /// A persist buffer accepts the next store of its core, which is to this line: what that holds from here on.
-    pub fn accept(&self, core: usize, line: LineAddr) -> Line {
-        self.shadow.borrow_mut().accept(core, line)
+    /// A persist buffer takes the next store of its core, which is to this line: what that holds from here on, and memory has to
+    /// return.
+    pub(crate) fn accept(&self, core: usize, line: LineAddr) -> Line {
+        let mut shadow = self.shadow.borrow_mut();
+        let content = shadow.accept(core, line);
+        shadow.taken(line, &content);
+        content
     }
 
-    /// A change from outside that comes next in the order of a core's program, after its stores that were accepted.
-    pub fn next_from_outside(&self, core: usize) -> Option<(LineAddr, Line)> {
-        self.shadow.borrow_mut().next_from_outside(core)
+    /// The line that changes from outside next in the order of a core's program, after its stores that were accepted.
+    pub(crate) fn next_from_outside(&self, core: usize) -> Option<LineAddr> {
+        self.shadow.borrow().persisted.as_ref()?.next_from_outside(core)
     }
 
-    /// The buffer has a line as this. From here on memory has to return it.
-    pub fn taken(&self, line: LineAddr, content: &Line) {
-        self.shadow.borrow_mut().taken(line, content);
+    /// That line changes: what it holds from here on, and memory has to return.
+    pub(crate) fn changes_from_outside(&self, core: usize) -> Line {
+        let mut shadow = self.shadow.borrow_mut();
+        let (line, content) = shadow.changes_from_outside(core);
+        shadow.taken(line, &content);
+        content
     }
 
     /// The entry of a line has left its persist buffer for memory.

@@ -95,16 +95,18 @@ impl Persisted {
         next.map_or(ZERO_LINE, |next| self.take_effect(&next))
     }
 
-    /// A change from outside that comes next in the order of a core's program: the line, and what it holds then.
-    fn next_from_outside(&mut self, core: usize) -> Option<(LineAddr, Line)> {
-        let waiting = &mut self.waiting[core];
-        if !waiting.front()?.from_outside {
-            return None;
-        }
-        let next = waiting.pop_front()?;
+    /// The line of a change from outside that comes next in the order of a core's program, after its stores that were accepted.
+    pub fn next_from_outside(&self, core: usize) -> Option<LineAddr> {
+        self.waiting[core].front().filter(|next| next.from_outside).map(|next| next.line)
+    }
+
+    /// It comes: the line, and what that holds then.
+    fn changes_from_outside(&mut self, core: usize) -> (LineAddr, Line) {
+        let next = self.waiting[core].pop_front().filter(|next| next.from_outside);
+        let Some(next) = next else { panic!("no change from outside comes next for core {core}") };
         let content = self.take_effect(&next);
         self.forget_unused(next.line);
-        Some((next.line, content))
+        (next.line, content)
     }
 
     fn take_effect(&mut self, waiting: &Waiting) -> Line {
@@ -195,9 +197,13 @@ impl Shadow {
         self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line))
     }
 
-    /// A change from outside that comes next for a core, after its stores that were accepted: the line, and what it holds then.
-    pub fn next_from_outside(&mut self, core: usize) -> Option<(LineAddr, Line)> {
-        self.persisted.as_mut()?.next_from_outside(core)
+    /// The change from outside that comes next for a core comes: the line, and what it holds then.
+    ///
+    /// # Panics
+    /// If none comes next.
+    pub fn changes_from_outside(&mut self, core: usize) -> (LineAddr, Line) {
+        let persisted = self.persisted.as_mut().unwrap_or_else(|| panic!("there is no persist buffer"));
+        persisted.changes_from_outside(core)
     }
 
     /// The buffer has a line as this. From here on memory has to return it.

@@ -53,7 +53,7 @@ impl<'a> PersistBuffer<'a> {
     /// The buffer accepts a store, which makes the line this; the store goes on when this returns. It is durable before,
     /// as soon as its entry has it.
     pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
-        self.accept_noting(verbs, line, content, || ()).await;
+        self.accept_when_taken(verbs, line, || *content).await;
         self.write_back(verbs).await;
     }
 
@@ -62,10 +62,11 @@ impl<'a> PersistBuffer<'a> {
         self.0.finish(verbs, Ok(())).await;
     }
 
-    /// As [`PersistBuffer::accept`]; `taken` is called at the instant from which on reads return this. Metadata that had to make
-    /// room is left to the next drain or [`PersistBuffer::write_back`]: a core goes on when this returns.
-    pub async fn accept_noting<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, taken: impl FnOnce()) {
-        if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content, taken)).await {
+    /// As [`PersistBuffer::accept`]; what the store makes the line is asked for when its entry takes it, from which instant on reads
+    /// return it. A chip that has stopped does not ask. Metadata that had to make room is left to the next drain or
+    /// [`PersistBuffer::write_back`]: a core goes on when this returns.
+    pub async fn accept_when_taken<V: Verbs>(&self, verbs: &V, line: LineAddr, content: impl FnOnce() -> Line) {
+        if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content)).await {
             verbs.fault(fault);
         }
     }
@@ -125,7 +126,7 @@ async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
 
 impl<'a, V: Verbs> Tuple<'a, V> {
     /// Accepts a store.
-    pub(super) async fn accept(mut self, line: LineAddr, content: &Line, taken: impl FnOnce()) -> Result<(), Fault> {
+    pub(super) async fn accept(mut self, line: LineAddr, content: impl FnOnce() -> Line) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
         await_verdicts(scheme, verbs, line).await?;
@@ -135,8 +136,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
             let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
             access.refuse_if_halted()?;
-            scheme.pending.entries.borrow_mut().take(line, content, scheme.planted);
-            taken();
+            scheme.pending.entries.borrow_mut().take(line, &content(), scheme.planted);
             let root_knows = scheme.pending.entry(line).is_some_and(|entry| entry.root);
             if (root_knows || !early.has(Step::Root)) && self.make_early(&access, early).await?.is_ok() {
                 return Ok(());

@@ -28,6 +28,6 @@ impl<V: Verbs> Access<'_, V> {
 
 /// Writes a line through the persist buffer, and back out of it.
 async fn through_buffer<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
-    Tuple::new(scheme, verbs).accept(line, plaintext, || ()).await?;
+    Tuple::new(scheme, verbs).accept(line, || *plaintext).await?;
     Tuple::new(scheme, verbs).drain(line).await
 }
