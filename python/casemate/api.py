@@ -29,7 +29,7 @@ from casemate.results.catalogue import (
     Workload,
 )
 from casemate.results.cost import BatteryCost
-from casemate.results.crash import CrashReport
+from casemate.results.crash import CrashReport, ProgramReport
 from casemate.results.explain import Explanation
 from casemate.results.origin import Recording, TraceInfo
 from casemate.results.run import RunResults
@@ -44,6 +44,9 @@ PROTECTION_TRIALS = 20
 
 ATTACK_TRIALS = 100
 """Trials of each attack if nothing is said."""
+
+PROGRAM_LOSSES = 1000
+"""Losses of power of a program if nothing is said."""
 
 DEFAULT_ENTRIES = 32
 """Entries of a secure persist buffer if nothing is said."""
@@ -231,6 +234,24 @@ def crash(
     """
     spec = json.dumps({"row": row, "workload": workload, "seed": seed, "thorough": thorough})
     return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))
+
+
+def survive(
+    design: str,
+    program: str,
+    *,
+    losses: int = PROGRAM_LOSSES,
+    settings: Mapping[str, object] | None = None,
+    seed: int = 1,
+    progress: Told | None = None,
+) -> ProgramReport:
+    """Lets a built-in program with a recovery of its own live through losses of power under a design.
+
+    Power fails `losses` times, in one life of the program after the other, each over a memory of its own.
+    """
+    given = {name: str(value) for name, value in (settings or {}).items()}
+    spec = json.dumps({"program": program, "settings": given, "losses": losses, "seed": seed})
+    return ProgramReport.model_validate_json(_core.survive(design, spec, _relay(progress)))
 
 
 def campaign(

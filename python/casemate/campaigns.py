@@ -10,7 +10,7 @@ from casemate import api, asked
 from casemate.amounts import short_count
 from casemate.progress import Steps
 from casemate.results.attack import AttackReport, AttackResults, Campaign, Outcome
-from casemate.results.crash import CrashReport, CrashResults
+from casemate.results.crash import CrashReport, CrashResults, ProgramReport
 
 T = TypeVar("T")
 
@@ -116,3 +116,16 @@ def crash(
     reports, interrupted = _each(designs, steps, one)
     agrees = all(report.agrees for report in reports)
     return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
+
+
+def survive(
+    designs: Sequence[str], program: str, settings: Mapping[str, str], losses: int, seed: int, steps: Steps
+) -> CrashResults:
+    """Losses of power of a program under each design."""
+
+    def one(design: str) -> ProgramReport:
+        return api.survive(design, program, losses=losses, settings=settings, seed=seed, progress=steps.tell)
+
+    programs, interrupted = _each(designs, steps, one)
+    agrees = all(report.agrees for report in programs)
+    return CrashResults(programs=tuple(programs), agrees=agrees, interrupted=interrupted)

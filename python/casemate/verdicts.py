@@ -8,7 +8,7 @@ from rich.text import Text
 from casemate import amounts, tables
 from casemate.results.attack import AttackReport, Example, ExhaustiveReport, Outcome, Protection
 from casemate.results.catalogue import SEVERITY, End, Verdict
-from casemate.results.crash import CrashReport
+from casemate.results.crash import CrashReport, ProgramReport
 
 VERDICT_STYLES: dict[Verdict, str] = {
     "not-applicable": "dim",
@@ -156,6 +156,25 @@ def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
         if row.example:
             yield Text(f"  {row.worst}: {row.example.story} (lines {row.example.workload})", style="dim")
             yield Text(f"    see it again: {row.example.replay}", style="dim")
+
+
+def program_table(reports: Sequence[ProgramReport]) -> RenderableType:
+    """Designs, and what became of a program under each."""
+    counted = ("losses", "lives", "operations found")
+    table = tables.plain_table("design", "program", "worst", "how often", *counted, right=counted)
+    for report in reports:
+        often = ", ".join(f"{end} {amounts.count(number)}" for end, number in report.histogram.items())
+        numbers = (report.losses, report.lives, report.operations)
+        verdict = _verdict(report.worst, report.claim, report.agrees)
+        table.add_row(report.design, report.program, verdict, often, *map(amounts.count, numbers))
+    told = []
+    for report in reports:
+        if report.example:
+            told.append(Text(f"  {report.design}: {report.example.end}: {report.example.story}", style="dim"))
+            told.append(Text(f"    see it again: {report.example.replay}", style="dim"))
+    if all(report.agrees for report in reports):
+        return Group(table, Text("All as claimed.", style="green"), *told)
+    return Group(table, Text("Not all as claimed:", style="bold red"), *told)
 
 
 def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> RenderableType:

@@ -39,6 +39,7 @@ pub mod victim;
 
 pub use ageing::{AgeingReport, ageing};
 pub use campaign::{Options, attack, attack_all, attack_design, attack_rows, tallies};
+pub use crash::programs::{ProgramOptions, ProgramReport, survive};
 pub use crash::{CrashOptions, CrashReport, CrashRow, crash};
 pub use exhaustive::{exhaustive, exhaustive_with};
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};

@@ -13,7 +13,8 @@ mod running;
 mod watching;
 mod words;
 
-use campaign::{CrashOptions, Options};
+use campaign::crash::programs::script::Choice;
+use campaign::{CrashOptions, Options, ProgramOptions};
 use catalogue::{Attack, Loss};
 use changes::Changes;
 use programs::Program;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 use runner::explain::{Lines, Scenario};
 use runner::validate::Extent;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -189,6 +191,29 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
     to_json(&report)
 }
 
+/// Losses of power of a program with a recovery of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SurviveSpec {
+    program: String,
+    settings: BTreeMap<String, String>,
+    losses: u64,
+    seed: u64,
+}
+
+/// Lets a program live through losses of power under a design. Ctrl-C gives up.
+#[pyfunction]
+fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let SurviveSpec { program, settings, losses, seed } = from_json(spec)?;
+    let design = catalogue::design(design).map_err(refused)?;
+    let program = Choice { name: program, settings };
+    let options = ProgramOptions { program, losses, seed, planted: Default::default() };
+    let report = interruptible(py, &callback, move |progress| {
+        campaign::survive(&design, &options, &mut |done, of| progress.tell_part(done as usize, of as usize))
+    })?;
+    to_json(&report.map_err(refused)?)
+}
+
 /// Measures the machine against public simulators' figures, all of them or a brief part. Ctrl-C gives up.
 #[pyfunction]
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
@@ -255,6 +280,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
     module.add_function(wrap_pyfunction!(crash, module)?)?;
+    module.add_function(wrap_pyfunction!(survive, module)?)?;
     module.add_function(wrap_pyfunction!(campaign_with_log, module)?)?;
     module.add_function(wrap_pyfunction!(exhaustive, module)?)?;
     module.add_function(wrap_pyfunction!(window, module)?)?;

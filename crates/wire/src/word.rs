@@ -44,6 +44,12 @@ pub enum Control {
     Cut = 7,
     /// Something ran unrecorded from here on. Detail: a [`Loss`].
     Lost = 8,
+    /// A line is about to be flushed: written back, and kept. Operand: an address in it; detail: the index of the
+    /// instruction that does it in its block.
+    Flush = 9,
+    /// A persist fence is about to hold what comes after it until all lines flushed before are durable. Detail: the index
+    /// of its instruction in its block.
+    Fence = 10,
 }
 
 /// Why a line's content is sent.
@@ -181,6 +187,8 @@ impl Control {
             6 => Control::Marker,
             7 => Control::Cut,
             8 => Control::Lost,
+            9 => Control::Flush,
+            10 => Control::Fence,
             _ => return None,
         })
     }

@@ -205,7 +205,7 @@ impl<S: Supplier> Walker<S> {
                 }
                 Word::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
                 Word::Control { which: Some(which), detail, operand } => {
-                    if position.due < must_run_before(which, operand, position.ran) {
+                    if position.due < must_run_before(which, detail, operand, position.ran) {
                         let next = following(&self.processes[position.process], position);
                         return Ok(Found::Step { next, piece: false });
                     }
@@ -250,6 +250,8 @@ impl<S: Supplier> Walker<S> {
             Control::Syscall => Event::Syscall { strand, number: operand as u32 },
             Control::Marker => Event::Marker { strand },
             Control::Lost => Event::Lost { strand },
+            Control::Flush => Event::Flush { strand, addr: VirtAddr(operand) },
+            Control::Fence => Event::Fence { strand },
             Control::Cut => {
                 position.ran = position.ran.min(operand as usize).max(position.due);
                 return None;
@@ -366,9 +368,10 @@ fn repeats(instructions: &[Instruction], position: &mut Position, entered: &Bloc
 }
 
 /// Up to which instruction of the current block everything ran before this was sent.
-fn must_run_before(which: Control, operand: u64, ran: usize) -> usize {
+fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usize {
     match which {
         Control::Marker => ran.min(operand as usize),
+        Control::Flush | Control::Fence => ran.min(usize::from(detail)),
         Control::Syscall => ran.saturating_sub(1),
         Control::Ended => ran,
         _ => 0,

@@ -11,6 +11,10 @@ Examples:
   casemate crash --all                             all designs, side by side
   casemate crash plp-sp --row power-loss --workload 37
                                                    one workload, as an example's replay line says
+  casemate crash secpb-cobcm --program log --losses 100000
+                                                   a persistent log, which recovers by itself after each loss
+  casemate crash secpb-cobcm --program log --set order=commit-first
+                                                   the same, written wrongly
 
 {definitions.losses()}
 {definitions.verdicts()}
@@ -27,6 +31,12 @@ What sequences of one and two writes leave is attacked with every strike, what l
 drawn with the seed; --thorough takes every strike and 256 subsets for all. The table counts different memories: those
 that were left, those of them that only torn or reordered writes leave, and those that an attacker made of them.
 
+With --program, a built-in program stores through the design until power fails; a fresh chip recovers, the program's own
+recovery reads the memory that it finds, and the program goes on: in one life after the other, each with the next seed.
+Every committed operation must be there, whole, in order. There are "log" and "btree"; `casemate list workloads` says
+what can be set of them. Through a persist buffer and under strict persistency stores are durable in the order of the
+program. Under "coalesced" order, epochs end at its fences, and between them lines leave the caches at any time.
+
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
@@ -38,6 +48,16 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @click.option("--row", metavar="ROW", help="Only this row.")
 @click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
 @click.option("--thorough", is_flag=True, help="Every strike on every workload, and more subsets.")
+@click.option("--program", metavar="NAME", help="A program with a recovery of its own, instead of short workloads.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=options.pairs("order=commit-first"),
+    help="Set a parameter of the program.",
+)
+@click.option("--losses", type=click.IntRange(min=1), metavar="N", help="How often power fails.  [default: 1000]")
 @options.seed
 @screen.as_json
 @click.pass_context
@@ -48,6 +68,9 @@ def command(
     row: str | None,
     workload: int | None,
     thorough: bool,
+    program: str | None,
+    settings: dict[str, str],
+    losses: int | None,
     seed: int,
     as_json: bool,
 ) -> int:
@@ -57,6 +80,12 @@ def command(
     chip recovers from that, and every line is read.
     """
     options.check_designs(context, designs, every)
+    if program is None and (settings or losses is not None):
+        raise click.UsageError(
+            "--set and --losses are of a program: expected --program too, as in --program log", context
+        )
+    if program is not None and (row is not None or workload is not None or thorough):
+        raise click.UsageError("--row, --workload and --thorough are of short workloads: not with --program", context)
     from casemate import api, campaigns, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps
@@ -65,14 +94,18 @@ def command(
     if row is not None:
         OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
     with Steps(screen.notices(), "cutting the power", len(names)) as steps:
-        results = campaigns.crash(names, row, workload, seed, thorough, steps)
+        if program is not None:
+            results = campaigns.survive(names, program, settings, losses or api.PROGRAM_LOSSES, seed, steps)
+        else:
+            results = campaigns.crash(names, row, workload, seed, thorough, steps)
     if as_json:
         screen.print_json(results)
     elif results.reports:
         screen.results().print(verdicts.crash_tables(results.reports))
+    elif results.programs:
+        screen.results().print(verdicts.program_table(results.programs))
     if results.interrupted:
-        screen.notices().print(
-            f"stopped by {interruption.cause()}: {len(results.reports)} of {len(names)} designs are complete"
-        )
+        complete = len(results.reports) + len(results.programs)
+        screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
         return EXIT_INTERRUPTED
     return 0 if results.agrees else EXIT_NO

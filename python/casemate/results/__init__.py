@@ -25,7 +25,7 @@ from casemate.results.cost import (
     Operations,
     StorageSize,
 )
-from casemate.results.crash import CrashReport, CrashResults
+from casemate.results.crash import CrashReport, CrashResults, ProgramReport
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.intervals import Interval
@@ -74,6 +74,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Predicted",
+    "ProgramReport",
     "Protection",
     "Record",
     "Recording",

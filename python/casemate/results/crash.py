@@ -62,11 +62,55 @@ class CrashReport(Result):
         return f"losses of power of {self.design} at {self.points:,} points: {ended}"
 
 
+class ProgramExample(Result):
+    """A life that ended badly, with all that is needed to see it again."""
+
+    end: End
+    """How it ended."""
+    story: str
+    """What happened."""
+    replay: str
+    """The command that shows it again."""
+
+
+class ProgramReport(Result):
+    """What losses of power did to a program with a recovery of its own."""
+
+    design: str
+    """The design's name."""
+    summary: str
+    """What it is, in a sentence."""
+    program: str
+    """The program."""
+    losses: int
+    """How often power failed."""
+    lives: int
+    """Programs that were begun, each over a memory of its own."""
+    operations: int
+    """Operations that the programs found again, each counted once."""
+    histogram: dict[End, int]
+    """How often a loss ended how."""
+    worst: End
+    """The worst end."""
+    claim: End | None
+    """What the design claims of losses of power."""
+    agrees: bool
+    """Whether the program outlived all if the design claims that it does, and not if it does not."""
+    example: ProgramExample | None
+    """The first life that ended badly."""
+
+    def brief(self) -> str:
+        """Which program under which design, how often power failed, and how the worst loss ended."""
+        return f"{self.losses:,} losses of power of {self.program} under {self.design}: {self.worst}"
+
+
 class CrashResults(Result):
     """Losses of power under several designs."""
 
     reports: tuple[CrashReport, ...] = ()
-    """A report for each design."""
+    """A report for each design, of short workloads."""
+    programs: tuple[ProgramReport, ...] = ()
+    """A report for each design, of a program."""
     agrees: bool
     """Whether everything ended as claimed."""
     interrupted: bool = False

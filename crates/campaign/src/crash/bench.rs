@@ -65,13 +65,17 @@ pub(super) struct Bench {
 
 impl Bench {
     pub fn new(parts: &Parts, seed: u64, planted: Planted) -> Bench {
+        Bench::facing(Rc::new(Unread), parts, DATA_LINES, seed, planted)
+    }
+
+    /// With so many lines of data, and this on the other side.
+    pub fn facing(other: OtherSide, parts: &Parts, lines: u64, seed: u64, planted: Planted) -> Bench {
         let scheme = parts
-            .build_with(DATA_LINES, seed, planted)
+            .build_with(lines, seed, planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), PcmConfig::secpb());
         let slots = scheme.layout().total_lines();
-        let other: OtherSide = Rc::new(Unread);
         let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), false, other));
         let verbs = Rc::new(Explained::new(Timed::new(&memory)));
         Bench { executor, scheme: Rc::new(scheme), memory, verbs }

@@ -52,8 +52,8 @@ pub(super) struct Feeding {
 }
 
 impl Feeding {
-    fn new(bench: &Bench, at_once: bool) -> Rc<Feeding> {
-        let buffer = || machine::persist::PersistBuffer::new(if at_once { SMALL } else { SMALLEST });
+    fn new(bench: &Bench, config: PersistBufferConfig) -> Rc<Feeding> {
+        let buffer = || machine::persist::PersistBuffer::new(config);
         Rc::new(Feeding {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
@@ -202,7 +202,7 @@ pub(super) fn begin(
     contents: &[(LineAddr, Line)],
     crowding: Option<&mut Random>,
 ) -> Rc<Feeding> {
-    let feeding = Feeding::new(bench, workload.at_once);
+    let feeding = Feeding::new(bench, if workload.at_once { SMALL } else { SMALLEST });
     let store = |(number, &(line, content))| Store { number, core: workload.core(number), line, content };
     for core in 0..CORES {
         let of_core: Vec<Store> = contents.iter().enumerate().map(store).filter(|store| store.core == core).collect();
@@ -213,6 +213,14 @@ pub(super) fn begin(
     if let Some(random) = crowding {
         bench.crowd(&Rc::default(), random);
     }
+    feeding
+}
+
+/// Begins to carry the stores of one core's program out, through a buffer like this.
+pub(super) fn feed_into(bench: &Bench, config: PersistBufferConfig, contents: Vec<(LineAddr, Line)>) -> Rc<Feeding> {
+    let feeding = Feeding::new(bench, config);
+    let store = |(number, (line, content))| Store { number, core: 0, line, content };
+    bench.executor.clock().spawn(feeding.clone().feed(contents.into_iter().enumerate().map(store).collect(), true));
     feeding
 }
 

@@ -8,6 +8,7 @@
 //! * [`strikes`]: what an attacker makes of that before power is back.
 //! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
 //! * [`rows`]: the rows of the table, each a text over these.
+//! * [`programs`]: programs with a recovery of their own, whose power fails again and again.
 //!
 //! # Fairness
 //! What was fenced has arrived. Everything else that was sent may have arrived, or not, or in part: eight bytes are written as
@@ -22,6 +23,7 @@ mod bench;
 mod buffered;
 pub mod dying;
 pub mod history;
+pub mod programs;
 pub mod revival;
 pub mod rows;
 pub mod shown;

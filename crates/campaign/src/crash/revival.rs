@@ -18,7 +18,7 @@ use units::random::Random;
 use units::{Line, LineAddr, Words};
 
 /// Sets the keys of a volatile machine after a loss of power apart from those before.
-const OTHER_KEYS: u64 = 0x0ff0_ff0f;
+pub(super) const OTHER_KEYS: u64 = 0x0ff0_ff0f;
 
 /// What lines hold.
 pub type Contents = BTreeMap<LineAddr, Line>;

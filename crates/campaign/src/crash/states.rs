@@ -10,6 +10,7 @@ use crate::bus::Recording;
 use protection::domain::{Domain, Queue, Registers};
 use protection::execution::Operation;
 use protection::ledger::Ledger;
+use protection::media::Media;
 use protection::verbs::Untrusted;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -166,13 +167,25 @@ fn replay(
     start: &Start,
     queue: Queue,
 ) -> (Recording, Registers) {
-    let mut domain = Domain::new(queue, start.image.media(start.slots), start.registers.clone());
+    let domain = Domain::new(queue, start.image.media(start.slots), start.registers.clone());
+    let (media, registers) = lose(domain, operations, on_its_way, fates);
+    (Recording::of(&media), registers)
+}
+
+/// One of the states that a loss of power can leave after all these changes, drawn.
+pub fn left_behind(changes: &Changes, media: Media, registers: Registers, random: &mut Random) -> (Media, Registers) {
+    let on_its_way = on_its_way(&changes.operations, Queue::Inside);
+    let fates: Vec<u64> = on_its_way.iter().map(|_| random.below(CASES)).collect();
+    lose(Domain::new(Queue::Inside, media, registers), &changes.operations, &on_its_way, &fates)
+}
+
+/// Carries operations out, of which those on their way fare so, and then power fails.
+fn lose(mut domain: Domain, operations: &[Operation], on_its_way: &[usize], fates: &[u64]) -> (Media, Registers) {
     for (index, operation) in operations.iter().enumerate() {
         let fate = on_its_way.binary_search(&index).map_or(WHOLE, |place| fates[place]);
         carry_out(&mut domain, operation, |old, sent| arrived(fate, old, sent));
     }
-    let (media, registers) = domain.lose_power();
-    (Recording::of(&media), registers)
+    domain.lose_power()
 }
 
 /// Carries an operation out. Of a line that it sends, `arrives` says what comes of what was there and what was sent, if
@@ -219,7 +232,6 @@ fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protection::media::Media;
     use protection::verbs::{Role, Slot};
 
     const OLD: [u8; 64] = [1; 64];

@@ -15,6 +15,8 @@ use units::{Line, LineAddr};
 /// Lines of data: enough for two stored levels of an 8-ary tree over pages below a root that is full, few enough to recover a
 /// hundred thousand times.
 pub const DATA_LINES: u64 = 1 << 15;
+/// Lines of data of a program's memory: 512 KB.
+pub const PROGRAM_LINES: u64 = 1 << 13;
 /// The lines: two neighbours, and one in another page below the other half of the root.
 pub const LINES: [LineAddr; 3] = [LineAddr(2), LineAddr(3), LineAddr(64 * (64 * 6 + 9) + 5)];
 /// A line that is never written by a workload, but is re-encrypted with the first two. Its tag lies elsewhere.

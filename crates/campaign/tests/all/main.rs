@@ -14,6 +14,7 @@ mod one_text;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 mod probed;
+mod programs;
 mod reboots;
 mod reordered;
 mod strokes;

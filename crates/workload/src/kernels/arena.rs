@@ -94,9 +94,14 @@ pub struct Arena {
 impl Arena {
     /// Room for `bytes`, zeroed, at an address that the seed decides.
     pub fn new(bytes: u64, seed: u64) -> Arena {
-        let lines = bytes.div_ceil(LINE_BYTES as u64) as usize;
+        let Range { start: base, end } = Arena::addresses(bytes, seed);
+        Arena { base, words: vec![0; ((end - base) / WORD_BYTES) as usize], allocated: 0 }
+    }
+
+    /// The addresses of an arena of so many bytes, of which the last line is a whole one.
+    pub fn addresses(bytes: u64, seed: u64) -> Range<u64> {
         let base = MAPPINGS + (mix(!seed) >> 48) * LARGE_PAGE_BYTES;
-        Arena { base, words: vec![0; lines * WORDS_PER_LINE], allocated: 0 }
+        base..base + bytes.next_multiple_of(LINE_BYTES as u64)
     }
 
     /// All its addresses.

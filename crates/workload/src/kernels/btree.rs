@@ -3,16 +3,25 @@
 //! Nodes have four lines: a header, up to 15 keys and 16 slots (children, or the values of a leaf). A full node is split
 //! on the way down, before it is entered, so an insert never has to come back up (Guibas and Sedgewick, 1978). Keys are
 //! the mixed numbers of their insertion: unique, random, and known again without being kept anywhere.
+//!
+//! A persistent tree outlives a loss of power: its inserts copy the nodes that they change (`btree/path.rs`).
 
 mod code;
+mod layout;
+mod path;
+mod recovery;
 mod tree;
 
 use super::KernelInfo;
+use super::durable::Recovery;
 use super::emitter::{Emitter, Stopped};
 use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
 use super::program::Program;
 use code::Code;
-use tree::{MAX_KEYS, NODE_BYTES, Tree, UPPER_HALF};
+use layout::{MAX_KEYS, NODE_BYTES, NODES_OFFSET};
+use path::SPARE_NODES;
+use recovery::TreeRecovery;
+use tree::{Tree, UPPER_HALF};
 use units::random::{Random, mix, scale_below};
 
 pub(super) const INFO: KernelInfo = KernelInfo {
@@ -37,6 +46,12 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             default: "20",
             summary: "share of the operations that insert a new key; the others look up one that is there",
         },
+        Parameter {
+            name: "persistent",
+            kind: Kind::Choice(&["no", "yes"]),
+            default: "no",
+            summary: "whether it outlives a loss of power: inserts copy, flush and fence what they change",
+        },
         SKIP,
         LOAD_VALUES,
     ],
@@ -47,6 +62,7 @@ struct BTree {
     preload: u64,
     operations: u64,
     insert_percent: u64,
+    persistent: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +77,7 @@ impl BTree {
             preload: settings.number("preload"),
             operations: settings.number("operations"),
             insert_percent: settings.number("inserts"),
+            persistent: settings.word("persistent") == "yes",
         }
     }
 
@@ -80,11 +97,12 @@ impl Program for BTree {
         let inserts = if self.insert_percent == 0 { 0 } else { self.operations };
         let leaves = (self.preload + inserts) / (MAX_KEYS - UPPER_HALF) + 1;
         // Every inner node but the root has at least eight children; globals and the stack come on top.
-        NODE_BYTES * (leaves + leaves / (UPPER_HALF - 1) + 2) + 2 * 64
+        let nodes = leaves + leaves / (UPPER_HALF - 1) + 2;
+        if self.persistent { NODES_OFFSET + NODE_BYTES * (nodes + SPARE_NODES) } else { NODE_BYTES * nodes + 2 * 64 }
     }
 
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
-        let code = Code::declare(emit);
+        let code = Code::declare(emit, self.persistent);
         let mut tree = Tree::plant(emit, &code);
         let salt = random.word();
         let key = |number| mix(salt ^ number);
@@ -105,6 +123,11 @@ impl Program for BTree {
             emit.block(code.next)?;
         }
         Ok(sum)
+    }
+
+    fn recovery(&self, base: u64, random: &mut Random) -> Option<Box<dyn Recovery>> {
+        let (bytes, preload, salt) = (self.arena_bytes(), self.preload, random.word());
+        self.persistent.then(|| Box::new(TreeRecovery { base, bytes, preload, salt }) as Box<dyn Recovery>)
     }
 }
 
@@ -131,10 +154,23 @@ mod tests {
     #[test]
     fn lookups_find_what_an_ordered_map_finds() {
         for (preload, operations, insert_percent) in [(1, 3000, 60), (5000, 3000, 10), (300, 500, 0), (1, 500, 100)] {
-            let tree = BTree { preload, operations, insert_percent };
-            let texts = [preload, operations, insert_percent].map(|number| number.to_string());
-            let given = [("preload", &*texts[0]), ("operations", &*texts[1]), ("inserts", &*texts[2])];
-            assert_eq!(run(&INFO, &given, 17).answer, plain(&tree, 17), "{given:?}");
+            for (persistent, said) in [(false, "no"), (true, "yes")] {
+                let tree = BTree { preload, operations, insert_percent, persistent };
+                let texts = [preload, operations, insert_percent].map(|number| number.to_string());
+                let given = [("preload", &*texts[0]), ("operations", &*texts[1]), ("inserts", &*texts[2])];
+                let given = [&given[..], &[("persistent", said)]].concat();
+                assert_eq!(run(&INFO, &given, 17).answer, plain(&tree, 17), "{given:?}");
+            }
         }
+    }
+
+    #[test]
+    fn a_persistent_insert_has_two_fences_and_flushes_whole_nodes_and_the_root() {
+        let given = [("preload", "1"), ("operations", "200"), ("inserts", "100"), ("persistent", "yes")];
+        let seen = run(&INFO, &given, 3);
+        assert_eq!(seen.fences, 2 * 200);
+        assert!(seen.flushes > 200 * (NODE_BYTES / 64 + 1) && (seen.flushes - 200).is_multiple_of(NODE_BYTES / 64));
+        let volatile = run(&INFO, &given[..3], 3);
+        assert_eq!((volatile.fences, volatile.flushes), (0, 0));
     }
 }

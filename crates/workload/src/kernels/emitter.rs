@@ -8,7 +8,7 @@
 //! stores keep every consumer's copy right.
 
 use super::arena::{Arena, Array, Place, Scalar};
-use super::listing::{Listing, Operand};
+use super::listing::{Effect, Listing, Operand};
 use crate::stream::{AccessKind, Block, BlockId, Chunk, Strand};
 use crossbeam_channel::Sender;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub struct Emitter {
     /// One bit per line of the arena: its content is known to the consumer.
     told: Vec<u64>,
     entries: Vec<Entry>,
-    /// The accesses of all blocks, block after block, as stream words without their address.
+    /// The accesses, flushes and fences of all blocks, block after block, as stream words without their address.
     operands: Vec<u64>,
     /// The next access in `operands`.
     cursor: usize,
@@ -184,6 +184,25 @@ impl Emitter {
         value
     }
 
+    /// Flushes the line of an address: the current block's next effect.
+    #[inline]
+    pub fn flush(&mut self, addr: u64) {
+        let operand = self.next_word(word::control(Control::Flush, 0, 0) >> 56, 56);
+        if !self.silent {
+            self.tell_line_of(addr);
+            self.words.push(operand | addr);
+        }
+    }
+
+    /// Lets nothing behind it be durable before all that was flushed: the current block's next effect.
+    #[inline]
+    pub fn fence(&mut self) {
+        let operand = self.next_word(word::control(Control::Fence, 0, 0) >> 56, 56);
+        if !self.silent {
+            self.words.push(operand);
+        }
+    }
+
     /// Reads memory behind the program's back.
     pub fn peek<T: Scalar>(&self, place: Place<T>) -> T {
         self.arena.read(place)
@@ -231,13 +250,15 @@ impl Emitter {
 
     #[inline]
     fn next_operand<T: Scalar>(&mut self, kind: AccessKind) -> u64 {
+        self.next_word(word::access(kind == AccessKind::Store, T::LOG2_BYTES, false, 0, 0) >> 59, 59)
+    }
+
+    /// The word of the current block's next effect, which must be this from that bit on.
+    #[inline]
+    fn next_word(&mut self, expected: u64, from_bit: u32) -> u64 {
         debug_assert_ne!(self.cursor, self.cursor_end, "the block has no further access");
         let operand = self.operands[self.cursor];
-        debug_assert_eq!(
-            operand >> 59,
-            word::access(kind == AccessKind::Store, T::LOG2_BYTES, false, 0, 0) >> 59,
-            "not what the listing says"
-        );
+        debug_assert_eq!(operand >> from_bit, expected, "not what the listing says");
         self.cursor += 1;
         operand
     }
@@ -276,8 +297,18 @@ fn empty_words() -> Vec<u64> {
     Vec::with_capacity(CHUNK_WORDS + BLOCK_SLACK_WORDS)
 }
 
-/// An access as the stream writes it, but for the address.
+/// An effect as the stream writes it, but for the address.
 fn operand_word(operand: &Operand, load_values: bool) -> u64 {
-    let store = operand.kind == AccessKind::Store;
-    word::access(store, operand.log2_bytes, load_values || store, operand.instruction as u16, 0)
+    let control = |which| {
+        debug_assert!(operand.instruction <= usize::from(u8::MAX), "a flush too far from the beginning of its block");
+        word::control(which, operand.instruction as u8, 0)
+    };
+    match operand.effect {
+        Effect::Access { kind, log2_bytes } => {
+            let store = kind == AccessKind::Store;
+            word::access(store, log2_bytes, load_values || store, operand.instruction as u16, 0)
+        }
+        Effect::Flush => control(Control::Flush),
+        Effect::Fence => control(Control::Fence),
+    }
 }

@@ -24,13 +24,27 @@ pub mod reg {
     }
 }
 
-/// One access of at most eight bytes that an instruction makes.
+/// What an instruction says of memory besides what it computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// An access of at most eight bytes.
+    Access {
+        /// Load or store.
+        kind: AccessKind,
+        /// Log2 of its size in bytes.
+        log2_bytes: u8,
+    },
+    /// A line is written back.
+    Flush,
+    /// What was flushed before is durable before what comes behind.
+    Fence,
+}
+
+/// One effect of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// Load or store.
-    pub kind: AccessKind,
-    /// Log2 of its size in bytes.
-    pub log2_bytes: u8,
+    /// What.
+    pub effect: Effect,
     /// The index of the instruction in its block.
     pub instruction: usize,
 }
@@ -147,7 +161,17 @@ impl Listing {
         listing.at_address(&[reg::RSP]).also_writes(reg::RSP)
     }
 
-    /// The instructions, laid out from `start`, and the accesses that they make, in order.
+    /// Writes a line back and keeps it (CLWB). It takes a slot; what else it costs, the machine says.
+    pub fn flush(self, address: &[Reg]) -> Listing {
+        self.effect(Effect::Flush).plain(Class::Nop, 5, &[], &[]).at_address(address)
+    }
+
+    /// Holds what comes behind it until what was flushed is durable (SFENCE).
+    pub fn fence(self) -> Listing {
+        self.effect(Effect::Fence).plain(Class::Nop, 3, &[], &[])
+    }
+
+    /// The instructions, laid out from `start`, and the effects that they have, in order.
     pub fn place(mut self, start: VirtAddr) -> (Vec<Instruction>, Vec<Operand>) {
         let mut pc = start;
         for instruction in &mut self.instructions {
@@ -177,12 +201,15 @@ impl Listing {
     }
 
     /// Notes the accesses of the instruction that is written next.
-    fn memory(mut self, kind: AccessKind, bytes: u8, address: &[Reg]) -> Listing {
+    fn memory(self, kind: AccessKind, bytes: u8, address: &[Reg]) -> Listing {
         debug_assert!(address.len() <= 2, "x86-64 addresses have a base and an index");
-        let instruction = self.instructions.len();
         let log2_bytes = bytes.min(8).ilog2() as u8;
-        let accesses = usize::from(bytes.div_ceil(8));
-        self.operands.extend([Operand { kind, log2_bytes, instruction }].repeat(accesses));
+        (0..bytes.div_ceil(8)).fold(self, |listing, _| listing.effect(Effect::Access { kind, log2_bytes }))
+    }
+
+    /// Notes an effect of the instruction that is written next.
+    fn effect(mut self, effect: Effect) -> Listing {
+        self.operands.push(Operand { effect, instruction: self.instructions.len() });
         self
     }
 
@@ -217,8 +244,9 @@ mod tests {
     fn a_wide_access_is_several_of_eight_bytes_and_an_update_reads_before_it_writes() {
         let (_, operands) =
             Listing::new().lea(RAX, &[]).load(16, xmm(0), &[RAX]).update(4, &[RCX], &[RAX]).place(VirtAddr(0));
-        let flat: Vec<_> = operands.iter().map(|o| (o.instruction, o.kind, 1 << o.log2_bytes)).collect();
-        use AccessKind::{Load, Store};
-        assert_eq!(flat, [(1, Load, 8), (1, Load, 8), (2, Load, 4), (2, Store, 4)]);
+        let flat: Vec<_> = operands.iter().map(|operand| (operand.instruction, operand.effect)).collect();
+        let load = |log2_bytes| Effect::Access { kind: AccessKind::Load, log2_bytes };
+        let store = Effect::Access { kind: AccessKind::Store, log2_bytes: 2 };
+        assert_eq!(flat, [(1, load(3)), (1, load(3)), (2, load(2)), (2, store)]);
     }
 }

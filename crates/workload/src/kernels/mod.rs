@@ -11,11 +11,13 @@ mod btree;
 mod chase;
 mod coloring;
 mod components;
+pub mod durable;
 mod emitter;
 mod graph;
 mod gups;
 mod hashjoin;
 mod listing;
+mod log;
 mod pagerank;
 mod parameters;
 mod program;
@@ -28,10 +30,13 @@ mod testing;
 pub use parameters::{KernelError, Kind, Parameter};
 
 use crate::{Source, WorkloadError};
+use arena::Arena;
 use parameters::Settings;
 use program::{KernelSource, Program};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use units::nearest;
+use units::random::Random;
 
 /// A built-in workload.
 pub struct KernelInfo {
@@ -44,7 +49,7 @@ pub struct KernelInfo {
     prepare: fn(&Settings) -> Box<dyn Program>,
 }
 
-static KERNELS: [KernelInfo; 12] = [
+static KERNELS: [KernelInfo; 13] = [
     chase::INFO,
     stream::INFO,
     gups::INFO,
@@ -57,6 +62,7 @@ static KERNELS: [KernelInfo; 12] = [
     anneal::INFO,
     resident::INFO,
     stores::INFO,
+    log::INFO,
 ];
 
 /// All built-in workloads.
@@ -76,12 +82,41 @@ impl KernelInfo {
 /// # Errors
 /// [`WorkloadError::Kernel`] if there is no such kernel or parameter, or if a parameter does not accept its value.
 pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
-    let kernel = KERNELS.iter().find(|kernel| kernel.name == name).ok_or_else(|| {
-        let known: Vec<_> = KERNELS.iter().map(|kernel| kernel.name).collect();
-        KernelError::UnknownKernel { name: name.to_owned(), nearest: nearest(name, known.iter().copied()), known }
-    })?;
+    let kernel = named(name)?;
     let settings = kernel.settings(parameters)?;
     Ok(Box::new(KernelSource::new(name, (kernel.prepare)(&settings), &settings, seed)))
+}
+
+/// A kernel that outlives a loss of power.
+pub struct Durable {
+    /// What it does, from its beginning.
+    pub source: Box<dyn Source>,
+    /// Its memory, in bytes.
+    pub arena: Range<u64>,
+    /// How it starts again.
+    pub recovery: Box<dyn durable::Recovery>,
+}
+
+/// As [`open`], a kernel that outlives a loss of power, with its recovery.
+///
+/// # Errors
+/// As there; and if the kernel keeps nothing over a loss of power.
+pub fn open_durable(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Result<Durable, WorkloadError> {
+    let kernel = named(name)?;
+    let settings = kernel.settings(parameters)?;
+    let program = (kernel.prepare)(&settings);
+    let arena = Arena::addresses(program.arena_bytes(), seed);
+    let recovery = program.recovery(arena.start, &mut Random::new(seed));
+    let recovery = recovery.ok_or(KernelError::Forgetful { kernel: kernel.name })?;
+    Ok(Durable { source: Box::new(KernelSource::new(name, program, &settings, seed)), arena, recovery })
+}
+
+/// The kernel of this name.
+fn named(name: &str) -> Result<&'static KernelInfo, KernelError> {
+    KERNELS.iter().find(|kernel| kernel.name == name).ok_or_else(|| {
+        let known: Vec<_> = KERNELS.iter().map(|kernel| kernel.name).collect();
+        KernelError::UnknownKernel { name: name.to_owned(), nearest: nearest(name, known.iter().copied()), known }
+    })
 }
 
 #[cfg(test)]
@@ -93,7 +128,7 @@ mod tests {
     use wire::word;
 
     /// Settings that make every kernel small enough to be run to its end.
-    const SMALL: [(&str, &[(&str, &str)]); 12] = [
+    const SMALL: [(&str, &[(&str, &str)]); 13] = [
         ("chase", &[("footprint", "64 KB"), ("chains", "2"), ("steps", "20000")]),
         ("stream", &[("footprint", "64 KB"), ("passes", "2")]),
         ("gups", &[("footprint", "64 KB"), ("updates", "20000")]),
@@ -106,6 +141,7 @@ mod tests {
         ("anneal", &[("elements", "500"), ("swaps", "300"), ("temperatures", "3")]),
         ("resident", &[("rounds", "2")]),
         ("stores", &[("footprint", "4 KB"), ("stores", "20000")]),
+        ("log", &[("footprint", "16 KB"), ("records", "2000")]),
     ];
 
     fn kernel(name: &str) -> &'static KernelInfo {
@@ -210,7 +246,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_refused_with_the_nearest_name_and_the_list() {
-        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, resident, stores";
+        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, resident, stores, log";
         let expected = format!("there is no built-in kernel 'steam' (did you mean stream?); {known}");
         assert_eq!(refusal("steam", &[]), expected);
         assert_eq!(refusal("xyz", &[]), format!("there is no built-in kernel 'xyz'; {known}"));

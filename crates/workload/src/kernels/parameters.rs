@@ -117,6 +117,12 @@ pub enum KernelError {
         /// All its parameters.
         known: Vec<&'static str>,
     },
+    /// The kernel has no recovery.
+    #[error("kernel {kernel} keeps nothing over a loss of power: expected log, or btree with persistent=yes")]
+    Forgetful {
+        /// The kernel.
+        kernel: &'static str,
+    },
     /// The parameter does not accept this value.
     #[error("kernel {kernel}: {parameter} = '{value}' is not {expected}")]
     BadValue {

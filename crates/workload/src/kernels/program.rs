@@ -5,6 +5,7 @@
 //! repeatable as without the thread. When the consumer goes away, the next hand-over fails and the kernel returns.
 
 use super::arena::Arena;
+use super::durable::Recovery;
 use super::emitter::{Emitter, Extent, Stopped};
 use super::parameters::Settings;
 use crate::stream::Chunk;
@@ -32,6 +33,12 @@ pub trait Program: Send + 'static {
     /// # Errors
     /// [`Stopped`], passed on from the emitter.
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped>;
+
+    /// How it starts again after a loss of power, if it outlives that, in an arena at this address. The random words are
+    /// those that [`Program::run`] gets.
+    fn recovery(&self, _arena: u64, _random: &mut Random) -> Option<Box<dyn Recovery>> {
+        None
+    }
 }
 
 /// Runs `program`, sending what it does to `chunks`; gives its result.

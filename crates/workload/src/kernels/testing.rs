@@ -23,6 +23,10 @@ pub struct Checked {
     pub lines: u64,
     /// Executed instructions.
     pub instructions: u64,
+    /// Lines flushed.
+    pub flushes: u64,
+    /// Persist fences.
+    pub fences: u64,
 }
 
 /// The settings as `open` takes them.
@@ -86,6 +90,11 @@ impl Reader {
                     assert_eq!(self.current, None, "the program begins before its first block");
                 }
                 Word::Control { which: Some(Control::Ended), .. } => self.ended = true,
+                Word::Control { which: Some(Control::Flush), detail, operand } => self.flush(detail.into(), operand),
+                Word::Control { which: Some(Control::Fence), detail, .. } => {
+                    assert!(self.instruction(detail.into()).address_sources.is_empty());
+                    self.seen.fences += 1;
+                }
                 Word::Access { store, log2_bytes, index, addr, .. } => {
                     self.access(store, index.into(), addr..addr + (1 << log2_bytes), record[1]);
                 }
@@ -131,9 +140,20 @@ impl Reader {
         self.seen.lines += 1;
     }
 
+    /// The instruction with this index in the current block.
+    fn instruction(&self, index: usize) -> &Instruction {
+        &self.blocks[self.current.unwrap()][index]
+    }
+
+    fn flush(&mut self, index: usize, addr: u64) {
+        assert!(!self.instruction(index).address_sources.is_empty(), "a flush has an address");
+        assert!(self.shadow.contains_key(&(addr & !63)), "a line is told before it is flushed");
+        self.seen.flushes += 1;
+    }
+
     fn access(&mut self, store: bool, index: usize, at: Range<u64>, value: u64) {
         assert!(self.arena.start <= at.start && at.end <= self.arena.end, "{at:#x?} is outside");
-        let instruction = &self.blocks[self.current.unwrap()][index];
+        let instruction = self.instruction(index);
         assert!(!instruction.address_sources.is_empty(), "{instruction:?} has no address");
         let line = self.shadow.get_mut(&(at.start & !63)).expect("a line is told before it is touched");
         let bytes = &mut line[(at.start % 64) as usize..][..(at.end - at.start) as usize];

@@ -31,6 +31,18 @@ pub enum Event<'a> {
         /// Which, as Linux numbers them.
         number: u32,
     },
+    /// A line is flushed by the instruction handed out next: written back to memory, and kept.
+    Flush {
+        /// By which strand.
+        strand: Strand,
+        /// An address in it.
+        addr: VirtAddr,
+    },
+    /// The instruction handed out next is a persist fence: nothing behind it is durable before all that was flushed.
+    Fence {
+        /// Of which strand.
+        strand: Strand,
+    },
     /// A process image begins.
     ProcessStarted {
         /// Its number.

@@ -12,6 +12,8 @@ pub struct Code {
     pub choose: BlockId,
     pub look_up: LookUp,
     pub insert: Insert,
+    /// What an insert does besides in a tree that outlives a loss of power.
+    pub durable: Option<Durable>,
     pub next: BlockId,
     pub split: Split,
 }
@@ -48,6 +50,32 @@ pub struct Insert {
     pub put: BlockId,
 }
 
+pub struct Durable {
+    /// The root was copied, and is looked at.
+    pub entered: BlockId,
+    /// A child was copied, is linked into its parent and looked at.
+    pub linked: BlockId,
+    pub commit: Commit,
+    pub copy: Copy,
+}
+
+/// Copies a node.
+pub struct Copy {
+    pub enter: BlockId,
+    pub word: BlockId,
+    pub leave: BlockId,
+}
+
+/// Makes copies durable, and then the root.
+pub struct Commit {
+    pub node: BlockId,
+    pub flush: BlockId,
+    pub next_node: BlockId,
+    pub switch: BlockId,
+    pub enough: BlockId,
+    pub replenish: BlockId,
+}
+
 pub struct Split {
     pub enter: BlockId,
     pub copy_key: BlockId,
@@ -59,13 +87,18 @@ pub struct Split {
 }
 
 impl Code {
-    pub fn declare(emit: &mut Emitter) -> Code {
+    /// The code of a tree that outlives a loss of power, or of another.
+    pub fn declare(emit: &mut Emitter, durable: bool) -> Code {
+        let copy = durable.then(|| Copy::declare(emit));
+        let (choose, look_up) = (emit.declare(choose()), LookUp::declare(emit));
+        let (insert, durable) = Insert::declare(emit, copy);
         Code {
-            choose: emit.declare(choose()),
-            look_up: LookUp::declare(emit),
-            insert: Insert::declare(emit),
+            choose,
+            look_up,
+            insert,
             next: emit.declare(Listing::new().alu(R15, &[R15]).branch()),
-            split: Split::declare(emit),
+            split: Split::declare(emit, durable.is_some()),
+            durable,
         }
     }
 }
@@ -82,9 +115,17 @@ fn moved(code: Listing, from: Reg, to: Reg) -> Listing {
     code.load(8, RAX, &[from, RCX]).store(8, &[RAX], &[to, RCX])
 }
 
-/// Takes a node from the free memory: two accesses.
-fn allocate(code: Listing, node: Reg) -> Listing {
+/// Takes a node from the free memory, two accesses; or from the ring of free nodes, one.
+fn allocate(code: Listing, node: Reg, from_ring: bool) -> Listing {
+    if from_ring {
+        return code.load(8, node, &[RBX, RBP]).alu(RBP, &[RBP]);
+    }
     code.load(8, node, &[RBX]).lea(RAX, &[node]).store(8, &[RAX], &[RBX])
+}
+
+/// Looks whether a node is full.
+fn is_full(code: Listing, node: Reg) -> Listing {
+    code.load(8, R8, &[node]).alu(R8, &[R8]).compare(&[R8]).branch()
 }
 
 impl Descent {
@@ -112,17 +153,30 @@ impl LookUp {
 }
 
 impl Insert {
-    fn declare(emit: &mut Emitter) -> Insert {
-        let is_full = |code: Listing, node: Reg| code.load(8, R8, &[node]).alu(R8, &[R8]).compare(&[R8]).branch();
-        let grow = allocate(Listing::new(), RDX).store(8, &[], &[RDX]).store(8, &[RSI], &[RDX]);
+    /// With what it does besides if copies can be made.
+    fn declare(emit: &mut Emitter, copy: Option<Copy>) -> (Insert, Option<Durable>) {
+        let durable = copy.is_some();
+        // A copy is looked at when it is there.
+        let entered = |emit: &mut Emitter, code: Listing, node: Reg, linked: Listing| {
+            let block = emit.declare(if durable { code.call() } else { is_full(code, node) });
+            (block, durable.then(|| emit.declare(is_full(linked, node))))
+        };
+        let grow = allocate(Listing::new(), RDX, durable).store(8, &[], &[RDX]).store(8, &[RSI], &[RDX]);
+        let grow = if durable { grow } else { grow.store(8, &[RDX], &[RBX]) };
+        let grown = if durable { Listing::new().lea(RSI, &[RDX]) } else { Listing::new().load(8, RSI, &[RBX]) };
         let leaf = Listing::new().load(8, R8, &[RSI]).lea(R9, &[R8]).alu(R9, &[R9]).compare(&[RCX, R9]);
         let put = Listing::new().store(8, &[RDI], &[RSI, RCX]).store(8, &[R14], &[RSI, RCX]);
-        Insert {
-            enter: emit.declare(is_full(Listing::new().load(8, RSI, &[RBX]), RSI)),
-            grow: emit.declare(grow.store(8, &[RDX], &[RBX]).call()),
-            grown: emit.declare(Listing::new().load(8, RSI, &[RBX])),
-            descent: Descent::declare(emit),
-            child: emit.declare(is_full(Listing::new().load(8, R12, &[RSI, RCX]), R12)),
+        let (enter, root_copied) = entered(emit, Listing::new().load(8, RSI, &[RBX]), RSI, Listing::new());
+        let (grow, grown) = (emit.declare(grow.call()), emit.declare(grown));
+        let descent = Descent::declare(emit);
+        let link = Listing::new().store(8, &[R12], &[RSI, RCX]);
+        let (child, child_copied) = entered(emit, Listing::new().load(8, R12, &[RSI, RCX]), R12, link);
+        let insert = Insert {
+            enter,
+            grow,
+            grown,
+            descent,
+            child,
             full: emit.declare(Listing::new().lea(RDX, &[RSI]).call()),
             choose_half: emit.declare(Listing::new().compare_load(8, &[RDI], &[RSI, RCX]).branch()),
             right_half: emit.declare(Listing::new().load(8, R12, &[RSI, RCX])),
@@ -133,13 +187,42 @@ impl Insert {
                 code.alu(R9, &[R9]).compare(&[RCX, R9]).branch()
             }),
             put: emit.declare(put.lea(R8, &[R8]).store(8, &[R8], &[RSI])),
+        };
+        let durable = copy.zip(root_copied.zip(child_copied));
+        let durable =
+            durable.map(|(copy, (entered, linked))| Durable { entered, linked, commit: Commit::declare(emit), copy });
+        (insert, durable)
+    }
+}
+
+impl Copy {
+    fn declare(emit: &mut Emitter) -> Copy {
+        let enter = allocate(Listing::new(), R13, true).store(8, &[R12], &[RBX, RBP]).alu(RCX, &[]);
+        Copy {
+            enter: emit.declare(enter),
+            word: emit.declare(moved(Listing::new(), R12, R13).count_up(RCX, R9)),
+            leave: emit.declare(Listing::new().lea(R12, &[R13]).ret()),
+        }
+    }
+}
+
+impl Commit {
+    fn declare(emit: &mut Emitter) -> Commit {
+        let replenish = allocate(Listing::new(), R13, false).store(8, &[R13], &[RBX, RBP]);
+        Commit {
+            node: emit.declare(Listing::new().load(8, RSI, &[RBX, RDX]).alu(RCX, &[])),
+            flush: emit.declare(Listing::new().flush(&[RSI, RCX]).count_up(RCX, R9)),
+            next_node: emit.declare(Listing::new().count_up(RDX, RBP)),
+            switch: emit.declare(Listing::new().fence().store(8, &[R12], &[RBX]).flush(&[RBX]).fence()),
+            enough: emit.declare(Listing::new().compare(&[RBP]).branch()),
+            replenish: emit.declare(replenish.jump()),
         }
     }
 }
 
 impl Split {
-    fn declare(emit: &mut Emitter) -> Split {
-        let enter = allocate(Listing::new().load(8, R8, &[R12]), R13).alu(R8, &[R8]).load(8, R10, &[R12, R8]);
+    fn declare(emit: &mut Emitter, durable: bool) -> Split {
+        let enter = allocate(Listing::new().load(8, R8, &[R12]), R13, durable).alu(R8, &[R8]).load(8, R10, &[R12, R8]);
         let place = Listing::new().store(8, &[R10], &[RDX, RCX]).store(8, &[R13], &[RDX, RCX]).lea(R8, &[R8]);
         Split {
             enter: emit.declare(enter.store(8, &[R8], &[R12]).store(8, &[R8], &[R13]).alu(RCX, &[])),

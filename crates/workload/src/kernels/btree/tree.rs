@@ -3,33 +3,12 @@
 use super::super::arena::{Array, Place};
 use super::super::emitter::{Emitter, Stopped};
 use super::code::{Code, Descent};
+use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, Node, RING_WORDS};
+use super::path::{Path, SPARE_NODES};
+use crate::stream::BlockId;
 
-/// Bytes in a node: four lines.
-pub const NODE_BYTES: u64 = 256;
-/// Keys in a full node.
-pub const MAX_KEYS: u64 = 15;
 /// Where the upper half of a full node begins.
 pub const UPPER_HALF: u64 = 8;
-/// Set in a leaf's header; the rest of a header is the number of keys.
-const LEAF: u64 = 1 << 32;
-
-/// A node, by its address.
-#[derive(Clone, Copy)]
-struct Node(u64);
-
-impl Node {
-    fn header(self) -> Place<u64> {
-        Place::at(self.0)
-    }
-
-    fn key(self, index: u64) -> Place<u64> {
-        Place::at(self.0 + 8 + 8 * index)
-    }
-
-    fn slot(self, index: u64) -> Place<u64> {
-        Place::at(self.0 + 128 + 8 * index)
-    }
-}
 
 /// The tree, whose bytes are all in the arena.
 pub struct Tree<'a> {
@@ -39,6 +18,8 @@ pub struct Tree<'a> {
     free: Place<u64>,
     /// The top of the stack.
     stack: Place<u64>,
+    /// What an insert has copied, of a tree that outlives a loss of power.
+    path: Option<Path>,
 }
 
 impl<'a> Tree<'a> {
@@ -46,12 +27,15 @@ impl<'a> Tree<'a> {
     pub fn plant(emit: &mut Emitter, code: &'a Code) -> Tree<'a> {
         let globals: Array<u64> = emit.array(8);
         let stack: Array<u64> = emit.array(8);
+        let ring: Option<Array<u64>> = code.durable.as_ref().map(|_| emit.array(RING_WORDS));
         let nodes: Array<u64> = emit.array(NODE_BYTES / 8);
         let leaf = Node(nodes.at(0).addr);
+        let path = ring.map(|ring| Path::new(emit, ring, leaf.0 + NODE_BYTES));
+        let in_use = 1 + path.as_ref().map_or(0, |_| SPARE_NODES);
         emit.poke(globals.at(0), leaf.0);
-        emit.poke(globals.at(1), leaf.0 + NODE_BYTES);
+        emit.poke(globals.at(1), leaf.0 + in_use * NODE_BYTES);
         emit.poke(leaf.header(), LEAF);
-        Tree { code, root: globals.at(0), free: globals.at(1), stack: stack.at(7) }
+        Tree { code, root: globals.at(0), free: globals.at(1), stack: stack.at(7), path }
     }
 
     /// The value of a key.
@@ -81,19 +65,18 @@ impl<'a> Tree<'a> {
     /// Inserts a key that is not in the tree yet.
     pub fn insert(&mut self, emit: &mut Emitter, key: u64, value: u64) -> Result<(), Stopped> {
         let code = &self.code.insert;
-        emit.block(code.enter)?;
-        let mut node = Node(emit.load(self.root));
-        if emit.load(node.header()) & MAX_KEYS == MAX_KEYS {
+        let (mut node, is_full) = self.enter(emit, code.enter, self.root)?;
+        if is_full {
             node = self.grow(emit, node)?;
         }
         loop {
             let (rank, is_leaf) = self.rank(emit, &code.descent, node, key)?;
             if is_leaf {
-                return self.put(emit, node, rank, key, value);
+                self.put(emit, node, rank, key, value)?;
+                return self.commit(emit);
             }
-            emit.block(code.child)?;
-            let mut child = Node(emit.load(node.slot(rank)));
-            if emit.load(child.header()) & MAX_KEYS == MAX_KEYS {
+            let (mut child, is_full) = self.enter(emit, code.child, node.slot(rank))?;
+            if is_full {
                 emit.block(code.full)?;
                 emit.store(self.stack, emit.end_of(code.full));
                 self.split(emit, node, child, rank)?;
@@ -105,6 +88,33 @@ impl<'a> Tree<'a> {
             }
             emit.block(code.descend)?;
             node = child;
+        }
+    }
+
+    /// The node at `place`, as an insert may change it, and whether it is full. Of a tree that outlives a loss of power that is
+    /// a copy, which is at `place` from then on, unless that is the root.
+    fn enter(&mut self, emit: &mut Emitter, block: BlockId, place: Place<u64>) -> Result<(Node, bool), Stopped> {
+        emit.block(block)?;
+        let mut node = Node(emit.load(place));
+        if let Some((path, code)) = self.path.as_mut().zip(self.code.durable.as_ref()) {
+            emit.store(self.stack, emit.end_of(block));
+            node = path.copy(emit, &code.copy, node, self.stack)?;
+            if place.addr == self.root.addr {
+                emit.block(code.entered)?;
+                path.ends_in(node);
+            } else {
+                emit.block(code.linked)?;
+                emit.store(place, node.0);
+            }
+        }
+        Ok((node, emit.load(node.header()) & MAX_KEYS == MAX_KEYS))
+    }
+
+    /// Makes an insert durable, of a tree that outlives a loss of power.
+    fn commit(&mut self, emit: &mut Emitter) -> Result<(), Stopped> {
+        match self.path.as_mut().zip(self.code.durable.as_ref()) {
+            Some((path, code)) => path.commit(emit, &code.commit, [self.root, self.free]),
+            None => Ok(()),
         }
     }
 
@@ -152,11 +162,14 @@ impl<'a> Tree<'a> {
         let root = self.allocate(emit);
         emit.store(root.header(), 0);
         emit.store(root.slot(0), old.0);
-        emit.store(self.root, root.0);
+        match &mut self.path {
+            Some(path) => path.ends_in(root),
+            None => emit.store(self.root, root.0),
+        }
         emit.store(self.stack, emit.end_of(code.grow));
         self.split(emit, root, old, 0)?;
         emit.block(code.grown)?;
-        Ok(Node(emit.load(self.root)))
+        Ok(if self.path.is_some() { root } else { Node(emit.load(self.root)) })
     }
 
     /// Moves the upper half of `child` into a new node and makes that the next child of `parent`, which has room.
@@ -198,8 +211,11 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Takes the next free node; two accesses of the current block.
+    /// Takes the next free node; as many accesses of the current block as its listing has for that.
     fn allocate(&mut self, emit: &mut Emitter) -> Node {
+        if let Some(path) = &mut self.path {
+            return path.take(emit);
+        }
         let node = emit.load(self.free);
         emit.store(self.free, node + NODE_BYTES);
         Node(node)

@@ -1,0 +1,201 @@
+//! A core with a program, until power fails: how its stores reach memory, and which of them are durable then.
+//!
+//! * Through a **persist buffer** stores are durable in the order of the program, flushed or not.
+//! * At the controller under **strict** persistency each store goes to memory in that order; flushes and fences say nothing new.
+//! * Under **epoch** persistency, and where nothing is durable, stores stay in caches. A line is written when the program flushes
+//!   it, or when it has to make room, which may be at any time. A fence waits until all that was written is durable: what
+//!   lies between two fences is an epoch, within which the order is open.
+//!
+//! When power fails, what the controller has not completed is lost; a persist buffer's battery ends it.
+
+use super::script::Step;
+use crate::crash::bench::{Bench, BenchVerbs};
+use crate::crash::buffered::{self, Feeding};
+use crate::crash::shown::Changes;
+use crate::crash::states;
+use machine::persist::PersistBufferConfig;
+use protection::domain::Registers;
+use protection::media::Media;
+use protection::persistence::{Order, Persistence};
+use protection::scheme::{PersistBuffer, Scheme};
+use sim::Clock;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Duration, Line, LineAddr};
+
+/// From one step to the next.
+const BETWEEN_STEPS: Duration = Duration::from_ns(10);
+/// The core looks again after so long whether it can go on.
+const A_MOMENT: Duration = Duration::from_ns(1);
+/// Writes of a core under way at the controller.
+const WRITES_MAX: usize = 8;
+/// A dirty line has to make room once in so many stores.
+const STORES_PER_EVICTION: u64 = 12;
+/// Entries that a buffer may have besides those of the design: the fewer, the more of its drains a short life meets.
+const FEW_ENTRIES: [u32; 3] = [2, 4, 8];
+
+/// How far a program has come: its steps that are durable, and those that have begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reached {
+    /// At least so many.
+    pub durable: usize,
+    /// At most so many.
+    pub begun: usize,
+}
+
+/// What outlives power.
+pub struct Kept {
+    pub media: Media,
+    pub registers: Registers,
+}
+
+/// A core at work.
+pub enum Core {
+    Buffered { feeding: Rc<Feeding>, before: u64, stores: Vec<usize> },
+    Controlled { caches: Rc<Caches>, start: Kept },
+}
+
+/// A core whose stores are durable at the controller, or nowhere.
+pub struct Caches {
+    clock: Clock,
+    scheme: Rc<Scheme>,
+    verbs: Rc<BenchVerbs>,
+    is_strict: bool,
+    dirty: RefCell<BTreeMap<LineAddr, Line>>,
+    under_way: Cell<usize>,
+    /// Steps that have begun, and that are durable.
+    begun: Cell<usize>,
+    durable: Cell<usize>,
+    ended: Cell<bool>,
+}
+
+impl Core {
+    /// Begins with these steps.
+    pub fn start(bench: &Bench, persistence: &Persistence, steps: &[Step], random: &mut Random) -> Core {
+        if persistence.has_buffer() {
+            let stores = steps.iter().enumerate().filter_map(|(number, step)| Some((number, step.stored()?)));
+            let (stores, contents) = stores.unzip();
+            let before = PersistBuffer::of(&bench.scheme).accepted();
+            let feeding = buffered::feed_into(bench, buffer(persistence, random), contents);
+            return Core::Buffered { feeding, before, stores };
+        }
+        let start = Kept { media: bench.memory.media().borrow().clone(), registers: bench.memory.registers() };
+        let caches = Rc::new(Caches {
+            clock: bench.executor.clock().clone(),
+            scheme: bench.scheme.clone(),
+            verbs: bench.verbs.clone(),
+            is_strict: matches!(persistence.order, Order::Strict | Order::Pipelined),
+            dirty: RefCell::default(),
+            under_way: Cell::new(0),
+            begun: Cell::new(0),
+            durable: Cell::new(0),
+            ended: Cell::new(false),
+        });
+        bench.executor.clock().spawn(caches.clone().run(steps.to_vec(), random.clone()));
+        Core::Controlled { caches, start }
+    }
+
+    /// How many steps have certainly begun.
+    pub fn begun(&self) -> usize {
+        match self {
+            Core::Buffered { feeding, stores, .. } => behind(stores, feeding.went_on()),
+            Core::Controlled { caches, .. } => caches.begun.get(),
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_idle(&self) -> bool {
+        match self {
+            Core::Buffered { feeding, stores, .. } => feeding.is_idle_after(stores.len()),
+            Core::Controlled { caches, .. } => caches.ended.get() && caches.under_way.get() == 0,
+        }
+    }
+
+    /// Power fails. How far the program had come, and what is left of memory.
+    pub fn lose_power(self, mut bench: Bench, random: &mut Random) -> (Reached, Kept) {
+        match self {
+            Core::Buffered { feeding, before, stores } => {
+                buffered::die(&mut bench, &feeding);
+                let accepted = (PersistBuffer::of(&bench.scheme).accepted() - before) as usize;
+                let steps = behind(&stores, accepted);
+                let media = bench.memory.media().replace(Media::new(0));
+                (Reached { durable: steps, begun: steps }, Kept { media, registers: bench.memory.registers() })
+            }
+            Core::Controlled { caches, start } => {
+                let changes = Changes::among(bench.verbs.take_operations());
+                let reached = Reached { durable: caches.durable.get(), begun: caches.begun.get() };
+                let (media, registers) = states::left_behind(&changes, start.media, start.registers, random);
+                (reached, Kept { media, registers })
+            }
+        }
+    }
+}
+
+/// The step behind so many of these.
+fn behind(stores: &[usize], count: usize) -> usize {
+    count.checked_sub(1).map_or(0, |last| stores[last] + 1)
+}
+
+/// The design's buffer, or one with fewer entries.
+fn buffer(persistence: &Persistence, random: &mut Random) -> PersistBufferConfig {
+    let entries = random.pick(&FEW_ENTRIES).filter(|_| random.below(4) > 0).unwrap_or(persistence.entries);
+    PersistBufferConfig::of_fractions(entries, persistence.drain_from.into(), persistence.drain_to.into())
+        .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
+}
+
+impl Caches {
+    async fn run(self: Rc<Self>, steps: Vec<Step>, mut random: Random) {
+        for (number, step) in steps.into_iter().enumerate() {
+            self.begun.set(number + 1);
+            match step {
+                Step::Store(line, content) if self.is_strict => {
+                    self.wait_for(WRITES_MAX).await;
+                    self.write(line, content, number + 1);
+                }
+                Step::Flush(_) | Step::Fence if self.is_strict => {}
+                Step::Store(line, content) => {
+                    self.dirty.borrow_mut().insert(line, content);
+                    if random.below(STORES_PER_EVICTION) == 0 {
+                        let dirty: Vec<LineAddr> = self.dirty.borrow().keys().copied().collect();
+                        random.pick(&dirty).into_iter().for_each(|line| self.write_back(line));
+                    }
+                }
+                Step::Flush(line) => self.write_back(line),
+                Step::Fence => {
+                    self.wait_for(1).await;
+                    self.durable.set(number + 1);
+                }
+            }
+            self.clock.sleep(BETWEEN_STEPS).await;
+        }
+        self.ended.set(true);
+    }
+
+    /// Waits until fewer writes are under way.
+    async fn wait_for(&self, fewer_than: usize) {
+        while self.under_way.get() >= fewer_than {
+            self.clock.sleep(A_MOMENT).await;
+        }
+    }
+
+    fn write_back(self: &Rc<Self>, line: LineAddr) {
+        let dirty = self.dirty.borrow_mut().remove(&line);
+        if let Some(content) = dirty {
+            self.write(line, content, 0);
+        }
+    }
+
+    /// Sends a line to memory. When it is there, so many steps are durable at least: writes complete in the order in which
+    /// they are sent.
+    fn write(self: &Rc<Self>, line: LineAddr, content: Line, steps: usize) {
+        self.under_way.set(self.under_way.get() + 1);
+        let this = self.clone();
+        self.clock.spawn(async move {
+            this.scheme.write(&*this.verbs, line, &content).await;
+            this.under_way.set(this.under_way.get() - 1);
+            this.durable.set(this.durable.get().max(steps));
+        });
+    }
+}

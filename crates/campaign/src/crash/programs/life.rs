@@ -1,0 +1,190 @@
+//! The life of a program and of its memory: power fails again and again, and each time it goes on with what it finds.
+//!
+//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip recovers from
+//! what is left, the program's own recovery reads that, and the program goes on behind the last operation that it has
+//! found, over the same memory, until it has done all. Every second life has tiny metadata caches, so that metadata leaves
+//! the chip all the time, and of every fourth the first counters are just before their overflow.
+
+use super::core::{Core, Kept};
+use super::script::Script;
+use crate::crash::bench::Bench;
+use crate::crash::revival::OTHER_KEYS;
+use crate::crash::workload::PROGRAM_LINES;
+use crate::victim::with_tiny_caches;
+use catalogue::{Design, Verdict};
+use protection::counter::Age;
+use protection::design::Parts;
+use protection::execution::{AtOnce, Receiver, run_now};
+use protection::planted::Planted;
+use protection::verbs::{Fault, Plaintext};
+use std::cell::Cell;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Line, LineAddr, ZERO_LINE};
+use workload::kernels::durable::Damage;
+
+/// Power fails within so many operations.
+const OPERATIONS_MAX: u64 = 4;
+/// And so many events beyond the step that was drawn.
+const EVENTS_MAX: u64 = 64;
+/// Sets what a life draws apart from what its program does.
+const LIFE: u64 = 0x11fe;
+
+/// The chip's alarms; nothing else is listened to.
+#[derive(Default)]
+struct Alarm(Cell<Option<Fault>>);
+
+impl Receiver for Alarm {
+    fn released(&self, _: LineAddr, _: &Plaintext) {}
+
+    fn fault(&self, fault: Fault) {
+        self.0.set(self.0.get().or(Some(fault)));
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+/// What a life came to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lived {
+    /// How often power failed.
+    pub losses: u64,
+    /// Operations that were found again, each once.
+    pub operations: u64,
+    /// How it ended if not well: how, and what happened at its last loss.
+    pub fall: Option<(Verdict, String)>,
+}
+
+/// A life under a design.
+pub struct Life<'a> {
+    parts: Parts,
+    script: &'a Script,
+    seed: u64,
+    planted: Planted,
+    random: Random,
+}
+
+/// A machine that is switched on.
+struct Machine {
+    bench: Bench,
+    alarm: Rc<Alarm>,
+}
+
+impl<'a> Life<'a> {
+    /// One that begins.
+    pub fn new(design: &Design, script: &'a Script, seed: u64, planted: Planted) -> Life<'a> {
+        let tiny = seed % 2 == 1;
+        let parts = if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() };
+        Life { parts, script, seed, planted, random: Random::for_purpose(seed, LIFE) }
+    }
+
+    /// Lives until the program has done all, until a loss is not survived, or so many losses.
+    pub fn live(mut self, losses: u64) -> Lived {
+        let mut machine = self.first_machine();
+        let mut lived = Lived::default();
+        while lived.losses < losses && lived.operations < self.script.operations() as u64 {
+            let expected;
+            (expected, machine) = self.until_power_fails(machine, lived.operations as usize);
+            lived.losses += 1;
+            match self.judge(&machine, expected) {
+                Ok(operations) => lived.operations = operations,
+                fall => return Lived { fall: fall.err(), ..lived },
+            }
+        }
+        lived
+    }
+
+    /// A machine over blank memory, which then holds what the program begins with.
+    fn first_machine(&self) -> Machine {
+        let machine = Machine::new(&self.parts, self.seed, self.planted, Rc::default());
+        let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
+        if self.seed % 4 == 3 {
+            run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
+        }
+        self.script.before.iter().for_each(|(line, content)| run_now(scheme.write(&verbs, *line, content)));
+        machine
+    }
+
+    /// The program goes on behind so many operations, until power fails. How many may be there then, and the machine that
+    /// has recovered.
+    fn until_power_fails(&mut self, machine: Machine, done: usize) -> (RangeInclusive<u64>, Machine) {
+        let first = self.script.resumed_after(done);
+        let end = self.script.behind(done + self.random.below(OPERATIONS_MAX) as usize).max(first);
+        let step = self.random.below((end - first) as u64 + 1) as usize;
+        let events = self.random.below(EVENTS_MAX);
+        let Machine { mut bench, alarm } = machine;
+        let steps = &self.script.steps[first..];
+        let core = Core::start(&bench, &self.parts.persistence, steps, &mut self.random);
+        bench.run_until(|| core.begun() >= step || core.is_idle());
+        let left = Cell::new(events);
+        // Asked before the first event and after each, and at the end again.
+        bench.run_until(|| {
+            left.get() == 0 || core.is_idle() || {
+                left.set(left.get() - 1);
+                false
+            }
+        });
+        let (reached, kept) = core.lose_power(bench, &mut self.random);
+        let committed = |steps| self.script.committed_by(first + steps) as u64;
+        (committed(reached.durable)..=committed(reached.begun), self.revived(kept, alarm))
+    }
+
+    /// A fresh chip over what outlived power, which has recovered.
+    fn revived(&self, kept: Kept, alarm: Rc<Alarm>) -> Machine {
+        let durable = self.parts.persistence.exists();
+        let keys = if durable { self.seed } else { self.seed ^ OTHER_KEYS };
+        let machine = Machine::new(&self.parts, keys, self.planted, alarm);
+        machine.bench.memory.media().replace(kept.media);
+        let verbs = machine.at_once();
+        protection::verbs::MemoryVerbs::complete(&verbs, kept.registers.clone());
+        run_now(machine.bench.scheme.recover(&verbs, &kept.registers));
+        machine
+    }
+
+    /// What the program finds: so many operations, all that it was asked for; or how it fell.
+    fn judge(&self, machine: &Machine, expected: RangeInclusive<u64>) -> Result<u64, (Verdict, String)> {
+        let (least, most) = (*expected.start(), *expected.end());
+        let committed = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let said = |what: String| format!("power failed when {committed} operations had been committed; {what}");
+        if let Some(fault) = machine.alarm.0.take() {
+            return Err((Verdict::Unrecoverable, said(format!("the chip refused memory: {fault}"))));
+        }
+        let (operations, held) = self.script.recover(&mut |line| machine.read(line)).map_err(|damage| {
+            let verdict = match damage {
+                Damage::Refused(_) => Verdict::Unrecoverable,
+                Damage::Inconsistent(_) => Verdict::Garbled,
+            };
+            (verdict, said(format!("its recovery says: {damage}")))
+        })?;
+        if operations < least {
+            return Err((Verdict::Stale, said(format!("its recovery finds {operations}"))));
+        }
+        if operations > most {
+            return Err((Verdict::Garbled, said(format!("its recovery finds {operations}"))));
+        }
+        match held.iter().find(|held| held.words != self.script.asked_for(held.number)) {
+            Some(held) => Err((Verdict::Garbled, said(format!("operation {} is not what was asked for", held.number)))),
+            None => Ok(operations),
+        }
+    }
+}
+
+impl Machine {
+    /// One whose alarms go there.
+    fn new(parts: &Parts, seed: u64, planted: Planted, alarm: Rc<Alarm>) -> Machine {
+        Machine { bench: Bench::facing(alarm.clone(), parts, PROGRAM_LINES, seed, planted), alarm }
+    }
+
+    fn at_once(&self) -> AtOnce<crate::crash::bench::OtherSide> {
+        AtOnce::new(&self.bench.memory)
+    }
+
+    fn read(&self, line: LineAddr) -> Option<Line> {
+        let verbs = self.at_once();
+        run_now(self.bench.scheme.read(&verbs, line));
+        verbs.take_released().map(|plaintext| plaintext.bytes)
+    }
+}

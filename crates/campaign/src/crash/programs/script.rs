@@ -1,0 +1,214 @@
+//! What a program does to memory, in its order: stores, flushes and fences, from a kernel that outlives a loss of power.
+
+use crate::crash::workload::PROGRAM_LINES;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE};
+use workload::WorkloadError;
+use workload::kernels::durable::{Damage, Held, Image, Recovery};
+use workload::kernels::{Durable, open_durable};
+use workload::shadow::Shadow;
+use workload::stream::AccessKind;
+use workload::walker::{Event, Walker};
+
+/// So little that a program meets many losses in a second. What is given in a command comes first.
+const SMALL: [(&str, &[(&str, &str)]); 2] = [
+    ("log", &[("footprint", "4 KB"), ("longest", "12"), ("records", "48")]),
+    ("btree", &[("preload", "1"), ("operations", "48"), ("inserts", "100"), ("persistent", "yes")]),
+];
+
+/// A program to be tried.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// The kernel.
+    pub name: String,
+    /// What is set of it; the rest is so small that it meets many losses.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Choice {
+    fn all_settings(&self) -> BTreeMap<String, String> {
+        let small = SMALL.iter().filter(|(name, _)| *name == self.name).flat_map(|(_, settings)| settings.iter());
+        let mut all: BTreeMap<String, String> =
+            small.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        all.extend(self.settings.clone());
+        all
+    }
+}
+
+/// One thing that a program does to memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A store makes a line this.
+    Store(LineAddr, Line),
+    /// A line is flushed.
+    Flush(LineAddr),
+    /// A persist fence.
+    Fence,
+}
+
+impl Step {
+    /// What a store leaves where; nothing of another step.
+    pub fn stored(&self) -> Option<(LineAddr, Line)> {
+        match self {
+            Step::Store(line, content) => Some((*line, *content)),
+            Step::Flush(_) | Step::Fence => None,
+        }
+    }
+}
+
+/// A program's steps, and how it starts again.
+pub struct Script {
+    /// What it does.
+    pub steps: Vec<Step>,
+    /// The steps that commit an operation each.
+    commits: Vec<usize>,
+    /// What memory holds before.
+    pub before: BTreeMap<LineAddr, Line>,
+    arena: Range<u64>,
+    recovery: Box<dyn Recovery>,
+}
+
+impl Script {
+    /// Lets a program run to its end.
+    ///
+    /// # Errors
+    /// If there is no such program, or it needs more memory than there is here.
+    pub fn of(choice: &Choice, seed: u64) -> Result<Script, String> {
+        let said = |refused: WorkloadError| refused.to_string();
+        let Durable { source, arena, recovery } =
+            open_durable(&choice.name, &choice.all_settings(), seed).map_err(said)?;
+        let room = PROGRAM_LINES * LINE_BYTES as u64;
+        if arena.end - arena.start > room {
+            return Err(format!(
+                "{} takes {} bytes: expected at most the {room} of the memory whose power is cut",
+                choice.name,
+                arena.end - arena.start
+            ));
+        }
+        let mut script = Script { steps: Vec::new(), commits: Vec::new(), before: BTreeMap::new(), arena, recovery };
+        let (mut walker, mut shadow) = (Walker::new(source), Shadow::default());
+        while let Some(event) = walker.next().map_err(said)? {
+            script.take(event, &mut shadow);
+        }
+        if script.commits.is_empty() {
+            return Err(format!("{} commits no operation: there is nothing to be lost", choice.name));
+        }
+        Ok(script)
+    }
+
+    fn take(&mut self, event: Event<'_>, shadow: &mut Shadow) {
+        match event {
+            Event::Line { addr, content, .. } => {
+                shadow.tell(addr, content);
+                self.before.insert(self.line(addr.0), *content);
+            }
+            Event::Flush { addr, .. } => self.steps.push(Step::Flush(self.line(addr.0))),
+            Event::Fence { .. } => self.steps.push(Step::Fence),
+            Event::Instruction(step) => {
+                for store in step.accesses.iter().filter(|access| access.kind == AccessKind::Store) {
+                    shadow.store(store.addr, store.bytes, store.value.unwrap_or_default());
+                    if store.addr.0 == self.recovery.commit_word() {
+                        self.commits.push(self.steps.len());
+                    }
+                    let content = shadow.line(VirtAddr(store.addr.line_start().0)).unwrap_or(ZERO_LINE);
+                    self.steps.push(Step::Store(self.line(store.addr.0), content));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&self, addr: u64) -> LineAddr {
+        LineAddr((addr - self.arena.start) / LINE_BYTES as u64)
+    }
+
+    /// How many operations there are.
+    pub fn operations(&self) -> usize {
+        self.commits.len()
+    }
+
+    /// How many operations are committed by so many steps.
+    pub fn committed_by(&self, steps: usize) -> usize {
+        self.commits.partition_point(|commit| *commit < steps)
+    }
+
+    /// The step with which it goes on when so many operations are there: the first store behind the commit of the last.
+    pub fn resumed_after(&self, operations: usize) -> usize {
+        let Some(last) = operations.checked_sub(1) else { return 0 };
+        let behind = self.commits[last] + 1;
+        let next = self.steps[behind..].iter().position(|step| matches!(step, Step::Store(..)));
+        next.map_or(self.steps.len(), |next| behind + next)
+    }
+
+    /// The step behind the commit of an operation, or behind the last one.
+    pub fn behind(&self, operation: usize) -> usize {
+        self.commits.get(operation).map_or(self.steps.len(), |commit| commit + 1)
+    }
+
+    /// What the program finds when it starts again over a memory that is read so.
+    ///
+    /// # Errors
+    /// If memory refuses a line that it needs, or is inconsistent.
+    pub fn recover(&self, read: &mut dyn FnMut(LineAddr) -> Option<Line>) -> Result<(u64, Vec<Held>), Damage> {
+        let mut by_address = |addr: u64| read(self.line(addr));
+        self.recovery.recover(&mut Image::new(&mut by_address))
+    }
+
+    /// What an operation was to leave.
+    pub fn asked_for(&self, number: u64) -> Vec<u64> {
+        self.recovery.asked_for(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(name: &str, settings: &[(&str, &str)]) -> Script {
+        let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        Script::of(&Choice { name: name.to_owned(), settings }, 3).unwrap()
+    }
+
+    #[test]
+    fn every_operation_is_committed_once_and_what_comes_next_is_a_store() {
+        for name in ["log", "btree"] {
+            let script = script(name, &[]);
+            assert_eq!(script.operations(), 48, "{name}");
+            assert_eq!((script.resumed_after(0), script.resumed_after(48)), (0, script.steps.len()), "{name}");
+            for operations in 1..48 {
+                let next = script.resumed_after(operations);
+                assert!(matches!(script.steps[next], Step::Store(..)));
+                assert_eq!(script.committed_by(next), operations);
+                assert_eq!(script.committed_by(script.behind(operations - 1)), operations);
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_is_flushed_and_fenced_before_its_commit_unless_the_program_is_wrong() {
+        let before_commit = |order: &str| {
+            let script = script("log", &[("order", order)]);
+            let first = &script.steps[..script.behind(0)];
+            let fences = first.iter().filter(|step| **step == Step::Fence).count();
+            (fences, first.iter().filter(|step| matches!(step, Step::Flush(_))).count() > 0)
+        };
+        assert_eq!(before_commit("record-first"), (1, true));
+        assert_eq!(before_commit("commit-first"), (0, false));
+        assert_eq!(before_commit("unfenced"), (0, false));
+    }
+
+    #[test]
+    fn a_program_that_is_too_large_or_forgets_everything_is_refused() {
+        let refusal = |name: &str, settings: &[(&str, &str)]| {
+            let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            Script::of(&Choice { name: name.to_owned(), settings }, 3).err().unwrap()
+        };
+        let large = "log takes 1048640 bytes: expected at most the 524288 of the memory whose power is cut";
+        assert_eq!(refusal("log", &[("footprint", "1 MB")]), large);
+        let idle = "btree commits no operation: there is nothing to be lost";
+        assert_eq!(refusal("btree", &[("inserts", "0")]), idle);
+        assert!(refusal("gups", &[]).starts_with("kernel gups keeps nothing over a loss of power: expected log"));
+        assert!(refusal("lock", &[]).contains("did you mean log?"));
+    }
+}

@@ -1,0 +1,115 @@
+//! Programs with a recovery of their own live through losses of power, where the machine keeps its promises and they keep theirs.
+
+use casemate_campaign::crash::programs::script::Choice;
+use casemate_campaign::{ProgramOptions, ProgramReport, survive};
+use catalogue::{End, Verdict, design};
+use protection::planted::{Bug, Planted};
+
+const PROGRAMS: [&str; 2] = ["log", "btree"];
+
+fn choice(name: &str, settings: &[(&str, &str)]) -> Choice {
+    let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    Choice { name: name.to_owned(), settings }
+}
+
+fn lived(under: &str, program: &str, settings: &[(&str, &str)], losses: u64, planted: Planted) -> ProgramReport {
+    let options = ProgramOptions { program: choice(program, settings), losses, seed: 1, planted };
+    survive(&design(under).unwrap(), &options, &mut |_, _| {}).unwrap()
+}
+
+fn ends(report: &ProgramReport) -> Vec<End> {
+    report.histogram.keys().copied().collect()
+}
+
+#[test]
+fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
+    for under in ["secpb-cobcm", "secpb-nogap"] {
+        for program in PROGRAMS {
+            let report = lived(under, program, &[], 1000, Planted::NONE);
+            assert_eq!(report.complaint(), None);
+            assert_eq!((report.losses, ends(&report)), (1000, vec![Verdict::Harmless.into()]), "{under}, {program}");
+            assert!(report.lives > 10 && 2 * report.operations > report.losses, "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn other_designs_that_claim_it_keep_programs_as_well() {
+    for under in ["secpb-bcm", "secpb-m", "bbb", "plp-sp", "plp-pipelined", "plp-coalesced"] {
+        for program in PROGRAMS {
+            assert_eq!(lived(under, program, &[], 60, Planted::NONE).complaint(), None);
+        }
+    }
+}
+
+#[test]
+fn a_log_that_commits_a_record_before_it_is_stored_is_caught_where_stores_are_durable_in_order() {
+    for under in ["secpb-cobcm", "secpb-nogap", "bbb", "plp-sp"] {
+        let report = lived(under, "log", &[("order", "commit-first")], 200, Planted::NONE);
+        assert_eq!(ends(&report), [Verdict::Harmless, Verdict::Garbled].map(End::from), "{under}");
+        let example = report.example.as_ref().unwrap();
+        assert!(example.story.contains("its recovery says: record"), "{}", example.story);
+        let replay = format!("casemate crash {under} --program log --set order=commit-first --losses");
+        assert!(example.replay.starts_with(&replay) && report.complaint().is_some(), "{}", example.replay);
+    }
+}
+
+/// A buffer keeps the order of the program, and so does strict persistency. Epochs end where a fence says so, or not at all.
+#[test]
+fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
+    let unfenced = [("order", "unfenced")];
+    for under in ["secpb-cobcm", "secpb-nogap", "plp-sp", "plp-pipelined"] {
+        assert_eq!(lived(under, "log", &unfenced, 100, Planted::NONE).complaint(), None);
+    }
+    let report = lived("plp-coalesced", "log", &unfenced, 100, Planted::NONE);
+    assert!(report.worst == Verdict::Garbled || report.worst == Verdict::Stale, "{report:?}");
+    assert!(report.complaint().is_some());
+}
+
+#[test]
+fn where_nothing_keeps_the_order_or_the_roots_a_program_falls() {
+    for program in PROGRAMS {
+        let gap = lived("bbb-gap", program, &[], 60, Planted::NONE);
+        assert_eq!((gap.worst, gap.complaint()), (Verdict::Unrecoverable.into(), None), "{program}");
+        let volatile = lived("sc64-bmt", program, &[], 20, Planted::NONE);
+        assert_eq!((volatile.worst, volatile.complaint()), (Verdict::Unrecoverable.into(), None), "{program}");
+        let plain = lived("none", program, &[], 60, Planted::NONE);
+        assert!(plain.worst > End::from(Verdict::Unrecoverable), "the program's recovery alone finds it: {plain:?}");
+    }
+}
+
+/// A program knows nothing of counters and tags. Either it finds that operations are missing or are none, or memory refuses it.
+#[test]
+fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
+    let (refused, wrong) = ([Verdict::Unrecoverable].as_slice(), [Verdict::Garbled, Verdict::Stale].as_slice());
+    let cases = [
+        ("secpb-cobcm", Bug::BatteryStopsEarly, wrong),
+        ("secpb-m", Bug::CiphertextOfOlderText, wrong),
+        ("secpb-cobcm", Bug::DrainedEntryWritten, wrong),
+        ("secpb-bcm", Bug::BatteryStopsEarly, refused),
+        ("secpb-cm", Bug::BatteryStopsEarly, refused),
+        ("secpb-cobcm", Bug::BatteryMovesData, refused),
+        ("secpb-nogap", Bug::TagOfOlderText, refused),
+        ("plp-sp", Bug::CounterNotPersisted, refused),
+    ];
+    for (under, bug, expected) in cases {
+        for program in PROGRAMS {
+            let report = lived(under, program, &[], 100, Planted::new(bug));
+            let found = ends(&report);
+            let is_expected = expected.iter().any(|verdict| found.contains(&End::from(*verdict)));
+            assert!(is_expected, "{bug:?} under {under}: {program} ends {found:?}");
+            assert!(report.complaint().is_some());
+        }
+    }
+}
+
+#[test]
+fn a_life_that_ends_badly_is_seen_again_by_its_own_seed() {
+    let first = lived("bbb-gap", "log", &[], 40, Planted::NONE).example.unwrap();
+    let mut words = first.replay.split(' ').skip_while(|word| *word != "--losses").skip(1);
+    let losses = words.next().unwrap().parse().unwrap();
+    let seed = words.nth(1).unwrap().parse().unwrap();
+    let options = ProgramOptions { program: choice("log", &[]), losses, seed, planted: Planted::NONE };
+    let again = survive(&design("bbb-gap").unwrap(), &options, &mut |_, _| {}).unwrap();
+    assert_eq!((again.lives, again.example), (1, Some(first)));
+}

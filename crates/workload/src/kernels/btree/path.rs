@@ -1,0 +1,97 @@
+//! Inserts that outlive a loss of power, by copying what they change.
+//!
+//! ```text
+//! copy each node on the way down, change the copies ─ flush them ─ fence ─ the copy of the root is the root ─ flush ─ fence
+//! ```
+//! No node that the root reaches is ever changed, so one store commits an insert. Free nodes wait in a ring: an insert takes
+//! them from its front and puts those that it replaces at its end, where they rest until their successors are durable.
+
+use super::super::arena::{Array, Place};
+use super::super::emitter::{Emitter, Stopped};
+use super::code::{Commit, Copy};
+use super::layout::{NODE_BYTES, Node, RING_WORDS};
+use units::LINE_BYTES;
+
+/// Free nodes in the ring between two inserts: more than an insert takes.
+pub const SPARE_NODES: u64 = RING_WORDS / 2;
+
+/// The nodes that an insert has copied, and those that it may take.
+pub struct Path {
+    ring: Array<u64>,
+    /// Nodes that were ever put into the ring, and that were taken from it.
+    given: u64,
+    taken: u64,
+    /// How many had been taken when the insert began.
+    began: u64,
+    /// What the insert makes the root.
+    root: Node,
+}
+
+impl Path {
+    /// Nothing is on the way; the free nodes are those from `first` on.
+    pub fn new(emit: &mut Emitter, ring: Array<u64>, first: u64) -> Path {
+        (0..SPARE_NODES).for_each(|index| emit.poke(ring.at(index), first + NODE_BYTES * index));
+        Path { ring, given: SPARE_NODES, taken: 0, began: 0, root: Node(0) }
+    }
+
+    /// Takes a free node; one access of the current block.
+    pub fn take(&mut self, emit: &mut Emitter) -> Node {
+        let place = self.place(self.taken);
+        self.taken += 1;
+        Node(emit.load(place))
+    }
+
+    /// Copies a node, whose place in the ring is then at the end. The copy is called, with the return address at `stack`.
+    pub fn copy(&mut self, emit: &mut Emitter, code: &Copy, old: Node, stack: Place<u64>) -> Result<Node, Stopped> {
+        emit.block(code.enter)?;
+        let new = self.take(emit);
+        emit.store(self.place(self.given), old.0);
+        self.given += 1;
+        for offset in (0..NODE_BYTES).step_by(8) {
+            emit.block(code.word)?;
+            let word: u64 = emit.load(Place::at(old.0 + offset));
+            emit.store(Place::at(new.0 + offset), word);
+        }
+        emit.block(code.leave)?;
+        emit.load(stack);
+        Ok(new)
+    }
+
+    /// This node is to be the root.
+    pub fn ends_in(&mut self, root: Node) {
+        self.root = root;
+    }
+
+    /// Makes the copies durable, and then the root. New memory takes the place of nodes that the tree has grown by.
+    pub fn commit(&mut self, emit: &mut Emitter, code: &Commit, [root, free]: [Place<u64>; 2]) -> Result<(), Stopped> {
+        for taken in self.began..self.taken {
+            emit.block(code.node)?;
+            let node = emit.load(self.place(taken));
+            for line in (0..NODE_BYTES).step_by(LINE_BYTES) {
+                emit.block(code.flush)?;
+                emit.flush(node + line);
+            }
+            emit.block(code.next_node)?;
+        }
+        emit.block(code.switch)?;
+        emit.fence();
+        emit.store(root, self.root.0);
+        emit.flush(root.addr);
+        emit.fence();
+        self.began = self.taken;
+        emit.block(code.enough)?;
+        while self.given - self.taken < SPARE_NODES {
+            emit.block(code.replenish)?;
+            let node = emit.load(free);
+            emit.store(free, node + NODE_BYTES);
+            emit.store(self.place(self.given), node);
+            self.given += 1;
+            emit.block(code.enough)?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, number: u64) -> Place<u64> {
+        self.ring.at(number % RING_WORDS)
+    }
+}

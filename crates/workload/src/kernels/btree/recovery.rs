@@ -1,0 +1,101 @@
+//! What the tree finds in its memory when it starts again. It shares its layout with the writer and nothing else.
+
+use super::super::durable::{Damage, Held, Image, Recovery};
+use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, NODES_OFFSET, Node};
+use std::ops::Range;
+use units::random::mix;
+
+/// More levels than any tree has whose nodes fit into an address space.
+const LEVELS_MAX: usize = 20;
+
+pub struct TreeRecovery {
+    /// The root's word.
+    pub base: u64,
+    /// All of its memory, in bytes.
+    pub bytes: u64,
+    /// Keys that were there at the beginning.
+    pub preload: u64,
+    pub salt: u64,
+}
+
+/// A walk over the tree, in the order of keys.
+struct Walk {
+    nodes: Range<u64>,
+    /// Nodes that may still be visited.
+    left: u64,
+    leaf_level: Option<usize>,
+    found: Vec<(u64, u64)>,
+}
+
+impl Recovery for TreeRecovery {
+    fn commit_word(&self) -> u64 {
+        self.base
+    }
+
+    fn recover(&self, image: &mut Image) -> Result<(u64, Vec<Held>), Damage> {
+        let nodes = self.base + NODES_OFFSET..self.base + self.bytes;
+        let left = (nodes.end - nodes.start) / NODE_BYTES;
+        let mut walk = Walk { nodes, left, leaf_level: None, found: Vec::new() };
+        let root = image.word(self.base)?;
+        walk.node(image, root, 0, 0..=u64::MAX)?;
+        let mut held: Vec<Held> =
+            walk.found.into_iter().map(|(key, number)| Held { number, words: vec![key] }).collect();
+        held.sort_by_key(|held| held.number);
+        if let Some((number, _)) = (0..).zip(&held).find(|(number, held)| held.number != *number) {
+            return Err(Damage::found(format!("key {number} is not there, or another twice")));
+        }
+        let operations = (held.len() as u64).checked_sub(self.preload);
+        let operations = operations.ok_or_else(|| Damage::found("keys of the beginning are not there".to_owned()))?;
+        Ok((operations, held))
+    }
+
+    fn asked_for(&self, number: u64) -> Vec<u64> {
+        vec![mix(self.salt ^ number)]
+    }
+}
+
+impl Walk {
+    /// Visits a node all of whose keys must lie in a range.
+    fn node(
+        &mut self,
+        image: &mut Image,
+        addr: u64,
+        level: usize,
+        keys: std::ops::RangeInclusive<u64>,
+    ) -> Result<(), Damage> {
+        let whole = addr.checked_sub(self.nodes.start).is_some_and(|offset| offset % NODE_BYTES == 0);
+        if !whole || addr >= self.nodes.end || level >= LEVELS_MAX || self.left == 0 {
+            return Err(Damage::found(format!("{addr:#x} is no node of a tree, on level {level}")));
+        }
+        self.left -= 1;
+        let (node, header) = (Node(addr), image.word(addr)?);
+        let count = header & !LEAF;
+        if count > MAX_KEYS {
+            return Err(Damage::found(format!("the node at {addr:#x} has {count} keys")));
+        }
+        let own = (0..count).map(|index| image.word(node.key(index).addr)).collect::<Result<Vec<u64>, Damage>>()?;
+        if !own.is_sorted_by(|one, next| one < next) || own.iter().any(|key| !keys.contains(key)) {
+            return Err(Damage::found(format!("the keys of the node at {addr:#x} are out of order")));
+        }
+        if header & LEAF != 0 {
+            return self.leaf(image, node, level, &own);
+        }
+        let mut first = *keys.start();
+        for (index, last) in (0..).zip(own.iter().map(|key| key.saturating_sub(1)).chain([*keys.end()])) {
+            let child = image.word(node.slot(index).addr)?;
+            self.node(image, child, level + 1, first..=last)?;
+            first = last.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, image: &mut Image, node: Node, level: usize, keys: &[u64]) -> Result<(), Damage> {
+        if *self.leaf_level.get_or_insert(level) != level {
+            return Err(Damage::found(format!("the leaf at {:#x} is on another level than the first", node.0)));
+        }
+        for (index, key) in (0..).zip(keys) {
+            self.found.push((*key, image.word(node.slot(index).addr)?));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! A log in persistent memory: records with a checksum, each committed by one word when it is durable.
+//!
+//! ```text
+//! store the record ─ flush its lines ─ fence ─ store the commit word ─ flush ─ fence
+//! ```
+//! The region has two halves. When a record does not fit into what is left of one, the log goes on in the other, and the
+//! commit word that names the other half makes all records of the first obsolete in the same instant.
+//!
+//! The order can be got wrong on purpose: what comes of that is for a campaign to find, or for the machine to forgive.
+
+mod code;
+mod layout;
+mod recovery;
+
+use super::KernelInfo;
+use super::arena::Place;
+use super::durable::Recovery;
+use super::emitter::{Emitter, Stopped};
+use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings, repeated};
+use super::program::Program;
+use code::Code;
+use layout::{Commit, FRAME_WORDS, Halves, REGION_OFFSET, header};
+use recovery::LogRecovery;
+use std::ops::Range;
+use units::random::{Random, mix, scale_below};
+use units::{Bytes, LINE_BYTES};
+
+/// FNV-1a, by words: the checksum of no word, and what each is multiplied with.
+const CHECKSUM_START: u64 = 0xcbf2_9ce4_8422_2325;
+const CHECKSUM_PRIME: u64 = 0x0100_0000_01b3;
+
+pub(super) const INFO: KernelInfo = KernelInfo {
+    name: "log",
+    summary: "a persistent log: records with a checksum, flushed and fenced before the word that commits them",
+    parameters: &[
+        Parameter {
+            name: "footprint",
+            kind: Kind::Size { min: Bytes(4 << 10), max: Bytes(4 << 30) },
+            default: "1 MB",
+            summary: "what the records take turns in, in two halves",
+        },
+        Parameter {
+            name: "longest",
+            kind: Kind::Count { unit: "words", min: 1, max: 128 },
+            default: "24",
+            summary: "the most words that a record holds; each has a number of its own",
+        },
+        repeated("records", "records that are appended, one after the other"),
+        Parameter {
+            name: "order",
+            kind: Kind::Choice(&["record-first", "commit-first", "unfenced"]),
+            default: "record-first",
+            summary: "the commit word after its record is durable; or, wrongly, before; or without any flush or fence",
+        },
+        SKIP,
+        LOAD_VALUES,
+    ],
+    prepare: |settings| Box::new(Log::new(settings)),
+};
+
+/// In which order a record and the word that commits it are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    RecordFirst,
+    CommitFirst,
+    Unfenced,
+}
+
+struct Log {
+    halves: Halves,
+    records: u64,
+    longest: u64,
+    order: Order,
+}
+
+/// What the log is asked to append.
+#[derive(Clone, Copy)]
+struct Records {
+    salt: u64,
+    longest: u64,
+}
+
+impl Records {
+    fn length(self, number: u64) -> u64 {
+        1 + scale_below(mix(self.salt ^ number), self.longest)
+    }
+
+    fn word(self, number: u64, index: u64) -> u64 {
+        mix(self.salt ^ number << 8 ^ !index)
+    }
+}
+
+impl Log {
+    fn new(settings: &Settings) -> Log {
+        Log {
+            halves: Halves::of(settings.number("footprint")),
+            records: settings.number("records"),
+            longest: settings.number("longest"),
+            order: match settings.word("order") {
+                "commit-first" => Order::CommitFirst,
+                "unfenced" => Order::Unfenced,
+                _ => Order::RecordFirst,
+            },
+        }
+    }
+
+    fn asked_for(&self, random: &mut Random) -> Records {
+        Records { salt: random.word(), longest: self.longest }
+    }
+}
+
+impl Program for Log {
+    fn arena_bytes(&self) -> u64 {
+        REGION_OFFSET + self.halves.bytes()
+    }
+
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+        let code = Code::declare(emit, self.order);
+        let base = emit.array::<u64>(self.arena_bytes() / 8).at(0).addr;
+        let records = self.asked_for(random);
+        let mut writer = Writer { code, base, last: Commit::default(), sum: 0 };
+        for number in 0..self.records {
+            let length = records.length(number);
+            emit.block(writer.code.choose)?;
+            let at = self.halves.next(writer.last, length);
+            if at.half != writer.last.half {
+                emit.block(writer.code.turn)?;
+            }
+            let start = base + self.halves.offset(at);
+            let commit = Commit { records: number + 1, words: at.words + length + FRAME_WORDS, ..at };
+            if self.order == Order::CommitFirst {
+                writer.commit(emit, commit)?;
+                writer.append(emit, start, number, records)?;
+            } else {
+                writer.append(emit, start, number, records)?;
+                writer.commit(emit, commit)?;
+            }
+            emit.block(writer.code.next)?;
+        }
+        Ok(writer.sum)
+    }
+
+    fn recovery(&self, base: u64, random: &mut Random) -> Option<Box<dyn Recovery>> {
+        Some(Box::new(LogRecovery { base, halves: self.halves, records: self.asked_for(random) }))
+    }
+}
+
+/// The program at work.
+struct Writer {
+    code: Code,
+    base: u64,
+    last: Commit,
+    /// All checksums.
+    sum: u64,
+}
+
+impl Writer {
+    fn append(&mut self, emit: &mut Emitter, start: u64, number: u64, records: Records) -> Result<(), Stopped> {
+        let code = &self.code;
+        let length = records.length(number);
+        let place = |word: u64| Place::<u64>::at(start + 8 * word);
+        let mut checksum = CHECKSUM_START;
+        let mut take = |word: u64| {
+            checksum = (checksum ^ word).wrapping_mul(CHECKSUM_PRIME);
+            word
+        };
+        emit.block(code.header)?;
+        emit.store(place(0), take(header(number, length)));
+        for index in 0..length {
+            emit.block(code.word)?;
+            emit.store(place(1 + index), take(records.word(number, index)));
+        }
+        emit.block(code.checksum)?;
+        emit.store(place(1 + length), checksum);
+        self.sum = self.sum.wrapping_add(checksum);
+        if let Some(durable) = &code.durable {
+            for line in lines(start..start + 8 * (length + FRAME_WORDS)) {
+                emit.block(durable.flush)?;
+                emit.flush(line);
+            }
+            emit.block(durable.fence)?;
+            emit.fence();
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, emit: &mut Emitter, commit: Commit) -> Result<(), Stopped> {
+        emit.block(self.code.commit)?;
+        emit.store(Place::<u64>::at(self.base), commit.word());
+        if let Some(durable) = &self.code.durable {
+            emit.block(durable.commit)?;
+            emit.flush(self.base);
+            emit.fence();
+        }
+        self.last = commit;
+        Ok(())
+    }
+}
+
+/// The first byte of each line that these bytes lie on.
+fn lines(bytes: Range<u64>) -> impl Iterator<Item = u64> {
+    let line = LINE_BYTES as u64;
+    (bytes.start / line..bytes.end.div_ceil(line)).map(move |number| number * line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::run;
+    use super::*;
+
+    #[test]
+    fn each_record_is_flushed_and_fenced_before_its_commit_word_and_that_before_the_next_record() {
+        let records = 300;
+        let given = |order| [("footprint", "4 KB"), ("records", "300"), ("longest", "20"), ("order", order)];
+        let [right, wrong, unfenced] =
+            ["record-first", "commit-first", "unfenced"].map(|order| run(&INFO, &given(order), 5));
+        assert_eq!((right.fences, wrong.fences, unfenced.fences), (2 * records, 2 * records, 0));
+        assert!(right.flushes >= 2 * records && right.flushes == wrong.flushes && unfenced.flushes == 0);
+        assert_eq!((right.stores, right.answer), (unfenced.stores, unfenced.answer));
+        let words: u64 = {
+            let asked = Records { salt: Random::new(5).word(), longest: 20 };
+            (0..records).map(|number| asked.length(number) + FRAME_WORDS + 1).sum()
+        };
+        assert_eq!(right.stores, words);
+    }
+
+    #[test]
+    fn a_record_is_flushed_with_every_line_that_it_lies_on() {
+        assert_eq!(lines(0x1000..0x1040).collect::<Vec<_>>(), [0x1000]);
+        assert_eq!(lines(0x1038..0x1048).collect::<Vec<_>>(), [0x1000, 0x1040]);
+    }
+}

@@ -1,0 +1,104 @@
+//! How the log lies in memory: what its writer and its recovery must agree on, and all that they share.
+//!
+//! ```text
+//! commit word │ seven words of nothing ││ half 0: records, one behind the other │ half 1: likewise
+//! record:  header (number, length) │ words │ checksum: FNV-1a, by words of 64 bits, over all before
+//! ```
+
+use units::LINE_BYTES;
+
+/// Where the first half begins, in bytes from the commit word.
+pub const REGION_OFFSET: u64 = LINE_BYTES as u64;
+/// Words of a record besides those that it holds.
+pub const FRAME_WORDS: u64 = 2;
+
+const LENGTH_BITS: u32 = 16;
+const WORDS_BITS: u32 = 31;
+
+/// What the commit word says: how many records there have been, and which half is in use how far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Commit {
+    /// Records that were ever committed.
+    pub records: u64,
+    /// The half in use.
+    pub half: u64,
+    /// Words of it that committed records take.
+    pub words: u64,
+}
+
+impl Commit {
+    /// The word.
+    pub fn word(self) -> u64 {
+        self.records << (WORDS_BITS + 1) | self.half << WORDS_BITS | self.words
+    }
+
+    /// What a word says.
+    pub fn of(word: u64) -> Commit {
+        let words = word & ((1 << WORDS_BITS) - 1);
+        Commit { records: word >> (WORDS_BITS + 1), half: word >> WORDS_BITS & 1, words }
+    }
+}
+
+/// The first word of a record.
+pub fn header(number: u64, length: u64) -> u64 {
+    number << LENGTH_BITS | length
+}
+
+/// Number and length of the record with this first word.
+pub fn number_and_length(header: u64) -> (u64, u64) {
+    (header >> LENGTH_BITS, header & ((1 << LENGTH_BITS) - 1))
+}
+
+/// The two halves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Halves {
+    /// Words of each.
+    pub words: u64,
+}
+
+impl Halves {
+    /// Those of a region of so many bytes, each of whole lines.
+    pub fn of(bytes: u64) -> Halves {
+        Halves { words: bytes / 2 / LINE_BYTES as u64 * (LINE_BYTES as u64 / 8) }
+    }
+
+    /// Both, in bytes.
+    pub fn bytes(self) -> u64 {
+        2 * 8 * self.words
+    }
+
+    /// Where the next record goes, of so many words: behind the last, or at the beginning of the other half.
+    pub fn next(self, last: Commit, length: u64) -> Commit {
+        let fits = last.words + length + FRAME_WORDS <= self.words;
+        if fits { last } else { Commit { half: 1 - last.half, words: 0, ..last } }
+    }
+
+    /// The first byte behind what is committed, from the commit word.
+    pub fn offset(self, commit: Commit) -> u64 {
+        REGION_OFFSET + 8 * (commit.half * self.words + commit.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_word_says_what_it_was_made_of() {
+        for (records, half, words) in [(0, 0, 0), (1, 1, 0), (u64::from(u32::MAX), 0, (1 << 31) - 1), (7, 1, 12)] {
+            let commit = Commit { records, half, words };
+            assert_eq!(Commit::of(commit.word()), commit);
+        }
+    }
+
+    #[test]
+    fn a_record_that_does_not_fit_goes_to_the_other_half() {
+        let halves = Halves::of(4096);
+        assert_eq!((halves.words, halves.bytes()), (256, 4096));
+        let last = Commit { records: 9, half: 1, words: 250 };
+        assert_eq!(halves.next(last, 4), last);
+        let turned = halves.next(last, 5);
+        assert_eq!(turned, Commit { half: 0, words: 0, ..last });
+        assert_eq!((halves.offset(last), halves.offset(turned)), (64 + 8 * (256 + 250), 64));
+    }
+}

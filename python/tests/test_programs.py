@@ -1,0 +1,40 @@
+"""`casemate crash --program`: programs that recover by themselves."""
+
+import pytest
+from casemate.results import CrashResults
+from conftest import Casemate
+
+
+def test_a_program_lives_through_losses_and_its_fall_can_be_seen_again(casemate: Casemate) -> None:
+    said = casemate("crash", "secpb-cobcm", "secpb-nogap", "--program", "log", "--losses", "200", "--json")
+    assert said.code == 0
+    for report in CrashResults.model_validate_json(said.out).programs:
+        assert report.histogram == {"harmless": 200}
+        assert report.lives > 1
+        assert report.example is None
+    said = casemate(
+        "crash", "secpb-cobcm", "--program", "log", "--set", "order=commit-first", "--losses", "200", "--json"
+    )
+    assert said.code == 1
+    example = CrashResults.model_validate_json(said.out).programs[0].example
+    assert example is not None
+    again = casemate(*example.replay.split()[1:])
+    assert again.code == 1
+    assert "its recovery says: record" in again.out
+    assert example.replay in again.out
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("--losses", "5"), "expected --program too"),
+        (("--program", "log", "--row", "power-loss"), "not with --program"),
+        (("--program", "gups"), "kernel gups keeps nothing over a loss of power: expected log, or btree with"),
+        (("--program", "lag"), "did you mean log?"),
+        (("--program", "log", "--set", "footprint=8 MB"), "expected at most the 524288 of the memory"),
+    ],
+)
+def test_a_program_that_cannot_be_tried_is_refused(casemate: Casemate, given: tuple[str, ...], expected: str) -> None:
+    said = casemate("crash", "secpb-cobcm", *given)
+    assert said.code == 2
+    assert expected in " ".join(said.err.split())
