@@ -6,7 +6,7 @@
 
 mod verbs;
 
-use crate::domain::Registers;
+use crate::domain::{Completion, Registers};
 use crate::execution::explained::Account;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
@@ -140,9 +140,9 @@ impl<R: Receiver> TimedMemory<R> {
         self.registers.borrow().clone()
     }
 
-    pub(super) fn complete(&self, registers: Registers) {
+    pub(super) fn complete(&self, completion: &Completion) {
         self.counters.borrow_mut().tuples += 1;
-        self.registers.replace(registers);
+        self.registers.borrow_mut().set(completion);
     }
 
     /// The longest time that a line was with the core before its verdict.
