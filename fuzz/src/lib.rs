@@ -2,7 +2,7 @@
 
 use catalogue::Design;
 use protection::design::Parts;
-use protection::execution::{Functional, Outcomes, run_now};
+use protection::execution::{Functional, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::verbs::{Slot, Untrusted};
@@ -73,7 +73,7 @@ impl Victim {
         let registers = self.memory.registers();
         let (scheme, memory) = built(&self.parts);
         memory.media.swap(&self.memory.media);
-        memory.keep(registers.clone());
+        memory.go_on_with(registers.clone());
         run_now(scheme.recover(&memory, &registers));
         memory.take_fault();
         (self.scheme, self.memory) = (scheme, memory);

@@ -299,7 +299,9 @@ impl Victim {
             fresh.memory.memory().carry(self.memory.memory().ledger().clone());
         }
         image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, content));
-        run_now(fresh.scheme.recover(&fresh.memory, &self.memory.memory().registers()));
+        let registers = self.memory.memory().registers();
+        fresh.memory.memory().go_on_with(registers.clone());
+        run_now(fresh.scheme.recover(&fresh.memory, &registers));
         Victim { oracle: self.oracle.clone(), ..fresh }
     }
 

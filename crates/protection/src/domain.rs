@@ -7,7 +7,8 @@
 //! When power fails, stored energy empties the write-pending queue into the media (ADR). A tuple is what must become
 //! durable as one: data, counters, tags and the root that vouches for them (PLP, Freij et al., MICRO 2020, invariant 1).
 //! Its lines gather in the queue until it is complete; the queue throws away a tuple that is not. Completing sets the
-//! registers at the same instant, since both are in the memory controller.
+//! registers at the same instant, since both are in the memory controller. Of a forest each root has a register, and a tuple
+//! sets those of the roots at which its paths end.
 //!
 //! What is on its way to the queue may or may not arrive. A fence is what makes that certain.
 //!
@@ -16,15 +17,45 @@
 
 use crate::media::Media;
 use crate::slot::{Slot, Untrusted};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{Line, LineAddr};
 
 /// The registers of the memory controller that outlive power.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Registers {
-    /// The root of the tree.
+    /// The root of the tree; nothing if it was never set.
     pub root: Box<[Line]>,
+    /// The other roots of a forest, by the slots of their nodes. One that was never set is blank.
+    pub forest: BTreeMap<Slot, Line>,
     /// The group that is being re-encrypted, if one is.
+    pub renewal: Option<Renewal>,
+}
+
+impl Registers {
+    /// A tuple is complete.
+    pub fn set(&mut self, completion: &Completion) {
+        if let Some(root) = &completion.root {
+            self.root.clone_from(root);
+        }
+        for (slot, content) in &completion.forest {
+            match content {
+                Some(content) => self.forest.insert(*slot, *content),
+                None => self.forest.remove(slot),
+            };
+        }
+        self.renewal.clone_from(&completion.renewal);
+    }
+}
+
+/// What the registers are set to when a tuple is complete, in one instant.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Completion {
+    /// The root of the tree, if the tuple has changed it.
+    pub root: Option<Box<[Line]>>,
+    /// The other roots that it has changed; nothing of a node that is no root any more.
+    pub forest: BTreeMap<Slot, Option<Line>>,
+    /// The group that is being re-encrypted from now on, if one is.
     pub renewal: Option<Renewal>,
 }
 
@@ -89,11 +120,11 @@ impl Domain {
     }
 
     /// The open tuple is complete.
-    pub fn complete(&mut self, registers: &Registers) {
+    pub fn complete(&mut self, completion: &Completion) {
         for (slot, content) in self.open.drain(..) {
             self.media.store(slot, content);
         }
-        self.registers = registers.clone();
+        self.registers.set(completion);
     }
 
     /// What a slot would read as after a completion: the newest that has arrived.
@@ -119,27 +150,41 @@ impl Domain {
 mod tests {
     use super::*;
 
+    fn root(byte: u8) -> Box<[Line]> {
+        [[byte; 64]].into()
+    }
+
     #[test]
     fn an_open_tuple_is_lost_as_a_whole_and_a_complete_one_is_kept_with_its_registers() {
         let (slot, other) = (Slot(1), Slot(2));
-        let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
-        let mut domain = Domain::new(Queue::Inside, Media::new(4), registers(0));
+        let before = Registers { root: root(0), ..Registers::default() };
+        let mut domain = Domain::new(Queue::Inside, Media::new(4), before);
         domain.persist(slot, [1; 64].into());
-        domain.complete(&registers(1));
+        domain.complete(&Completion { root: Some(root(1)), ..Completion::default() });
         domain.persist(slot, [2; 64].into());
         domain.store(other, [3; 64].into());
         assert_eq!(domain.newest(slot).examine(), [2; 64]);
         let (media, kept) = domain.lose_power();
         assert_eq!((media.read(slot).examine(), media.read(other).examine()), ([1; 64], [3; 64]));
-        assert_eq!(kept, registers(1));
+        assert_eq!(kept, Registers { root: root(1), ..Registers::default() });
+    }
+
+    #[test]
+    fn a_completion_sets_the_registers_of_the_roots_that_it_names_and_no_others() {
+        let mut registers = Registers { root: root(1), ..Registers::default() };
+        registers.forest.extend([(Slot(1), [1; 64]), (Slot(2), [2; 64])]);
+        let forest = [(Slot(2), None), (Slot(3), Some([3; 64]))].into();
+        registers.set(&Completion { forest, ..Completion::default() });
+        assert_eq!(registers.root, root(1));
+        assert_eq!(registers.forest, [(Slot(1), [1; 64]), (Slot(3), [3; 64])].into());
     }
 
     #[test]
     fn without_energy_for_the_queue_a_tuple_is_torn_apart_from_its_registers() {
-        let registers = |byte| Registers { root: [[byte; 64]].into(), renewal: None };
-        let mut domain = Domain::new(Queue::Outside, Media::new(4), registers(0));
+        let before = Registers { root: root(0), ..Registers::default() };
+        let mut domain = Domain::new(Queue::Outside, Media::new(4), before.clone());
         domain.persist(Slot(1), [1; 64].into());
         let (media, kept) = domain.lose_power();
-        assert_eq!((media.read(Slot(1)).examine(), kept), ([1; 64], registers(0)));
+        assert_eq!((media.read(Slot(1)).examine(), kept), ([1; 64], before));
     }
 }

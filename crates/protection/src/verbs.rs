@@ -3,7 +3,7 @@
 //! The types here carry the trust. What memory returns is [`Untrusted`]; what the core may use is [`Plaintext`], which
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
-use crate::domain::Registers;
+use crate::domain::Completion;
 use crate::placement::DataSlot;
 pub use crate::slot::{Role, Slot, Untrusted};
 pub use crypto::BlockCipher;
@@ -311,7 +311,7 @@ pub trait MemoryVerbs {
     /// is.
     fn fence(&self) -> impl Future<Output = ()>;
     /// Completes the open tuple and sets the registers that outlive power, in one instant.
-    fn complete(&self, registers: Registers);
+    fn complete(&self, completion: Completion);
     /// The content that the machine started with, of a line that is not in memory yet; nothing if it is, or if the machine
     /// starts with nothing. Asked under the line's lock, and once.
     fn start_up(&self, at: DataSlot) -> Option<Line>;

@@ -21,6 +21,7 @@ use protection::execution::Operation;
 use protection::layout::Layout;
 use protection::ledger::Ledger;
 use protection::planted::Planted;
+use protection::tree::ForestDesign;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::random::Random;
@@ -59,7 +60,7 @@ impl History {
     /// If the design's parts make no sense together; if a write alarms or never returns.
     pub fn of(design: &Design, workload: &Workload, seed: u64, planted: Planted) -> History {
         let tiny = workload.is_crowded();
-        let parts = if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() };
+        let parts = restless(if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() });
         let mut bench = Bench::new(&parts, seed, planted);
         let mut random = Random::new(seed);
         let before = bench.prepare(workload, &mut random);
@@ -131,6 +132,15 @@ impl History {
         content.extend(writes);
         content
     }
+}
+
+/// The same, but a dynamic forest has room for two roots and may change after every second write: so that even in the shortest workload a
+/// node becomes a root, and another stops being one.
+fn restless(mut parts: Parts) -> Parts {
+    if let Some(ForestDesign::Dynamic { entries, period, threshold }) = &mut parts.tree.forest {
+        (*entries, *period, *threshold) = (2, 2, 0);
+    }
+    parts
 }
 
 /// The keystream that a memory has shown once everything asked of it is done.

@@ -9,7 +9,7 @@ use crate::bus::Recording;
 use crate::oracle::Answer;
 use catalogue::Verdict;
 use protection::domain::Registers;
-use protection::execution::{Explained, Functional, Outcomes, run_now};
+use protection::execution::{Explained, Functional, run_now};
 use protection::ledger::Ledger;
 use protection::scheme::Scheme;
 use std::collections::BTreeMap;
@@ -149,7 +149,7 @@ fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
     let slots = scheme.layout().total_lines();
     let memory = Functional::new(slots);
     memory.media.replace(left.image.media(slots));
-    memory.keep(left.registers.clone());
+    memory.go_on_with(left.registers.clone());
     if durable {
         memory.carry(left.shown.as_ref().clone());
     }

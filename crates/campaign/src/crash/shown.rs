@@ -80,13 +80,13 @@ pub fn changes_memory(operation: &Operation) -> bool {
 mod tests {
     use super::*;
     use crypto::Nonce;
-    use protection::domain::Registers;
+    use protection::domain::Completion;
 
     #[test]
     fn a_pad_counts_as_shown_when_its_tuple_is_complete_or_at_once_if_nothing_holds_tuples() {
         let seal = |text: u8| Operation::Spend(Slot(3), Keystream::Pad(Nonce::new(3, 1), [text; 64]));
         let persist = || Operation::Persist(Role::Data, Slot(3), [9; 64].into());
-        let complete = || Operation::Complete(Registers::default());
+        let complete = || Operation::Complete(Completion::default());
         let changes =
             Changes::among(vec![seal(1), persist(), Operation::Fence, complete(), seal(2), persist(), complete()]);
         let numbers = |queue| -> Vec<(usize, bool)> {

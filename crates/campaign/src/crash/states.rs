@@ -206,7 +206,7 @@ fn carry_out(
                 domain.store(*slot, content);
             }
         }
-        Operation::Complete(registers) => domain.complete(registers),
+        Operation::Complete(completion) => domain.complete(completion),
         _ => {}
     }
 }

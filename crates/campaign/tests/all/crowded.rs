@@ -129,7 +129,7 @@ const ALONG: [fn(&mut Parts); 4] = [
 ];
 
 /// The designs whose writes become durable in tuples.
-const DURABLE: [&str; 3] = ["plp-sp", "plp-pipelined", "plp-coalesced"];
+const DURABLE: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-sbmf", "plp-sp-dbmf"];
 
 proptest! {
     #![proptest_config(cases(4))]

@@ -60,7 +60,7 @@ fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
 /// wrong comes out, and no pad hides two texts before the loss, during recovery or afterwards.
 #[test]
 fn no_attack_on_a_dead_memory_brings_an_old_text_back_or_a_pad_into_use_again() {
-    for name in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
+    for name in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-sbmf", "plp-sp-dbmf"] {
         for workload in [0, 1, 3] {
             let report = tried(name, &[Loss::TamperingWhileOff, Loss::PadReuseAfterLoss], Some(workload));
             assert_eq!(report.complaints(), Vec::<String>::new());

@@ -6,6 +6,7 @@ mod campaigns;
 mod common;
 mod crowded;
 mod every_bit;
+mod forests;
 mod logged;
 mod losses;
 mod losses_in_crowds;

@@ -37,7 +37,7 @@ use crate::ownership::Ownership;
 use crate::placement::{DataSlot, Placement};
 use crate::scheme::Release;
 use crate::speculation::Target;
-use crate::tree::Update;
+use crate::tree::{ForestDesign, Update};
 use crypto::{COUNTER_BITS, PLACE_BITS};
 use std::collections::HashSet;
 use strum::VariantArray;
@@ -282,8 +282,22 @@ fn durable() -> Vec<Parts> {
             designs.push(handled_by(&durable, handling));
         }
     }
+    designs.extend(orders.into_iter().flat_map(|order| forests(Persistence::at_controller(order, 4))));
     designs.extend(buffered());
     designs
+}
+
+/// Forests whose roots outlive power: of one level, of two levels, and those that come and go all the time.
+fn forests(persistence: Persistence) -> impl Iterator<Item = Parts> {
+    let forests = [
+        ForestDesign::Static { level: 0, entries: 64 },
+        ForestDesign::Static { level: 0, entries: 40 },
+        ForestDesign::Dynamic { entries: 2, period: 2, threshold: 0 },
+    ];
+    forests.into_iter().map(move |roots| {
+        let tree = TreeDesign { forest: Some(roots), ..forest().tree };
+        Parts { persistence, tree, ..forest() }
+    })
 }
 
 /// The designs with a persist buffer: each number of early steps, as tuples may leave it.
@@ -294,6 +308,9 @@ fn buffered() -> Vec<Parts> {
         ..composition(CipherChoice::Aes128Counter, counters, &gmac(), &tree)
     };
     let kinds = [(Order::Strict, CounterChoice::Sc64), (Order::Pipelined, CounterChoice::Morphable)];
-    let steps = 0..=Step::CHAIN.len();
-    steps.flat_map(|early| kinds.map(|(order, counters)| of(Persistence::in_buffer(order, early), counters))).collect()
+    let plain = (0..=Step::CHAIN.len())
+        .flat_map(|early| kinds.map(|(order, counters)| of(Persistence::in_buffer(order, early), counters)));
+    let orders = kinds.map(|(order, _)| order);
+    let early = (0..=Step::CHAIN.len()).flat_map(|early| orders.map(|order| Persistence::in_buffer(order, early)));
+    plain.chain(early.flat_map(forests)).collect()
 }

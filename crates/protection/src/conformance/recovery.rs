@@ -9,10 +9,10 @@ use crate::domain::Registers;
 use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::media::Media;
 use crate::planted::Planted;
-use crate::verbs::Fault;
+use crate::verbs::{Fault, Slot};
 use std::collections::BTreeMap;
 use units::random::Random;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, ZERO_LINE};
 
 /// So many that a line of the root is full of children. Each has lines in use below it, in its first group or in others, but
 /// for one.
@@ -59,6 +59,7 @@ fn revived(
 ) -> Result<(Memory, Option<Fault>), String> {
     let memory = Memory::new(parts, planted)?;
     memory.functional.media.replace(media);
+    memory.functional.go_on_with(registers.clone());
     run_now(memory.scheme.recover(&memory.functional, registers));
     let fault = memory.functional.take_fault();
     Ok((memory, fault))
@@ -69,14 +70,26 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let dead = Dead::of(parts, planted)?;
     let (memory, fault) = revived(parts, planted, dead.media.clone(), &dead.registers)?;
     hold(fault.is_none(), || format!("recovery refuses what was left: {fault:?}"))?;
-    hold(memory.scheme.on_chip(|chip| chip.root.clone()) == dead.registers.root, || {
-        "the chip's root is not the register's".into()
-    })?;
+    roots(&memory, &dead.registers)?;
     reads(&memory, &dead.content, "after recovery")?;
     counters(parts, planted, &dead)?;
     nodes(parts, planted, &dead)?;
     // A register that is ahead of memory needs its battery, which no list of changes has: `buffer` holds that.
     if parts.persistence.early.has(Step::Root) { Ok(()) } else { renewal(parts, planted) }
+}
+
+/// The chip has the roots that its registers have; those that were never set are blank.
+fn roots(memory: &Memory, registers: &Registers) -> Checked {
+    let registered = |slot: &Slot| registers.forest.get(slot).copied().unwrap_or(ZERO_LINE);
+    let (root, kept) = memory.scheme.on_chip(|chip| {
+        let kept = chip.forest.roots().into_iter().map(|slot| (slot, chip.forest.node(slot).copied()));
+        (chip.root.clone(), kept.collect::<Vec<_>>())
+    });
+    let is_blank = registers.root.is_empty() && root.iter().all(|line| *line == ZERO_LINE);
+    hold(root == registers.root || is_blank, || "the chip's root is not the register's".into())?;
+    let all_kept = registers.forest.keys().all(|slot| kept.iter().any(|(root, _)| root == slot));
+    let right = kept.iter().all(|(slot, content)| *content == Some(registered(slot)));
+    hold(all_kept && right, || "the roots of the chip's forest are not their registers'".into())
 }
 
 fn reads(memory: &Memory, content: &Content, when: &str) -> Checked {
@@ -160,7 +173,8 @@ fn left(operations: &[Operation], (mut media, registers): (Media, Registers)) ->
             Operation::Persist(_, slot, content) => open.push((*slot, *content)),
             Operation::Complete(now) => {
                 open.drain(..).for_each(|(slot, content)| media.store(slot, content));
-                (registers, begun) = (now.clone(), true);
+                registers.set(now);
+                begun = true;
             }
             _ => {}
         }

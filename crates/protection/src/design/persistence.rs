@@ -56,13 +56,6 @@ impl Persistence {
                     .to_owned(),
             );
         }
-        if parts.tree.forest.is_some() {
-            return Err(
-                "persistence.order keeps one root in its register and not a forest of them: leave tree.forest out, or \
-                        persistence"
-                    .to_owned(),
-            );
-        }
         if parts.mac.ignores_version() {
             return Err(
                 "persistence.order needs tags that bind a line's version: after a loss of power in the middle of a renewal \

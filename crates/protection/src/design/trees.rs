@@ -116,7 +116,7 @@ impl TreeDesign {
             (![2, 4, 8].contains(&self.arity), "tree.arity must be 2, 4 or 8"),
             (
                 !(1..=ROOT_LINES_MAX).contains(&self.root_lines),
-                "tree.root_lines must lie between 1 and 16384, which is 1 MB on the chip",
+                "tree.root_lines must lie between 1 and 32768, which is 2 MB on the chip",
             ),
             (
                 self.forest.is_some() && !(bonsai && self.update == Update::Eager),

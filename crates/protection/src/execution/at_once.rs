@@ -4,7 +4,7 @@
 //! same caches of metadata and the same check as in the timed run, so that either goes on where the other stopped. Every
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
-use crate::domain::Registers;
+use crate::domain::Completion;
 use crate::execution::{Outcomes, Receiver, TimedMemory, Untimed};
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
@@ -60,8 +60,8 @@ impl<R: Receiver> Untimed for AtOnce<R> {
 }
 
 impl<R: Receiver> Outcomes for AtOnce<R> {
-    fn keep(&self, registers: Registers) {
-        self.memory.complete(registers);
+    fn keep(&self, completion: Completion) {
+        self.memory.complete(&completion);
     }
 
     /// The whole line follows, and is what counts.

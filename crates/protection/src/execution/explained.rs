@@ -3,7 +3,7 @@
 //! It is not a third implementation: it asks the way inside and writes down the answer. The operations prove that the
 //! ways agree; the spans are the timeline. What is kept of both is a matter of its own ([`Keep`]).
 
-use crate::domain::Registers;
+use crate::domain::Completion;
 use crate::execution::keep::{Everything, Keep, Piece, Unit};
 use crate::execution::operation::Operation;
 use crate::placement::DataSlot;
@@ -184,10 +184,10 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
         self.note(|| Operation::Fence);
     }
 
-    fn complete(&self, registers: Registers) {
-        self.note(|| Operation::Complete(registers.clone()));
+    fn complete(&self, completion: Completion) {
+        self.note(|| Operation::Complete(completion.clone()));
         self.mark(Verb::Complete, || "tuple".to_owned());
-        self.inside.complete(registers);
+        self.inside.complete(completion);
     }
 
     fn start_up(&self, at: DataSlot) -> Option<Line> {

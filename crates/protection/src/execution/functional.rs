@@ -1,6 +1,6 @@
 //! Functional: every verb is ready at once. Real bytes, no time: what campaigns attack.
 
-use crate::domain::Registers;
+use crate::domain::{Completion, Registers};
 use crate::execution::start_up::StartUp;
 use crate::execution::{Outcomes, Untimed, Watch};
 use crate::ledger::Ledger;
@@ -106,6 +106,11 @@ impl Functional {
         self.registers.borrow().clone()
     }
 
+    /// Goes on with the registers that a loss of power has left.
+    pub fn go_on_with(&self, registers: Registers) {
+        self.registers.replace(registers);
+    }
+
     /// Goes on with the ledger of a machine that had the same keys before.
     pub fn carry(&self, ledger: Ledger) {
         self.ledger.replace(ledger);
@@ -150,8 +155,8 @@ impl Untimed for Functional {
 }
 
 impl Outcomes for Functional {
-    fn keep(&self, registers: Registers) {
-        self.registers.replace(registers);
+    fn keep(&self, completion: Completion) {
+        self.registers.borrow_mut().set(&completion);
     }
 
     fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {

@@ -1,6 +1,6 @@
 //! What a scheme did, by which the ways to run are compared.
 
-use crate::domain::Registers;
+use crate::domain::Completion;
 use crate::verbs::{AesUnits, Blocks, Cache, Exit, Fault, Keystream, Leg, Plaintext, Role, Slot, Untrusted};
 use units::{LineAddr, Words};
 
@@ -16,7 +16,7 @@ pub enum Operation {
     /// All that was persisted before has arrived.
     Fence,
     /// Completed the open tuple and set the registers.
-    Complete(Registers),
+    Complete(Completion),
     /// Hid something of the line in a slot under this keystream.
     Spend(Slot, Keystream),
     /// Decoded a line of counters.

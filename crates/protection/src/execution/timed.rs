@@ -6,7 +6,7 @@
 
 mod verbs;
 
-use crate::domain::Registers;
+use crate::domain::{Completion, Registers};
 use crate::execution::explained::Account;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
@@ -140,9 +140,14 @@ impl<R: Receiver> TimedMemory<R> {
         self.registers.borrow().clone()
     }
 
-    pub(super) fn complete(&self, registers: Registers) {
-        self.counters.borrow_mut().tuples += 1;
+    /// Goes on with the registers that a loss of power has left.
+    pub fn go_on_with(&self, registers: Registers) {
         self.registers.replace(registers);
+    }
+
+    pub(super) fn complete(&self, completion: &Completion) {
+        self.counters.borrow_mut().tuples += 1;
+        self.registers.borrow_mut().set(completion);
     }
 
     /// The longest time that a line was with the core before its verdict.

@@ -2,7 +2,7 @@
 //!
 //! The functional way, the one at once over a timed memory and what wraps either say that, and all verbs follow from it.
 
-use crate::domain::Registers;
+use crate::domain::Completion;
 use crate::placement::DataSlot;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
@@ -34,8 +34,8 @@ pub trait Untimed {
 
 /// Takes what leaves the scheme without time.
 pub trait Outcomes {
-    /// The tuple is complete: the registers that outlive power.
-    fn keep(&self, registers: Registers);
+    /// The tuple is complete: what becomes of the registers that outlive power.
+    fn keep(&self, completion: Completion);
     /// Words of a line come out before the rest.
     fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
     /// Plaintext comes out, however.
@@ -75,8 +75,8 @@ impl<U: Untimed> MemoryVerbs for U {
         ready(())
     }
 
-    fn complete(&self, registers: Registers) {
-        self.outcomes().keep(registers);
+    fn complete(&self, completion: Completion) {
+        self.outcomes().keep(completion);
     }
 
     fn start_up(&self, at: DataSlot) -> Option<Line> {

@@ -2,10 +2,13 @@
 //!
 //! ```text
 //! lines of counters ─ stage 1: level 0 ─ stage 2: level 1 ─ ... ─ the last stage: the root
+//!                               └ a root of a forest: the path ends, and goes through the stages that are left for order alone
 //! ```
-//! A tuple takes copies of the lines that it changed along: those on the chip may already know of the next tuple.
+//! A tuple takes copies of the lines that it changed along: those on the chip may already know of the next tuple. So it does of
+//! the roots at which its paths end, which its completion sets in their registers.
 
 use super::Metadata;
+use crate::domain::Completion;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot};
 use crate::stages::Stages;
@@ -19,28 +22,35 @@ use units::Line;
 pub(crate) type Lines = BTreeMap<Slot, Line>;
 
 impl Metadata {
-    /// Updates the nodes above these lines of counters, level by level and each node once. Returns the root that results.
+    /// Updates the nodes above these lines of one kind, level by level and each node once, up to the nearest roots. Returns
+    /// what results for their registers.
     pub async fn climb<'a, V: Verbs>(
         &self,
         verbs: &'a V,
         stages: &mut Stages<'a, V>,
-        counters: &Lines,
-    ) -> Result<Box<[Line]>, Fault> {
-        let (mut changed, mut role) = (counters.clone(), Role::Counter);
-        for stage in 1..=self.last_stage() {
+        (mut role, lines): (Role, Lines),
+    ) -> Result<Completion, Fault> {
+        let (mut changed, mut reached) = (lines, Completion::default());
+        for stage in stage_above(role)..=self.last_stage() {
             stages.enter(verbs, stage).await;
             join_all(changed.iter().map(|_| verbs.hash())).await;
             let mut above = Lines::new();
             for (slot, content) in &changed {
                 let Some(parent) = self.parent(*slot) else { continue };
                 let node = self.update_for_copy(verbs, parent, (*slot, role), content).await?;
-                if let Node::Stored(slot) = parent.node {
-                    above.insert(slot, node);
+                let ends = self.on_chip(|chip| chip.forest.is_root(parent.node));
+                if ends {
+                    self.on_chip(|chip| chip.forest.note(parent));
+                }
+                match parent.node {
+                    Node::Stored(root) if ends => drop(reached.forest.insert(root, Some(node))),
+                    Node::Stored(slot) => drop(above.insert(slot, node)),
+                    Node::Root(_) => reached.root = Some(self.on_chip(|chip| chip.root.clone())),
                 }
             }
             (changed, role) = (above, Role::Node(stage as u8 - 1));
         }
-        Ok(self.on_chip(|chip| chip.root.clone()))
+        Ok(reached)
     }
 
     /// Updates a parent for a child as the tuple changed it. Returns the parent's node as it is now.
@@ -65,5 +75,13 @@ impl Metadata {
                 return Ok(node);
             }
         }
+    }
+}
+
+/// The stage in which the parents of lines of this kind are updated.
+fn stage_above(role: Role) -> usize {
+    match role {
+        Role::Node(level) => usize::from(level) + 2,
+        _ => 1,
     }
 }

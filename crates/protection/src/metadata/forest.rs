@@ -9,9 +9,10 @@
 
 use super::Metadata;
 use super::update::Update;
+use crate::on_chip::OnChip;
 use crate::planted::Bug;
 use crate::slot::Slot;
-use crate::tree::{Parent, Tree};
+use crate::tree::{Change, Parent, Tree};
 use crate::verbs::{Fault, Verbs};
 
 impl Metadata {
@@ -26,28 +27,37 @@ impl Metadata {
 
 impl<V: Verbs> Update<'_, V> {
     async fn raise(&self, leaf: Slot) -> Result<(), Fault> {
-        match self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? {
-            Some(root) => self.reshape(root).await,
+        let Some(root) = self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? else { return Ok(()) };
+        let noted = |chip: &mut OnChip| {
+            chip.forest.note(root);
+            chip.forest.change()
+        };
+        match self.metadata.on_chip(noted) {
+            Some(change) => self.reshape(change).await,
             None => Ok(()),
         }
     }
 
-    /// After an update that ended at a root: lets a dynamic forest change, if it is time.
-    pub(super) async fn reshape(&self, updated: Parent) -> Result<(), Fault> {
-        let Some(change) = self.metadata.on_chip(|chip| chip.forest.note(updated)) else { return Ok(()) };
+    /// Lets a dynamic forest change.
+    async fn reshape(&self, change: Change) -> Result<(), Fault> {
         if let Some(root) = change.fold {
             self.fold(root).await?;
         }
-        let position = change.grow.position;
-        let children = |tree: &Tree| tree.children(&self.metadata.layout, change.grow, position..position + 1).next();
-        match self.metadata.tree.as_ref().and_then(children) {
+        match self.child_of(change.grow) {
             Some(child) => self.promote(child).await,
             None => Ok(()),
         }
     }
 
+    /// The line at this position below a node.
+    pub fn child_of(&self, parent: Parent) -> Option<Slot> {
+        let positions = parent.position..parent.position + 1;
+        let tree = self.metadata.tree.as_ref()?;
+        tree.children(&self.metadata.layout, parent, positions).next()
+    }
+
     /// Makes a root of a node, unless others took the room meanwhile.
-    async fn promote(&self, node: Slot) -> Result<(), Fault> {
+    pub async fn promote(&self, node: Slot) -> Result<(), Fault> {
         let role = self.metadata.layout.place(node).0;
         loop {
             self.metadata.bring(self.verbs, node, role).await?;

@@ -1,9 +1,11 @@
 //! The tree again, from what a loss of power has left in memory.
 //!
 //! ```text
-//! fetch all counters ─ compute all nodes from them, level by level ─ compare the root with its register
+//! fetch all counters ─ compute all nodes from them, level by level ─ compare each root with its register
 //!                                                  └ store the nodes that memory has otherwise
 //! ```
+//! In a forest a node that is a root is compared, and is blank in its parent. Memory's copy of it serves nobody.
+//!
 //! Nodes in memory may be of any age, so none is believed; the register decides. If the memory is not the one that it
 //! vouches for, nothing is stored, and the chip has no root from then on: it brings no metadata any more, so no line is
 //! released and none is written. (A blank root would vouch for a blank memory: an attacker that wiped the counters
@@ -11,11 +13,13 @@
 
 use super::Metadata;
 use super::climb::Lines;
+use crate::domain::Registers;
 use crate::planted::Bug;
 use crate::slot::{Kind, Role, Slot};
 use crate::tree::{Node, Tree};
 use crate::verbs::{Fault, Verbs, Wanted};
 use sim::join_all;
+use std::collections::BTreeSet;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// Lines fetched at the same time.
@@ -28,21 +32,37 @@ pub(crate) struct Rebuild<'a, V> {
     pub verbs: &'a V,
 }
 
+/// A tree as the counters in memory have it.
+struct Rebuilt {
+    /// Its root.
+    root: Box<[Line]>,
+    /// The other roots of a forest.
+    forest: Lines,
+    /// The other nodes that memory has otherwise.
+    outdated: Vec<((Slot, Role), Line)>,
+}
+
 impl<V: Verbs> Rebuild<'_, V> {
-    /// Goes on with the counters in memory if they have this root, which is empty if none was ever set.
+    /// Goes on with the counters in memory if they have these roots.
     ///
     /// # Errors
-    /// If they have another.
-    pub async fn restore(&self, registered: &[Line]) -> Result<(), Fault> {
-        let (root, outdated) = self.rebuild().await;
-        // A register that was never set vouches for a memory that was never written.
-        let blank = registered.is_empty() && root.iter().all(|line| *line == ZERO_LINE);
-        if !self.are_equal(&root, registered) && !blank && !self.metadata.planted.has(Bug::RecoveryAcceptsAnyRoot) {
-            self.metadata.on_chip(|chip| chip.rootless = !self.metadata.planted.has(Bug::RefusalLeavesBlankRoot));
+    /// If they have others.
+    pub async fn restore(&self, registers: &Registers) -> Result<(), Fault> {
+        let roots = self.metadata.on_chip(|chip| chip.forest.roots());
+        let roots = roots.into_iter().chain(registers.forest.keys().copied()).collect();
+        let Rebuilt { root, forest, outdated } = self.rebuild(&roots).await;
+        let planted = self.metadata.planted;
+        let vouched = self.vouches_for_root(registers, &root)
+            && (planted.has(Bug::RecoveryComparesOwnRoot) || vouches_for_forest(registers, &forest));
+        if !vouched && !planted.has(Bug::RecoveryAcceptsAnyRoot) {
+            self.metadata.on_chip(|chip| chip.rootless = !planted.has(Bug::RefusalLeavesBlankRoot));
             return Err(Fault::Root);
         }
-        if !self.metadata.planted.has(Bug::RecoveryForgetsRoot) {
+        if !planted.has(Bug::RecoveryForgetsRoot) {
             self.metadata.on_chip(|chip| chip.root = root);
+        }
+        if !planted.has(Bug::RecoveryForgetsForest) {
+            self.keep(forest);
         }
         for ((slot, role), content) in outdated {
             if self.stores_node(role, &content) {
@@ -52,10 +72,24 @@ impl<V: Verbs> Rebuild<'_, V> {
         Ok(())
     }
 
-    fn are_equal(&self, root: &[Line], registered: &[Line]) -> bool {
+    /// Whether the root is that of the register. One that was never set vouches for a memory that was never written.
+    fn vouches_for_root(&self, registers: &Registers, root: &[Line]) -> bool {
+        let registered = &registers.root;
+        if registered.is_empty() && root.iter().all(|line| *line == ZERO_LINE) {
+            return true;
+        }
         let compared = if self.metadata.planted.has(Bug::RecoveryComparesHalf) { LINE_BYTES / 2 } else { LINE_BYTES };
         let mut lines = root.iter().zip(registered);
         root.len() == registered.len() && lines.all(|(one, other)| one[..compared] == other[..compared])
+    }
+
+    /// Keeps the roots of a forest on the chip.
+    fn keep(&self, forest: Lines) {
+        for (slot, content) in forest {
+            if let Role::Node(level) = self.metadata.layout.place(slot).0 {
+                self.metadata.on_chip(|chip| chip.forest.keep(slot, usize::from(level), content));
+            }
+        }
     }
 
     /// Whether a node goes to memory that memory has otherwise: each does.
@@ -66,10 +100,11 @@ impl<V: Verbs> Rebuild<'_, V> {
         !kept
     }
 
-    /// Computes all nodes from the counters in memory. Returns the root, and the nodes that memory has otherwise.
-    async fn rebuild(&self) -> (Box<[Line]>, Vec<((Slot, Role), Line)>) {
+    /// Computes all nodes from the counters in memory, of which these are roots.
+    async fn rebuild(&self, roots: &BTreeSet<Slot>) -> Rebuilt {
         let mut root = self.metadata.on_chip(|chip| vec![ZERO_LINE; chip.root.len()].into_boxed_slice());
         let mut outdated = Vec::new();
+        let mut forest: Lines = roots.iter().map(|slot| (*slot, ZERO_LINE)).collect();
         let mut children = Lines::new();
         let counters = self.metadata.layout.region(Kind::Counters).into_iter().flat_map(|region| region.slots());
         fetch_all(self.verbs, counters, Role::Counter, |slot, stored| {
@@ -90,8 +125,16 @@ impl<V: Verbs> Rebuild<'_, V> {
                 // Tags of children never overflow.
                 let _ = self.tree.update(parent, node, *slot, content);
             }
+            nodes.retain(|slot, node| match forest.get_mut(slot) {
+                Some(root) => {
+                    *root = *node;
+                    false
+                }
+                None => true,
+            });
             let role = Role::Node(level as u8);
             let stored = self.metadata.layout.levels().get(level).into_iter().flat_map(|region| region.slots());
+            let stored = stored.filter(|slot| !roots.contains(slot));
             fetch_all(self.verbs, stored, role, |slot, stored| {
                 let node = nodes.get(&slot).copied().unwrap_or(ZERO_LINE);
                 if stored != node {
@@ -101,8 +144,13 @@ impl<V: Verbs> Rebuild<'_, V> {
             .await;
             children = nodes;
         }
-        (root, outdated)
+        Rebuilt { root, forest, outdated }
     }
+}
+
+/// Whether the roots of a forest are those of their registers, of which one that was never set is blank.
+fn vouches_for_forest(registers: &Registers, forest: &Lines) -> bool {
+    forest.iter().all(|(slot, content)| registers.forest.get(slot).unwrap_or(&ZERO_LINE) == content)
 }
 
 async fn fetch_all<V: Verbs>(

@@ -251,6 +251,20 @@ bugs! {
     FoldLosesNews,
     /// A root that is folded becomes an ordinary node, even if its parent knows less than it has heard meanwhile.
     FoldKeepsNews,
+    /// A tuple completes without the roots of a forest at which its paths have ended.
+    ForestNotRegistered,
+    /// A tuple completes with the roots of a forest as they are on the chip, with what tuples behind it have changed.
+    RootsAsOnChip,
+    /// A forest changes while tuples are on their way up.
+    ReshapedAmongTuples,
+    /// A node that has become a root, with a register, is still in its parent what it was.
+    PromotedStaysInParent,
+    /// The register of a root stays when that is folded.
+    FoldedStaysRegistered,
+    /// Recovery compares the tree's own root, and no other of a forest.
+    RecoveryComparesOwnRoot,
+    /// Recovery compares the roots of a forest, and the chip keeps none of them.
+    RecoveryForgetsForest,
     /// A copy of counters enters an L2 although they have changed while it was on its way.
     OutdatedCopyEnters,
     /// An overflow leaves the copies of the counters in L2s as they are; other writes drop them.

@@ -36,6 +36,13 @@ impl Bug {
         Bug::RenewalForgetsEntries,
         Bug::BatteryStopsEarly,
         Bug::BatteryMovesData,
+        Bug::ForestNotRegistered,
+        Bug::RootsAsOnChip,
+        Bug::ReshapedAmongTuples,
+        Bug::PromotedStaysInParent,
+        Bug::FoldedStaysRegistered,
+        Bug::RecoveryComparesOwnRoot,
+        Bug::RecoveryForgetsForest,
     ];
 
     /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to

@@ -1,7 +1,7 @@
 //! Recovery: what the machine does with its memory when power is back.
 //!
 //! ```text
-//! the tree again from the counters in memory (metadata/rebuild) ─ compare with the root's register ─ finish a renewal
+//! the tree again from the counters in memory (metadata/rebuild) ─ compare with the roots' registers ─ finish a renewal
 //! ```
 //! Tags are not looked at: they are tied to counters that are now known to be fresh, and are checked with each read.
 //!
@@ -21,7 +21,7 @@ impl Scheme {
     pub async fn recover<V: Verbs>(&self, verbs: &V, registers: &Registers) {
         let (true, Some(tree)) = (self.persistence.exists(), self.metadata.tree()) else { return };
         let outcome = async {
-            Rebuild { metadata: &self.metadata, tree, verbs }.restore(&registers.root).await?;
+            Rebuild { metadata: &self.metadata, tree, verbs }.restore(registers).await?;
             match &registers.renewal {
                 Some(renewal) if !self.planted.has(Bug::RecoverySkipsRenewal) => {
                     Tuple::new(self, verbs).renew_durably(renewal, Progress::Unknown).await

@@ -11,6 +11,9 @@
 //! * *Dynamic*: the tree's own root is the first. Every so many updates all counts are halved; if the root that hears most
 //!   still counts more than half the threshold, its child that notifies it most becomes a root as well. Where there is
 //!   no room, the root that hears least is folded first.
+//!
+//! Where writes outlive power so do the roots, each in a register ([`domain`](crate::domain)). Such a root is *blank* in its parent:
+//! recovery computes all nodes from counters, and could not know what a parent had last been told.
 
 use super::{Node, Parent};
 use crate::layout::Layout;
@@ -76,7 +79,7 @@ impl ForestDesign {
         let rules = [
             (
                 !(1..=super::ROOT_LINES_MAX).contains(entries),
-                "tree.forest.entries must lie between 1 and 16384, which is 1 MB on the chip",
+                "tree.forest.entries must lie between 1 and 32768, which is 2 MB on the chip",
             ),
             (period == 0, "tree.forest.period must be 1 or more: updates from one look at the counts to the next"),
         ];
@@ -204,26 +207,30 @@ impl Forest {
         is_current
     }
 
-    /// Notes an update that ended at this root. Says what the forest wants to become, when a period is over.
-    pub fn note(&mut self, updated: Parent) -> Option<Change> {
-        let policy = self.policy?;
+    /// Notes an update that ended at this root.
+    pub fn note(&mut self, updated: Parent) {
         let heat = match updated.node {
             Node::Root(line) => self.own.get_mut(line),
             Node::Stored(slot) => self.kept.get_mut(&slot).map(|root| &mut root.heat),
-        }?;
-        heat.updates += 1;
-        heat.by_child[updated.position] += 1;
-        self.updates += 1;
-        if self.updates < policy.period {
-            return None;
+        };
+        if let (Some(heat), Some(_)) = (heat, self.policy) {
+            heat.updates += 1;
+            heat.by_child[updated.position] += 1;
+            self.updates += 1;
         }
+    }
+
+    /// Whether a period is over, so that the forest may want to become another.
+    pub fn is_due(&self) -> bool {
+        self.policy.is_some_and(|policy| self.updates >= policy.period)
+    }
+
+    /// What the forest wants to become, if a period is over; the next one begins.
+    pub fn change(&mut self) -> Option<Change> {
+        let policy = self.policy.filter(|_| self.is_due())?;
         self.updates = 0;
         self.own.iter_mut().for_each(Heat::halve);
         self.kept.values_mut().for_each(|root| root.heat.halve());
-        self.change(policy)
-    }
-
-    fn change(&mut self, policy: Policy) -> Option<Change> {
         let own = self.own.iter().enumerate().map(|(line, heat)| (Node::Root(line), heat));
         let kept = self.kept.iter().map(|(slot, root)| (Node::Stored(*slot), &root.heat));
         // The children of the lowest nodes are counters, which are no nodes.
@@ -309,7 +316,11 @@ mod tests {
         let design = ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 };
         let mut forest = Forest::new(design, &layout, 8, 1);
         let own = |position| Parent { node: Node::Root(0), level: 3, position };
-        let grown = |forest: &mut Forest, updated: [Parent; 4]| updated.map(|parent| forest.note(parent))[3];
+        let grown = |forest: &mut Forest, updated: [Parent; 4]| {
+            assert!(!forest.is_due() && forest.change().is_none(), "no period is over before its last update");
+            updated.into_iter().for_each(|parent| forest.note(parent));
+            forest.change()
+        };
         let change = grown(&mut forest, [own(0), own(1), own(1), own(1)]);
         assert_eq!(change, Some(Change { fold: None, grow: own(1) }));
         let [low, top] = [layout.levels()[0].slot(5), layout.levels()[2].slot(1)];

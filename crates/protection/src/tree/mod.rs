@@ -22,7 +22,7 @@ mod forest;
 mod hash;
 mod version;
 
-pub use forest::{Forest, ForestDesign};
+pub use forest::{Change, Forest, ForestDesign};
 
 use crate::counter::{Counter, Counters, Overflow};
 use crate::layout::Layout;
@@ -38,8 +38,8 @@ use strum::VariantArray;
 use units::{Line, ZERO_LINE};
 use version::Versions;
 
-/// The most lines of root that a chip keeps: 1 MB.
-pub const ROOT_LINES_MAX: u64 = 1 << 14;
+/// The most lines of root that a chip keeps: 2 MB, all nodes of the second level above the counters of 8 GB.
+pub const ROOT_LINES_MAX: u64 = 1 << 15;
 
 /// When a node is updated for what changed below it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]

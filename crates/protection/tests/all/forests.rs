@@ -214,7 +214,7 @@ fn a_dynamic_forest_grows_towards_what_is_written_and_lets_go_of_what_is_not() {
 #[test]
 fn forests_that_make_no_sense_are_refused_with_a_way_out() {
     let dynamic = |entries, period| Some(ForestDesign::Dynamic { entries, period, threshold: 16 });
-    assert!(parts(dynamic(0, 32)).check().unwrap_err().contains("between 1 and 16384"));
+    assert!(parts(dynamic(0, 32)).check().unwrap_err().contains("between 1 and 32768"));
     assert!(parts(dynamic(1, 0)).check().unwrap_err().contains("1 or more"));
     let mut lazy = parts(dynamic(1, 1));
     assert_eq!(lazy.check(), Ok(()));

@@ -8,7 +8,6 @@ use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
-use casemate_protection::tree::ForestDesign;
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
 
@@ -228,7 +227,7 @@ fn after_a_refusal_nothing_is_written_either_whatever_memory_holds() {
 
 #[test]
 fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
-    let changes: [(Change, &str); 9] = [
+    let changes: [(Change, &str); 8] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (
             |parts| {
@@ -240,7 +239,6 @@ fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
         ),
         (|parts| parts.counters = CounterChoice::PageRecord, "counters = \"sc64\""),
         (|parts| parts.ownership = Ownership::Pages, "leave ownership out"),
-        (|parts| parts.tree.forest = Some(ForestDesign::Static { level: 0, entries: 64 }), "leave tree.forest out"),
         (|parts| parts.mac.lines = 2, "leave mac.lines out"),
         (
             |parts| parts.mac = MacDesign { code: MacChoice::Cmac, ..MacDesign::default() },

@@ -138,8 +138,8 @@ impl<'a> Life<'a> {
         let keys = if durable { self.seed } else { self.seed ^ OTHER_KEYS };
         let machine = Machine::new(&self.parts, keys, self.planted, alarm);
         machine.bench.memory.media().replace(kept.media);
+        machine.bench.memory.go_on_with(kept.registers.clone());
         let verbs = machine.at_once();
-        protection::verbs::MemoryVerbs::complete(&verbs, kept.registers.clone());
         run_now(machine.bench.scheme.recover(&verbs, &kept.registers));
         machine
     }

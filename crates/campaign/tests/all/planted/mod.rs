@@ -25,6 +25,7 @@ mod one_key;
 mod owners;
 mod places;
 mod recoveries;
+mod registers;
 mod speculation;
 mod trees;
 mod version_trees;

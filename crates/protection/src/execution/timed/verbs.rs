@@ -1,7 +1,7 @@
 //! The verbs over a timed memory: each waits for what it takes, and what it moves or releases counts from that moment.
 
 use super::{Timed, pass};
-use crate::domain::Registers;
+use crate::domain::Completion;
 use crate::execution::Receiver;
 use crate::execution::explained::Account;
 use crate::execution::reads::{ReadPart, part_of};
@@ -64,8 +64,8 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
         ready(())
     }
 
-    fn complete(&self, registers: Registers) {
-        self.memory.complete(registers);
+    fn complete(&self, completion: Completion) {
+        self.memory.complete(&completion);
     }
 
     fn start_up(&self, at: DataSlot) -> Option<Line> {

@@ -20,12 +20,12 @@
 //! them, since no root is early or its entry's root knows, takes its line alone. Else, or if its counter overflows, the entry has
 //! the text by then, and its early steps begin with both.
 
+use super::reshape::reshape;
 use super::tuple::Tuple;
 use super::{Write, await_verdicts};
 use crate::buffer::Entry;
 use crate::codec::Others;
 use crate::counter::Overflow;
-use crate::domain::Registers;
 use crate::metadata::Lines;
 use crate::persistence::{Battery, Early, Step};
 use crate::planted::Bug;
@@ -71,10 +71,13 @@ impl<'a> PersistBuffer<'a> {
         }
     }
 
-    /// The entry of a line leaves the buffer for memory; nothing, if it is gone.
+    /// The entry of a line leaves the buffer for memory; nothing, if it is gone. If it is time, a forest changes behind it.
     pub async fn drain<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        let outcome = Box::pin(Tuple::new(self.0, verbs).drain(line)).await;
-        self.0.finish(verbs, outcome).await;
+        let outcome = Box::pin(async {
+            Tuple::new(self.0, verbs).drain(line).await?;
+            reshape(self.0, verbs).await
+        });
+        self.0.finish(verbs, outcome.await).await;
     }
 
     /// Power has failed, and the battery does what it is there for: every entry leaves, the oldest first.
@@ -84,13 +87,11 @@ impl<'a> PersistBuffer<'a> {
             lines.pop();
         }
         for line in lines {
-            match self.0.persistence.battery(self.0.planted) {
-                Battery::Tuples => self.drain(verbs, line).await,
-                Battery::Data => {
-                    let outcome = move_data(Access::new(self.0, verbs, line)).await;
-                    self.0.finish(verbs, outcome).await;
-                }
-            }
+            let outcome = match self.0.persistence.battery(self.0.planted) {
+                Battery::Tuples => Box::pin(Tuple::new(self.0, verbs).drain(line)).await,
+                Battery::Data => move_data(Access::new(self.0, verbs, line)).await,
+            };
+            self.0.finish(verbs, outcome).await;
         }
     }
 
@@ -249,9 +250,9 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let Some(slot) = access.counter_slot() else { return Ok(()) };
         let counters = Lines::from([(slot, scheme.metadata.get(verbs, slot, Role::Counter).await?)]);
-        let root = scheme.metadata.climb(verbs, &mut self.stages, &counters).await?;
+        let reached = scheme.metadata.climb(verbs, &mut self.stages, (Role::Counter, counters)).await?;
         access.refuse_if_halted()?;
-        verbs.complete(Registers { root, renewal: None });
+        verbs.complete(reached);
         scheme.pending.note(access.line(), |entry| entry.root = true);
         Ok(())
     }

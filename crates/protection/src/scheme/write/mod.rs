@@ -5,8 +5,8 @@
 //!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
 //! Each step is done at most once, and a *policy* says when: at once and in place ([`in_place`]), or in tuples that become
-//! durable ([`tuple`](mod@tuple)), which stores in a persist buffer are before ([`buffered`]). Before a line's counter
-//! moves on, lines that share its tag are checked ([`grouped`]).
+//! durable ([`tuple`](mod@tuple)), which stores in a persist buffer are before ([`buffered`]). Behind a tuple a forest may change
+//! ([`reshape`]). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
 
 mod buffered;
 mod gathering;
@@ -14,6 +14,7 @@ mod grouped;
 mod in_place;
 mod pending;
 mod policy;
+mod reshape;
 pub(super) mod tuple;
 
 pub use buffered::PersistBuffer;

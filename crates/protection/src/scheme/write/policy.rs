@@ -1,5 +1,6 @@
 //! Which policy writes: where a line becomes durable, if it does.
 
+use super::reshape::reshape;
 use super::tuple::Tuple;
 use super::{Write, await_verdicts};
 use crate::ownership::Asker;
@@ -17,7 +18,8 @@ impl<V: Verbs> Access<'_, V> {
             return Box::pin(through_buffer(scheme, verbs, self.line(), plaintext)).await;
         }
         if scheme.persistence.exists() {
-            return Box::pin(Tuple::new(scheme, verbs).write(self.line(), plaintext)).await;
+            Box::pin(Tuple::new(scheme, verbs).write(self.line(), plaintext)).await?;
+            return reshape(scheme, verbs).await;
         }
         let _line = self.lock_line().await;
         self.admit(asker).await?;
@@ -29,5 +31,6 @@ impl<V: Verbs> Access<'_, V> {
 /// Writes a line through the persist buffer, and back out of it.
 async fn through_buffer<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
     Tuple::new(scheme, verbs).accept(line, || *plaintext).await?;
-    Tuple::new(scheme, verbs).drain(line).await
+    Tuple::new(scheme, verbs).drain(line).await?;
+    reshape(scheme, verbs).await
 }

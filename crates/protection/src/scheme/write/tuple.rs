@@ -26,7 +26,7 @@ use super::{Write, await_verdicts};
 use crate::buffer::Entry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
-use crate::domain::{Registers, Renewal};
+use crate::domain::{Completion, Renewal};
 use crate::metadata::Lines;
 use crate::planted::Bug;
 use crate::scheme::Scheme;
@@ -168,7 +168,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
-    pub(super) fn or_halt(&self, outcome: Result<(), Fault>) -> Result<(), Fault> {
+    pub(super) fn or_halt<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
         if outcome.is_err() && !self.scheme.planted.has(Bug::GivenUpGoesOn) {
             self.scheme.metadata.on_chip(|chip| chip.halted = true);
         }
@@ -203,17 +203,22 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let sealing = writes.iter().map(Write::seal);
         let climbing = async {
             if !root_knows {
-                return metadata.climb(self.verbs, &mut self.stages, &counters).await;
+                return metadata.climb(self.verbs, &mut self.stages, (Role::Counter, counters.clone())).await;
             }
             self.stages.enter_all(self.verbs, metadata.last_stage()).await;
-            Ok(metadata.on_chip(|chip| chip.root.clone()))
+            Ok(Completion::default())
         };
-        let (_, root) = join!(join_all(sealing), climbing);
-        self.complete(writes, &counters, Registers { root: root?, renewal: renewal.cloned() }).await
+        let (_, reached) = join!(join_all(sealing), climbing);
+        self.complete(writes, &counters, Completion { renewal: renewal.cloned(), ..reached? }).await
     }
 
     /// Persists lines with these counters and their tags, and completes the tuple. The last stage must be held.
-    async fn complete(&self, writes: &[Write<'a, V>], counters: &Lines, registers: Registers) -> Result<(), Fault> {
+    async fn complete(
+        &self,
+        writes: &[Write<'a, V>],
+        counters: &Lines,
+        mut completion: Completion,
+    ) -> Result<(), Fault> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
         let sealed = join_all(writes.iter().map(Write::seal)).await;
         let tags = self.enter_tags(writes, &sealed).await?;
@@ -229,18 +234,26 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             .chain(counters.filter(unless(Bug::CounterNotPersisted)))
             .chain(tags.filter(unless(Bug::TagNotPersisted)))
             .collect();
-        let renewal = registers.renewal.filter(|_| !planted.has(Bug::RenewalNotRegistered));
-        let registers = Registers { renewal, ..registers };
+        if planted.has(Bug::RenewalNotRegistered) {
+            completion.renewal = None;
+        }
+        if planted.has(Bug::ForestNotRegistered) {
+            completion.forest.clear();
+        }
         writes.iter().zip(&sealed).for_each(|(write, (sealed, _))| write.spend(sealed, &Others::new()));
         if planted.has(Bug::CompleteBeforePersist) {
-            verbs.complete(registers.clone());
+            verbs.complete(completion.clone());
         }
         join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, *content))).await;
         if !planted.has(Bug::FenceDropped) {
             verbs.fence().await;
         }
+        if planted.has(Bug::RootsAsOnChip) {
+            let on_chip = |slot: &Slot| scheme.metadata.on_chip(|chip| chip.forest.node(*slot).copied());
+            completion.forest.iter_mut().for_each(|(slot, content)| *content = on_chip(slot));
+        }
         if !planted.has(Bug::CompleteBeforePersist) {
-            verbs.complete(registers);
+            verbs.complete(completion);
         }
         let metadata = lines.iter().filter(|(_, role, _)| *role != Role::Data);
         let written = |(slot, role, content): &(Slot, Role, Untrusted)| {
@@ -297,19 +310,16 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             Ok(Some(write))
         };
         let registered = !resumed || !scheme.planted.has(Bug::RenewalForgottenEarly);
-        let registers = |renewal: Option<&Renewal>| Registers {
-            root: scheme.metadata.on_chip(|chip| chip.root.clone()),
-            renewal: renewal.cloned(),
-        };
+        let with = |renewal: Option<&Renewal>| Completion { renewal: renewal.cloned(), ..Completion::default() };
         for batch in renewer.by_line_of_tags(&lines) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
             let writes: Vec<Write<'a, V>> =
                 resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;
             if !writes.is_empty() {
-                self.complete(&writes, &Lines::new(), registers(registered.then_some(renewal))).await?;
+                self.complete(&writes, &Lines::new(), with(registered.then_some(renewal))).await?;
             }
         }
-        self.verbs.complete(registers(None));
+        self.verbs.complete(with(None));
         Ok(())
     }
 }

@@ -1,0 +1,94 @@
+//! Bugs in the registers of a forest's roots. Each is found by a loss of power, and passes where nothing of the kind happens: where
+//! the roots stay the same, where no tuple follows behind another, or where nobody tampers with the memory that is off.
+
+use casemate_campaign::{CrashOptions, crash};
+use catalogue::{Design, End, Loss, Verdict};
+use protection::planted::{Bug, Planted};
+use protection::tree::ForestDesign;
+
+/// A few workloads of each kind: one write, several lines, before an overflow, one after the other and at once.
+const WORKLOADS: [usize; 7] = [0, 1, 13, 37, 50, 83, 100];
+
+/// Roots that stay, and roots that come and go with each write.
+const STATIC: ForestDesign = ForestDesign::Static { level: 0, entries: 64 };
+const DYNAMIC: ForestDesign = ForestDesign::Dynamic { entries: 64, period: 32, threshold: 16 };
+
+fn over(name: &str, forest: Option<ForestDesign>) -> Design {
+    let mut design = catalogue::design(name).unwrap();
+    design.parts.tree.forest = forest;
+    design
+}
+
+/// The worst end of a row over these workloads.
+fn ends(design: &Design, loss: Loss, bug: Option<Bug>) -> End {
+    let worst = |workload| {
+        let planted = bug.map_or(Planted::NONE, Planted::new);
+        let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
+        crash(design, &options, &mut |_, _| {}).rows[0].worst
+    };
+    End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
+}
+
+/// What a loss of power comes to.
+fn lost(name: &str, forest: ForestDesign, bug: Bug) -> End {
+    ends(&over(name, Some(forest)), Loss::PowerLoss, Some(bug))
+}
+
+#[test]
+fn without_a_bug_every_row_ends_well() {
+    for name in ["plp-sp", "plp-pipelined", "plp-coalesced", "secpb-cm"] {
+        for forest in [STATIC, DYNAMIC] {
+            let design = over(name, Some(forest));
+            for loss in Loss::ALL.iter().filter(|loss| **loss != Loss::QueueLost) {
+                assert_eq!(Some(ends(&design, *loss, None)), design.crash.about(*loss), "{name}, {forest:?}: {loss}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tuple_sets_the_registers_of_the_roots_that_it_has_changed() {
+    for name in ["plp-sp", "plp-coalesced", "secpb-cobcm"] {
+        assert_eq!(lost(name, STATIC, Bug::ForestNotRegistered), Verdict::Unrecoverable, "{name}");
+    }
+    let plain = ends(&over("plp-sp", None), Loss::PowerLoss, Some(Bug::ForestNotRegistered));
+    assert_eq!(plain, Verdict::Harmless, "a tree with one root has none of these");
+}
+
+#[test]
+fn it_sets_them_to_what_it_has_made_of_them_and_not_to_what_those_behind_it_have() {
+    assert_eq!(lost("plp-pipelined", STATIC, Bug::RootsAsOnChip), Verdict::Unrecoverable);
+    assert_eq!(
+        lost("plp-sp", STATIC, Bug::RootsAsOnChip),
+        Verdict::Harmless,
+        "where they follow one by one there are none"
+    );
+}
+
+#[test]
+fn a_node_becomes_a_root_with_what_complete_tuples_have_made_of_it() {
+    for name in ["plp-sp", "plp-pipelined"] {
+        assert_eq!(lost(name, DYNAMIC, Bug::ReshapedAmongTuples), Verdict::Unrecoverable, "{name}");
+        assert_eq!(lost(name, STATIC, Bug::ReshapedAmongTuples), Verdict::Harmless, "{name}");
+    }
+}
+
+#[test]
+fn a_root_is_blank_in_its_parent_and_what_is_blank_there_has_a_register() {
+    for bug in [Bug::PromotedStaysInParent, Bug::RootDropped, Bug::FoldedStaysRegistered] {
+        assert_eq!(lost("plp-sp", DYNAMIC, bug), Verdict::Unrecoverable, "{bug:?}");
+        assert_eq!(lost("plp-sp", STATIC, bug), Verdict::Harmless, "{bug:?}: where roots stay what they are");
+    }
+}
+
+#[test]
+fn recovery_compares_every_root_and_the_chip_goes_on_with_all_of_them() {
+    let design = over("plp-sp", Some(STATIC));
+    let bug = Some(Bug::RecoveryComparesOwnRoot);
+    let both = End::from(Verdict::Stale).leaking(true);
+    assert_eq!(ends(&design, Loss::TamperingWhileOff, bug), both, "old counters, and their pads once more");
+    assert_eq!(ends(&design, Loss::PowerLoss, bug), Verdict::Harmless, "but without an attacker all is well");
+    for forest in [STATIC, DYNAMIC] {
+        assert_eq!(lost("plp-sp", forest, Bug::RecoveryForgetsForest), Verdict::Unrecoverable, "{forest:?}");
+    }
+}
