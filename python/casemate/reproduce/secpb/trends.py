@@ -207,7 +207,9 @@ TRENDS = (
     Trend("COBCM costs a few percent (Table IV)", ("6", "6c", "6d"), _nearly_free),
     Trend(f"M takes what CM does, to within {A_FEW:g} % (Fig. 6)", ("6",), _cm_is_m),
     Trend("OBCM is less than a point above COBCM on every workload (Fig. 6)", ("6",), _counters_cost_nothing),
-    _modelled("The linear model is within 15 % on every workload, CM to NoGap (section VI-B)", "6f", MODELLED[1:]),
+    _modelled(
+        "The linear model is within 15 % on every workload, CM to NoGap (section VI-B)", "6f", MODELLED[1:], (FELT,)
+    ),
     _modelled("So it is of BCM", "6f", MODELLED[:1], (BCM_OVER_COBCM,)),
     _modelled("It is within 15 % of stores at every rate", "6i", MODELLED, (FELT,)),
     Trend("gamess's IPC under NoGap is estimated as 0.11, and is 0.13 (section VI-B)", ("6g",), _gamess),
