@@ -89,7 +89,7 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 # Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
 STUDY := emcc
-reproduce: build ## Run a paper's evaluation again, EMCC's or STUDY=fvs: an hour or less; goes on from what is there
+reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=fvs or STUDY=secpb: an hour or less; goes on from what is there
 	$(CASEMATE) reproduce $(STUDY)
 
 # Programs that recover by themselves, and designs that claim that they can.

@@ -194,6 +194,13 @@ def test_one_seed_has_no_interval_and_says_so(some_runs: Runs, tmp_path: Path) -
         assert (tmp_path / "figures.png").stat().st_size > 1000
 
 
+def test_a_paper_s_tables_have_roman_numbers(some_runs: Runs) -> None:
+    study = replace(STUDY, figures=(SLOWDOWN, replace(SLOWDOWN, number="IV")))
+    told = text_of(study.found(["1", "IV"], 1, Carried(some_runs)))
+    assert "Figure 1: Slowdown" in told
+    assert "Table IV: Slowdown" in told
+
+
 def test_only_complete_seeds_count(some_runs: Runs) -> None:
     """As after Ctrl-C: the first seed is whole, the second one lacks runs."""
     study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")))

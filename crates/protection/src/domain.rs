@@ -59,6 +59,13 @@ pub struct Completion {
     pub renewal: Option<Renewal>,
 }
 
+impl Completion {
+    /// Whether it sets a root: that of the tree, or one of a forest.
+    pub fn reaches_a_root(&self) -> bool {
+        self.root.is_some() || self.forest.values().any(Option::is_some)
+    }
+}
+
 /// A group of lines on its way from its old versions to those that memory has already.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Renewal {

@@ -13,6 +13,7 @@ EPILOG = """\b
 Examples:
   casemate reproduce emcc                          all figures and trends: an hour on two cores
   casemate reproduce fvs                           those of another paper: twenty minutes
+  casemate reproduce secpb                         those of a third: fifteen minutes
   casemate reproduce emcc --figure 16 --figure 17  only these, with a line for each workload
   casemate reproduce emcc --seeds 1                one seed: a third of the time, and no intervals
   casemate reproduce emcc --output results/emcc    where the runs, the traces and the pictures go

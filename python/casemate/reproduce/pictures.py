@@ -54,7 +54,7 @@ def _panel(axis: Any, panel: FigureFound) -> None:
     axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
     axis.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axis.set_ylabel(panel.unit)
-    axis.set_title(f"Figure {panel.number}: {panel.title}", loc="left", fontsize=9)
+    axis.set_title(f"{panel.label}: {panel.title}", loc="left", fontsize=9)
     axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.tick_params(length=0)

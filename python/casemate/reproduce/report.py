@@ -97,7 +97,7 @@ def _of_means(figures: Sequence[FigureFound]) -> Table:
 
 
 def _of_cases(figure: FigureFound) -> RenderableType:
-    title = f"Figure {figure.number}: {figure.title} ({figure.unit})"
+    title = f"{figure.label}: {figure.title} ({figure.unit})"
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("")
     for series in figure.series:

@@ -342,6 +342,9 @@ class ProtectionWork(Result):
     """Lines released without anything vouching for them."""
     tuples: int
     """Tuples of data, counters, tags and root that became durable."""
+    root_updates: int = 0
+    """How often a root's register was set, of the tree or of a forest, of a design with persistence; records of before
+    it was counted have none."""
     ahead: Ahead
     """Lines used before they were verified."""
 

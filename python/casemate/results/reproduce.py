@@ -49,6 +49,11 @@ class FigureFound(Result):
     note: str
     """What is other than in the paper."""
 
+    @property
+    def label(self) -> str:
+        """What the paper calls it: tables have Roman numbers."""
+        return f"{'Table' if self.number[0] in 'IVX' else 'Figure'} {self.number}"
+
 
 class TrendFound(Result):
     """A statement of the paper about its figures."""

@@ -70,6 +70,8 @@ pub struct TimedCounters {
     pub released_unverified: u64,
     /// Tuples that became durable.
     pub tuples: u64,
+    /// How often a root's register was set, of the tree or of a forest, of a design with persistence.
+    pub root_updates: u64,
     /// Lines released before their verdicts.
     pub ahead: WindowCounters,
 }

@@ -146,7 +146,9 @@ impl<R: Receiver> TimedMemory<R> {
     }
 
     pub(super) fn complete(&self, completion: &Completion) {
-        self.counters.borrow_mut().tuples += 1;
+        let mut counters = self.counters.borrow_mut();
+        counters.tuples += 1;
+        counters.root_updates += u64::from(completion.reaches_a_root());
         self.registers.borrow_mut().set(completion);
     }
 

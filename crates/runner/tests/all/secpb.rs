@@ -56,6 +56,18 @@ fn the_same_stores_enter_under_every_scheme() {
     assert!(stores.iter().all(|one| *one == stores[0]), "{stores:?}");
 }
 
+/// SecPB, section IV-A: one root serves for all stores of a residency. A store or a few drains may be under way at the end.
+#[test]
+fn the_root_moves_on_once_for_each_entry_early_or_as_it_drains() {
+    for design in SCHEMES {
+        let record = record("stream", design);
+        let (roots, buffer) = (record.protection.root_updates, record.persist_buffer.unwrap());
+        let early = catalogue::design(design).unwrap().parts.persistence.early;
+        let (entries, under_way) = if early.has(Step::Root) { (buffer.allocations, 1) } else { (buffer.drains, 16) };
+        assert!(roots <= entries && entries <= roots + under_way, "{design}: {roots} roots, {buffer:?}");
+    }
+}
+
 #[test]
 fn a_larger_buffer_gathers_more_stores_in_an_entry_where_lines_are_stored_to_again() {
     let per_entry = |entries| {

@@ -2,9 +2,11 @@
 
 import os
 import sys
+from dataclasses import replace
 
-from casemate.reproduce.inputs import NUMBERS, RANDOM_ROWS, functions_in_c
-from casemate.reproduce.runs import Case, Changes, Recorded, Setting
+from casemate.reproduce.inputs import NUMBERS
+from casemate.reproduce.programs import PROGRAMS, program
+from casemate.reproduce.runs import Case, Changes, Setting
 
 IRREGULAR = "irregular"
 """Those that counters miss for."""
@@ -22,12 +24,9 @@ def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) ->
 
 _JOIN: dict[str, object] = {"build": "32 MB", "probe": "64 MB", "record": "probe"}
 
-_SQLITE3 = Recorded(("sqlite3", ":memory:", RANDOM_ROWS), 1_500_000_000, packages={"sqlite3": "sqlite3"})
-_GCC = Recorded(
-    ("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, functions_in_c(2_000), packages={"gcc": "gcc"}
-)
-_GZIP = Recorded(("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000, packages={"gzip": "gzip"})
-_SORT = Recorded(("sort", "-n", "{text}"), 5_000_000, NUMBERS, packages={"sort": "coreutils"})
+_SQLITE3 = replace(PROGRAMS["sqlite3"], skip=1_500_000_000)
+_GZIP = program("gzip", ("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000)
+_SORT = program("coreutils", ("sort", "-n", "{text}"), 5_000_000, NUMBERS)
 
 CASES = (
     # Where misses are frequent, warm-ups bring in about the 196,608 lines that the LLC and the L2s hold together.
@@ -41,7 +40,7 @@ CASES = (
     Case("gups", IRREGULAR, "gups", {"footprint": "64 MB"}, warm_up=500_000, counted=300_000),
     Case("chase", IRREGULAR, "chase", {"footprint": "64 MB", "chains": 4}, warm_up=350_000, counted=150_000),
     Case("sqlite3", IRREGULAR, recorded=_SQLITE3),
-    Case("gcc", IRREGULAR, recorded=_GCC),
+    Case("gcc", IRREGULAR, recorded=PROGRAMS["gcc"]),
     Case("stream", REGULAR, "stream", {"footprint": "48 MB"}, warm_up=1_000_000, counted=4_000_000),
     Case("resident", REGULAR, "resident"),
     Case("gzip", REGULAR, recorded=_GZIP),

@@ -4,10 +4,8 @@ kernels that miss as often as its memory-bound ones.
 Each is as long as it takes to bring some ten thousand lines from memory: what a run takes are its lines.
 """
 
-import sys
-
-from casemate.reproduce.inputs import RANDOM_ROWS, WORDS_IN_PERL, WORDS_IN_PYTHON, functions_in_c, transport
-from casemate.reproduce.runs import Case, Recorded
+from casemate.reproduce.programs import PROGRAMS
+from casemate.reproduce.runs import Case
 
 PROGRAM = "program"
 """One of this computer."""
@@ -17,36 +15,9 @@ KERNEL = "kernel"
 TABLES = (8, 16, 32)
 """Values in the tables that watch every run."""
 
-_SOURCES = functions_in_c(20_000)
-_SHORT_SOURCES = functions_in_c(2_000)
-_LIBRARY = "/usr/lib/x86_64-linux-gnu/libc.a"
-
-
-def _program(
-    package: str, command: tuple[str, ...], skip: int, text: str = "", read: dict[str, str] | None = None
-) -> Recorded:
-    return Recorded(command, skip, text, {command[0]: package, **(read or {})})
-
-
-_PROGRAMS = {
-    "gzip": _program("gzip", ("gzip", "-9", "-c", "{text}"), 100_000_000, _SOURCES),
-    "bzip2": _program("bzip2", ("bzip2", "-9", "-c", "{text}"), 201_000_000, _SOURCES),
-    "gcc": _program("gcc", ("gcc", "-O2", "-c", "-o", "/dev/null", "{text}"), 900_000_000, _SHORT_SOURCES),
-    "parser": _program("gcc", ("gcc", "-fsyntax-only", "{text}"), 300_000_000, _SHORT_SOURCES),
-    "perl": _program("perl", ("perl", "{text}"), 300_000_000, WORDS_IN_PERL),
-    "python3": _program("python3", (sys.executable, "-I", "-S", "{text}"), 400_000_000, WORDS_IN_PYTHON),
-    "sqlite3": _program("sqlite3", ("sqlite3", ":memory:", RANDOM_ROWS), 500_000_000),
-    "ld": _program(
-        "binutils", ("ld", "-r", "-o", "/dev/null", "--whole-archive", _LIBRARY), 150_000_000,
-        read={_LIBRARY: "libc6-dev"},
-    ),
-    "glpsol": _program("glpk-utils", ("glpsol", "--lp", "{text}"), 600_000_000, transport(150)),
-    "stockfish": _program("stockfish", ("stockfish", "bench", "16", "1", "13"), 300_000_000),
-}  # fmt: skip
-
 
 def _recorded(name: str, warm_up: int, counted: int) -> Case:
-    return Case(name, PROGRAM, recorded=_PROGRAMS[name], warm_up=warm_up, counted=counted)
+    return Case(name, PROGRAM, recorded=PROGRAMS[name], warm_up=warm_up, counted=counted)
 
 
 CASES = (

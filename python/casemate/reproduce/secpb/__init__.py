@@ -1,0 +1,38 @@
+"""Freij, Zhou and Solihin, "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist Buffers",
+HPCA 2023: its evaluation.
+
+All numbers here are the paper's own results, to stand next to ours, or parameters that it varies. Nothing in a run
+knows them.
+"""
+
+from casemate.reproduce.secpb.cases import CASES
+from casemate.reproduce.secpb.figures import FIGURES
+from casemate.reproduce.secpb.settings import SETTINGS
+from casemate.reproduce.secpb.trends import TRENDS
+from casemate.reproduce.study import Study
+
+CONDITIONS = (
+    "Workloads are programs of this computer, each recorded from its midst, and stores at stated rates, of which two "
+    "have the rates that the paper says of gamess and povray. The paper has 18 programs of SPEC 2006.",
+    "Programs run 2 M instructions, of which the last 1 M is counted, in full detail; stores at stated rates 0.5 M, of "
+    "which half is counted. The paper counts 250 M.",
+    "What is read goes to the core before it is verified, as in all of the paper's models (section V). The designs as "
+    "they are built in verify first: see figure 6d.",
+    "All of memory is persistent, and so are all stores: those to the stack too.",
+    "A mean is geometric: with gamess at 18.2 times, an arithmetic one of 18 programs would be more than Table IV has.",
+    "The paper does not say how many banks its memory has: 16 here, as gem5's. Nor does it say when a buffer that "
+    "drains stops: here when half of it is in use.",
+)
+
+STUDY = Study(
+    name="secpb",
+    paper='Freij, Zhou and Solihin, "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist '
+    'Buffers", HPCA 2023',
+    machine="secpb-pcm",
+    copies=1,
+    conditions=CONDITIONS,
+    cases=CASES,
+    settings=SETTINGS,
+    figures=FIGURES,
+    trends=TRENDS,
+)
