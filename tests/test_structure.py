@@ -42,6 +42,7 @@ FIELDS = {
     "machine::Timing": KEYS,
     "chip::Chip": METHODS["chip::Chip"],
     "chip::LlcCounters": COUNTS,
+    "protection::TimedCounters": COUNTS,
     "chip::Sink": "where a program's events go, borrowed field by field because the feed lends them out one by one",
     "chip::Uncore": "what readers and writers share",
     "runner::Figures": COUNTS,

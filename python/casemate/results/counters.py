@@ -70,8 +70,7 @@ class MetadataCache(Hits):
 
 
 class CountersFound(Result):
-    """Reads of data that came from memory, by where their counters were found: the four places are all lines
-    released, of a design with counters."""
+    """Reads of data from memory, by where their counters were found: together all lines released, with counters."""
 
     in_l2: int
     """In the L2 that asked for the line."""
@@ -343,8 +342,7 @@ class ProtectionWork(Result):
     tuples: int
     """Tuples of data, counters, tags and root that became durable."""
     root_updates: int = 0
-    """How often a root's register was set, of the tree or of a forest, of a design with persistence; records of before
-    it was counted have none."""
+    """How often a root's register was set, of the tree or of a forest, of a design with persistence."""
     ahead: Ahead
     """Lines used before they were verified."""
 

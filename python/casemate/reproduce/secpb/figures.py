@@ -9,6 +9,7 @@ MODELLED = ("BCM", "CM", "M", "NoGap")
 """The schemes of which the paper's linear model has something to add."""
 BCM_OVER_COBCM = "BCM, without what COBCM costs"
 SP = "SP, at the controller"
+OVERFLOWS = "overflows in a million instructions"
 FELT = "what the core feels of waits under CM"
 
 _SLOWDOWNS = {"COBCM": 1.013, "OBCM": 1.015, "BCM": 1.148, "CM": 1.713, "M": 1.738, "NoGap": 2.184}
@@ -139,6 +140,14 @@ FIGURES = (
         (*(_above_model(scheme) for scheme in MODELLED), of_run(FELT, measures.felt, "secpb-cm")),
         ("bbb", *(design(scheme) for scheme in MODELLED)), groups=(SWEEP,),
         note="Not the paper's.",
+    ),
+    Figure(
+        "6j", "What stores wait for under OBCM", "cycles; overflows",
+        (
+            of_run("cycles an entry for its counter", measures.awaited_by_entry, "secpb-obcm"),
+            of_run(OVERFLOWS, measures.overflows, "secpb-obcm"),
+        ),
+        ("secpb-obcm",), groups=_WORKLOADS, note="Not the paper's.",
     ),
     Figure(
         "7", "Execution time under CM, by entries", _TIMES,

@@ -64,6 +64,16 @@ def found_leaving(record: Record) -> float:
     return share(buffer(record).leaving_cycles, record.cycles)
 
 
+def awaited_by_entry(record: Record) -> float:
+    """Cycles for each entry in which stores waited for early steps."""
+    return buffer(record).answer_cycles / max(buffer(record).allocations, 1)
+
+
+def overflows(record: Record) -> float:
+    """Counters of data that overflowed in a million instructions."""
+    return 1e6 * record.renewals.groups / record.instructions
+
+
 def felt(record: Record) -> float:
     """What of the time that stores wait the core waits, too, in percent: the rest passes in the store queue."""
     counted = buffer(record)
