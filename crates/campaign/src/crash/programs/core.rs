@@ -54,7 +54,7 @@ pub struct Kept {
 /// A core at work.
 pub enum Core {
     Buffered { feeding: Rc<Feeding>, before: u64, stores: Vec<usize> },
-    Controlled { caches: Rc<Caches>, start: Kept },
+    Controlled { caches: Rc<Caches>, start: Box<Kept> },
 }
 
 /// A core whose stores are durable at the controller, or nowhere.
@@ -94,7 +94,7 @@ impl Core {
             ended: Cell::new(false),
         });
         bench.executor.clock().spawn(caches.clone().run(steps.to_vec(), random.clone()));
-        Core::Controlled { caches, start }
+        Core::Controlled { caches, start: Box::new(start) }
     }
 
     /// How many steps have certainly begun.
