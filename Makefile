@@ -99,6 +99,7 @@ KEEPING := secpb-cobcm secpb-nogap
 campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log
 	mkdir -p results
 	$(foreach program,$(PROGRAMS),$(CASEMATE) crash $(KEEPING) --program $(program) --losses 100000 &&) true
+	$(CASEMATE) crash --all --thorough
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 # What any bytes are given to, and files to begin with where there are some.

@@ -131,11 +131,12 @@ proptest! {
         let mut before = 0;
         for dead in dying::left(&history, 12) {
             let accepted = dead.accepted.clone().unwrap();
+            let revival = Revival::of(&history, &dead);
             // Contents are drawn, so no two beginnings look alike.
             let seen: Vec<usize> = (0..=accepted.len())
                 .filter(|writes| {
                     let allowed = [history.content_with(accepted[..*writes].iter().copied())];
-                    Revival::of(&history, &dead).judge(&history, &allowed, false) == Verdict::Harmless
+                    revival.judge(&history, &allowed, false) == Verdict::Harmless
                 })
                 .collect();
             prop_assert_eq!(seen, [accepted.len()], "at {}", dead.point);
