@@ -40,17 +40,37 @@ struct Position {
     block: u32,
     ran: usize,
     due: usize,
+    /// The instructions before this one ran for certain, as the word that comes next says, which need not be read again for
+    /// each of them. All but the first that is due have no accesses.
+    certain: usize,
     accesses: Vec<Access>,
     /// Accesses of the instruction that is due that were skimmed, not kept.
     skimmed: usize,
 }
 
+impl Position {
+    /// Of a block that is entered, so many instructions run.
+    #[inline]
+    fn enter(&mut self, block: u32, ran: usize) {
+        (self.block, self.ran, self.due, self.certain) = (block, ran, 0, 0);
+    }
+}
+
+/// Where an instruction leads.
+#[derive(Clone, Copy)]
+enum Next {
+    /// To the one after it in its block; nowhere that is known, if that did not run.
+    InBlock,
+    /// To another block.
+    Block(VirtAddr),
+    /// To itself, since this is only a piece of it.
+    Itself(VirtAddr),
+}
+
 /// What to hand out, found while the words are only read.
 enum Found {
-    Step {
-        next: Option<VirtAddr>,
-        piece: bool,
-    },
+    /// The instruction that is due.
+    Step(Next),
     Line {
         addr: u64,
         cause: LineCause,
@@ -117,7 +137,7 @@ impl<S: Supplier> Walker<S> {
         }
         loop {
             match self.advance()? {
-                Found::Step { next, piece } => return Ok(Some(Event::Instruction(self.hand_out(next, piece)))),
+                Found::Step(next) => return Ok(Some(Event::Instruction(self.hand_out(next)))),
                 Found::Line { addr, cause } => {
                     let strand = self.chunk.strand;
                     return Ok(Some(Event::Line { strand, addr: VirtAddr(addr), content: &self.line, cause }));
@@ -147,7 +167,7 @@ impl<S: Supplier> Walker<S> {
         }
         loop {
             match self.advance()? {
-                Found::Step { next, piece } => return Ok(Some(self.hand_out(next, piece))),
+                Found::Step(next) => return Ok(Some(self.hand_out(next))),
                 Found::Line { addr, cause } => {
                     other(Event::Line { strand: self.chunk.strand, addr: VirtAddr(addr), content: &self.line, cause });
                 }
@@ -172,6 +192,9 @@ impl<S: Supplier> Walker<S> {
     fn advance(&mut self) -> Result<Found, WorkloadError> {
         let chunk = &*self.chunk;
         let position = &mut self.positions[self.current];
+        if position.due < position.certain {
+            return Ok(Found::Step(Next::InBlock));
+        }
         loop {
             let Some(word) = chunk.words.get(self.at) else {
                 return Ok(Found::Nothing);
@@ -183,8 +206,8 @@ impl<S: Supplier> Walker<S> {
                         return Err(not_due(position.strand, index));
                     }
                     if index > position.due {
-                        let next = following(&self.processes[position.process], position);
-                        return Ok(Found::Step { next, piece: false });
+                        position.certain = index;
+                        return Ok(Found::Step(Next::InBlock));
                     }
                     let kind = if store { AccessKind::Store } else { AccessKind::Load };
                     let value = if value { chunk.words.get(self.at + 1).copied() } else { None };
@@ -199,15 +222,13 @@ impl<S: Supplier> Walker<S> {
                     {
                         return Ok(found);
                     }
-                    let ran = usize::from(instructions).min(entered.instructions.len());
-                    (position.block, position.ran, position.due) = (id, ran, 0);
+                    position.enter(id, usize::from(instructions).min(entered.instructions.len()));
                     self.at += 1;
                 }
                 Word::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
                 Word::Control { which: Some(which), detail, operand } => {
                     if position.due < must_run_before(which, detail, operand, position.ran) {
-                        let next = following(&self.processes[position.process], position);
-                        return Ok(Found::Step { next, piece: false });
+                        return Ok(Found::Step(Next::InBlock));
                     }
                     self.at += 1;
                     if which != Control::Line {
@@ -222,19 +243,20 @@ impl<S: Supplier> Walker<S> {
 
     // For every executed instruction, as is what calls it.
     #[inline(always)]
-    fn hand_out(&mut self, next: Option<VirtAddr>, piece: bool) -> Step<'_> {
+    fn hand_out(&mut self, next: Next) -> Step<'_> {
         self.handed_out = true;
         let position = &mut self.positions[self.current];
-        let block = self.processes[position.process][position.block as usize].as_ref();
-        let instruction = block.and_then(|block| block.instructions.get(position.due));
-        position.due += usize::from(!piece);
-        match instruction {
-            Some(instruction) => {
-                let strand = position.strand;
-                Step { strand, instruction, accesses: &position.accesses, next }
-            }
-            None => unreachable!("a step is found only within a block that is known"),
-        }
+        let block = self.processes[position.process][position.block as usize].as_deref();
+        let rest = block.and_then(|block| block.instructions.get(position.due..position.ran));
+        let Some([instruction, rest @ ..]) = rest else {
+            unreachable!("a step is found only in a block that is known")
+        };
+        position.due += usize::from(!matches!(next, Next::Itself(_)));
+        let next = match next {
+            Next::InBlock => rest.first().map(|following| following.pc),
+            Next::Block(entry) | Next::Itself(entry) => Some(entry),
+        };
+        Step { strand: position.strand, instruction, accesses: &position.accesses, next }
     }
 
     fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Option<Event<'static>> {
@@ -292,9 +314,7 @@ impl<S: Supplier> Walker<S> {
     /// At the end, what was held back for want of a word after it.
     fn last_words(&mut self) -> Option<Step<'_>> {
         self.current = self.positions.iter().position(|position| position.due < position.ran)?;
-        let position = &self.positions[self.current];
-        let next = following(&self.processes[position.process], position);
-        Some(self.hand_out(next, false))
+        Some(self.hand_out(Next::InBlock))
     }
 }
 
@@ -322,13 +342,6 @@ fn copy_line(line: &mut Line, words: &[u64], strand: Strand) -> Result<usize, Wo
     Ok(content.len())
 }
 
-/// The instruction after the one that is due, if both ran and are of one block.
-fn following(blocks: &Blocks, position: &Position) -> Option<VirtAddr> {
-    let index = position.due + 1;
-    let next = current_block(blocks, position)?.instructions.get(index)?;
-    (index < position.ran).then_some(next.pc)
-}
-
 /// Another block is entered while instructions of the current one are due: the next of them, unless this is only the
 /// next iteration of a repeated string instruction.
 #[inline]
@@ -336,14 +349,14 @@ fn leave(blocks: &Blocks, position: &mut Position, entered: &Block, entry: VirtA
     let instructions = &current_block(blocks, position)?.instructions;
     if repeats(instructions, position, entered, entry) {
         let full = position.accesses.len() >= PIECE_ACCESSES;
-        return full.then_some(Found::Step { next: Some(entry), piece: true });
+        return full.then_some(Found::Step(Next::Itself(entry)));
     }
     if position.due >= position.ran {
         position.accesses.clear();
         return None;
     }
-    let next = following(blocks, position).unwrap_or(entry);
-    Some(Found::Step { next: Some(next), piece: false })
+    position.certain = position.ran - 1;
+    Some(Found::Step(if position.due < position.certain { Next::InBlock } else { Next::Block(entry) }))
 }
 
 /// Whether entering a block only repeats the string instruction that is due. If not, this may show that the current block

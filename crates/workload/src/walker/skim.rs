@@ -122,7 +122,7 @@ impl<S: Supplier> Walker<S> {
                         position.skimmed = 0;
                         to.block(strand, &entered.instructions[..ran]);
                     }
-                    (position.block, position.ran, position.due) = (id, ran, 0);
+                    position.enter(id, ran);
                     current = Some(entered);
                     self.at += 1;
                 }
