@@ -73,7 +73,7 @@ PYTHON = {
     "sampling.Sampling": COUNTS,
     "window.Window": COUNTS,
     "intervals.Interval": COUNTS,
-    "counters.ReadParts": COUNTS,
+    "waits.ReadParts": COUNTS,
     "counters.Node": COUNTS,
     "counters.Dram": COUNTS,
     "run.Record": COUNTS,

@@ -5,6 +5,7 @@ from typing import Literal
 
 from rich.text import Text
 
+from casemate.results.epochs import Epochs
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import WORDS_PER_LINE, Predictable, Speculation
@@ -29,6 +30,7 @@ PARTS = (
     ("engines", "engine"),
     ("on the chip", "on_chip"),
     ("persist buffer", "persist_buffer"),
+    ("persist fences", "fence"),
 )
 """What a read waits for, and what the record calls it."""
 
@@ -173,6 +175,21 @@ def persist_buffers(results: RunResults) -> list[Question]:
             of(lambda buffer, record: f"{100 * buffer.answer_cycles / record.cycles:.1f} %"),
         ),
         *(shared if any(len(record.cores) > 1 for record in results.records) else []),
+    ]
+
+
+def epochs(results: RunResults) -> list[Question]:
+    """What programs flushed and fenced, if any did under a design where that does something."""
+    if all(record.epochs is None for record in results.records):
+        return []
+
+    def of(count: Callable[[Epochs], int]) -> Callable[[Record], str]:
+        return lambda record: f"{per_kilo(count(record.epochs), record):.2f}" if record.epochs else ""
+
+    return [
+        ("lines flushed/1000 instr.", of(lambda epochs: epochs.flushes)),
+        ("fences/1000 instr.", of(lambda epochs: epochs.fences)),
+        ("  of them held by flushes", of(lambda epochs: epochs.fences_held)),
     ]
 
 

@@ -14,7 +14,7 @@ from casemate.results.attack import Protection
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import CandidateCheck, LoadValues, Record, RunResults, WrongLoad
 from casemate.results.sampling import Estimate, Sampled, Sampling
-from casemate.run_details import Cell, Question, details, largest, persist_buffers, predicted, speculation
+from casemate.run_details import Cell, Question, details, epochs, largest, persist_buffers, predicted, speculation
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
@@ -172,6 +172,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         *(details(results, records[0]) if verbose else ()),
         ("words from memory", predicted(results)),
         ("persist buffer", persist_buffers(results)),
+        ("epochs", epochs(results)),
         ("speculation", speculation(results)),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),

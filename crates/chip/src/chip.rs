@@ -5,6 +5,7 @@
 //! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
 
 pub(crate) mod buffers;
+mod flushes;
 mod prediction;
 mod room;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::waits::Waits;
 use buffers::Buffers;
 use catalogue::{LlcConfig, Machine};
 use derive_more::{AddAssign, Sub};
+use flushes::Flushes;
 use machine::coherence::Domain;
 use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
@@ -94,6 +96,8 @@ pub struct Chip {
     predictors: Option<RefCell<Vec<MissPredictor>>>,
     /// The cores' persist buffers, if all that they store goes through such.
     buffers: Option<Buffers>,
+    /// What programs flush.
+    flushes: Flushes,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be notified of its lines that data displaces.
@@ -131,6 +135,7 @@ impl Chip {
                 .miss_prediction
                 .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, config.waits, machine.cores)),
+            flushes: Flushes::new(clock),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -253,10 +258,13 @@ impl Chip {
         let mut leaving = self.leaving.borrow_mut();
         if let Some(times) = leaving.get_mut(&line) {
             *times -= 1;
-            if *times == 0 {
-                leaving.remove(&line);
+            if *times > 0 {
+                return;
             }
+            leaving.remove(&line);
         }
+        drop(leaving);
+        self.is_in_memory(line);
     }
 
     /// Lines handed to the writers and not yet in memory.

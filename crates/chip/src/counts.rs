@@ -7,7 +7,7 @@ use crate::waits::Waits;
 use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
-use machine::node::{NodeCounters, PersistCounters};
+use machine::node::{EpochCounters, NodeCounters, PersistCounters};
 use protection::execution::{TimedCounters, TimedMemory};
 use protection::on_chip::{CacheCounters, CopyCounters, OnChip};
 use protection::scheme::{Scheme, SchemeCounters};
@@ -36,6 +36,8 @@ pub struct Counts {
     pub node: NodeCounters,
     /// The cores' persist buffers.
     pub persist: PersistCounters,
+    /// What cores flushed and fenced.
+    pub epochs: EpochCounters,
     /// The last-level cache.
     pub llc: LlcCounters,
     /// What the cores lost.
@@ -102,11 +104,7 @@ impl Meters {
 
     /// What the persist buffers of all cores have counted up to now.
     fn persist(&self) -> PersistCounters {
-        let of_each = self.chip.cores.nodes().iter().filter_map(|node| node.borrow().persist_counters());
-        of_each.fold(PersistCounters::default(), |mut sum, more| {
-            sum += more;
-            sum
-        })
+        sum(self.chip.cores.nodes().iter().filter_map(|node| node.borrow().persist_counters()))
     }
 
     /// What was counted up to now.
@@ -116,6 +114,7 @@ impl Meters {
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
             persist: self.persist(),
+            epochs: sum(self.chip.cores.nodes().iter().filter_map(|node| node.borrow().epoch_counters())),
             llc: self.chip.counters(),
             waits: self.chip.waits(),
             protection: self.memory.counters(),
@@ -132,4 +131,12 @@ impl Meters {
             dram: self.channels.counters(),
         }
     }
+}
+
+/// What all of some counted.
+fn sum<C: Default + std::ops::AddAssign>(counters: impl Iterator<Item = C>) -> C {
+    counters.fold(C::default(), |mut sum, more| {
+        sum += more;
+        sum
+    })
 }

@@ -95,6 +95,17 @@ impl Translation {
     }
 }
 
+/// What the instruction handed out next has beside its accesses: tables of pages that its core gets with it, lines that it flushes,
+/// and whether it is a persist fence.
+#[derive(Default)]
+struct Beside {
+    tables: Vec<PageTables>,
+    flushes: Vec<LineAddr>,
+    fence: bool,
+    /// Whether it was handed out.
+    is_over: bool,
+}
+
 /// A program, or one core's part of it, on its way into that core.
 pub struct Program<S> {
     walker: Walker<S>,
@@ -105,8 +116,7 @@ pub struct Program<S> {
     /// Whether its source had nothing more, or nothing for the moment.
     dry: bool,
     translation: Translation,
-    /// Tables that the core gets now.
-    tables: Vec<PageTables>,
+    beside: Beside,
     core: usize,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
@@ -134,7 +144,7 @@ impl<S: Supplier> Program<S> {
             pause_at: u64::MAX,
             dry: false,
             translation: Translation { pages, page_bytes, spaces, recent, told: 0, news: false },
-            tables: Vec::new(),
+            beside: Beside::default(),
             core,
             shadow,
             touches: Vec::with_capacity(8),
@@ -186,8 +196,11 @@ impl<S: Supplier> Feed for Program<S> {
         if self.is_spent() || self.counters.instructions >= self.pause_at {
             return Ok(None);
         }
-        let Program { walker, translation, tables, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
+        let Program { walker, translation, beside, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
         let core = self.core;
+        if std::mem::take(&mut beside.is_over) {
+            *beside = Beside::default();
+        }
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
@@ -203,6 +216,11 @@ impl<S: Supplier> Feed for Program<S> {
             Event::ProcessStarted { process, .. } => {
                 counters.processes = counters.processes.max(u64::from(process) + 1)
             }
+            Event::Flush { strand, addr } => match translation.physical(strand, addr) {
+                Ok((_, physical)) => beside.flushes.push(physical.line()),
+                Err(full) => trouble = Some(full),
+            },
+            Event::Fence { .. } => beside.fence = true,
             _ => {}
         })?;
         if let Some(full) = trouble {
@@ -237,9 +255,10 @@ impl<S: Supplier> Feed for Program<S> {
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
-        tables.clear();
-        translation.take_tables(tables);
-        Ok(Some(Step { instruction: step.instruction, code, touches, tables, next: step.next }))
+        translation.take_tables(&mut beside.tables);
+        let Beside { tables, flushes, fence, is_over } = beside;
+        *is_over = *fence || !flushes.is_empty() || !tables.is_empty();
+        Ok(Some(Step { instruction: step.instruction, code, touches, flushes, fence: *fence, tables, next: step.next }))
     }
 }
 

@@ -95,6 +95,7 @@ impl Uncore {
 
     /// Starts readers and writers with these verbs.
     fn employ<V: Attended + 'static>(self: &Rc<Uncore>, machine: &Machine, verbs: impl Fn() -> V) {
+        self.clock.spawn(self.chip.clone().flush_forever());
         for _ in 0..machine.llc.mshrs {
             self.clock.spawn(self.clone().read_forever(verbs()));
         }
@@ -123,8 +124,11 @@ impl Uncore {
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, word, kind, left, in_l2 });
             } else {
-                self.request_takes(core, line, at);
-                self.chip.take_back(line, kind == RequestKind::WriteBack);
+                let takes = self.request_takes(core, line, at);
+                match kind {
+                    RequestKind::Flush => self.chip.flush(at + takes, core, line),
+                    _ => self.chip.take_back(line, kind == RequestKind::WriteBack),
+                }
             }
         }
     }

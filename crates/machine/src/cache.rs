@@ -195,6 +195,16 @@ impl TagArray {
         std::mem::replace(&mut self.states[slot.index()], State::Shared) == State::Modified
     }
 
+    /// The entry is as memory has it from now on; returns whether it was dirty.
+    pub fn clean(&mut self, slot: Slot) -> bool {
+        let state = &mut self.states[slot.index()];
+        let dirty = *state == State::Modified;
+        if dirty {
+            *state = State::Exclusive;
+        }
+        dirty
+    }
+
     /// Drops `key`; returns whether it was dirty, or nothing if it was not held.
     pub fn invalidate(&mut self, key: u64) -> Option<bool> {
         let index = self.probe(key)?.index();

@@ -107,6 +107,11 @@ impl Llc {
         self.tags.invalidate(line.0);
     }
 
+    /// What is dirty of a line goes to memory, and the line stays; whether it was dirty.
+    pub fn clean(&mut self, line: LineAddr) -> bool {
+        self.tags.probe(line.0).is_some_and(|slot| self.tags.clean(slot))
+    }
+
     /// Every dirty line, in the order of their entries.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.dirty_keys().map(LineAddr)

@@ -9,7 +9,7 @@ use chip::predictability::Predicted;
 use chip::waits::Waits;
 use enum_map::EnumMap;
 use machine::dram::DramCounters;
-use machine::node::{NodeCounters, PersistCounters};
+use machine::node::{EpochCounters, NodeCounters, PersistCounters};
 use machine::observer::ObserverCounters;
 use protection::counter::StartingAge;
 use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
@@ -317,6 +317,9 @@ pub struct Record {
     /// Stores into the cores' persist buffers, where the design has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persist_buffer: Option<PersistCounters>,
+    /// What programs flushed and fenced, if they did and that does anything under the design.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<EpochCounters>,
     /// How predictable lines were to the design's speculation and what came of it, if it has one. Of a sampled run, also of those
     /// that came while it was warmed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -29,6 +29,7 @@ use chip::uncore::Uncore;
 use counting::Counting;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
+use machine::node::EpochCounters;
 use machine::paging::PageTable;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
@@ -169,7 +170,7 @@ impl<S: Source + 'static> Bench<S> {
     fn assemble(options: &RunOptions, sources: Vec<S>, excerpt: &ExcerptFile) -> Result<Bench<S>, RunError> {
         let RunOptions { machine, design, seed, budget, ledger, .. } = options;
         let rule = |rule| RunError::Design { design: design.name.clone(), rule };
-        let machine = &machine.with_buffers_of(&design.parts).map_err(rule)?;
+        let machine = &machine.with_persistence_of(&design.parts).map_err(rule)?;
         let (programs, cores) = (sources.len(), machine.cores);
         if programs > cores {
             return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
@@ -272,6 +273,7 @@ impl<S: Source + 'static> Bench<S> {
             counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: counts.metadata_caches(),
             persist_buffer: parts.persistence.has_buffer().then_some(counts.persist),
+            epochs: Some(counts.epochs).filter(|epochs| *epochs != EpochCounters::default()),
             speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),

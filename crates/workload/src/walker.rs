@@ -10,6 +10,7 @@
 //! megabyte neither becomes one instruction of many thousand accesses nor one instruction per byte.
 
 mod event;
+mod leave;
 mod skim;
 
 pub use event::Event;
@@ -18,7 +19,7 @@ pub use skim::Skimmer;
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Supplier, Supply};
 use crate::stream::{Access, AccessKind, Birth, Block, Chunk, LineCause, Step, Strand};
-use isa::{Flow, Instruction};
+use leave::leave;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::{Line, VirtAddr, ZERO_LINE};
@@ -340,44 +341,6 @@ fn copy_line(line: &mut Line, words: &[u64], strand: Strand) -> Result<usize, Wo
         to.copy_from_slice(&word.to_le_bytes());
     }
     Ok(content.len())
-}
-
-/// Another block is entered while instructions of the current one are due: the next of them, unless this is only the
-/// next iteration of a repeated string instruction.
-#[inline]
-fn leave(blocks: &Blocks, position: &mut Position, entered: &Block, entry: VirtAddr) -> Option<Found> {
-    let instructions = &current_block(blocks, position)?.instructions;
-    if repeats(instructions, position, entered, entry) {
-        let full = position.accesses.len() >= PIECE_ACCESSES;
-        return full.then_some(Found::Step(Next::Itself(entry)));
-    }
-    if position.due >= position.ran {
-        position.accesses.clear();
-        return None;
-    }
-    position.certain = position.ran - 1;
-    Some(Found::Step(if position.due < position.certain { Next::InBlock } else { Next::Block(entry) }))
-}
-
-/// Whether entering a block only repeats the string instruction that is due. If not, this may show that the current block
-/// was left before its end.
-#[inline]
-fn repeats(instructions: &[Instruction], position: &mut Position, entered: &Block, entry: VirtAddr) -> bool {
-    let last = &instructions[position.ran - 1];
-    if last.flow != Flow::Next || last.fall_through() == entry {
-        return false;
-    }
-    if entry == last.pc && position.due + 1 == position.ran && entered.instructions.len() == 1 {
-        return true;
-    }
-    // QEMU left the block before its end to execute one of its instructions in another way.
-    let rest = &instructions[position.due..position.ran];
-    if let Some(restarted) = rest.iter().position(|instruction| instruction.pc == entry)
-        && entry != last.pc
-    {
-        position.ran = position.due + restarted;
-    }
-    false
 }
 
 /// Up to which instruction of the current block everything ran before this was sent.

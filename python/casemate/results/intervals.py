@@ -1,8 +1,9 @@
 """A run by interval: what was counted in each so many instructions."""
 
 from casemate.results.base import Result
-from casemate.results.counters import CoreTime, Dram, Llc, MetadataCache, Node, ProtectionWork, ReadTimes, Renewals
+from casemate.results.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
 from casemate.results.predicted import Speculation
+from casemate.results.waits import CoreTime, ReadTimes
 
 
 class Interval(Result):

@@ -10,7 +10,6 @@ from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
 from casemate.results.counters import (
-    CoreTime,
     CounterCopies,
     CountersFound,
     Dram,
@@ -20,15 +19,16 @@ from casemate.results.counters import (
     MetadataCache,
     Node,
     ProtectionWork,
-    ReadTimes,
     Renewals,
     UnverifiedWindow,
 )
+from casemate.results.epochs import Epochs
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import Predicted, Speculation
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
+from casemate.results.waits import CoreTime, ReadTimes
 
 Age = Literal["new", "steady"]
 """How old counters of data are when a machine begins."""
@@ -212,6 +212,8 @@ class Record(Result):
     """How long lines were used before their verdicts, where the design lets them be."""
     persist_buffer: PersistBuffer | None = None
     """Stores into the cores' persist buffers; nothing if the design has none."""
+    epochs: Epochs | None = None
+    """What programs flushed and fenced; nothing if they did not, or that does nothing under the design."""
     speculation: Speculation | None = None
     """How predictable lines were to the design's speculation and what came of it; nothing if it has none. Of a sampled
     run, also of those that came while it was warmed."""

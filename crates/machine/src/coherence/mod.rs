@@ -171,6 +171,13 @@ impl Domain {
         dirty
     }
 
+    /// What is dirty of a line in any private cache goes to memory, and the line stays; whether any of it was.
+    pub fn clean(&self, line: LineAddr) -> bool {
+        let holders =
+            self.directory.as_ref().map_or(CoreSet::of(0), |directory| directory.borrow().holders(line).cores);
+        holders.iter().fold(false, |dirty, core| dirty | self.nodes[core].borrow_mut().clean(line))
+    }
+
     /// Every line that some core has changed and not written back, by address.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.nodes.iter().flat_map(|node| node.borrow().dirty_lines()).collect();

@@ -69,6 +69,8 @@ impl Feed for Once {
             instruction: &self.instruction,
             code: touch(CODE, false),
             touches: std::slice::from_ref(&self.touch),
+            flushes: &[],
+            fence: false,
             tables: &[],
             next: None,
         };

@@ -219,6 +219,10 @@ pub struct NodeConfig {
     /// a machine: it belongs to a design.
     #[serde(skip)]
     pub persist_buffer: Option<PersistConfig>,
+    /// Whether the program's flushes and persist fences do anything, which they need not where stores are durable beside the core.
+    /// No key of a machine: it belongs to a design.
+    #[serde(skip)]
+    pub flushes: bool,
     /// The functional units.
     pub units: FunctionalUnits,
     /// Instructions of all classes that start per cycle; nothing if only their units limit them.
@@ -306,6 +310,7 @@ impl NodeConfig {
             store_queue: 72,
             write_buffer: None,
             persist_buffer: None,
+            flushes: false,
             units: FunctionalUnits {
                 int_alu: pipelined(4, 1),
                 int_mul: pipelined(1, 3),

@@ -78,6 +78,17 @@ pub struct PersistCounters {
     pub answer_cycles: u64,
 }
 
+/// What a core's program has flushed and fenced; plain sums over the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct EpochCounters {
+    /// Lines that it flushed, dirty or not.
+    pub flushes: u64,
+    /// Persist fences.
+    pub fences: u64,
+    /// Of these, fences that waited for flushes.
+    pub fences_held: u64,
+}
+
 /// Cycles by which the entry of instructions into the window was put off, each charged to the first cause that reached so far: in
 /// the order branch, serial, fetch, window, load queue, store queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]

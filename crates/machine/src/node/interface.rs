@@ -38,6 +38,11 @@ pub struct Step<'a> {
     pub code: Touch,
     /// What it reads and writes.
     pub touches: &'a [Touch],
+    /// The lines that it flushes: what is dirty of them goes to memory.
+    pub flushes: &'a [LineAddr],
+    /// Whether it is a persist fence: no store behind it is written before memory has what was flushed before it. If it flushes
+    /// lines itself, that is no store behind the next instruction.
+    pub fence: bool,
     /// Where the tables of pages lie that it is the first to touch; only a core with a walker uses them.
     pub tables: &'a [PageTables],
     /// Where execution went next, if known.
@@ -89,18 +94,20 @@ pub enum RequestKind {
     Prefetch,
     /// Dirty, and evicted.
     WriteBack,
+    /// Flushed by the program: what is dirty of it is to go to memory. Answered by [`Node::flushed`](super::Node::flushed).
+    Flush,
     /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`](super::Node::sending_clean_victims), [`Node::owe`](super::Node::owe)).
     CleanVictim,
 }
 
 impl RequestKind {
-    /// Whether the node waits for an answer.
+    /// Whether the node waits for the line.
     pub fn is_answered(self) -> bool {
-        !matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
+        !matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim | RequestKind::Flush)
     }
 }
 
-/// A line that crosses the edge of L2. All kinds but evictions are answered by [`Node::answered`](super::Node::answered).
+/// A line that crosses the edge of L2. All kinds but evictions and flushes are answered by [`Node::answered`](super::Node::answered).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// When.

@@ -37,7 +37,8 @@ pub use config::{
     TableLayout, TlbConfig, Waits, WalkerConfig,
 };
 pub use counters::{
-    CacheCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PersistCounters, PrefetchCounters,
+    CacheCounters, EpochCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PersistCounters,
+    PrefetchCounters,
 };
 pub use interface::{
     Feed, PageKey, PageTables, Pause, Permission, PersistRequest, Request, RequestKind, Step, Touch, WALK_LEVELS_MAX,
@@ -55,16 +56,21 @@ struct Held {
     instruction: Instruction,
     code: Touch,
     touches: Vec<Touch>,
+    flushes: Vec<LineAddr>,
+    fence: bool,
     next: Option<VirtAddr>,
 }
 
 impl Held {
     fn new(step: &Step<'_>) -> Held {
-        Held { instruction: step.instruction.clone(), code: step.code, touches: step.touches.into(), next: step.next }
+        let Step { instruction, code, fence, next, .. } = *step;
+        let (touches, flushes) = (step.touches.into(), step.flushes.into());
+        Held { instruction: instruction.clone(), code, touches, flushes, fence, next }
     }
 
     fn step(&self) -> Step<'_> {
-        Step { instruction: &self.instruction, code: self.code, touches: &self.touches, tables: &[], next: self.next }
+        let Held { instruction, code, touches, flushes, fence, next } = self;
+        Step { instruction, code: *code, touches, flushes, fence: *fence, tables: &[], next: *next }
     }
 }
 
@@ -167,9 +173,25 @@ impl Node {
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 
-    /// Lines asked for that have not arrived.
+    /// A line that was flushed is in memory at `at`. Requests that follow from that go to `out`. Returns for how long nothing had
+    /// retired because a fence waited for it.
+    ///
+    /// # Panics
+    /// If no flush of the line has left the node that was not answered.
+    pub fn flushed(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
+        let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
+        self.core.flushed(line, cycle, out);
+        self.clock.span(Cycles(self.held_up_by_flush(&before, cycle)))
+    }
+
+    /// Lines asked for that have not arrived, and flushes that were not answered.
     pub fn outstanding(&self) -> usize {
-        self.core.caches.outstanding()
+        self.core.caches.outstanding() + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
+    }
+
+    /// What the program has flushed and fenced, where that does anything.
+    pub fn epoch_counters(&self) -> Option<EpochCounters> {
+        self.core.epochs.as_ref().map(|epochs| epochs.counters())
     }
 
     /// The time of the latest instruction's entry into the window.

@@ -59,6 +59,11 @@ impl Node {
         if self.is_kept_out(before) { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
+    /// For how many cycles a fence, which a flush let go in `cycle`, had held up retirement.
+    pub(super) fn held_up_by_flush(&mut self, before: &Standing, cycle: u64) -> u64 {
+        if self.core.window.left() > before.retired { self.stalls.count(before.since, cycle) } else { 0 }
+    }
+
     /// Whether an instruction waits for a store to leave its queue. What comes while code is awaited has let nothing in.
     #[inline]
     fn is_kept_out(&self, before: &Standing) -> bool {

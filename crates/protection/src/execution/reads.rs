@@ -48,6 +48,8 @@ pub enum ReadPart {
     OnChip,
     /// No read: a core's stores wait for its persist buffer.
     PersistBuffer,
+    /// No read: a core's persist fences waited for what it had flushed.
+    Fence,
 }
 
 /// What reads of lines took.

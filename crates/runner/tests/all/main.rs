@@ -8,6 +8,7 @@ mod dependent;
 mod emcc;
 mod emcc_inclusive;
 mod emcc_runs;
+mod epochs;
 mod explain;
 mod footprint;
 mod intervals;

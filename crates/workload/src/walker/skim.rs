@@ -4,7 +4,8 @@
 //! kept warm between two detailed windows) gets just that, several times as fast as it could take the instructions one
 //! by one. Skimming and stepping may alternate: both stand at the same point and count the same instructions.
 
-use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, repeats, unknown};
+use super::leave::repeats;
+use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, unknown};
 use crate::error::WorkloadError;
 use crate::source::Supplier;
 use crate::stream::{Access, AccessKind, Block, LineCause, Strand};

@@ -15,6 +15,11 @@ fn not_asked_for(line: LineAddr) -> ! {
 }
 
 impl Caches {
+    /// The core was answered at `cycle`, before which nothing leaves it any more.
+    pub(in crate::node) fn answered(&mut self, cycle: u64) {
+        self.latest_fill = self.latest_fill.max(cycle);
+    }
+
     /// Takes in a line that arrived, and hands over the list of those that waited. If it must not be written, stores
     /// among them have to ask again.
     pub(in crate::node) fn filled(
@@ -24,7 +29,7 @@ impl Caches {
         permission: Permission,
         out: &mut Vec<Request>,
     ) -> List {
-        self.latest_fill = self.latest_fill.max(cycle);
+        self.answered(cycle);
         let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else { not_asked_for(line) };
         self.count_miss(register, cycle);
         let wanted = self.outstanding[register];
@@ -46,7 +51,7 @@ impl Caches {
 
     /// Takes note of words of a line that came before the rest, and hands over the list of those that waited for no others.
     pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) -> List {
-        self.latest_fill = self.latest_fill.max(cycle);
+        self.answered(cycle);
         let Some(register) = self.l2_mshrs.find(line.0) else { not_asked_for(line) };
         self.count_miss(register, cycle);
         let (mut served, mut others) = (List::EMPTY, List::EMPTY);

@@ -46,6 +46,11 @@ impl Node {
         self.core.caches.downgrade(line)
     }
 
+    /// What is dirty of a line goes to memory, and the line stays; whether any of it was.
+    pub fn clean(&mut self, line: LineAddr) -> bool {
+        self.core.caches.clean(line)
+    }
+
     /// What may be done with a line, if any private cache has it.
     pub fn permission(&self, line: LineAddr) -> Option<Permission> {
         self.core.caches.permission(line)
@@ -86,6 +91,11 @@ impl Caches {
         self.owed.remove(&line);
         self.has_shared = true;
         self.everywhere(line, |tags, lines, word| tags.probe(lines.key(word)).map(|slot| tags.share(slot)))
+    }
+
+    fn clean(&mut self, line: LineAddr) -> bool {
+        self.everywhere(line, |tags, lines, word| tags.probe(lines.key(word)).map(|slot| tags.clean(slot)))
+            == Some(true)
     }
 
     fn permission(&self, line: LineAddr) -> Option<Permission> {

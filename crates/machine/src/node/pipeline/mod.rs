@@ -9,6 +9,7 @@
 
 mod bimodal;
 mod branch;
+mod epochs;
 mod front;
 mod functional_units;
 mod loads;
@@ -26,6 +27,7 @@ use crate::node::config::NodeConfig;
 use crate::node::counters::NodeCounters;
 use crate::node::interface::{Request, Step, Touch, UNKNOWN};
 use crate::node::waiting::{List, Lists};
+use epochs::Epochs;
 use front::Front;
 use functional_units::Units;
 use isa::{Class, Instruction, Reg};
@@ -116,6 +118,8 @@ pub(in crate::node) struct Core {
     /// The queue in front of L1D, if loads are merged there.
     pub(in crate::node) read_queue: Option<ReadQueue>,
     pub(in crate::node) stores: StoreQueue,
+    /// Flushes and fences, if they do anything.
+    pub(in crate::node) epochs: Option<Box<Epochs>>,
     pub(in crate::node) units: Units,
     pub(in crate::node) tlbs: Tlbs,
     pub(in crate::node) walker: Option<Walker>,
@@ -156,6 +160,7 @@ impl Core {
             loads: Queue::new(config.load_queue),
             read_queue: config.read_queue_ports.map(ReadQueue::new),
             stores: StoreQueue::new(config),
+            epochs: Epochs::new(config),
             units: Units::new(config),
             tlbs: Tlbs::new(config),
             walker: Walker::new(config),
@@ -185,7 +190,10 @@ impl Core {
         let results = step.instruction.destinations.len() as u32;
         let pc = step.instruction.pc.0 as u32;
         self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
-        let plan = self.plan(number, step, cycle);
+        let mut plan = self.plan(number, step, cycle);
+        if let Some(epochs) = &mut self.epochs {
+            plan.operands_missing += u32::from(epochs.enter(number, step, self.stores.queue.entered()));
+        }
         self.schedule(number, plan, step.touches, out);
         self.write_registers(number, step);
         self.follow(number, step, cycle);

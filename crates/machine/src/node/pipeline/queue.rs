@@ -108,6 +108,11 @@ impl Queue {
         self.left.checked_sub(1).map_or(0, |last| self.departures[self.place(last)])
     }
 
+    /// When entry `number` left, which is among the latest that did: as many as there is room for.
+    pub(in crate::node) fn departure(&self, number: u64) -> u64 {
+        self.departures[self.place(number)]
+    }
+
     /// Whether entry `number` is inside at `cycle`, as far as is known.
     #[inline]
     pub(in crate::node) fn holds(&self, number: u64, cycle: u64) -> bool {

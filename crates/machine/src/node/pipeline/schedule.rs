@@ -248,7 +248,7 @@ impl Core {
     }
 
     /// Wakes the dependents of everything that was resolved, and of what that resolves.
-    fn cascade(&mut self, out: &mut Vec<Request>) {
+    pub(in crate::node) fn cascade(&mut self, out: &mut Vec<Request>) {
         let mut next = 0;
         while let Some(&number) = self.resolved.get(next) {
             next += 1;
@@ -323,6 +323,9 @@ impl Core {
                     self.enter_store(store, start, out);
                 }
             }
+        }
+        if self.epochs.is_some() {
+            self.send_flushes(out);
         }
     }
 }

@@ -212,6 +212,15 @@ impl StoreQueue {
         self.persist.as_ref().is_some_and(|path| path.is_waiting())
     }
 
+    /// When so many stores, of which the latest is among the last that were written, had all been; nothing if they are not.
+    pub(in crate::node) fn written_at(&self, count: u64) -> Option<u64> {
+        let queue = self.buffer.as_ref().unwrap_or(&self.queue);
+        match count {
+            0 => Some(0),
+            _ => (count <= queue.left()).then(|| queue.departure(count - 1)),
+        }
+    }
+
     /// When all stores so far are written, or nothing if that is not known yet.
     pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         let queue = self.queue.empty_from()?;

@@ -1,5 +1,6 @@
 //! A core under test: scripted programs, and a memory that answers every request after a delay.
 
+mod epochs;
 mod exact;
 mod latencies;
 mod lines;
@@ -33,6 +34,8 @@ struct Op {
     code: u64,
     code_offset: u8,
     touches: Vec<Touch>,
+    flushes: Vec<LineAddr>,
+    fence: bool,
     next: Option<VirtAddr>,
 }
 
@@ -51,7 +54,8 @@ fn op(class: Class, destinations: &[u8], sources: &[u8]) -> Op {
         sources: registers(sources),
         destinations: registers(destinations),
     };
-    Op { instruction, code: CODE_LINE, code_offset: 0, touches: Vec::new(), next: None }
+    let (touches, flushes) = (Vec::new(), Vec::new());
+    Op { instruction, code: CODE_LINE, code_offset: 0, touches, flushes, fence: false, next: None }
 }
 
 fn alu(destinations: &[u8], sources: &[u8]) -> Op {
@@ -109,7 +113,8 @@ struct Script<'a> {
 
 fn step(op: &Op) -> Step<'_> {
     let code = touch(op.code, op.code_offset, op.instruction.bytes, false);
-    Step { instruction: &op.instruction, code, touches: &op.touches, tables: &[], next: op.next }
+    let Op { instruction, touches, flushes, fence, next, .. } = op;
+    Step { instruction, code, touches, flushes, fence: *fence, tables: &[], next: *next }
 }
 
 impl Feed for Script<'_> {

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 
 /// What each instruction has come to.
 #[derive(Clone, Copy)]
-struct Progress {
-    started: bool,
-    done: u64,
+pub(super) struct Progress {
+    pub started: bool,
+    pub done: u64,
 }
 
 /// The cycles that `ops` take, found by looking at everything in every cycle.
@@ -26,23 +26,35 @@ fn ticking_cycles(config: &NodeConfig, ops: &[Op]) -> u64 {
         }
         let room = (config.rob as usize).saturating_sub(entered - retired);
         entered = ops.len().min(entered + room.min(config.dispatch_width.into()));
-        let mut free = [Class::IntAlu, Class::IntMul, Class::FpAdd].map(|class| unit(config, class).0);
-        for number in retired..entered {
-            let ready = sources[number].iter().all(|&source| progress[source].done <= cycle);
-            if progress[number].started || !ready {
-                continue;
-            }
-            let (_, latency, index) = unit(config, ops[number].instruction.class);
-            if let Some(free) = index.map(|index| &mut free[index]) {
-                if *free == 0 {
-                    continue;
-                }
-                *free -= 1;
-            }
-            progress[number] = Progress { started: true, done: cycle + latency };
-        }
+        start(config, ops, &sources, &mut progress, (retired..entered, cycle), |_| true);
     }
     unreachable!("cycles do not end")
+}
+
+/// Starts, of the instructions in the window, those that have their sources and a unit in this cycle and may start.
+pub(super) fn start(
+    config: &NodeConfig,
+    ops: &[Op],
+    sources: &[Vec<usize>],
+    progress: &mut [Progress],
+    (window, cycle): (std::ops::Range<usize>, u64),
+    may_start: impl Fn(usize) -> bool,
+) {
+    let mut free = [Class::IntAlu, Class::IntMul, Class::FpAdd].map(|class| unit(config, class).0);
+    for number in window {
+        let ready = sources[number].iter().all(|&source| progress[source].done <= cycle);
+        if progress[number].started || !ready || !may_start(number) {
+            continue;
+        }
+        let (_, latency, index) = unit(config, ops[number].instruction.class);
+        if let Some(free) = index.map(|index| &mut free[index]) {
+            if *free == 0 {
+                continue;
+            }
+            *free -= 1;
+        }
+        progress[number] = Progress { started: true, done: cycle + latency };
+    }
 }
 
 /// How many units, their latency, and which they are.
@@ -57,7 +69,7 @@ fn unit(config: &NodeConfig, class: Class) -> (u8, u64, Option<usize>) {
 }
 
 /// The latest maker of each source of each instruction.
-fn sources_of(ops: &[Op]) -> Vec<Vec<usize>> {
+pub(super) fn sources_of(ops: &[Op]) -> Vec<Vec<usize>> {
     let maker = |number: usize, register: &Reg| {
         ops[..number].iter().rposition(|earlier| earlier.instruction.destinations.contains(register))
     };
@@ -65,7 +77,7 @@ fn sources_of(ops: &[Op]) -> Vec<Vec<usize>> {
     ops.iter().enumerate().map(sources).collect()
 }
 
-fn some_work() -> impl Strategy<Value = Op> {
+pub(super) fn some_work() -> impl Strategy<Value = Op> {
     let class = prop_oneof![Just(Class::IntAlu), Just(Class::IntMul), Just(Class::FpAdd), Just(Class::Nop)];
     let list = || proptest::collection::vec(16..22u8, 0..3);
     (class, list(), list()).prop_map(|(class, destinations, sources)| op(class, &destinations, &sources))

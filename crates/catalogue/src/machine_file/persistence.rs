@@ -1,18 +1,20 @@
-//! A machine whose cores have the persist buffers of a design.
+//! A machine whose cores make stores durable as a design says: in persist buffers, or as their programs flush and fence.
 
 use super::Machine;
 use machine::node::{PersistConfig, Waits};
 use machine::persist::PersistBufferConfig;
-use protection::design::{Parts, Step};
+use protection::design::{Parts, Point, Step};
 
 impl Machine {
-    /// The machine with the persist buffers of a design beside its cores, if it has any.
+    /// The machine with the persist buffers of a design beside its cores, if it has any. If stores are durable no earlier than at
+    /// the memory controller, or never, its cores flush lines where the program does.
     ///
     /// # Errors
     /// Watermarks that no buffer can have, which [`Parts::check`] rules out.
-    pub fn with_buffers_of(&self, parts: &Parts) -> Result<Machine, String> {
+    pub fn with_persistence_of(&self, parts: &Parts) -> Result<Machine, String> {
         let mut machine = self.clone();
         let persistence = &parts.persistence;
+        machine.node.flushes = persistence.point == Point::Controller;
         if persistence.has_buffer() {
             let (from, to) = (persistence.drain_from.into(), persistence.drain_to.into());
             let buffer = PersistBufferConfig::of_fractions(persistence.entries, from, to)?;

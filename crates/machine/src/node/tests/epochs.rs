@@ -1,0 +1,140 @@
+//! Flushes and fences: what a fence holds, and a core with them against a naive one that goes cycle by cycle.
+
+use super::ticking::{Progress, sources_of, start};
+use super::*;
+use proptest::prelude::*;
+
+/// A core whose program orders what becomes durable.
+fn durable() -> NodeConfig {
+    NodeConfig { flushes: true, ..small() }
+}
+
+/// Flushes lines.
+fn flush(lines: &[u64]) -> Op {
+    Op { flushes: lines.iter().map(|line| LineAddr(*line)).collect(), ..op(Class::Nop, &[], &[]) }
+}
+
+fn fence() -> Op {
+    Op { fence: true, ..op(Class::Nop, &[], &[]) }
+}
+
+/// Runs a program on a warm core. Memory answers reads after [`MEMORY`] cycles, and the flush of that number as told. In which cycle
+/// after the start each flush left, and the last instruction retired; and how long fences held retirement up.
+fn run(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (Vec<u64>, u64, u64) {
+    let mut bench = Bench::warm(config, &[]);
+    bench.run(&[op(Class::Serial, &[], &[])]);
+    let (start, clock) = (bench.clock(), bench.node.clock);
+    let (mut out, mut under_way, mut left, mut held) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut feed = Script { ops: ops.iter() };
+    loop {
+        let Ok(pause) = bench.node.run(&mut feed, Time::NEVER, &mut out);
+        for Request { at, line, kind, .. } in out.drain(..).filter(|request| request.kind != RequestKind::WriteBack) {
+            let takes = if kind == RequestKind::Flush { answer(left.len()) } else { MEMORY };
+            under_way.push((at + clock.span(Cycles(takes)), line, kind));
+            if kind == RequestKind::Flush {
+                left.push(clock.cycle_at_or_after(at).0 - start);
+            }
+        }
+        let Some(first) = (0..under_way.len()).min_by_key(|&index| under_way[index].0) else {
+            assert_eq!((pause, bench.node.outstanding()), (Pause::Finished, 0));
+            return (left, bench.clock() - start, held);
+        };
+        let (at, line, kind) = under_way.remove(first);
+        if kind == RequestKind::Flush {
+            held += bench.node.flushed(line, at, &mut out).as_fs() / clock.period().as_fs();
+        } else {
+            bench.node.filled(line, at, &mut out);
+        }
+    }
+}
+
+#[test]
+fn a_flush_leaves_when_the_stores_before_it_are_written() {
+    let (left, _, _) = run(&durable(), &[store(0, 64, 0), flush(&[64])], |_| 1);
+    let (alone, _, _) = run(&durable(), &[alu(&[1], &[0]), flush(&[64])], |_| 1);
+    assert!(left[0] > MEMORY && alone[0] < 10, "the store missed: {left:?}, {alone:?}");
+}
+
+#[test]
+fn a_fence_holds_retirement_until_every_flush_before_it_is_answered_in_whatever_order() {
+    let ops = [flush(&[64]), flush(&[65]), fence(), alu(&[1], &[0])];
+    let of = |first, second| run(&durable(), &ops, |number| [first, second][number]);
+    let (one, other) = (of(500, 100), of(100, 500));
+    assert_eq!(one, (vec![one.0[0]; 2], other.1, one.2));
+    assert!(one.1 > 500 && one.1 < 510 && one.2 > 490, "{one:?}");
+    let (_, without, held) = run(&durable(), &[flush(&[64]), flush(&[65]), alu(&[1], &[0])], |_| 500);
+    assert!(without < 10 && held == 0, "nothing waits for flushes but fences");
+}
+
+#[test]
+fn no_store_behind_a_fence_is_written_before_what_was_flushed_is_answered() {
+    let ops = [flush(&[64]), fence(), store(0, 128, 0), flush(&[128])];
+    let (left, ..) = run(&durable(), &ops, |_| 700);
+    assert!(left[0] < 10 && left[1] > 700, "{left:?}");
+}
+
+#[test]
+fn an_instruction_that_flushes_and_fences_holds_the_one_behind_it() {
+    let ops = [Op { fence: true, ..flush(&[64, 65]) }, store(0, 128, 0), flush(&[128])];
+    let (left, ..) = run(&durable(), &ops, |_| 300);
+    assert!(left[1] < 10 && left[2] > 300, "{left:?}");
+}
+
+#[test]
+fn where_stores_are_durable_beside_the_core_flushes_and_fences_take_their_slot_alone() {
+    let ops = [flush(&[64]), fence(), flush(&[64]), fence()];
+    let plain: Vec<Op> = ops.iter().map(|_| op(Class::Nop, &[], &[])).collect();
+    let (left, cycles, _) = run(&small(), &ops, |_| 300);
+    assert_eq!((left.len(), cycles), (0, run(&small(), &plain, |_| 300).1));
+}
+
+/// When each flush leaves and the last instruction retires, found by looking at everything in every cycle. There are no stores.
+fn ticking(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (Vec<u64>, u64) {
+    let sources = sources_of(ops);
+    let mut progress = vec![Progress { started: false, done: u64::MAX }; ops.len()];
+    let (mut retired, mut entered) = (0, 0);
+    // By the instruction that sent it: when it left and when it was answered.
+    let mut flushes: Vec<(usize, u64, u64)> = Vec::new();
+    for cycle in 0.. {
+        let mut width = config.retire_width;
+        while width > 0 && retired < entered && progress[retired].done <= cycle {
+            if !ops[retired].flushes.is_empty() {
+                flushes.push((retired, cycle, cycle + answer(flushes.len())));
+            }
+            (width, retired) = (width - 1, retired + 1);
+        }
+        if retired == ops.len() {
+            return (flushes.into_iter().map(|(_, left, _)| left).collect(), cycle);
+        }
+        let room = (config.rob as usize).saturating_sub(entered - retired);
+        entered = ops.len().min(entered + room.min(config.dispatch_width.into()));
+        let is_answered = |number: usize| {
+            ops[number].flushes.is_empty() || flushes.iter().any(|(owner, _, at)| *owner == number && *at <= cycle)
+        };
+        let may_start = |number: usize| !ops[number].fence || (0..number).all(is_answered);
+        start(config, ops, &sources, &mut progress, (retired..entered, cycle), may_start);
+    }
+    unreachable!("cycles do not end")
+}
+
+fn some_op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        5 => super::ticking::some_work(),
+        2 => (64..70u64).prop_map(|line| flush(&[line])),
+        1 => Just(fence()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn flushes_and_fences_come_to_the_same_cycles_as_ticking(
+        (dispatch, retire, rob) in (1..7u8, 1..7u8, 1..50u32),
+        ops in proptest::collection::vec(some_op(), 1..120),
+        answers in proptest::collection::vec(1..200u64, 120),
+    ) {
+        let mut config = durable();
+        (config.dispatch_width, config.retire_width, config.rob) = (dispatch, retire, rob);
+        let (left, cycles, _) = run(&config, &ops, |number| answers[number]);
+        prop_assert_eq!((left, cycles), ticking(&config, &ops, |number| answers[number]));
+    }
+}
