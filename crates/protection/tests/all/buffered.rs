@@ -13,27 +13,28 @@ const LINES: u64 = 1 << 10;
 const OVERFLOWS: u8 = 129;
 
 /// The six schemes of SecPB, from the one that does nothing early to the one that leaves nothing.
-fn schemes() -> Vec<Parts> {
+pub fn schemes() -> Vec<Parts> {
     let orders = [Order::Strict, Order::Pipelined];
     (0..=Step::CHAIN.len())
         .flat_map(|early| orders.map(|order| durable(Persistence::in_buffer(order, early))))
         .collect()
 }
 
-struct Powered {
+/// A machine that is switched on.
+pub struct Powered {
     parts: Parts,
-    scheme: Scheme,
-    verbs: Explained<Functional>,
+    pub scheme: Scheme,
+    pub verbs: Explained<Functional>,
 }
 
 impl Powered {
-    fn on(parts: &Parts) -> Powered {
+    pub fn on(parts: &Parts) -> Powered {
         let scheme = parts.build(LINES, 1).unwrap();
         let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
         Powered { parts: parts.clone(), scheme, verbs }
     }
 
-    fn memory(&self) -> &Functional {
+    pub fn memory(&self) -> &Functional {
         self.verbs.inside()
     }
 
@@ -41,34 +42,34 @@ impl Powered {
         self.memory().take_fault()
     }
 
-    fn accept(&self, line: u64, content: u8) {
+    pub fn accept(&self, line: u64, content: u8) {
         run_now(PersistBuffer::of(&self.scheme).accept(&self.verbs, LineAddr(line), &[content; 64]));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
     }
 
-    fn drain(&self, line: u64) {
+    pub fn drain(&self, line: u64) {
         run_now(PersistBuffer::of(&self.scheme).drain(&self.verbs, LineAddr(line)));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
     }
 
-    fn read(&self, line: u64) -> Result<Line, Fault> {
+    pub fn read(&self, line: u64) -> Result<Line, Fault> {
         run_now(self.scheme.read(&self.verbs, LineAddr(line)));
         self.fault().map_or_else(|| Ok(self.memory().take_released().unwrap().1.bytes), Err)
     }
 
-    fn image(&self) -> Vec<(Slot, Untrusted)> {
+    pub fn image(&self) -> Vec<(Slot, Untrusted)> {
         let media = self.memory().media.borrow();
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
     }
 
     /// The machine after a loss of power that its battery outlasted, and what recovery reported.
-    fn after_a_loss(&self) -> (Powered, Option<Fault>) {
+    pub fn after_a_loss(&self) -> (Powered, Option<Fault>) {
         run_now(PersistBuffer::of(&self.scheme).drain_on_battery(&self.verbs));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
         self.revived(&self.image(), &self.memory().registers())
     }
 
-    fn revived(&self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
+    pub fn revived(&self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
         let again = Powered::on(&self.parts);
         image.iter().for_each(|(slot, content)| again.memory().media.borrow_mut().store(*slot, *content));
         again.memory().carry(self.memory().ledger().clone());

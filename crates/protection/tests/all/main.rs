@@ -5,6 +5,7 @@ mod counters;
 mod durable;
 mod eager;
 mod forests;
+mod observed;
 mod ownership;
 mod page_records;
 mod persistence;

@@ -1,6 +1,7 @@
 //! What the tests of timed memories share: a machine around a scheme.
 
 pub mod crowd;
+pub mod shares;
 pub mod swept;
 
 use casemate_campaign::victim::with_tiny_caches;

@@ -5,16 +5,18 @@ use catalogue::{Design, designs};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// The variable that says which, and the value that asks for one of each class.
-const SWEEPS: &str = "CASEMATE_SWEEPS";
+/// The variable that says which, and the values that ask for all of them whatever it takes, and for one of each class.
+pub const SWEEPS: &str = "CASEMATE_SWEEPS";
+pub const ALL: &str = "all";
 const ONE_OF_EACH_CLASS: &str = "one-of-each-class";
 
 /// The designs to sweep over.
 pub fn swept() -> Vec<Design> {
     match std::env::var(SWEEPS) {
         Err(std::env::VarError::NotPresent) => designs(),
+        Ok(value) if value == ALL => designs(),
         Ok(value) if value == ONE_OF_EACH_CLASS => one_of_each_class(),
-        other => panic!("{SWEEPS} is {other:?}: expected \"{ONE_OF_EACH_CLASS}\", or that it is not set"),
+        other => panic!("{SWEEPS} is {other:?}: expected \"{ONE_OF_EACH_CLASS}\", \"{ALL}\", or that it is not set"),
     }
 }
 

@@ -12,12 +12,14 @@ mod buffered;
 mod gathering;
 mod grouped;
 mod in_place;
+mod observed;
 mod pending;
 mod policy;
 mod reshape;
 pub(super) mod tuple;
 
 pub use buffered::PersistBuffer;
+pub use observed::{Observers, Sight};
 pub(crate) use pending::Pending;
 
 use super::access::Access;
