@@ -135,7 +135,7 @@ impl Chip {
                 .miss_prediction
                 .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, config.waits, machine.cores)),
-            flushes: Flushes::new(clock),
+            flushes: Flushes::default(),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),

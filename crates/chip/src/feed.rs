@@ -15,7 +15,7 @@ pub use skim::Skimmed;
 use crate::load_values::{TOLD, WrongLoad};
 use crate::shadow::Shadow;
 use crate::shadow::persisted::about_to_tell;
-use machine::node::{Feed, PageKey, PageTables, Step, Touch};
+use machine::node::{Feed, Orders, PageKey, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -79,13 +79,6 @@ impl Translation {
     }
 
     /// The tables of pages that this core does not know yet.
-    #[inline(always)]
-    fn take_tables(&mut self, tables: &mut Vec<PageTables>) {
-        if self.news {
-            self.take_new_tables(tables);
-        }
-    }
-
     #[cold]
     fn take_new_tables(&mut self, tables: &mut Vec<PageTables>) {
         let pages = self.pages.borrow();
@@ -95,15 +88,45 @@ impl Translation {
     }
 }
 
-/// What the instruction handed out next has beside its accesses: tables of pages that its core gets with it, lines that it flushes,
-/// and whether it is a persist fence.
+/// What the instruction handed out next has beside its accesses: tables of pages that its core gets with it, and how it orders what
+/// becomes durable.
 #[derive(Default)]
 struct Beside {
     tables: Vec<PageTables>,
-    flushes: Vec<LineAddr>,
-    fence: bool,
-    /// Whether it was handed out.
+    orders: Orders,
+    /// Whether the instruction behind it is a persist fence: it flushes by itself, as a system call does, and what comes behind
+    /// waits for that.
+    fence_behind: bool,
+    /// Whether any of this is there, and whether it was handed out.
+    is_there: bool,
     is_over: bool,
+}
+
+// Most instructions have nothing of this.
+impl Beside {
+    #[cold]
+    fn flush(&mut self, line: LineAddr) {
+        self.orders.flushes.push(line);
+        self.is_there = true;
+    }
+
+    #[cold]
+    fn fence(&mut self) {
+        let own = self.orders.flushes.is_empty();
+        *(if own { &mut self.orders.fence } else { &mut self.fence_behind }) = true;
+        self.is_there = true;
+    }
+
+    #[cold]
+    fn go_on(&mut self) {
+        let fence = self.fence_behind;
+        *self = Beside { orders: Orders { fence, ..Orders::default() }, is_there: fence, ..Beside::default() };
+    }
+
+    #[cold]
+    fn orders(&self) -> Option<&Orders> {
+        Some(&self.orders).filter(|orders| **orders != Orders::default())
+    }
 }
 
 /// A program, or one core's part of it, on its way into that core.
@@ -198,8 +221,8 @@ impl<S: Supplier> Feed for Program<S> {
         }
         let Program { walker, translation, beside, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
         let core = self.core;
-        if std::mem::take(&mut beside.is_over) {
-            *beside = Beside::default();
+        if beside.is_over {
+            beside.go_on();
         }
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
@@ -217,10 +240,10 @@ impl<S: Supplier> Feed for Program<S> {
                 counters.processes = counters.processes.max(u64::from(process) + 1)
             }
             Event::Flush { strand, addr } => match translation.physical(strand, addr) {
-                Ok((_, physical)) => beside.flushes.push(physical.line()),
+                Ok((_, physical)) => beside.flush(physical.line()),
                 Err(full) => trouble = Some(full),
             },
-            Event::Fence { .. } => beside.fence = true,
+            Event::Fence { .. } => beside.fence(),
             _ => {}
         })?;
         if let Some(full) = trouble {
@@ -255,10 +278,13 @@ impl<S: Supplier> Feed for Program<S> {
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
-        translation.take_tables(&mut beside.tables);
-        let Beside { tables, flushes, fence, is_over } = beside;
-        *is_over = *fence || !flushes.is_empty() || !tables.is_empty();
-        Ok(Some(Step { instruction: step.instruction, code, touches, flushes, fence: *fence, tables, next: step.next }))
+        if translation.news {
+            translation.take_new_tables(&mut beside.tables);
+            beside.is_there = true;
+        }
+        beside.is_over = beside.is_there;
+        let (tables, orders) = (&beside.tables, if beside.is_there { beside.orders() } else { None });
+        Ok(Some(Step { instruction: step.instruction, code, touches, orders, tables, next: step.next }))
     }
 }
 

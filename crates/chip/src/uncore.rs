@@ -95,7 +95,6 @@ impl Uncore {
 
     /// Starts readers and writers with these verbs.
     fn employ<V: Attended + 'static>(self: &Rc<Uncore>, machine: &Machine, verbs: impl Fn() -> V) {
-        self.clock.spawn(self.chip.clone().flush_forever());
         for _ in 0..machine.llc.mshrs {
             self.clock.spawn(self.clone().read_forever(verbs()));
         }

@@ -37,8 +37,9 @@ struct Position {
     strand: Strand,
     /// Which of the processes' tables its blocks are in.
     process: usize,
-    /// The block that is being handed out, its length as far as it ran, and the instruction that is due.
-    block: u32,
+    /// The block that is being handed out, kept here because each of its instructions is looked up; its length as far as it
+    /// ran, and the instruction that is due.
+    block: Option<Arc<Block>>,
     ran: usize,
     due: usize,
     /// The instructions before this one ran for certain, as the word that comes next says, which need not be read again for
@@ -50,10 +51,19 @@ struct Position {
 }
 
 impl Position {
-    /// Of a block that is entered, so many instructions run.
+    /// Of a block that is entered, at most so many instructions run. A loop enters the one that is there already.
     #[inline]
-    fn enter(&mut self, block: u32, ran: usize) {
-        (self.block, self.ran, self.due, self.certain) = (block, ran, 0, 0);
+    fn enter(&mut self, block: &Arc<Block>, instructions: u16) {
+        if !self.block.as_ref().is_some_and(|current| Arc::ptr_eq(current, block)) {
+            self.block = Some(block.clone());
+        }
+        self.run(usize::from(instructions).min(block.instructions.len()));
+    }
+
+    /// Of the current block, from its beginning, so many instructions run.
+    #[inline]
+    fn run(&mut self, ran: usize) {
+        (self.ran, self.due, self.certain) = (ran, 0, 0);
     }
 }
 
@@ -219,11 +229,11 @@ impl<S: Supplier> Walker<S> {
                     let blocks = &self.processes[position.process];
                     let (entered, entry) = known(blocks, id, position.strand)?;
                     if position.due < position.ran
-                        && let Some(found) = leave(blocks, position, entered, entry)
+                        && let Some(found) = leave(position, entered, entry)
                     {
                         return Ok(found);
                     }
-                    position.enter(id, usize::from(instructions).min(entered.instructions.len()));
+                    position.enter(entered, instructions);
                     self.at += 1;
                 }
                 Word::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
@@ -247,7 +257,7 @@ impl<S: Supplier> Walker<S> {
     fn hand_out(&mut self, next: Next) -> Step<'_> {
         self.handed_out = true;
         let position = &mut self.positions[self.current];
-        let block = self.processes[position.process][position.block as usize].as_deref();
+        let block = position.block.as_deref();
         let rest = block.and_then(|block| block.instructions.get(position.due..position.ran));
         let Some([instruction, rest @ ..]) = rest else {
             unreachable!("a step is found only in a block that is known")
@@ -321,14 +331,10 @@ impl<S: Supplier> Walker<S> {
 
 type Blocks = [Option<Arc<Block>>];
 
-fn current_block<'b>(blocks: &'b Blocks, position: &Position) -> Option<&'b Block> {
-    blocks.get(position.block as usize)?.as_deref()
-}
-
 /// The block with this number and its address.
 #[inline]
-fn known(blocks: &Blocks, id: u32, strand: Strand) -> Result<(&Block, VirtAddr), WorkloadError> {
-    let block = blocks.get(id as usize).and_then(|block| block.as_deref());
+fn known(blocks: &Blocks, id: u32, strand: Strand) -> Result<(&Arc<Block>, VirtAddr), WorkloadError> {
+    let block = blocks.get(id as usize).and_then(|block| block.as_ref());
     let found = block.and_then(|block| Some((block, block.instructions.first()?.pc)));
     found.ok_or_else(|| damaged(strand, format!("block {id} was never told")))
 }

@@ -7,60 +7,41 @@
 use super::Chip;
 use protection::execution::ReadPart;
 use rustc_hash::FxHashMap;
-use sim::Clock;
-use sim::resource::WorkQueue;
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Duration, LineAddr, Time};
 
-/// A line that a core flushes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Flush {
-    core: usize,
-    line: LineAddr,
-}
-
-/// Flushes that are not answered.
-pub(super) struct Flushes {
-    /// Those that the last-level cache's controller takes up then.
-    coming: WorkQueue<Flush>,
-    /// The cores that wait for a line that is on its way to memory.
-    waiting: RefCell<FxHashMap<LineAddr, Vec<usize>>>,
-}
-
-impl Flushes {
-    pub fn new(clock: &Clock) -> Flushes {
-        Flushes { coming: WorkQueue::new(clock), waiting: RefCell::default() }
-    }
-}
+/// Flushes that wait for lines on their way to memory: which cores, by line.
+#[derive(Default)]
+pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<usize>>>);
 
 impl Chip {
     /// A core flushes a line, which the last-level cache's controller takes up at `at`.
-    pub fn flush(&self, at: Time, core: usize, line: LineAddr) {
-        self.flushes.coming.push(at, Flush { core, line });
+    pub fn flush(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr) {
+        let chip = self.clone();
+        self.clock.spawn(async move {
+            chip.clock.sleep_until(at).await;
+            chip.take_flush(core, line);
+        });
     }
 
-    /// Takes flushes up as they come.
-    pub(crate) async fn flush_forever(self: Rc<Chip>) {
-        loop {
-            let Flush { core, line } = self.flushes.coming.next().await;
-            self.take_back_everything();
-            let in_private = self.cores.clean(line);
-            if self.llc.borrow_mut().clean(line) | in_private {
-                self.count(|counters| counters.writebacks += 1);
-                self.send_out(line);
-            }
-            if self.leaving.borrow().contains_key(&line) {
-                self.flushes.waiting.borrow_mut().entry(line).or_default().push(core);
-            } else {
-                self.flushed(core, line, Duration::ZERO);
-            }
+    fn take_flush(&self, core: usize, line: LineAddr) {
+        self.take_back_everything();
+        let in_private = self.cores.clean(line);
+        if self.llc.borrow_mut().clean(line) | in_private {
+            self.count(|counters| counters.writebacks += 1);
+            self.send_out(line);
+        }
+        if self.leaving.borrow().contains_key(&line) {
+            self.flushes.0.borrow_mut().entry(line).or_default().push(core);
+        } else {
+            self.flushed(core, line, Duration::ZERO);
         }
     }
 
     /// Nothing of a line is on its way to memory any more: cores that have flushed it get to know.
     pub(super) fn is_in_memory(&self, line: LineAddr) {
-        let waiting = self.flushes.waiting.borrow_mut().remove(&line).unwrap_or_default();
+        let waiting = self.flushes.0.borrow_mut().remove(&line).unwrap_or_default();
         waiting.into_iter().for_each(|core| self.flushed(core, line, self.distances.path));
     }
 

@@ -142,7 +142,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     #[cold]
     fn learn(&mut self) {
         let mut tables = Vec::new();
-        self.translation.take_tables(&mut tables);
+        self.translation.take_new_tables(&mut tables);
         tables.iter().for_each(|tables| self.node.get().learn(tables));
     }
 

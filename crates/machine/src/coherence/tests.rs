@@ -69,8 +69,7 @@ impl Feed for Once {
             instruction: &self.instruction,
             code: touch(CODE, false),
             touches: std::slice::from_ref(&self.touch),
-            flushes: &[],
-            fence: false,
+            orders: None,
             tables: &[],
             next: None,
         };

@@ -29,6 +29,15 @@ pub struct Touch {
     pub store: bool,
 }
 
+/// How an instruction orders what becomes durable at the memory controller.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Orders {
+    /// Lines that it flushes: what is dirty of them goes to memory.
+    pub flushes: Vec<LineAddr>,
+    /// Whether it is a persist fence: no store behind it is written before memory has what instructions before it flushed.
+    pub fence: bool,
+}
+
 /// One executed instruction, with its addresses translated and split into lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -38,11 +47,8 @@ pub struct Step<'a> {
     pub code: Touch,
     /// What it reads and writes.
     pub touches: &'a [Touch],
-    /// The lines that it flushes: what is dirty of them goes to memory.
-    pub flushes: &'a [LineAddr],
-    /// Whether it is a persist fence: no store behind it is written before memory has what was flushed before it. If it flushes
-    /// lines itself, that is no store behind the next instruction.
-    pub fence: bool,
+    /// How it orders what becomes durable, if it does.
+    pub orders: Option<&'a Orders>,
     /// Where the tables of pages lie that it is the first to touch; only a core with a walker uses them.
     pub tables: &'a [PageTables],
     /// Where execution went next, if known.

@@ -41,7 +41,8 @@ pub use counters::{
     PrefetchCounters,
 };
 pub use interface::{
-    Feed, PageKey, PageTables, Pause, Permission, PersistRequest, Request, RequestKind, Step, Touch, WALK_LEVELS_MAX,
+    Feed, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, Request, RequestKind, Step, Touch,
+    WALK_LEVELS_MAX,
 };
 
 use isa::Instruction;
@@ -56,21 +57,19 @@ struct Held {
     instruction: Instruction,
     code: Touch,
     touches: Vec<Touch>,
-    flushes: Vec<LineAddr>,
-    fence: bool,
+    orders: Option<Orders>,
     next: Option<VirtAddr>,
 }
 
 impl Held {
     fn new(step: &Step<'_>) -> Held {
-        let Step { instruction, code, fence, next, .. } = *step;
-        let (touches, flushes) = (step.touches.into(), step.flushes.into());
-        Held { instruction: instruction.clone(), code, touches, flushes, fence, next }
+        let Step { instruction, code, touches, orders, next, .. } = *step;
+        Held { instruction: instruction.clone(), code, touches: touches.into(), orders: orders.cloned(), next }
     }
 
     fn step(&self) -> Step<'_> {
-        let Held { instruction, code, touches, flushes, fence, next } = self;
-        Step { instruction, code: *code, touches, flushes, fence: *fence, tables: &[], next: *next }
+        let Held { instruction, code, touches, orders, next } = self;
+        Step { instruction, code: *code, touches, orders: orders.as_ref(), tables: &[], next: *next }
     }
 }
 

@@ -4,13 +4,14 @@
 //! kept warm between two detailed windows) gets just that, several times as fast as it could take the instructions one
 //! by one. Skimming and stepping may alternate: both stand at the same point and count the same instructions.
 
-use super::leave::repeats;
-use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, current_block, known, not_due, unknown};
+use super::leave::{Before, before};
+use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, known, not_due, unknown};
 use crate::error::WorkloadError;
 use crate::source::Supplier;
 use crate::stream::{Access, AccessKind, Block, LineCause, Strand};
 use isa::{Flow, Instruction};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use units::VirtAddr;
 use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};
 
@@ -80,7 +81,7 @@ impl<S: Supplier> Walker<S> {
         self.positions[self.current].accesses.clear();
         for position in &mut self.positions {
             position.skimmed = position.accesses.len();
-            let Some(block) = current_block(&self.processes[position.process], position) else { continue };
+            let Some(block) = position.block.as_deref() else { continue };
             for (nth, access) in position.accesses.iter().enumerate() {
                 to.access(position.strand, block, position.due, nth, access);
             }
@@ -92,13 +93,16 @@ impl<S: Supplier> Walker<S> {
         let words = &self.chunk.words[..];
         let position = &mut self.positions[self.current];
         let (blocks, strand) = (&self.processes[position.process], position.strand);
-        let mut current = current_block(blocks, position);
-        while let Some(&word) = words.get(self.at) {
+        // Kept in its position again at the end, since to keep each block that is entered would take longer than to skim it.
+        let kept = position.block.take();
+        let mut current = kept.as_ref();
+        let stop = loop {
+            let Some(&word) = words.get(self.at) else { break Ok(Stop::ChunkEnd) };
             match word::parse(word) {
                 Word::Access { store, log2_bytes, value, index, addr } => {
                     let index = usize::from(index);
                     let Some(block) = current.filter(|_| (position.due..position.ran).contains(&index)) else {
-                        return Err(not_due(strand, index));
+                        break Err(not_due(strand, index));
                     };
                     if index > position.due {
                         *count += (index - position.due) as u64;
@@ -112,29 +116,33 @@ impl<S: Supplier> Walker<S> {
                     position.skimmed += 1;
                 }
                 Word::Block { id, instructions } => {
-                    let (entered, entry) = known(blocks, id, strand)?;
+                    let (entered, entry) = match known(blocks, id, strand) {
+                        Ok(found) => found,
+                        Err(damaged) => break Err(damaged),
+                    };
                     let (left, again) = leave_whole(current, position, entered, entry, to);
                     *count += left;
                     let ran = usize::from(instructions).min(entered.instructions.len());
                     if *count + if again { 1 } else { ran as u64 } > most {
-                        return Ok(Stop::Enough);
+                        break Ok(Stop::Enough);
                     }
                     if !again {
                         position.skimmed = 0;
                         to.block(strand, &entered.instructions[..ran]);
                     }
-                    position.enter(id, ran);
+                    position.run(ran);
                     current = Some(entered);
                     self.at += 1;
                 }
-                Word::Control { which: None, .. } => return Err(unknown(strand, word)),
+                Word::Control { which: None, .. } => break Err(unknown(strand, word)),
                 Word::Control { which: Some(which), detail, operand } => {
                     self.at += 1;
-                    return Ok(Stop::Told(which, detail, operand));
+                    break Ok(Stop::Told(which, detail, operand));
                 }
             }
-        }
-        Ok(Stop::ChunkEnd)
+        };
+        position.block = current.cloned();
+        stop
     }
 
     /// Before a strand's end is handed on, its last block is done; how many instructions that are.
@@ -168,7 +176,7 @@ impl<S: Supplier> Walker<S> {
 /// iteration of a repeated string instruction.
 #[inline]
 fn leave_whole(
-    current: Option<&Block>,
+    current: Option<&Arc<Block>>,
     position: &mut Position,
     entered: &Block,
     entry: VirtAddr,
@@ -183,10 +191,13 @@ fn leave_whole(
         before_last = (position.ran - 1 - position.due) as u64;
         (position.due, position.skimmed) = (position.ran - 1, 0);
     }
-    if repeats(&current.instructions, position, entered, entry) {
-        let full = position.skimmed >= PIECE_ACCESSES;
-        position.skimmed = if full { 0 } else { position.skimmed };
-        return (before_last + u64::from(full), true);
+    match before(&current.instructions[..position.ran], position.due, entered, entry) {
+        Before::Repeats => {
+            let full = position.skimmed >= PIECE_ACCESSES;
+            position.skimmed = if full { 0 } else { position.skimmed };
+            return (before_last + u64::from(full), true);
+        }
+        Before::Ran(ran) => position.ran = ran,
     }
     let due = std::mem::replace(&mut position.due, position.ran);
     if let Some(last) = current.instructions[due..position.ran].last()

@@ -4,13 +4,10 @@
 //! retired and every store before it is written, in the order of the program, and is answered when memory has the line. A
 //! *persist fence* (SFENCE) is done when all flushes before it are answered: so it holds retirement, and with that every store
 //! behind it, since stores are written after they retire. Loads behind it go on, as far as the window has room.
-//!
-//! An instruction that flushes and fences, as a system call does, fences what comes behind it: its fence is that of the next
-//! instruction.
 
 use crate::node::config::NodeConfig;
 use crate::node::counters::EpochCounters;
-use crate::node::interface::{Request, RequestKind, Step};
+use crate::node::interface::{Orders, Request, RequestKind};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::{Core, Role};
 use std::collections::VecDeque;
@@ -46,8 +43,6 @@ pub(in crate::node) struct Epochs {
     /// How many have left the core.
     sent: u64,
     fences: VecDeque<Fence>,
-    /// Whether the next instruction has the fence of the one before it.
-    handed_on: bool,
     /// When the latest answer came.
     latest_answer: u64,
     counters: EpochCounters,
@@ -68,20 +63,18 @@ impl Epochs {
         self.flushes.iter().filter(|flush| !flush.answered).count()
     }
 
-    /// Takes up the flushes and the fence of instruction `owner`, which has so many stores before it; whether it waits for
+    /// Takes up the fence and the flushes of instruction `owner`, which has so many stores before it; whether it waits for
     /// flushes.
-    pub(in crate::node) fn enter(&mut self, owner: u64, step: &Step<'_>, stores: u64) -> bool {
-        let hands_on = step.fence && !step.flushes.is_empty();
-        let fences = std::mem::replace(&mut self.handed_on, hands_on) || step.fence && !hands_on;
-        let waits = fences && !self.flushes.is_empty();
+    fn enter(&mut self, owner: u64, orders: &Orders, stores: u64) -> bool {
+        let waits = orders.fence && !self.flushes.is_empty();
         if waits {
             self.fences.push_back(Fence { owner, flushes: self.first + self.flushes.len() as u64 });
         }
-        self.counters.fences += u64::from(fences);
+        self.counters.fences += u64::from(orders.fence);
         self.counters.fences_held += u64::from(waits);
-        self.counters.flushes += step.flushes.len() as u64;
+        self.counters.flushes += orders.flushes.len() as u64;
         let flush = |line: &LineAddr| Flush { line: *line, owner, stores, answered: false };
-        self.flushes.extend(step.flushes.iter().map(flush));
+        self.flushes.extend(orders.flushes.iter().map(flush));
         waits
     }
 
@@ -114,6 +107,14 @@ impl Epochs {
 }
 
 impl Core {
+    /// Takes up how instruction `number` orders what becomes durable; whether it waits for that. Out of line: most programs
+    /// never do.
+    #[cold]
+    pub(in crate::node) fn take_orders(&mut self, number: u64, orders: &Orders) -> bool {
+        let stores = self.stores.queue.entered();
+        self.epochs.as_mut().is_some_and(|epochs| epochs.enter(number, orders, stores))
+    }
+
     /// Sends the flushes that can leave.
     pub(in crate::node) fn send_flushes(&mut self, out: &mut Vec<Request>) {
         let Some(epochs) = &mut self.epochs else { return };

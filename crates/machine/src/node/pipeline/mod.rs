@@ -191,8 +191,8 @@ impl Core {
         let pc = step.instruction.pc.0 as u32;
         self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
         let mut plan = self.plan(number, step, cycle);
-        if let Some(epochs) = &mut self.epochs {
-            plan.operands_missing += u32::from(epochs.enter(number, step, self.stores.queue.entered()));
+        if let Some(orders) = step.orders {
+            plan.operands_missing += u32::from(self.take_orders(number, orders));
         }
         self.schedule(number, plan, step.touches, out);
         self.write_registers(number, step);

@@ -11,11 +11,12 @@ fn durable() -> NodeConfig {
 
 /// Flushes lines.
 fn flush(lines: &[u64]) -> Op {
-    Op { flushes: lines.iter().map(|line| LineAddr(*line)).collect(), ..op(Class::Nop, &[], &[]) }
+    let flushes = lines.iter().map(|line| LineAddr(*line)).collect();
+    Op { orders: Some(Orders { flushes, fence: false }), ..op(Class::Nop, &[], &[]) }
 }
 
 fn fence() -> Op {
-    Op { fence: true, ..op(Class::Nop, &[], &[]) }
+    Op { orders: Some(Orders { flushes: Vec::new(), fence: true }), ..op(Class::Nop, &[], &[]) }
 }
 
 /// Runs a program on a warm core. Memory answers reads after [`MEMORY`] cycles, and the flush of that number as told. In which cycle
@@ -74,10 +75,10 @@ fn no_store_behind_a_fence_is_written_before_what_was_flushed_is_answered() {
 }
 
 #[test]
-fn an_instruction_that_flushes_and_fences_holds_the_one_behind_it() {
-    let ops = [Op { fence: true, ..flush(&[64, 65]) }, store(0, 128, 0), flush(&[128])];
-    let (left, ..) = run(&durable(), &ops, |_| 300);
-    assert!(left[1] < 10 && left[2] > 300, "{left:?}");
+fn a_fence_does_not_wait_for_what_its_own_instruction_flushes() {
+    let both = Op { orders: Some(Orders { flushes: vec![LineAddr(65)], fence: true }), ..op(Class::Nop, &[], &[]) };
+    let (left, cycles, _) = run(&durable(), &[flush(&[64]), both], |number| [300, 900][number]);
+    assert!(left[1] > 300 && cycles < 320, "{left:?}, {cycles}");
 }
 
 #[test]
@@ -86,6 +87,10 @@ fn where_stores_are_durable_beside_the_core_flushes_and_fences_take_their_slot_a
     let plain: Vec<Op> = ops.iter().map(|_| op(Class::Nop, &[], &[])).collect();
     let (left, cycles, _) = run(&small(), &ops, |_| 300);
     assert_eq!((left.len(), cycles), (0, run(&small(), &plain, |_| 300).1));
+}
+
+fn flushes_of(op: &Op) -> bool {
+    op.orders.as_ref().is_some_and(|orders| !orders.flushes.is_empty())
 }
 
 /// When each flush leaves and the last instruction retires, found by looking at everything in every cycle. There are no stores.
@@ -98,7 +103,7 @@ fn ticking(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (V
     for cycle in 0.. {
         let mut width = config.retire_width;
         while width > 0 && retired < entered && progress[retired].done <= cycle {
-            if !ops[retired].flushes.is_empty() {
+            if flushes_of(&ops[retired]) {
                 flushes.push((retired, cycle, cycle + answer(flushes.len())));
             }
             (width, retired) = (width - 1, retired + 1);
@@ -109,9 +114,10 @@ fn ticking(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (V
         let room = (config.rob as usize).saturating_sub(entered - retired);
         entered = ops.len().min(entered + room.min(config.dispatch_width.into()));
         let is_answered = |number: usize| {
-            ops[number].flushes.is_empty() || flushes.iter().any(|(owner, _, at)| *owner == number && *at <= cycle)
+            !flushes_of(&ops[number]) || flushes.iter().any(|(owner, _, at)| *owner == number && *at <= cycle)
         };
-        let may_start = |number: usize| !ops[number].fence || (0..number).all(is_answered);
+        let fences = |op: &Op| op.orders.as_ref().is_some_and(|orders| orders.fence);
+        let may_start = |number: usize| !fences(&ops[number]) || (0..number).all(is_answered);
         start(config, ops, &sources, &mut progress, (retired..entered, cycle), may_start);
     }
     unreachable!("cycles do not end")

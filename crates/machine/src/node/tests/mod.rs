@@ -34,8 +34,7 @@ struct Op {
     code: u64,
     code_offset: u8,
     touches: Vec<Touch>,
-    flushes: Vec<LineAddr>,
-    fence: bool,
+    orders: Option<Orders>,
     next: Option<VirtAddr>,
 }
 
@@ -54,8 +53,7 @@ fn op(class: Class, destinations: &[u8], sources: &[u8]) -> Op {
         sources: registers(sources),
         destinations: registers(destinations),
     };
-    let (touches, flushes) = (Vec::new(), Vec::new());
-    Op { instruction, code: CODE_LINE, code_offset: 0, touches, flushes, fence: false, next: None }
+    Op { instruction, code: CODE_LINE, code_offset: 0, touches: Vec::new(), orders: None, next: None }
 }
 
 fn alu(destinations: &[u8], sources: &[u8]) -> Op {
@@ -113,8 +111,8 @@ struct Script<'a> {
 
 fn step(op: &Op) -> Step<'_> {
     let code = touch(op.code, op.code_offset, op.instruction.bytes, false);
-    let Op { instruction, touches, flushes, fence, next, .. } = op;
-    Step { instruction, code, touches, flushes, fence: *fence, tables: &[], next: *next }
+    let Op { instruction, touches, orders, next, .. } = op;
+    Step { instruction, code, touches, orders: orders.as_ref(), tables: &[], next: *next }
 }
 
 impl Feed for Script<'_> {
