@@ -230,7 +230,7 @@ impl Parts {
         Ok(Scheme {
             codec,
             counters,
-            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.exists(), bitmaps, planted),
+            metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.is_in_tuples(), bitmaps, planted),
             layout,
             ownership: self.ownership,
             pending: Pending::default(),

@@ -4,10 +4,12 @@
 //! ```toml
 //! persistence = { order = "strict" }                     # at the controller: a line is durable when its tuple is complete
 //! persistence = { order = "strict", point = "buffer", early = ["counter", "pad"] }  # beside L1D: when the buffer has it
+//! persistence = { point = "caches" }                     # in the caches: when one of them has it
 //! ```
 //! The *persist point* is where a store is durable. At the controller it needs its whole tuple there. In a *persist buffer*,
 //! which a battery drains when power fails, it needs what the battery cannot make any more: steps that are not *early* are
-//! left to the drain.
+//! left to the drain. In *caches* that live on a battery as a whole it needs nothing: lines are written in place, in no order,
+//! and the battery writes back what only the chip has.
 
 use crate::planted::{Bug, Planted};
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,8 @@ pub enum Point {
     Controller,
     /// Beside L1D, when the persist buffer has it.
     Buffer,
+    /// In the caches, when one of them has it.
+    Caches,
 }
 
 /// A step of a store's memory tuple, in the order in which each needs those before it (SecPB, section IV, Fig. 4).
@@ -167,6 +171,7 @@ impl fmt::Display for Fraction {
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
     /// In which order.
+    #[serde(default)]
     pub order: Order,
     /// Lines of data that become durable together, if they may.
     #[serde(default = "eight")]
@@ -260,12 +265,22 @@ impl Persistence {
 
     /// Whether writes survive.
     pub fn exists(&self) -> bool {
+        self.is_in_tuples() || self.point == Point::Caches
+    }
+
+    /// Whether lines become durable in tuples, and not in place.
+    pub fn is_in_tuples(&self) -> bool {
         self.order != Order::None
     }
 
     /// Whether stores are durable in a persist buffer.
     pub fn has_buffer(&self) -> bool {
-        self.exists() && self.point == Point::Buffer
+        self.is_in_tuples() && self.point == Point::Buffer
+    }
+
+    /// Whether stores are durable before memory has them, since what holds them has a battery.
+    pub fn has_battery(&self) -> bool {
+        self.exists() && self.point != Point::Controller
     }
 
     /// Whether a tuple leaves a stage of the tree to the next one as soon as it has entered the stage above.

@@ -134,7 +134,7 @@ class PersistenceDesign(Result):
     """In which order tuples become durable."""
     lines: int
     """Lines of data that become durable together, if they may."""
-    point: Literal["controller", "buffer"] = "controller"
+    point: Literal["controller", "buffer", "caches"] = "controller"
     """Where a store is durable."""
     entries: int = 32
     """Entries of each core's persist buffer."""

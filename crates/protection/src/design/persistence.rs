@@ -5,6 +5,7 @@
 //! persistence = { order = "pipelined" }                  # tuples follow each other, one level of the tree apart
 //! persistence = { order = "coalesced", lines = 8 }       # writes that wait together become one tuple
 //! persistence = { order = "strict", point = "buffer", entries = 32, drain_from = 0.75, drain_to = 0.5, early = ["counter"] }
+//! persistence = { point = "caches" }                     # stores are durable in the caches, which have a battery
 //! ```
 
 use super::{CounterChoice, Parts, TreeKind};
@@ -20,6 +21,12 @@ const ENTRIES_MAX: u32 = 1 << 16;
 const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are about a persist buffer, and there is \
                          none: set persistence.point = \"buffer\", or leave them out";
 
+const NO_TUPLES: &str = "persistence.order and lines are about tuples, and where caches are durable lines are written in place: leave them \
+                         out, or set persistence.point = \"controller\"";
+
+const NO_ORDER: &str = "persistence.lines is about tuples, and without an order there are none: set persistence.order = \"coalesced\", or \
+                        leave it out";
+
 /// The most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
 const LINES_MAX: usize = 10;
 
@@ -33,28 +40,28 @@ impl Persistence {
         if !self.exists() {
             return Ok(());
         }
-        if self.has_buffer() && parts.is_plain() {
+        if self.has_battery() && parts.is_plain() {
             return Ok(());
         }
         if parts.tree.kind != TreeKind::Bonsai || parts.counters == CounterChoice::None {
-            return Err(
-                "persistence.order needs a tree whose nodes can be computed again from counters in memory: set \
+            return Err("persistence needs a tree whose nodes can be computed again from counters in memory: set \
                         tree.kind = \"bonsai\", or leave persistence out"
-                    .to_owned(),
-            );
+                .to_owned());
         }
         if parts.counters == CounterChoice::PageRecord {
             return Err(
-                "persistence.order cannot go with counters that are drawn: simulated draws begin anew after a loss of \
+                "persistence cannot go with counters that are drawn: simulated draws begin anew after a loss of \
                         power and would repeat; set counters = \"sc64\""
                     .to_owned(),
             );
         }
         if parts.ownership != Ownership::None {
             return Err(
-                "persistence.order does not make tables of owners durable: leave ownership out, or persistence"
-                    .to_owned(),
+                "persistence does not make tables of owners durable: leave ownership out, or persistence".to_owned()
             );
+        }
+        if !self.is_in_tuples() {
+            return self.check_caches(parts);
         }
         if parts.mac.ignores_version() {
             return Err(
@@ -79,11 +86,34 @@ impl Persistence {
         Ok(())
     }
 
+    /// Whether durable caches fit the other parts.
+    fn check_caches(&self, parts: &Parts) -> Result<(), String> {
+        match parts.tree.forest {
+            None => Ok(()),
+            Some(_) => Err(
+                "persistence.point = \"caches\" saves one root and not a forest of them: leave tree.forest out, or \
+                            set persistence.point = \"controller\" with an order"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// Whether each key means something where there is no persist buffer.
+    fn check_without_buffer(&self) -> Result<(), String> {
+        let about_tuples = Persistence::at_controller(self.order, self.lines);
+        let is_usual = about_tuples == Persistence::default();
+        let rules = [
+            (*self != Persistence { point: self.point, ..about_tuples }, NO_BUFFER),
+            (self.point == Point::Caches && !is_usual, NO_TUPLES),
+            (!self.is_in_tuples() && !is_usual, NO_ORDER),
+        ];
+        rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
+    }
+
     /// Whether a persist buffer fits the other parts, or its keys mean anything without one.
     fn check_buffer(&self, parts: &Parts) -> Result<(), String> {
         if self.point != Point::Buffer {
-            let usual = Persistence::at_controller(self.order, self.lines);
-            return if *self == usual { Ok(()) } else { Err(NO_BUFFER.to_owned()) };
+            return self.check_without_buffer();
         }
         let rules = [
             (

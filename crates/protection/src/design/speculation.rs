@@ -211,7 +211,7 @@ impl SpeculationDesign {
             ),
             (
                 parts.persistence.exists(),
-                "persistence.order does not make bitmaps durable: leave speculation.reorder out, or persistence",
+                "persistence does not make bitmaps durable: leave speculation.reorder out, or persistence",
             ),
         ];
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)

@@ -323,6 +323,14 @@ bugs! {
     BatteryStopsEarly,
     /// The battery moves the data of entries and nothing else.
     BatteryMovesData,
+    /// The battery of durable caches leaves the last dirty line.
+    DirtyLineForgotten,
+    /// The battery of durable caches writes lines back, and leaves metadata on the chip.
+    MetadataNotFlushed,
+    /// The battery of durable caches writes metadata before the lines, whose counters and tags then stay on the chip.
+    MetadataBeforeLines,
+    /// The battery of durable caches does not save the root.
+    RootNotSaved,
     /// Recovery takes the root that it computes for the right one.
     RecoveryAcceptsAnyRoot,
     /// Recovery leaves the nodes in memory as they are.

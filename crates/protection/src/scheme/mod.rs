@@ -33,7 +33,7 @@ pub use measured::Computed;
 pub use read::in_l2::Demand;
 pub use read::policy::Release;
 pub(crate) use write::Pending;
-pub use write::{Observers, PersistBuffer, Sight};
+pub use write::{DurableCaches, Observers, PersistBuffer, Sight};
 
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};

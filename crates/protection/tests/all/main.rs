@@ -1,6 +1,7 @@
 //! The parts and the one text over a memory, from outside, as one program.
 
 mod buffered;
+mod cached;
 mod counters;
 mod durable;
 mod eager;

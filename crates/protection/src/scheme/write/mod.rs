@@ -5,10 +5,11 @@
 //!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
 //! Each step is done at most once, and a *policy* says when: at once and in place ([`in_place`]), or in tuples that become
-//! durable ([`tuple`](mod@tuple)), which stores in a persist buffer are before ([`buffered`]). Behind a tuple a forest may change
-//! ([`reshape`]). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
+//! durable ([`tuple`](mod@tuple)), which stores in a persist buffer are before ([`buffered`]), and stores in durable caches without
+//! any ([`cached`]). Behind a tuple a forest may change ([`reshape`]). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
 
 mod buffered;
+mod cached;
 mod gathering;
 mod grouped;
 mod in_place;
@@ -19,6 +20,7 @@ mod reshape;
 pub(super) mod tuple;
 
 pub use buffered::PersistBuffer;
+pub use cached::DurableCaches;
 pub use observed::{Observers, Sight};
 pub(crate) use pending::Pending;
 

@@ -17,7 +17,7 @@ impl<V: Verbs> Access<'_, V> {
         if scheme.persistence.has_buffer() {
             return Box::pin(through_buffer(scheme, verbs, self.line(), plaintext)).await;
         }
-        if scheme.persistence.exists() {
+        if scheme.persistence.is_in_tuples() {
             Box::pin(Tuple::new(scheme, verbs).write(self.line(), plaintext)).await?;
             return reshape(scheme, verbs).await;
         }

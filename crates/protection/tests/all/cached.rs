@@ -1,0 +1,183 @@
+//! Durable caches: nothing is done for them while there is power, and what their battery leaves is what was stored.
+
+use crate::durable::durable;
+use casemate_protection::design::{Battery, CounterChoice, MacPlace, Order, Parts, Persistence, Point, TreeKind};
+use casemate_protection::domain::Registers;
+use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::scheme::{DurableCaches, Scheme};
+use casemate_protection::tree::{ForestDesign, Update};
+use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
+use units::{Line, LineAddr};
+
+const LINES: u64 = 1 << 10;
+/// One more than the versions that a counter of 7 bits has.
+const OVERFLOWS: u8 = 129;
+
+fn in_caches() -> Parts {
+    durable(Persistence { point: Point::Caches, ..Persistence::default() })
+}
+
+struct Powered {
+    scheme: Scheme,
+    verbs: Explained<Functional>,
+}
+
+impl Powered {
+    fn on(parts: &Parts) -> Powered {
+        let scheme = parts.build(LINES, 1).unwrap();
+        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+        Powered { scheme, verbs }
+    }
+
+    /// A fresh chip over what is left, and what its recovery reports.
+    fn again(parts: &Parts, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
+        let after = Powered::on(parts);
+        image.iter().for_each(|(slot, content)| after.memory().media.borrow_mut().store(*slot, *content));
+        after.memory().go_on_with(registers.clone());
+        run_now(after.scheme.recover(&after.verbs, registers));
+        let fault = after.memory().take_fault();
+        (after, fault)
+    }
+
+    fn memory(&self) -> &Functional {
+        self.verbs.inside()
+    }
+
+    fn write(&self, line: u64, content: u8) {
+        run_now(self.scheme.write(&self.verbs, LineAddr(line), &[content; 64]));
+        assert_eq!(self.memory().take_fault(), None);
+    }
+
+    fn read(&self, line: u64) -> Result<Line, Fault> {
+        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
+        let fault = self.memory().take_fault();
+        fault.map_or_else(|| Ok(self.memory().take_released().unwrap().1.bytes), Err)
+    }
+
+    /// Power fails while these lines are dirty in caches.
+    fn loses_power(&self, dirty: &[(u64, u8)]) {
+        let dirty = dirty.iter().map(|(line, content)| (LineAddr(*line), [*content; 64])).collect();
+        run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.verbs, dirty));
+        assert_eq!(self.memory().take_fault(), None);
+    }
+
+    fn image(&self) -> Vec<(Slot, Untrusted)> {
+        let media = self.memory().media.borrow();
+        media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
+    }
+}
+
+/// What changes parts.
+type Change = fn(&mut Parts);
+
+/// Where lines of metadata may be when power fails, and when the nodes above them hear of it.
+const KINDS: [Change; 7] = [
+    |_| {},
+    |parts| parts.tree.update = Update::Eager,
+    |parts| parts.tree.arity = 2,
+    |parts| parts.counters = CounterChoice::Morphable,
+    |parts| parts.counters = CounterChoice::Mono56,
+    |parts| parts.mac.place = MacPlace::Ecc,
+    |parts| parts.caches.counters_in_llc = true,
+];
+
+#[test]
+fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
+    for change in KINDS {
+        let mut parts = in_caches();
+        change(&mut parts);
+        let mut machine = Powered::on(&parts);
+        for loss in 0..4 {
+            // The first group overflows, in place or on battery.
+            (0..OVERFLOWS / 3).for_each(|content| machine.write(5, content));
+            [3, 70, 300, 900].into_iter().for_each(|line| machine.write(line, loss));
+            machine.loses_power(&[(70, loss + 10), (5, loss + 20), (1000, loss + 30)]);
+            let fault;
+            (machine, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+            assert_eq!(fault, None, "{parts:?}");
+            for (line, content) in [(3, 0), (70, 10), (5, 20), (300, 0), (900, 0), (1000, 30)] {
+                assert_eq!(machine.read(line), Ok([loss + content; 64]), "line {line} after loss {loss}, {parts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_its_battery_memory_is_refused() {
+    for lasted_once in [false, true] {
+        let parts = in_caches();
+        let machine = Powered::on(&parts);
+        machine.write(3, 1);
+        if lasted_once {
+            machine.loses_power(&[]);
+        }
+        machine.write(3, 2);
+        run_now(machine.scheme.flush(&machine.verbs));
+        let (after, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+        assert_eq!(fault, Some(Fault::Root), "lasted once: {lasted_once}");
+        assert!(after.read(3).is_err(), "lasted once: {lasted_once}");
+    }
+}
+
+#[test]
+fn while_there_is_power_durable_caches_cost_nothing() {
+    let operations = |parts: &Parts| {
+        let machine = Powered::on(parts);
+        (0..OVERFLOWS).for_each(|content| machine.write(5 + 100 * u64::from(content % 9), content));
+        machine.verbs.take_operations()
+    };
+    let volatile = durable(Persistence::default());
+    assert_eq!(operations(&in_caches()), operations(&volatile));
+}
+
+#[test]
+fn a_battery_writes_lines_then_metadata_and_saves_the_root_when_all_is_there() {
+    let machine = Powered::on(&in_caches());
+    machine.write(3, 1);
+    machine.verbs.take_operations();
+    machine.loses_power(&[(3, 2), (900, 2)]);
+    let done = machine.verbs.take_operations();
+    let place = |is_it: fn(&Operation) -> bool| done.iter().rposition(is_it).unwrap();
+    let data = place(|done| matches!(done, Operation::Store(Role::Data, ..)));
+    let counters = place(|done| matches!(done, Operation::Store(Role::Counter, ..)));
+    let nodes = place(|done| matches!(done, Operation::Store(Role::Node(_), ..)));
+    let fence = place(|done| matches!(done, Operation::Fence));
+    let root = place(|done| matches!(done, Operation::Complete(_)));
+    assert!([data, counters, nodes, fence, root].is_sorted(), "{done:?}");
+    assert_eq!(root + 1, done.len());
+}
+
+#[test]
+fn what_durable_caches_cannot_be_with_is_refused_with_a_way_out() {
+    let changes: [(Change, &str); 10] = [
+        (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
+        (|parts| parts.counters = CounterChoice::PageRecord, "counters = \"sc64\""),
+        (
+            |parts| {
+                parts.tree.update = Update::Eager;
+                parts.tree.forest = Some(ForestDesign::Static { level: 0, entries: 64 });
+            },
+            "leave tree.forest out",
+        ),
+        (|parts| parts.persistence.order = Order::Strict, "persistence.point = \"controller\""),
+        (|parts| parts.persistence.lines = 4, "leave them out"),
+        (|parts| parts.persistence.entries = 8, "persistence.point = \"buffer\""),
+        (|parts| parts.persistence.drain_from = parts.persistence.drain_to, "persistence.point = \"buffer\""),
+        (|parts| parts.persistence.early = Persistence::in_buffer(Order::Strict, 1).early, "leave them out"),
+        (|parts| parts.persistence.battery = Battery::Data, "leave them out"),
+        (|parts| parts.persistence.latency_cycles = 3, "leave them out"),
+    ];
+    for (change, remedy) in changes {
+        let mut parts = in_caches();
+        assert_eq!(parts.check(), Ok(()));
+        change(&mut parts);
+        let refusal = parts.check().unwrap_err();
+        assert!(refusal.contains(remedy) && refusal.lines().count() == 1, "{refusal}");
+    }
+}
+
+#[test]
+fn lines_of_a_tuple_without_an_order_are_refused_with_a_way_out() {
+    let parts = durable(Persistence::at_controller(Order::None, 4));
+    assert!(parts.check().unwrap_err().contains("set persistence.order = \"coalesced\""));
+}
