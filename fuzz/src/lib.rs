@@ -1,10 +1,10 @@
 //! A victim, and an attacker whose strokes are any bytes: what the fuzz targets about memory share.
 
 use catalogue::Design;
-use protection::design::Parts;
+use protection::design::{Parts, Point};
 use protection::execution::{Functional, run_now};
 use protection::media::Media;
-use protection::scheme::Scheme;
+use protection::scheme::{DurableCaches, Scheme};
 use protection::verbs::{Slot, Untrusted};
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
@@ -68,8 +68,12 @@ impl Victim {
         self.memory.take_fault();
     }
 
-    /// Power fails and comes back: a fresh chip recovers from memory and from the registers that outlive power.
+    /// Power fails and comes back: the battery of durable caches does its work, and a fresh chip recovers from memory and
+    /// from the registers that outlive power.
     pub fn lose_power(&mut self) {
+        if self.parts.persistence.point == Point::Caches {
+            run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, Vec::new()));
+        }
         let registers = self.memory.registers();
         let (scheme, memory) = built(&self.parts);
         memory.media.swap(&self.memory.media);

@@ -17,13 +17,13 @@ use crate::bus::{Bus, Map, Recording};
 use crate::oracle::{Answer, Oracle};
 use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
-use protection::design::{Parts, TreeKind};
+use protection::design::{Parts, Point, TreeKind};
 use protection::execution::{Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::media::Media;
 use protection::ownership::Asker;
 use protection::planted::{Bug, Planted};
-use protection::scheme::Scheme;
+use protection::scheme::{DurableCaches, Scheme};
 use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::rc::Rc;
@@ -278,6 +278,14 @@ impl Victim {
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));
         self.memory.memory().take_fault()
+    }
+
+    /// Power fails: the battery of durable caches does its work. A victim's stores go to memory at once, so what is left to that are
+    /// metadata and the root.
+    pub fn loses_power(&self) {
+        if self.parts.persistence.point == Point::Caches {
+            run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, Vec::new()));
+        }
     }
 
     /// The machine after it was switched off and on, over a memory that holds this image. The chip has forgotten everything

@@ -55,6 +55,26 @@ impl Receiver for Unread {
     }
 }
 
+/// Other programs that need the metadata caches.
+#[derive(Default)]
+pub(super) struct Crowds {
+    begun: Cell<usize>,
+    ended: Cell<usize>,
+    power_failed: Cell<bool>,
+}
+
+impl Crowds {
+    /// Whether all that began have had them.
+    pub fn are_over(&self) -> bool {
+        self.ended.get() == self.begun.get()
+    }
+
+    /// Power fails: what is leaving the caches still leaves, and nothing more.
+    pub fn lose_power(&self) {
+        self.power_failed.set(true);
+    }
+}
+
 /// A timed machine with one kind of request.
 pub(super) struct Bench {
     pub executor: Executor,
@@ -103,7 +123,7 @@ impl Bench {
         at_once: bool,
         mut crowded: Option<&mut Random>,
     ) -> Vec<Write> {
-        let (ended, left) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let (ended, crowds) = (Rc::new(Cell::new(0)), Rc::default());
         let mut writes = Vec::new();
         for (number, (line, content)) in contents.iter().copied().enumerate() {
             let returned = Rc::new(Cell::new(0));
@@ -118,33 +138,32 @@ impl Bench {
             writes.push((Write { line, content, issued, returned: 0 }, returned));
             let is_last = number + 1 == contents.len();
             if let Some(random) = crowded.as_mut().filter(|_| !at_once || is_last) {
-                self.crowd(&left, random);
+                self.crowd(&crowds, random);
             }
             if !at_once {
                 self.run_until(|| ended.get() == number + 1);
             }
         }
-        let crowds = match (crowded, at_once) {
-            (None, _) => 0,
-            (Some(_), true) => 1,
-            (Some(_), false) => contents.len(),
-        };
-        self.run_until(|| ended.get() == contents.len() && left.get() == crowds);
+        self.run_until(|| ended.get() == contents.len() && crowds.are_over());
         writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
     }
 
-    /// Begins to let all metadata leave the chip several times, and counts when it has.
-    pub fn crowd(&self, left: &Rc<Cell<usize>>, random: &mut Random) {
-        let (scheme, verbs, left) = (self.scheme.clone(), self.verbs.clone(), left.clone());
+    /// Begins to let all metadata leave the chip several times.
+    pub fn crowd(&self, crowds: &Rc<Crowds>, random: &mut Random) {
+        let (scheme, verbs, crowds) = (self.scheme.clone(), self.verbs.clone(), crowds.clone());
         let clock = self.executor.clock().clone();
         let pauses: [Duration; CROWDS - 1] = std::array::from_fn(|_| Duration::from_ns(random.below(PAUSE_MAX_NS)));
+        crowds.begun.set(crowds.begun.get() + 1);
         self.executor.clock().spawn(async move {
             scheme.flush(&*verbs).await;
             for pause in pauses {
                 clock.sleep(pause).await;
+                if crowds.power_failed.get() {
+                    break;
+                }
                 scheme.flush(&*verbs).await;
             }
-            left.set(left.get() + 1);
+            crowds.ended.set(crowds.ended.get() + 1);
         });
     }
 

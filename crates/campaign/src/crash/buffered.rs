@@ -4,7 +4,8 @@
 //! store, a line has an entry in one buffer at most. When power fails the cores stop. The battery lets the controller end what it has begun, the store that is entering among it (SecPB,
 //! HPCA 2023, section V-B), then drains every entry. Nothing that was sent to memory is lost then: the queue is inside.
 
-use super::bench::{Bench, BenchVerbs, Write};
+use super::bench::{Bench, BenchVerbs};
+use super::holder::Holder;
 use super::workload::{CORES, Workload};
 use machine::persist::{Finds, PersistBufferConfig};
 use protection::scheme::{PersistBuffer, Scheme};
@@ -45,6 +46,8 @@ pub(super) struct Feeding {
     /// Entries on their way out.
     draining: Cell<usize>,
     power_failed: Cell<bool>,
+    /// How many stores entries had been given before these.
+    before: u64,
     /// Numbers of the stores that entries have, in the order in which they got them.
     taken: RefCell<Vec<usize>>,
     /// Stores that went on: their numbers, how much had been done before each entered, and when it went on.
@@ -62,24 +65,10 @@ impl Feeding {
             entering: Cell::new(0),
             draining: Cell::new(0),
             power_failed: Cell::new(false),
+            before: PersistBuffer::of(&bench.scheme).accepted(),
             taken: RefCell::default(),
             stored: RefCell::default(),
         })
-    }
-
-    /// How many stores went on.
-    pub fn went_on(&self) -> usize {
-        self.stored.borrow().len()
-    }
-
-    /// The numbers of the stores that entries have, in the order in which they got them.
-    pub fn taken(&self) -> Vec<usize> {
-        self.taken.borrow().clone()
-    }
-
-    /// Whether so many stores went on, and nothing is on its way out.
-    pub fn is_idle_after(&self, stores: usize) -> bool {
-        self.stored.borrow().len() == stores && self.draining.get() == 0
     }
 
     /// A core's stores, until power fails. Stores in turn wait until everything has drained.
@@ -173,31 +162,43 @@ impl Feeding {
     }
 }
 
-/// Carries stores out, and drains everything at the end. They come back in the order in which they were accepted.
-pub(super) fn store(
-    bench: &mut Bench,
-    workload: &Workload,
-    contents: &[(LineAddr, Line)],
-    crowding: Option<&mut Random>,
-) -> Vec<Write> {
-    let feeding = begin(bench, workload, contents, crowding);
-    bench.run_until(|| feeding.stored.borrow().len() == contents.len());
-    die(bench, &feeding);
-    let stored = feeding.stored.borrow();
-    let write = |number: usize| {
-        let (line, content) = contents[number];
-        let (issued, returned) = stored
-            .iter()
-            .find(|(stored, ..)| *stored == number)
-            .map_or((0, 0), |(_, issued, returned)| (*issued, *returned));
-        Write { line, content, issued, returned }
-    };
-    feeding.taken().into_iter().map(write).collect()
+impl Holder for Feeding {
+    fn went_on(&self) -> usize {
+        self.stored.borrow().len()
+    }
+
+    fn taken(&self) -> Vec<usize> {
+        let taken = self.taken.borrow().clone();
+        assert_eq!(PersistBuffer::of(&self.scheme).accepted() - self.before, taken.len() as u64);
+        taken
+    }
+
+    fn span(&self, number: usize) -> (usize, usize) {
+        let stored = self.stored.borrow();
+        let span = stored.iter().find(|(stored, ..)| *stored == number);
+        span.map_or((0, 0), |(_, issued, returned)| (*issued, *returned))
+    }
+
+    fn is_idle_after(&self, stores: usize) -> bool {
+        self.went_on() == stores && self.draining.get() == 0
+    }
+
+    fn resident(&self) -> Vec<LineAddr> {
+        PersistBuffer::of(&self.scheme).lines()
+    }
+
+    /// The battery ends what is begun and drains what is there.
+    fn die(&self, bench: &mut Bench) {
+        self.power_failed.set(true);
+        bench.run_until(|| self.entering.get() == 0 && self.draining.get() == 0);
+        let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
+        bench.run(async move { PersistBuffer::of(&scheme).drain_on_battery(&*verbs).await });
+    }
 }
 
 /// Begins to carry stores out.
 pub(super) fn begin(
-    bench: &mut Bench,
+    bench: &Bench,
     workload: &Workload,
     contents: &[(LineAddr, Line)],
     crowding: Option<&mut Random>,
@@ -222,12 +223,4 @@ pub(super) fn feed_into(bench: &Bench, config: PersistBufferConfig, contents: Ve
     let store = |(number, (line, content))| Store { number, core: 0, line, content };
     bench.executor.clock().spawn(feeding.clone().feed(contents.into_iter().enumerate().map(store).collect(), true));
     feeding
-}
-
-/// Power fails, and the battery ends what is begun and drains what is there.
-pub(super) fn die(bench: &mut Bench, feeding: &Rc<Feeding>) {
-    feeding.power_failed.set(true);
-    bench.run_until(|| feeding.entering.get() == 0 && feeding.draining.get() == 0);
-    let (scheme, verbs) = (bench.scheme.clone(), bench.verbs.clone());
-    bench.run(async move { PersistBuffer::of(&scheme).drain_on_battery(&*verbs).await });
 }

@@ -1,18 +1,18 @@
-//! What a loss of power leaves of a machine with a persist buffer, whose battery goes on from what the chip is then.
+//! What a loss of power leaves of a machine with persist buffers or durable caches, whose battery goes on from what the chip is
+//! then.
 //!
 //! That depends on what the dying chip holds, which no list of changes says. So the workload is carried out again for each
 //! point, up to an event, and from there on battery. The program's stores that memory must hold then are known to one: all
-//! that the buffer has accepted, and no other.
+//! that the buffers have accepted or the caches have had, and no other.
 
 use super::bench::Bench;
-use super::buffered::{begin, die};
 use super::history::History;
 use super::shown::Changes;
 use super::states::DeadMemory;
+use super::storing;
 use super::workload::{CORES, Workload};
 use crate::bus::Recording;
 use protection::domain::Queue;
-use protection::scheme::PersistBuffer;
 use std::cell::Cell;
 use std::rc::Rc;
 use units::random::Random;
@@ -31,9 +31,9 @@ struct Rerun {
     bench: Bench,
     /// Events before power failed.
     events: u64,
-    /// Stores that the buffers have accepted, in order.
+    /// Stores that are durable, in order.
     accepted: Vec<(LineAddr, Line)>,
-    /// The lines that it had when power failed.
+    /// The lines that memory did not have when power failed.
     resident: Vec<LineAddr>,
 }
 
@@ -45,11 +45,11 @@ impl Rerun {
         bench.prepare(&history.workload, &mut random);
         bench.verbs.take_operations();
         let contents = history.workload.contents(&mut random);
-        let before = PersistBuffer::of(&bench.scheme).accepted();
         let crowding = history.workload.is_crowded().then_some(&mut random);
-        let feeding = begin(&mut bench, &history.workload, &contents, crowding);
+        let point = history.parts.persistence.point;
+        let holder = storing::begin(&bench, point, &history.workload, &contents, crowding);
         let (happened, done) = (Cell::new(0), contents.len());
-        let is_idle = || feeding.is_idle_after(done);
+        let is_idle = || holder.is_idle_after(done);
         // Asked before the first event and after each.
         let is_over = || {
             let over = happened.get() == events || is_idle();
@@ -58,14 +58,13 @@ impl Rerun {
         };
         bench.run_until(is_over);
         let events = happened.get();
-        let went_on = feeding.went_on();
-        let resident = PersistBuffer::of(&bench.scheme).lines();
-        die(&mut bench, &feeding);
-        let accepted = (PersistBuffer::of(&bench.scheme).accepted() - before) as usize;
-        assert_eq!(accepted, feeding.taken().len());
+        let went_on = holder.went_on();
+        let resident = holder.resident();
+        holder.die(&mut bench);
+        let taken = holder.taken();
+        let accepted = taken.len();
         // A store that its core has gone on from is durable, and one more of each core may be entering.
         assert!((went_on..=went_on + CORES).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
-        let taken: Vec<usize> = feeding.taken();
         assert!(keeps_order(&history.workload, &taken), "{taken:?}: of each core the first, in order");
         let accepted = taken.into_iter().map(|number| contents[number]).collect();
         Rerun { bench, events, accepted, resident }

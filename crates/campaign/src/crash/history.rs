@@ -7,10 +7,10 @@
 
 use super::bench::Bench;
 pub use super::bench::Write;
-use super::buffered;
 use super::shown::Changes;
 use super::shown::changes_memory;
 use super::states::{self, Arrivals, DeadMemory, Start};
+use super::storing;
 use super::workload::Workload;
 use crate::bus::Recording;
 use crate::victim::with_tiny_caches;
@@ -69,10 +69,7 @@ impl History {
         let shown = everything_shown(bench.verbs.take_operations());
         let contents = workload.contents(&mut random);
         let crowding = tiny.then_some(&mut random);
-        let mut writes = match parts.persistence.has_buffer() {
-            true => buffered::store(&mut bench, workload, &contents, crowding),
-            false => bench.write(&contents, workload.at_once, crowding),
-        };
+        let mut writes = storing::store(&mut bench, parts.persistence.point, workload, &contents, crowding);
         let asked = bench.verbs.take_operations();
         let changes = |so_far: usize| asked[..so_far].iter().filter(|asked| changes_memory(asked)).count();
         for write in &mut writes {
@@ -115,7 +112,7 @@ impl History {
         (returned, begun.max(returned))
     }
 
-    /// What memory may hold after a loss of power: the state after all that a persist buffer had accepted; else after any number of
+    /// What memory may hold after a loss of power: the state after all that were durable in a buffer or in caches; else after any number of
     /// whole writes, of those that had returned all.
     pub fn allowed(&self, dead: &DeadMemory) -> Vec<BTreeMap<LineAddr, Line>> {
         if let Some(accepted) = &dead.accepted {

@@ -3,7 +3,9 @@
 //! * [`workload`]: all sequences of up to three writes over three lines, one after the other and all at once.
 //! * [`history`]: a workload carried out on a timed machine, with everything that it sent to memory, in order.
 //! * [`shown`]: the keystream that an attacker on the bus has seen in use until then.
-//! * [`buffered`], [`dying`]: the same through a persist buffer, and what its battery makes of the chip when power fails.
+//! * [`storing`]: how its stores become durable: at the controller, or in what has a battery ([`holder`]), [`buffered`] or
+//!   [`cached`].
+//! * [`dying`]: what that battery makes of the chip when power fails.
 //! * [`states`]: what a loss of power at some point can leave behind: every legal subset of what was on its way.
 //! * [`strikes`]: what an attacker makes of that before power is back.
 //! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
@@ -21,13 +23,16 @@
 
 mod bench;
 mod buffered;
+mod cached;
 pub mod dying;
 pub mod history;
+mod holder;
 pub mod programs;
 pub mod revival;
 pub mod rows;
 pub mod shown;
 pub mod states;
+mod storing;
 pub mod strikes;
 pub mod workload;
 
@@ -41,7 +46,7 @@ use states::Arrivals;
 use strikes::Strikes;
 use workload::Workload;
 
-/// Events of a longer history at which power fails, of a design with a persist buffer.
+/// Events of a longer history at which power fails, of a design with a battery.
 const EVENTS: usize = 40;
 
 /// How losses are tried.
@@ -66,7 +71,7 @@ pub struct CrashOptions {
 pub struct Extent {
     /// Of what is on its way.
     arrivals: Arrivals,
-    /// Events at which power fails, of a design with a persist buffer.
+    /// Events at which power fails, of a design with a battery.
     events: usize,
     /// States at a point that go on to tampering and to losses in recovery, beyond the one in which everything arrives.
     torn_at_a_point: usize,

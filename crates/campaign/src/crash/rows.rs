@@ -71,7 +71,7 @@ impl<'a> Aftermath<'a> {
     /// What a history leaves behind.
     pub fn of(history: &'a History, options: &CrashOptions) -> Aftermath<'a> {
         let extent = options.extent(history);
-        let left = match history.parts.persistence.has_buffer() {
+        let left = match history.parts.persistence.has_battery() {
             true => dying::left(history, extent.events),
             false => history.left(extent.arrivals),
         };
@@ -211,11 +211,12 @@ fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
 fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
     let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut story = "power failed".to_owned();
-    if history.parts.persistence.has_buffer() {
+    if history.parts.persistence.has_battery() {
         let (accepted, all) = (dead.progress.0, history.writes.len());
+        let holder = if history.parts.persistence.has_buffer() { "buffer" } else { "caches" };
         story += &format!(" when {accepted} of {all} stores had been accepted");
         if !dead.resident.is_empty() {
-            story += &format!(", and of their lines the buffer alone had {}", list(&dead.resident));
+            story += &format!(", and of their lines the {holder} alone had {}", list(&dead.resident));
         }
     }
     if revival.alarmed() {

@@ -48,9 +48,9 @@ pub struct DeadMemory {
     pub shown: Rc<Ledger>,
     /// What it went through, if that is no beginning of the history's changes.
     pub changes: Option<Rc<Changes>>,
-    /// Of a persist buffer, what it had accepted, in order; of two cores, the one in which power failed.
+    /// Where stores are durable before memory has them, those that were, in order.
     pub accepted: Option<Vec<(LineAddr, Line)>>,
-    /// The lines that were persistent in a buffer and nowhere else when power failed, the oldest first.
+    /// The lines that were durable in a buffer or in caches and nowhere else when power failed, the oldest first.
     pub resident: Vec<LineAddr>,
 }
 

@@ -67,6 +67,7 @@ fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
         stage.victim.read(line);
     }
     stage.victim.flush();
+    stage.victim.loses_power();
     bring_back_part(&mut stage, target)?;
     let image = stage.victim.attacked(|bus| bus.record());
     let seed = stage.seed ^ NEXT_BOOT;

@@ -45,6 +45,7 @@ fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) 
 /// on takes a blank tree for a new one; or, of the older one, only what the target depends on.
 fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
+    stage.victim.loses_power();
     let image = stage.victim.attacked(|bus| {
         let recordings = bus.recordings();
         recordings.get(stage.random.below(recordings.len() as u64) as usize).cloned()

@@ -13,7 +13,7 @@ fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
 
 #[test]
 fn memory_survives_a_loss_of_power_at_every_point_exactly_where_it_is_claimed_to() {
-    for design in swept().into_iter().filter(|design| !design.parts.persistence.has_buffer()) {
+    for design in swept().into_iter().filter(|design| !design.parts.persistence.has_battery()) {
         let report = tried(&design.name, &[Loss::PowerLoss], None);
         assert_eq!(report.complaints(), Vec::<String>::new());
         assert_eq!(report.workloads, workload::all().len());
@@ -21,12 +21,12 @@ fn memory_survives_a_loss_of_power_at_every_point_exactly_where_it_is_claimed_to
     }
 }
 
-/// Of designs with persist buffers, whose workloads are carried out again for each event, a share; a claim is of all together.
+/// Of designs with a battery, whose workloads are carried out again for each event, a share; a claim is of all together.
 #[test]
-fn memory_survives_behind_a_persist_buffer_exactly_where_it_is_claimed_to() {
+fn memory_survives_on_battery_exactly_where_it_is_claimed_to() {
     const SHARE: usize = 3;
-    let workloads = workload::all_for(true).len();
-    for (number, design) in swept().into_iter().filter(|design| design.parts.persistence.has_buffer()).enumerate() {
+    for (number, design) in swept().into_iter().filter(|design| design.parts.persistence.has_battery()).enumerate() {
+        let workloads = workload::all_for(design.parts.persistence.has_buffer()).len();
         let tried = |workload| tried(&design.name, &[Loss::PowerLoss], Some(workload)).rows.remove(0);
         let rows: Vec<_> = (number % SHARE..workloads).step_by(SHARE).map(tried).collect();
         let worst = End::worst_of(rows.iter().map(|row| row.worst)).unwrap();

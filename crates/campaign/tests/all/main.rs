@@ -2,6 +2,7 @@
 
 mod boots_among_tuples;
 mod buffered;
+mod cached;
 mod campaigns;
 mod common;
 mod crowded;

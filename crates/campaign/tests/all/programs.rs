@@ -23,7 +23,7 @@ fn ends(report: &ProgramReport) -> Vec<End> {
 
 #[test]
 fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
-    for under in ["secpb-cobcm", "secpb-nogap"] {
+    for under in ["secpb-cobcm", "secpb-nogap", "secure-eadr"] {
         for program in PROGRAMS {
             let report = lived(under, program, &[], 1000, Planted::NONE);
             assert_eq!(report.complaint(), None);
@@ -35,7 +35,17 @@ fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
 
 #[test]
 fn other_designs_that_claim_it_keep_programs_as_well() {
-    for under in ["secpb-bcm", "secpb-m", "bbb", "plp-sp", "plp-pipelined", "plp-coalesced"] {
+    for under in [
+        "secpb-bcm",
+        "secpb-m",
+        "secpb-cm-dbmf",
+        "bbb",
+        "eadr",
+        "plp-sp",
+        "plp-sp-dbmf",
+        "plp-pipelined",
+        "plp-coalesced",
+    ] {
         for program in PROGRAMS {
             assert_eq!(lived(under, program, &[], 60, Planted::NONE).complaint(), None);
         }
@@ -90,6 +100,10 @@ fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
         ("secpb-cm", Bug::BatteryStopsEarly, refused),
         ("secpb-cobcm", Bug::BatteryMovesData, refused),
         ("secpb-nogap", Bug::TagOfOlderText, refused),
+        ("secure-eadr", Bug::DirtyLineForgotten, wrong),
+        ("secure-eadr", Bug::MetadataNotFlushed, refused),
+        ("secure-eadr", Bug::MetadataBeforeLines, refused),
+        ("secure-eadr", Bug::RootNotSaved, refused),
         ("plp-sp", Bug::CounterNotPersisted, refused),
     ];
     for (under, bug, expected) in cases {

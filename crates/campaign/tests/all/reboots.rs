@@ -16,6 +16,7 @@ fn a_reboot_without_an_attacker_keeps_every_line_of_a_design_that_outlives_power
             }
             victim.flush();
             for _ in 0..2 {
+                victim.loses_power();
                 let image = victim.attacked(|bus| bus.record());
                 victim = victim.restarted(&design.parts, seed, Planted::NONE, image.slots());
                 for line in victim.oracle().lines() {

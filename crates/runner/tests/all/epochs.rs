@@ -34,6 +34,17 @@ fn behind_a_persist_buffer_flushes_and_fences_do_nothing() {
 }
 
 #[test]
+fn in_durable_caches_flushes_and_fences_do_nothing() {
+    for (durable, volatile) in [("eadr", "none"), ("secure-eadr", "sc64-bmt")] {
+        let [flushed, unflushed] =
+            ["record-first", "unfenced"].map(|order| record("log", &[("order", order)], durable));
+        assert_eq!(flushed.epochs, None, "{durable}");
+        assert!(flushed.cycles < 2 * unflushed.cycles, "{durable}: {} and {}", flushed.cycles, unflushed.cycles);
+        assert!(flushed.cycles < record("log", &[], volatile).cycles, "{durable}: {volatile} waits for writes");
+    }
+}
+
+#[test]
 fn every_fence_of_a_program_is_held_by_what_it_flushed_and_every_flush_finds_its_line_dirty() {
     for (workload, settings) in [("log", vec![]), ("btree", vec![("persistent", "yes")])] {
         let record = record(workload, &settings, "plp-pipelined");

@@ -138,7 +138,7 @@ fn every_design_explains_a_write_whose_spans_lie_within_it_and_whose_line_is_sto
         }
         let name = &design.name;
         let written = explain(&machine, &design, scenario, Lines::Sample { lines: 5, seed: 1 }).unwrap();
-        let durable = design.parts.persistence.exists();
+        let durable = design.parts.persistence.is_in_tuples();
         assert_eq!(written.until, if durable { Until::Durable } else { Until::Taken }, "{name}");
         let stores = |span: &&sim::span::Span| matches!(span.verb, Verb::Store | Verb::Persist) && span.what == "data";
         assert_eq!(written.spans.iter().filter(stores).count(), 1, "{name}");

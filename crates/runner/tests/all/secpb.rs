@@ -6,7 +6,7 @@ use casemate_runner::explain::{Lines, Of, OnChip, Scenario, explain};
 use casemate_runner::sampling::{Detail, SamplingOptions};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use catalogue::{Design, Machine};
-use protection::design::{Fraction, Step};
+use protection::design::{Fraction, Persistence, Step};
 use protection::tree::ForestDesign;
 
 /// The schemes, from the one that does nothing early to the one that leaves nothing.
@@ -170,6 +170,16 @@ fn the_roots_of_a_dynamic_forest_come_to_where_a_program_stores() {
         let (record, plain) = (record(workload, design), record(workload, "secpb-cm"));
         assert!(record.checks.passed, "{workload} under {design}: {:?}", record.checks);
         assert!(record.cycles < plain.cycles, "{workload} under {design}: {} and {}", record.cycles, plain.cycles);
+    }
+}
+
+#[test]
+fn durable_caches_take_the_time_of_volatile_ones_to_the_last_event() {
+    for design in ["eadr", "secure-eadr"] {
+        let durable = record("btree", design);
+        let volatile = changed("btree", design, |design| design.parts.persistence = Persistence::default());
+        assert!(durable.checks.passed, "{design}: {:?}", durable.checks);
+        assert_eq!((durable.cycles, durable.event_hash), (volatile.cycles, volatile.event_hash), "{design}");
     }
 }
 

@@ -1,23 +1,23 @@
 //! A core with a program, until power fails: how its stores reach memory, and which of them are durable then.
 //!
-//! * Through a **persist buffer** stores are durable in the order of the program, flushed or not.
+//! * Through a **persist buffer**, and in **durable caches**, stores are durable in the order of the program, flushed or not.
 //! * At the controller under **strict** persistency each store goes to memory in that order; flushes and fences say nothing new.
 //! * Under **epoch** persistency, and where nothing is durable, stores stay in caches. A line is written when the program flushes
 //!   it, or when it has to make room, which may be at any time. A fence waits until all that was written is durable: what
 //!   lies between two fences is an epoch, within which the order is open.
 //!
-//! When power fails, what the controller has not completed is lost; a persist buffer's battery ends it.
+//! When power fails, what the controller has not completed is lost; the battery of a persist buffer or of caches ends it.
 
 use super::script::Step;
 use crate::crash::bench::{Bench, BenchVerbs};
-use crate::crash::buffered::{self, Feeding};
+use crate::crash::holder::Holder;
 use crate::crash::shown::Changes;
 use crate::crash::states;
-use machine::persist::PersistBufferConfig;
+use crate::crash::storing;
 use protection::domain::Registers;
 use protection::media::Media;
 use protection::persistence::{Order, Persistence};
-use protection::scheme::{PersistBuffer, Scheme};
+use protection::scheme::Scheme;
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -33,8 +33,6 @@ const A_MOMENT: Duration = Duration::from_ns(1);
 const WRITES_MAX: usize = 8;
 /// A dirty line has to make room once in so many stores.
 const STORES_PER_EVICTION: u64 = 12;
-/// Entries that a buffer may have besides those of the design: the fewer, the more of its drains a short life meets.
-const FEW_ENTRIES: [u32; 3] = [2, 4, 8];
 
 /// How far a program has come: its steps that are durable, and those that have begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +51,7 @@ pub struct Kept {
 
 /// A core at work.
 pub enum Core {
-    Buffered { feeding: Rc<Feeding>, before: u64, stores: Vec<usize> },
+    Held { holder: Rc<dyn Holder>, stores: Vec<usize> },
     Controlled { caches: Rc<Caches>, start: Box<Kept> },
 }
 
@@ -74,12 +72,10 @@ pub struct Caches {
 impl Core {
     /// Begins with these steps.
     pub fn start(bench: &Bench, persistence: &Persistence, steps: &[Step], random: &mut Random) -> Core {
-        if persistence.has_buffer() {
+        if persistence.has_battery() {
             let stores = steps.iter().enumerate().filter_map(|(number, step)| Some((number, step.stored()?)));
             let (stores, contents) = stores.unzip();
-            let before = PersistBuffer::of(&bench.scheme).accepted();
-            let feeding = buffered::feed_into(bench, buffer(persistence, random), contents);
-            return Core::Buffered { feeding, before, stores };
+            return Core::Held { holder: storing::feed(bench, persistence, contents, random), stores };
         }
         let start = Kept { media: bench.memory.media().borrow().clone(), registers: bench.memory.registers() };
         let caches = Rc::new(Caches {
@@ -100,7 +96,7 @@ impl Core {
     /// How many steps have certainly begun.
     pub fn begun(&self) -> usize {
         match self {
-            Core::Buffered { feeding, stores, .. } => behind(stores, feeding.went_on()),
+            Core::Held { holder, stores } => behind(stores, holder.went_on()),
             Core::Controlled { caches, .. } => caches.begun.get(),
         }
     }
@@ -108,7 +104,7 @@ impl Core {
     /// Whether nothing is left to do.
     pub fn is_idle(&self) -> bool {
         match self {
-            Core::Buffered { feeding, stores, .. } => feeding.is_idle_after(stores.len()),
+            Core::Held { holder, stores } => holder.is_idle_after(stores.len()),
             Core::Controlled { caches, .. } => caches.ended.get() && caches.under_way.get() == 0,
         }
     }
@@ -116,10 +112,9 @@ impl Core {
     /// Power fails. How far the program had come, and what is left of memory.
     pub fn lose_power(self, mut bench: Bench, random: &mut Random) -> (Reached, Kept) {
         match self {
-            Core::Buffered { feeding, before, stores } => {
-                buffered::die(&mut bench, &feeding);
-                let accepted = (PersistBuffer::of(&bench.scheme).accepted() - before) as usize;
-                let steps = behind(&stores, accepted);
+            Core::Held { holder, stores } => {
+                holder.die(&mut bench);
+                let steps = behind(&stores, holder.taken().len());
                 let media = bench.memory.media().replace(Media::new(0));
                 (Reached { durable: steps, begun: steps }, Kept { media, registers: bench.memory.registers() })
             }
@@ -136,13 +131,6 @@ impl Core {
 /// The step behind so many of these.
 fn behind(stores: &[usize], count: usize) -> usize {
     count.checked_sub(1).map_or(0, |last| stores[last] + 1)
-}
-
-/// The design's buffer, or one with fewer entries.
-fn buffer(persistence: &Persistence, random: &mut Random) -> PersistBufferConfig {
-    let entries = random.pick(&FEW_ENTRIES).filter(|_| random.below(4) > 0).unwrap_or(persistence.entries);
-    PersistBufferConfig::of_fractions(entries, persistence.drain_from.into(), persistence.drain_to.into())
-        .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
 }
 
 impl Caches {

@@ -12,10 +12,11 @@
 use crate::common::{DATA_LINES, Machine, Verbs};
 use casemate_campaign::frequent::VALUES;
 use protection::counter::Age;
-use protection::design::Parts;
+use protection::design::{Parts, Point};
+use protection::domain::Registers;
 use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
 use protection::planted::Planted;
-use protection::scheme::{Demand, Scheme};
+use protection::scheme::{Demand, DurableCaches, Scheme};
 use protection::slot::Kind;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
@@ -266,6 +267,17 @@ fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) 
     result
 }
 
+/// What registers hold when power has failed. The battery of durable caches has done its work by then; no line is dirty in them.
+fn left_in_registers(machine: &Machine<Core>, parts: &Parts) -> Registers {
+    if parts.persistence.point != Point::Caches {
+        return machine.memory.registers();
+    }
+    without_time(machine, |functional| {
+        run_now(DurableCaches::of(&machine.scheme).drain_on_battery(functional, Vec::new()));
+        functional.registers()
+    })
+}
+
 /// Power fails now, when all accesses have ended: recovery takes the memory, every line in use reads as it may, and its next
 /// write uses keystream that was never seen. A line that is not in memory counts as zeros. Of a memory that was attacked lines may be refused.
 pub fn comes_back(
@@ -275,11 +287,12 @@ pub fn comes_back(
     may_read: impl Fn(LineAddr, Line) -> bool,
 ) -> Result<(), String> {
     let attacked = machine.core.under_attack;
+    let registers = left_in_registers(machine, parts);
     let scheme = parts.build_with(DATA_LINES, scene.seed, scene.planted)?;
     let functional = Functional::new(scheme.layout().total_lines());
     functional.media.replace(machine.memory.media().borrow().clone());
     functional.carry(machine.memory.ledger().unwrap_or_default());
-    run_now(scheme.recover(&functional, &machine.memory.registers()));
+    run_now(scheme.recover(&functional, &registers));
     let fault = functional.take_fault();
     // Tags are not under the tree: a line of them that a tuple took along while it was tampered with stays so.
     let explained = attacked && matches!(fault, Some(Fault::Tag(_)));

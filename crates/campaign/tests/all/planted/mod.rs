@@ -12,6 +12,7 @@ mod beats;
 mod bitmaps;
 mod boots;
 mod buffers;
+mod caches;
 mod checks;
 mod ciphers;
 mod codes;

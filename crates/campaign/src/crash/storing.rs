@@ -1,0 +1,71 @@
+//! Stores carried out where a design makes them durable: at the controller, in persist buffers or in caches.
+
+use super::bench::{Bench, Write};
+use super::holder::Holder;
+use super::workload::Workload;
+use super::{buffered, cached};
+use machine::persist::PersistBufferConfig;
+use protection::design::{Persistence, Point};
+use std::rc::Rc;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// Entries that a buffer may have besides those of the design, and lines that may be dirty in caches: the fewer, the more of them
+/// a short life sees on their way out.
+const FEW: [u32; 3] = [2, 4, 8];
+
+/// Carries stores out to the end, however they become durable. They come back in the order in which they did.
+pub(super) fn store(
+    bench: &mut Bench,
+    point: Point,
+    workload: &Workload,
+    contents: &[(LineAddr, Line)],
+    crowding: Option<&mut Random>,
+) -> Vec<Write> {
+    if point == Point::Controller {
+        return bench.write(contents, workload.at_once, crowding);
+    }
+    let holder = begin(bench, point, workload, contents, crowding);
+    bench.run_until(|| holder.went_on() == contents.len());
+    holder.die(bench);
+    let write = |number: usize| {
+        let ((line, content), (issued, returned)) = (contents[number], holder.span(number));
+        Write { line, content, issued, returned }
+    };
+    holder.taken().into_iter().map(write).collect()
+}
+
+/// Begins to carry stores out, into the caches or into buffers.
+pub(super) fn begin(
+    bench: &Bench,
+    point: Point,
+    workload: &Workload,
+    contents: &[(LineAddr, Line)],
+    crowding: Option<&mut Random>,
+) -> Rc<dyn Holder> {
+    if point == Point::Caches {
+        return cached::begin(bench, workload, contents, crowding);
+    }
+    buffered::begin(bench, workload, contents, crowding)
+}
+
+/// Begins to carry the stores of one core's program out, into the caches or into a buffer.
+pub(super) fn feed(
+    bench: &Bench,
+    persistence: &Persistence,
+    contents: Vec<(LineAddr, Line)>,
+    random: &mut Random,
+) -> Rc<dyn Holder> {
+    if persistence.point == Point::Caches {
+        let room = FEW[random.below(FEW.len() as u64) as usize];
+        return cached::feed_into(bench, room as usize, contents);
+    }
+    buffered::feed_into(bench, buffer(persistence, random), contents)
+}
+
+/// The design's buffer, or one with fewer entries.
+fn buffer(persistence: &Persistence, random: &mut Random) -> PersistBufferConfig {
+    let entries = random.pick(&FEW).filter(|_| random.below(4) > 0).unwrap_or(persistence.entries);
+    PersistBufferConfig::of_fractions(entries, persistence.drain_from.into(), persistence.drain_to.into())
+        .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
+}

@@ -1,0 +1,59 @@
+//! Stores that are durable in the caches: whatever lines and metadata are on their way, the battery brings all of them to memory.
+
+use casemate_campaign::crash::crash;
+use casemate_campaign::crash::dying;
+use casemate_campaign::crash::history::History;
+use casemate_campaign::crash::revival::Revival;
+use casemate_campaign::crash::workload::{LINES, Workload};
+use casemate_campaign::{CrashOptions, CrashReport};
+use catalogue::{Loss, Verdict, design};
+use protection::planted::Planted;
+use units::random::Random;
+
+const DESIGNS: [&str; 2] = ["eadr", "secure-eadr"];
+
+fn tried(name: &str, rows: &[Loss], workload: usize) -> CrashReport {
+    let options = CrashOptions { rows: rows.to_vec(), workload: Some(workload), ..CrashOptions::default() };
+    crash(&design(name).unwrap(), &options, &mut |_, _| {})
+}
+
+#[test]
+fn at_every_event_of_a_store_memory_comes_back_with_it_or_without() {
+    for name in DESIGNS {
+        for index in [0, 1] {
+            let report = tried(name, &[Loss::PowerLoss], index);
+            assert_eq!(report.complaints(), Vec::<String>::new());
+            assert_eq!(report.memories, 2, "{name}: with the store and without");
+        }
+    }
+}
+
+#[test]
+fn what_was_stored_survives_losses_during_recovery_and_tampering_ends_as_claimed() {
+    for name in DESIGNS {
+        for workload in [3, 37, 60, 100] {
+            let report = tried(name, Loss::ALL, workload);
+            assert_eq!(report.complaints(), Vec::<String>::new());
+        }
+    }
+}
+
+/// Stores to three lines, one of which leaves every now and then, while counters overflow and metadata leaves the chip.
+#[test]
+fn of_many_stores_a_loss_leaves_exactly_the_first_that_caches_had() {
+    const STORES: usize = 25;
+    for (seed, name) in (1..).zip(DESIGNS) {
+        let mut random = Random::new(seed);
+        let writes = (0..STORES).map(|_| random.pick(&LINES).unwrap()).collect();
+        let workload = Workload::of_one_core(writes, true, true);
+        let history = History::of(&design(name).unwrap(), &workload, seed, Planted::NONE);
+        let left = dying::left(&history, 60);
+        let stored: Vec<usize> = left.iter().map(|dead| dead.progress.0).collect();
+        assert!(stored.contains(&STORES) && stored[0] < 2 && stored.is_sorted(), "{name}: {stored:?}");
+        assert!(left.iter().any(|dead| dead.resident.len() == LINES.len() - 1), "{name}: most lines are dirty");
+        for dead in &left {
+            let verdict = Revival::of(&history, dead).judge(&history, &history.allowed(dead), false);
+            assert_eq!(verdict, Verdict::Harmless, "{name} at {}", dead.point);
+        }
+    }
+}
