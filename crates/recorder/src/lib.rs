@@ -15,7 +15,9 @@
 mod blocks;
 mod exec;
 mod known;
+mod lines;
 mod qemu;
+mod shared;
 mod state;
 mod syscalls;
 mod thread;

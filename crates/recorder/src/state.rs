@@ -4,6 +4,7 @@ use crate::blocks::{Block, Blocks, Entry};
 use crate::exec::{self, Outcome};
 use crate::known::KnownLines;
 use crate::qemu::guest;
+use crate::shared::SharedFiles;
 use crate::syscalls;
 use crate::thread::Thread;
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ pub struct Recorder {
     load_values: bool,
     blocks: Blocks,
     known: KnownLines,
+    files: SharedFiles,
     /// The image's number and its process.
     image: AtomicU32,
     pid: AtomicU32,
@@ -45,6 +47,7 @@ impl Recorder {
             ring_name,
             blocks: Blocks::default(),
             known: KnownLines::new()?,
+            files: SharedFiles::new()?,
             image: AtomicU32::new(image),
             pid: AtomicU32::new(pid),
             threads: [const { AtomicPtr::new(ptr::null_mut()) }; THREADS],
@@ -140,6 +143,9 @@ impl Recorder {
         if !store && !self.load_values {
             return thread.push(&self.ring, &[word::access(false, log2_bytes, false, index, address)]);
         }
+        if store {
+            self.files.store(&(address..address + bytes));
+        }
         let word = word::access(store, log2_bytes, true, index, address);
         // SAFETY: the access just succeeded, so its bytes are mapped.
         let value = unsafe {
@@ -233,6 +239,19 @@ impl Recorder {
             self.known.remap(if old == 0 { high } else { low }, high - low);
         } else {
             syscalls::forget_written(&self.known, number, &arguments, returned);
+            self.files.follow(number, &arguments, returned);
+            if thread.recording {
+                self.tell_made_durable(thread, number, &arguments, returned);
+            }
+        }
+    }
+
+    /// Tells what a system call has made durable, if it is such a one. It is the last instruction of its block, and its own
+    /// word has been sent.
+    fn tell_made_durable(&self, thread: &mut Thread, number: i64, arguments: &[u64; 6], returned: i64) {
+        let flush = |address| thread.push(&self.ring, &[word::control(Control::Flush, 0, address)]);
+        if self.files.made_durable(number, arguments, returned, flush) {
+            thread.push(&self.ring, &[word::control(Control::Fence, 0, 0)]);
         }
     }
 
@@ -244,6 +263,7 @@ impl Recorder {
         self.image.store(self.ring.join(pid), Relaxed);
         self.threads_made.store(0, Relaxed);
         self.known.restart();
+        self.files.restart();
         for thread in &self.threads {
             // Not freed: the copy may be in any state.
             thread.store(ptr::null_mut(), Release);

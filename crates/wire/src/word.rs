@@ -45,10 +45,10 @@ pub enum Control {
     /// Something ran unrecorded from here on. Detail: a [`Loss`].
     Lost = 8,
     /// A line is about to be flushed: written back, and kept. Operand: an address in it; detail: the index of the
-    /// instruction that does it in its block.
+    /// instruction that does it in its block, or zero if that is the system call which was told last.
     Flush = 9,
-    /// A persist fence is about to hold what comes after it until all lines flushed before are durable. Detail: the index
-    /// of its instruction in its block.
+    /// A persist fence is about to hold what comes after it until all lines flushed before are durable. Detail: as that of a
+    /// flush.
     Fence = 10,
 }
 

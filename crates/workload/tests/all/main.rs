@@ -2,6 +2,7 @@
 
 mod common;
 mod decode;
+mod durability;
 mod durable;
 mod live;
 mod skim;

@@ -1,0 +1,246 @@
+//! What a recorded program makes durable: flushes and fences lie where `msync` and `fsync` were called, and name exactly the
+//! lines that were stored to. Every program here is C, compiled for the test; skipped where QEMU is not installed.
+//!
+//! A program stores numbers from [`FIRST`] on, each once, and so says itself which line is which; what stores a number again
+//! saves a register that has it. What is expected is written down by hand from the two manual pages.
+
+use crate::common::recorder;
+use casemate_workload::live::{Live, LiveOptions};
+use casemate_workload::stream::{Access, AccessKind};
+use casemate_workload::trace::{TraceReader, record};
+use casemate_workload::walker::{Event, Walker};
+use casemate_workload::{Finish, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
+use units::VirtAddr;
+
+/// The first number that a program stores.
+const FIRST: u64 = 0xca5e_3a7e_0000_0000;
+
+/// What all programs have: a file each by the names of their arguments, pages of it, and stores of numbers.
+const PRELUDE: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { PAGE = 4096, LINE = 64 };
+static int file(const char *name) {
+    int made = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (made < 0 || ftruncate(made, 8 * PAGE)) abort();
+    return made;
+}
+static char *map(int file, int kind, int first, int pages) {
+    char *at = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, kind, file, first * PAGE);
+    if (at == MAP_FAILED) abort();
+    return at;
+}
+static void store(char *at, uint64_t number) { *(volatile uint64_t *)at = 0xca5e3a7e00000000 + number; }
+static void check(int result, int expected) { if (result != expected) abort(); }
+"#;
+
+/// What happened, as far as it matters here: stores and flushed lines by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    Store(u64),
+    /// The line of the store with this number.
+    Flush(u64),
+    Fence,
+}
+use Told::{Fence, Flush, Store};
+
+/// A compiled program with a directory of its own.
+struct Compiled(PathBuf);
+
+impl Compiled {
+    fn new(name: &str, body: &str) -> Compiled {
+        let directory = std::env::temp_dir().join(format!("casemate-durable-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let source = directory.join("program.c");
+        let text = format!("{PRELUDE}\nint main(int argc, char **argv) {{ (void)argc; {body} return 0; }}\n");
+        std::fs::write(&source, text).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-Wall", "-Werror", "-Wl,-z,now", "-o"]).arg(directory.join("program")).arg(source);
+        assert!(compiler.status().unwrap().success());
+        Compiled(directory)
+    }
+
+    fn options(&self, recorder: PathBuf) -> LiveOptions {
+        LiveOptions::new(["program", "one", "two"].map(|name| self.0.join(name)), recorder)
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // A directory that stays behind is no failure.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where an access stores one of a program's numbers, and which.
+fn number_of(access: &Access) -> Option<(VirtAddr, u64)> {
+    let number = access.value.filter(|_| access.kind == AccessKind::Store)?.wrapping_sub(FIRST);
+    (number < 100).then_some((access.addr, number))
+}
+
+/// What each process tells, in order, and how the program ended.
+fn told_by(source: impl Source) -> (Vec<Vec<Told>>, Finish) {
+    let mut walker = Walker::new(source);
+    let (mut told, mut lines, mut seen) = (BTreeMap::<u32, Vec<Told>>::new(), BTreeMap::new(), BTreeSet::new());
+    while let Some(event) = walker.next().unwrap() {
+        let (strand, what) = match event {
+            Event::Instruction(step) => match step.accesses.iter().find_map(number_of) {
+                Some((addr, number)) if seen.insert(number) => {
+                    lines.insert(addr.line_start(), number);
+                    (step.strand, Store(number))
+                }
+                _ => continue,
+            },
+            Event::Flush { strand, addr } => (strand, Flush(lines[&addr.line_start()])),
+            Event::Fence { strand } => (strand, Fence),
+            _ => continue,
+        };
+        told.entry(strand.process).or_default().push(what);
+    }
+    (told.into_values().collect(), walker.origin().finish)
+}
+
+/// Runs the body of a program. What it tells, live and from a recording, which must be the same.
+fn told(name: &str, body: &str) -> Option<Vec<Vec<Told>>> {
+    let recorder = recorder()?;
+    let program = Compiled::new(name, body);
+    let options = program.options(recorder);
+    let (live, finish) = told_by(Live::start(options.clone()).unwrap());
+    assert_eq!(finish, Finish::Exited(0));
+    let trace = program.0.join("trace");
+    record(Live::start(options).unwrap(), &trace).unwrap();
+    assert_eq!(told_by(TraceReader::open(&trace).unwrap()).0, live);
+    Some(live)
+}
+
+#[test]
+fn msync_flushes_what_was_stored_to_its_range_and_is_a_fence() {
+    let body = "
+        char *at = map(file(argv[1]), MAP_SHARED, 0, 2);
+        store(at + 3 * LINE, 1); store(at, 2); store(at + PAGE, 3); store(at + 8, 4);
+        check(msync(at, 100, MS_SYNC), 0);
+        store(at, 5);
+        check(msync(at, 2 * PAGE, MS_SYNC), 0);
+        check(msync(at, 2 * PAGE, MS_SYNC), 0);";
+    let Some(told) = told("msync", body) else { return };
+    let expected =
+        [Store(1), Store(2), Store(3), Store(4), Flush(4), Flush(1), Fence, Store(5), Flush(5), Flush(3), Fence, Fence];
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn an_asynchronous_or_failed_msync_is_neither_a_flush_nor_a_fence() {
+    let body = "
+        char *at = map(file(argv[1]), MAP_SHARED, 0, 1);
+        store(at, 1);
+        check(msync(at, PAGE, MS_ASYNC), 0);
+        check(msync(at + 1, PAGE, MS_SYNC), -1);
+        store(at + LINE, 2);
+        check(msync(at, PAGE, MS_SYNC), 0);";
+    let Some(told) = told("async", body) else { return };
+    assert_eq!(told, [[Store(1), Store(2), Flush(1), Flush(2), Fence]]);
+}
+
+#[test]
+fn fsync_and_fdatasync_flush_all_shared_mappings_of_their_file_and_no_other() {
+    let body = "
+        int one = file(argv[1]), two = file(argv[2]), again = open(argv[1], O_RDWR);
+        char *first = map(one, MAP_SHARED, 4, 1), *second = map(one, MAP_SHARED, 0, 1), *other = map(two, MAP_SHARED, 0, 1);
+        char *private = map(one, MAP_PRIVATE, 0, 1), *nameless = map(-1, MAP_SHARED | MAP_ANONYMOUS, 0, 1);
+        store(first, 1); store(second, 2); store(other, 3); store(private, 4); store(nameless, 5);
+        check(msync(nameless, PAGE, MS_SYNC) | msync(private, PAGE, MS_SYNC), 0);
+        check(fdatasync(again), 0);
+        store(second, 6);
+        check(fsync(one), 0);
+        check(fsync(two), 0);
+        check(fsync(-1), -1);
+        int plain = open(argv[2], O_RDONLY);
+        munmap(other, PAGE);
+        check(fsync(plain), 0);";
+    let Some(told) = told("fsync", body) else { return };
+    let stores = (1..=5).map(Store);
+    let expected: Vec<Told> =
+        stores.chain([Flush(1), Flush(2), Fence, Store(6), Flush(6), Fence, Flush(3), Fence]).collect();
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn a_part_of_a_file_is_flushed_through_all_its_mappings() {
+    let body = "
+        int one = file(argv[1]);
+        char *whole = map(one, MAP_SHARED, 0, 4), *third = map(one, MAP_SHARED, 2, 1);
+        store(whole + 2 * PAGE, 1); store(whole + PAGE, 2); store(third + LINE, 3);
+        check(msync(third, PAGE, MS_SYNC), 0);";
+    let Some(told) = told("aliases", body) else { return };
+    assert_eq!(told, [[Store(1), Store(2), Store(3), Flush(1), Flush(3), Fence]]);
+}
+
+#[test]
+fn what_is_unmapped_replaced_or_moved_is_flushed_only_where_it_still_is() {
+    let body = "
+        int one = file(argv[1]);
+        char *at = map(one, MAP_SHARED, 0, 4);
+        store(at, 1); store(at + PAGE, 2); store(at + 2 * PAGE, 3); store(at + 3 * PAGE, 4);
+        munmap(at + PAGE, PAGE);
+        mmap(at + 3 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        store(at + 3 * PAGE, 5);
+        char *moved = mremap(at + 2 * PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE);
+        if (moved == MAP_FAILED) abort();
+        store(moved + LINE, 6); store(moved + PAGE, 7);
+        check(fsync(one), 0);
+        if (mremap(moved, 2 * PAGE, PAGE, 0) != moved) abort();
+        store(moved, 8);
+        check(msync(moved, PAGE, MS_SYNC), 0);";
+    let Some(told) = told("moved", body) else { return };
+    let stores = (1..=7).map(Store);
+    let expected: Vec<Told> = stores.chain([Flush(1), Flush(6), Flush(7), Fence, Store(8), Flush(8), Fence]).collect();
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn a_child_flushes_what_it_has_stored_itself() {
+    let body = "
+        char *at = map(file(argv[1]), MAP_SHARED, 0, 1);
+        store(at, 1);
+        if (fork() == 0) { store(at + LINE, 2); check(msync(at, PAGE, MS_SYNC), 0); _exit(0); }
+        wait(0);
+        check(msync(at, PAGE, MS_SYNC), 0);";
+    let Some(told) = told("fork", body) else { return };
+    assert_eq!(told, [vec![Store(1), Flush(1), Fence], vec![Store(2), Flush(2), Fence]]);
+}
+
+#[test]
+fn what_another_thread_has_stored_is_flushed_too() {
+    let body = "
+        char *at = map(file(argv[1]), MAP_SHARED, 0, 1);
+        void *work(void *to) { store(to, 1); return to; }
+        pthread_t other;
+        check(pthread_create(&other, 0, work, at) | pthread_join(other, 0), 0);
+        store(at + LINE, 2);
+        check(msync(at, PAGE, MS_SYNC), 0);";
+    let Some(told) = told("thread", body) else { return };
+    assert_eq!(told, [[Store(1), Store(2), Flush(1), Flush(2), Fence]]);
+}
+
+#[test]
+fn what_was_stored_or_made_durable_outside_the_recorded_region_is_not_told() {
+    let Some(recorder) = recorder() else { return };
+    let body = "
+        char *at = map(file(argv[1]), MAP_SHARED, 0, 1);
+        #define MARK() __asm__ volatile(\"xchg %%rbx, %%rbx\" ::: \"memory\"); sched_yield()
+        store(at, 1); MARK(); store(at + LINE, 2); check(msync(at, PAGE, MS_SYNC), 0);
+        store(at + 2 * LINE, 3); MARK(); check(msync(at, PAGE, MS_SYNC), 0);";
+    let program = Compiled::new("region", body);
+    let options = LiveOptions { marked_region: true, ..program.options(recorder) };
+    assert_eq!(told_by(Live::start(options).unwrap()).0, [[Store(2), Flush(2), Fence, Store(3)]]);
+}
