@@ -10,7 +10,8 @@
 //! Known limits: memory shared between processes is not followed from one into the other; threads that race for a line are
 //! sent in the order of their chunks; instructions that fault in the middle of a block, together with those since the
 //! block's last access to memory, are not sent; what a thread has not yet published, at most one chunk, is lost when a
-//! fault or another process's signal ends its process; code of the kernel and of the wrong path does not exist.
+//! fault or another process's signal ends its process; instructions that write a line back
+//! (`CLWB`) have no address; code of the kernel and of the wrong path does not exist.
 
 mod blocks;
 mod exec;
