@@ -22,6 +22,7 @@ EXPLAINED_LINES = 999
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 
 Stream = Literal["inherit", "discard"]
+Persistent = Literal["all", "mapped"]
 """Whether one of the program's standard streams is ours, or empty."""
 
 
@@ -41,6 +42,9 @@ class Program:
     """Instructions that pass before any are counted; text as in `"5M"` will do."""
     region: bool = False
     """Whether only what runs between its two markers (the instruction `xchg %rbx,%rbx`) is counted."""
+    persistent: Persistent = "all"
+    """What of its memory has to outlive a loss of power, under a design with persist buffers: all, or what it maps
+    shared from files. Stores to anything else pass the buffers by."""
     stdin: Stream = "discard"
     """Whether it reads what this process would read, unless that is a terminal."""
     output: Stream = "discard"
@@ -57,6 +61,7 @@ class Program:
                 "skip": asked.instructions(self.skip, "skip"),
                 "marked_region": self.region,
                 "load_values": load_values,
+                "persistent": self.persistent,
                 "inherit_input": self.stdin == "inherit",
                 "inherit_output": self.output == "inherit",
                 "recorder": str(recorder_path()),
@@ -96,10 +101,15 @@ class Trace(Repeatable):
 
     path: str | os.PathLike[str]
     """Its file."""
+    persistent: Persistent = "all"
+    """As that of a `Program`; all of a trace that another simulator's recorder wrote."""
+
+    def __post_init__(self) -> None:
+        asked.check(self)
 
     def asked(self, load_values: bool) -> dict[str, Any]:
         """The request in the form of the laboratory; which values it holds was decided when it was recorded."""
-        return {"trace": {"path": str(self.path)}}
+        return {"trace": {"path": str(self.path), "persistent": self.persistent}}
 
 
 Runnable = Program | Repeatable | Sequence[str] | Sequence[Repeatable]

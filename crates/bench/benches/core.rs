@@ -60,7 +60,7 @@ impl Program {
 }
 
 fn touch(line: u64, store: bool) -> Touch {
-    Touch { page: PageKey((1 << 20) + line / 64), line: LineAddr(line), offset: 8, bytes: 8, store }
+    Touch { page: PageKey((1 << 20) + line / 64), line: LineAddr(line), offset: 8, bytes: 8, store, persistent: true }
 }
 
 impl Feed for Program {

@@ -296,11 +296,9 @@ impl Chip {
     /// every store has been written.
     pub fn lost_lines(&self) -> u64 {
         let mut dirty = FxHashSet::default();
-        if !self.has_buffers() {
-            // Else what is dirty has come by a persist buffer.
-            dirty.extend(self.cores.dirty_lines());
-            dirty.extend(self.llc.borrow().dirty_lines());
-        }
+        dirty.extend(self.cores.dirty_lines());
+        dirty.extend(self.llc.borrow().dirty_lines());
+        dirty.retain(|line| !self.comes_by_buffer(*line));
         dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
         self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
     }

@@ -14,7 +14,7 @@ pub use skim::Skimmed;
 
 use crate::load_values::{TOLD, WrongLoad};
 use crate::shadow::Shadow;
-use crate::shadow::persisted::about_to_tell;
+use crate::shadow::persisted::{about_to_tell, becomes_mapped, is_persistent};
 use machine::node::{Feed, Orders, PageKey, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable, page_key};
 use std::cell::{Cell, RefCell};
@@ -226,13 +226,13 @@ impl<S: Supplier> Feed for Program<S> {
         }
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
-            Event::Line { strand, addr, content, .. } => match translation.physical(strand, addr) {
+            Event::Line { strand, addr, content, mapped, .. } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
                     let mut shadow = shadow.borrow_mut();
                     if shadow.persisted.is_some() {
                         about_to_tell(&mut shadow, core, physical.line(), content);
                     }
-                    tell(&mut shadow, physical.line(), content, foreign, counters);
+                    tell(&mut shadow, (physical.line(), mapped), content, foreign, counters);
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -266,6 +266,7 @@ impl<S: Supplier> Feed for Program<S> {
                     offset: physical.line_offset() as u8,
                     bytes: bytes as u8,
                     store: access.kind == AccessKind::Store,
+                    persistent: is_persistent(&shadow, physical.line()),
                 };
                 if !take_effect(&mut shadow, &touch, access, shift, counters) {
                     note_wrong(wrong, step.strand, step.instruction.pc, access);
@@ -277,7 +278,8 @@ impl<S: Supplier> Feed for Program<S> {
             hand_on_stores(&mut shadow, core, touches);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
-        let code = Touch { page, line: physical.line(), offset: physical.line_offset() as u8, bytes: 1, store: false };
+        let offset = physical.line_offset() as u8;
+        let code = Touch { page, line: physical.line(), offset, bytes: 1, store: false, persistent: false };
         if translation.news {
             translation.take_new_tables(&mut beside.tables);
             beside.is_there = true;
@@ -291,14 +293,22 @@ impl<S: Supplier> Feed for Program<S> {
 /// Hands what an instruction stored on to its core's persist buffer. Out of line: most machines have none.
 #[cold]
 fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &[Touch]) {
-    for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.store) {
+    for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.store && touch.persistent) {
         shadow.stored(core, line, usize::from(offset)..usize::from(offset + bytes));
     }
 }
 
-/// Takes memory's content in; a line that was otherwise before is noted.
-fn tell(shadow: &mut Shadow, line: LineAddr, content: &Line, foreign: &mut Vec<LineAddr>, counters: &mut FeedCounters) {
-    if shadow.tell(line, content) {
+/// Takes the content of a line in, which may be of a file that is mapped; what was otherwise before is noted.
+fn tell(
+    shadow: &mut Shadow,
+    (line, mapped): (LineAddr, bool),
+    content: &Line,
+    foreign: &mut Vec<LineAddr>,
+    counters: &mut FeedCounters,
+) {
+    counters.mapped_lines += u64::from(mapped);
+    let behind = mapped && becomes_mapped(shadow, line);
+    if shadow.tell(line, content) || behind {
         foreign.push(line);
         counters.foreign_writes += 1;
     }

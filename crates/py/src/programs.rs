@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workload::live::{Ender, Input, Live, LiveOptions, Output};
 use workload::trace::{Totals, TraceReader};
-use workload::{Origin, Source, WorkloadError, champsim, kernels};
+use workload::{Origin, Persistent, Source, WorkloadError, champsim, kernels};
 
 /// What to execute.
 #[derive(Clone, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Program {
     Trace {
         /// The file.
         path: PathBuf,
+        /// What of its memory has to outlive a loss of power.
+        persistent: Persistent,
     },
     /// A program on this computer.
     Live {
@@ -33,6 +35,8 @@ pub enum Program {
         marked_region: bool,
         /// Whether loads carry their values.
         load_values: bool,
+        /// What of its memory has to outlive a loss of power.
+        persistent: Persistent,
         /// Whether the program's output goes where ours goes.
         inherit_output: bool,
         /// Whether the program reads what we would read.
@@ -62,7 +66,9 @@ impl Program {
     /// How many instructions there will be to simulate at most, as far as that is known before.
     pub fn length(&self, limit: Option<u64>) -> Option<u64> {
         let stored = match self {
-            Program::Trace { path } if !is_of_champsim(path) => TraceReader::open(path).ok().and_then(|it| it.length()),
+            Program::Trace { path, .. } if !is_of_champsim(path) => {
+                TraceReader::open(path).ok().and_then(|it| it.length())
+            }
             _ => None,
         };
         stored.into_iter().chain(limit).min()
@@ -79,16 +85,26 @@ impl Program {
             Program::Kernel { name, settings } => {
                 Ok(Opened { source: kernels::open(&name, &settings, seed)?, ender: None })
             }
-            Program::Trace { path } if is_of_champsim(&path) => {
+            Program::Trace { path, .. } if is_of_champsim(&path) => {
                 Ok(Opened { source: champsim::open(&path, seed, None)?, ender: None })
             }
-            Program::Trace { path } => Ok(Opened { source: Box::new(TraceReader::open(&path)?), ender: None }),
-            Program::Live { command, skip, marked_region, load_values, inherit_output, inherit_input, recorder } => {
+            Program::Trace { path, persistent } => {
+                Ok(Opened { source: Box::new(TraceReader::open(&path)?.persistent(persistent)), ender: None })
+            }
+            Program::Live {
+                command,
+                skip,
+                marked_region,
+                load_values,
+                persistent,
+                inherit_output,
+                inherit_input,
+                recorder,
+            } => {
                 let output = if inherit_output { Output::Inherit } else { Output::Discard };
                 let input = if inherit_input { Input::Inherit } else { Input::Nothing };
-                let usual = LiveOptions::new(command, recorder);
-                let live =
-                    Live::start(LiveOptions { skip, limit, marked_region, load_values, input, output, ..usual })?;
+                let usual = LiveOptions { persistent, input, output, ..LiveOptions::new(command, recorder) };
+                let live = Live::start(LiveOptions { skip, limit, marked_region, load_values, ..usual })?;
                 let ender = Some(live.ender());
                 Ok(Opened { source: Box::new(live), ender })
             }

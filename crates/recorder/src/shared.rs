@@ -49,6 +49,11 @@ impl SharedFiles {
         Ok(SharedFiles { mappings: Mutex::default(), from, to, stored: LineMap::new()? })
     }
 
+    /// Whether a byte of memory is one of a file's.
+    pub fn holds(&self, address: u64) -> bool {
+        self.spans(&(address..address + 1)) && self.lock().iter().any(|mapping| mapping.addresses.contains(&address))
+    }
+
     /// The program stores to these addresses.
     #[inline]
     pub fn store(&self, addresses: &Range<u64>) {

@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use wire::ring::Ring;
-use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, LineCause, Loss};
+use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, LineCause, Loss, MAPPED};
 
 /// The most threads of one process at a time. Further ones run unrecorded.
 const THREADS: usize = 4096;
@@ -167,7 +167,8 @@ impl Recorder {
             }
             let cause = if self.known.tell(line) { LineCause::FirstTouch } else { LineCause::Kernel };
             let address = line * LINE_BYTES as u64;
-            let mut record = [word::control(Control::Line, cause as u8, address); 1 + LINE_BYTES / 8];
+            let detail = cause as u8 | if self.files.holds(address) { MAPPED } else { 0 };
+            let mut record = [word::control(Control::Line, detail, address); 1 + LINE_BYTES / 8];
             // SAFETY: the line holds a byte that was just accessed, and no line crosses a page.
             record[1..].copy_from_slice(&unsafe { guest::<[u64; LINE_BYTES / 8]>(address) });
             thread.push(&self.ring, &record);

@@ -5,11 +5,13 @@ mod counting;
 mod error;
 mod intervals;
 mod options;
+mod programs;
 mod warm_up;
 
 pub use error::{RunError, Unfinished};
 pub use intervals::check_interval;
 pub use options::RunOptions;
+pub use programs::{check_fits, check_persistent};
 pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
@@ -31,11 +33,12 @@ use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::node::EpochCounters;
 use machine::paging::PageTable;
+use programs::{check_mapped, persistent};
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
-use units::{Bytes, Time};
+use units::Time;
 use warm_up::Before;
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
@@ -78,6 +81,7 @@ pub fn run_together<S: Source + 'static>(
 ) -> Result<Record, RunError> {
     let started = Instant::now();
     check_fits(&sources, &options.machine)?;
+    check_persistent(&sources, options)?;
     let mut counting = Counting::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
     let mut bench = Bench::assemble(options, sources, &excerpt)?;
@@ -117,17 +121,6 @@ pub fn run_together<S: Source + 'static>(
         return Err(RunError::Unfinished(Box::new(Unfinished { record, bus, excerpt })));
     }
     Ok(record)
-}
-
-/// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
-/// known fails when memory is full.
-///
-/// # Errors
-/// [`RunError::TooLarge`].
-pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), RunError> {
-    let size = machine.memory.size;
-    let needed = Bytes(programs.iter().filter_map(Source::footprint).map(|needed| needed.0).sum());
-    if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
 }
 
 /// Whether a run of such a machine can be sampled: what is warmed must not be taken from the core meanwhile.
@@ -179,7 +172,10 @@ impl<S: Source + 'static> Bench<S> {
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);
         let shadow = Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables);
-        let shadow = if machine.node.persist_buffer.is_some() { shadow.persisted(machine.cores) } else { shadow };
+        let shadow = match machine.node.persist_buffer {
+            Some(_) => shadow.persisted(cores, persistent(&sources)),
+            None => shadow,
+        };
         let shadow = Rc::new(RefCell::new(shadow));
         let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
             .placed(machine.memory.placement, *seed)
@@ -243,6 +239,7 @@ impl<S: Source + 'static> Bench<S> {
         if feed.instructions == 0 {
             return Err(RunError::nothing_of(&configuration.workload));
         }
+        check_mapped(self.origins().iter().zip(self.fed()))?;
         let instructions = self.counted(options, before, feed.instructions)?;
         let Meters { chip, memory, scheme, .. } = &self.meters;
         let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =

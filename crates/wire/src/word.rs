@@ -16,6 +16,9 @@ pub const ADDRESS_END: u64 = 1 << 47;
 /// The most instructions that one block may have: the index field's range.
 pub const BLOCK_INSTRUCTIONS: usize = 1 << 10;
 
+/// In the detail of a [`Control::Line`]: the line is of a file that the program maps shared, and outlives it.
+pub const MAPPED: u8 = 2;
+
 const OPERAND: u64 = (1 << 48) - 1;
 const INDEX: u64 = BLOCK_INSTRUCTIONS as u64 - 1;
 const HAS_VALUE: u64 = 1 << 58;
@@ -24,7 +27,8 @@ const HAS_VALUE: u64 = 1 << 58;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Control {
-    /// What a line holds. Operand: its address; detail: a [`LineCause`]; followed by its 64 bytes.
+    /// What a line holds. Operand: its address; detail: a [`LineCause`], and [`MAPPED`] if it is of a file that the program
+    /// maps shared; followed by its 64 bytes.
     Line = 0,
     /// A block's code, sent before a thread first enters it. Operand: 32-47 instructions, 0-31 block number; followed
     /// by its address, the number of its code bytes, and then, padded to whole words, one byte for the length of each
@@ -197,7 +201,7 @@ impl Control {
 impl LineCause {
     /// From the detail of a [`Control::Line`].
     pub const fn from_detail(detail: u8) -> LineCause {
-        if detail == LineCause::FirstTouch as u8 { LineCause::FirstTouch } else { LineCause::Kernel }
+        if detail & !MAPPED == LineCause::FirstTouch as u8 { LineCause::FirstTouch } else { LineCause::Kernel }
     }
 }
 
@@ -232,6 +236,13 @@ mod tests {
             parse(word),
             Word::Control { which: Some(Control::Line), detail: LineCause::Kernel as u8, operand: 0x7fff_ffff_ffc0 }
         );
+    }
+
+    #[test]
+    fn a_line_says_why_it_is_sent_whether_or_not_it_is_mapped() {
+        for cause in [LineCause::FirstTouch, LineCause::Kernel] {
+            assert_eq!([0, MAPPED].map(|mapped| LineCause::from_detail(cause as u8 | mapped)), [cause; 2]);
+        }
     }
 
     #[test]

@@ -81,8 +81,29 @@ pub struct Origin {
     pub medium: Medium,
     /// Everything else that decides what the program does, as name and value.
     pub conditions: Vec<(String, String)>,
+    /// What of its memory has to outlive a loss of power. Not said where that is all of it, as in older traces.
+    #[serde(default, skip_serializing_if = "Persistent::is_all")]
+    pub persistent: Persistent,
     /// How it finished.
     pub finish: Finish,
+}
+
+/// What of a program's memory has to outlive a loss of power, where a machine has a persist point beside its cores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Persistent {
+    /// All of it.
+    #[default]
+    All,
+    /// What it maps shared from a file.
+    Mapped,
+}
+
+impl Persistent {
+    /// Whether it is all of it.
+    pub fn is_all(&self) -> bool {
+        *self == Persistent::All
+    }
 }
 
 /// The condition that only what runs between a program's markers exists.

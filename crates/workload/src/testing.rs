@@ -2,7 +2,7 @@
 
 use crate::decode::BlockDecoder;
 use crate::error::WorkloadError;
-use crate::source::{Finish, Medium, Origin, Source, Values};
+use crate::source::{Finish, Medium, Origin, Persistent, Source, Values};
 use crate::stream::{Block, BlockId, Chunk};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,6 +47,7 @@ pub fn origin() -> Origin {
         load_values: true,
         medium: Medium::BuiltIn,
         conditions: Vec::new(),
+        persistent: Persistent::All,
         finish: Finish::Exited(0),
     }
 }

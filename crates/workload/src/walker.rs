@@ -18,7 +18,7 @@ pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Supplier, Supply};
-use crate::stream::{Access, AccessKind, Birth, Block, Chunk, LineCause, Step, Strand};
+use crate::stream::{Access, AccessKind, Birth, Block, Chunk, Step, Strand};
 use leave::leave;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -82,10 +82,8 @@ enum Next {
 enum Found {
     /// The instruction that is due.
     Step(Next),
-    Line {
-        addr: u64,
-        cause: LineCause,
-    },
+    /// A line, by its address and the detail of its word.
+    Line(u64, u8),
     Plain(Control, u8, u64),
     /// The chunk is used up.
     Nothing,
@@ -149,9 +147,8 @@ impl<S: Supplier> Walker<S> {
         loop {
             match self.advance()? {
                 Found::Step(next) => return Ok(Some(Event::Instruction(self.hand_out(next)))),
-                Found::Line { addr, cause } => {
-                    let strand = self.chunk.strand;
-                    return Ok(Some(Event::Line { strand, addr: VirtAddr(addr), content: &self.line, cause }));
+                Found::Line(addr, detail) => {
+                    return Ok(Some(Event::line(self.chunk.strand, addr, detail, &self.line)));
                 }
                 Found::Plain(which, detail, operand) => {
                     if let Some(event) = self.plain(which, detail, operand) {
@@ -179,9 +176,7 @@ impl<S: Supplier> Walker<S> {
         loop {
             match self.advance()? {
                 Found::Step(next) => return Ok(Some(self.hand_out(next))),
-                Found::Line { addr, cause } => {
-                    other(Event::Line { strand: self.chunk.strand, addr: VirtAddr(addr), content: &self.line, cause });
-                }
+                Found::Line(addr, detail) => other(Event::line(self.chunk.strand, addr, detail, &self.line)),
                 Found::Plain(which, detail, operand) => {
                     if let Some(event) = self.plain(which, detail, operand) {
                         other(event);
@@ -246,7 +241,7 @@ impl<S: Supplier> Walker<S> {
                         return Ok(Found::Plain(which, detail, operand));
                     }
                     self.at += copy_line(&mut self.line, &chunk.words[self.at..], position.strand)?;
-                    return Ok(Found::Line { addr: operand, cause: LineCause::from_detail(detail) });
+                    return Ok(Found::Line(operand, detail));
                 }
             }
         }

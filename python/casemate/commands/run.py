@@ -151,6 +151,14 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     "which its lines are written equally often, in random order. Changes nothing where there are no counters, or "
     "where they are never renewed.",
 )
+@click.option(
+    "--persistent",
+    type=click.Choice(["all", "mapped"]),
+    default="all",
+    show_default=True,
+    help="What of a program's or a trace's memory has to outlive a loss of power, under a design with persist buffers: "
+    "all, or what the program maps shared from files. Stores to anything else pass the buffers by.",
+)
 @click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
 @click.option(
@@ -234,6 +242,7 @@ def command(
     region: bool,
     seed: int,
     age: Literal["new", "steady"],
+    persistent: Literal["all", "mapped"],
     check_values: bool,
     ledger: bool,
     folder: Path | None,
@@ -269,6 +278,8 @@ def command(
             "--skip and --region are for programs that run now: a trace has its part already, a workload runs all",
             context,
         )
+    if persistent == "mapped" and workloads:
+        raise click.UsageError("--persistent mapped is for programs and traces: a workload maps no file", context)
     if settings and not workloads:
         raise click.UsageError("--set is for built-in workloads: give a --workload, too", context)
     sampling = {name: value for name, value in (("error", error), ("aim", aim)) if value is not None}
@@ -316,8 +327,9 @@ def command(
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
     with Instructions(notices, columns, None, title) as progress:
-        several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *map(Trace, traces)] * copies
-        live = Program(program, skip=skip, region=region, stdin="inherit", output=output)
+        stored = [Trace(path, persistent) for path in traces]
+        several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *stored] * copies
+        live = Program(program, skip=skip, region=region, persistent=persistent, stdin="inherit", output=output)
         options = RunOptions(
             limit=limit,
             warm_up=warm_up,

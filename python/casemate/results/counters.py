@@ -14,6 +14,8 @@ class Feed(Result):
     """Of these, loads whose recorded value was another."""
     foreign_writes: int
     """Lines that changed without a store of the program's: the kernel wrote them."""
+    mapped_lines: int = 0
+    """Lines that were told of files which the program maps shared; zero in older records."""
     processes: int
     """Processes seen."""
 

@@ -61,6 +61,8 @@ class Origin(Result):
     """How it reached the machine: as it happened, from a file, or made here."""
     conditions: tuple[tuple[str, str], ...]
     """Everything else that decides what the program does, as name and value."""
+    persistent: Literal["all", "mapped"] = "all"
+    """What of its memory has to outlive a loss of power: all, or what it maps shared from files."""
     finish: Literal["running", "limit-reached"] | Exited | Killed
     """How it finished; `running` if the simulation had enough before the program had ended."""
 

@@ -8,6 +8,7 @@
 //! ([`Turns`]).
 
 use super::Chip;
+use crate::shadow::persisted::is_persistent;
 use crate::turns::Turns;
 use machine::node::{PersistRequest, RequestKind, Waits};
 use protection::execution::ReadPart;
@@ -68,9 +69,15 @@ impl Buffers {
 }
 
 impl Chip {
-    /// Whether all that cores store goes through persist buffers.
+    /// Whether there are persist buffers.
     pub fn has_buffers(&self) -> bool {
         self.buffers.is_some()
+    }
+
+    /// Whether what cores store to a line goes through persist buffers: then memory has it when a buffer has it, and what is dirty
+    /// of it in caches is dropped.
+    pub(super) fn comes_by_buffer(&self, line: LineAddr) -> bool {
+        self.has_buffers() && is_persistent(&self.shadow.borrow(), line)
     }
 
     /// Takes up what a core's persist buffer asks for, now that its node was called. Of a line that has an entry now, no other

@@ -32,8 +32,7 @@ impl Chip {
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
             dirty |= self.cores.recall(line).is_some();
         }
-        // What a core stores is memory's when its persist buffer has it.
-        if dirty && !self.has_buffers() {
+        if dirty && !self.comes_by_buffer(line) {
             self.count(|counters| counters.writebacks += 1);
             self.send_out(line);
         }

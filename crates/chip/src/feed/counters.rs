@@ -13,6 +13,8 @@ pub struct FeedCounters {
     pub load_values_wrong: u64,
     /// Lines that changed without a store of the program's.
     pub foreign_writes: u64,
+    /// Lines that were told of files which the program maps shared.
+    pub mapped_lines: u64,
     /// Processes seen.
     pub processes: u64,
 }
@@ -26,6 +28,7 @@ impl FeedCounters {
             load_values_checked: self.load_values_checked + other.load_values_checked,
             load_values_wrong: self.load_values_wrong + other.load_values_wrong,
             foreign_writes: self.foreign_writes + other.foreign_writes,
+            mapped_lines: self.mapped_lines + other.mapped_lines,
             processes: self.processes.max(other.processes),
         }
     }

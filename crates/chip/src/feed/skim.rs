@@ -3,6 +3,7 @@
 use super::{FeedCounters, FeedError, Program, Translation, note_wrong, pieces, take_effect, tell};
 use crate::load_values::WrongLoad;
 use crate::shadow::Shadow;
+use crate::shadow::persisted::is_persistent;
 use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
@@ -216,7 +217,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
         for (addr, bytes, shift) in pieces(access) {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
-            let touch = Touch { page, line, offset, bytes: bytes as u8, store };
+            let persistent = is_persistent(&self.shadow.borrow(), line);
+            let touch = Touch { page, line, offset, bytes: bytes as u8, store, persistent };
             if access.value.is_some()
                 && !take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters)
             {
@@ -238,10 +240,10 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
 
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         match event {
-            Event::Line { strand, addr, content, .. } => {
+            Event::Line { strand, addr, content, mapped, .. } => {
                 if let Some((_, physical)) = self.physical(strand, addr) {
                     let mut shadow = self.shadow.borrow_mut();
-                    tell(&mut shadow, physical.line(), content, self.foreign, self.counters);
+                    tell(&mut shadow, (physical.line(), mapped), content, self.foreign, self.counters);
                 }
             }
             Event::ProcessStarted { process, .. } => {

@@ -8,12 +8,16 @@
 //! Stores of several cores reach the shadow in the order in which the cores execute, which says what the program computes, and
 //! are accepted in an order of their own. Where two cores store to the same bytes, the later one by execution has the
 //! last word, whichever is accepted first.
+//!
+//! Where only what a program maps shared from files is persistent, stores to all other lines pass the buffers by, and nothing of
+//! them is kept here. A line that was once mapped so stays persistent, whatever its address is used for later.
 
 use super::{Shadow, WHOLE, mask};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
+use workload::Persistent;
 
 /// One touch of a line by a store that was not accepted yet, or a change from outside.
 struct Waiting {
@@ -44,13 +48,21 @@ pub(crate) struct Persisted {
     /// By core, in the order of its program.
     waiting: Box<[VecDeque<Waiting>]>,
     lines: FxHashMap<LineAddr, Kept>,
+    /// The lines that stores go through a buffer to, unless those are all.
+    mapped: Option<FxHashSet<LineAddr>>,
     /// The number of the next.
     next: u64,
 }
 
 impl Persisted {
-    fn of(cores: usize) -> Persisted {
-        Persisted { waiting: (0..cores).map(|_| VecDeque::new()).collect(), lines: FxHashMap::default(), next: 0 }
+    fn of(cores: usize, persistent: Persistent) -> Persisted {
+        let mapped = (!persistent.is_all()).then(FxHashSet::default);
+        let waiting = (0..cores).map(|_| VecDeque::new()).collect();
+        Persisted { waiting, lines: FxHashMap::default(), mapped, next: 0 }
+    }
+
+    fn has(&self, line: LineAddr) -> bool {
+        self.mapped.as_ref().is_none_or(|mapped| mapped.contains(&line))
     }
 
     /// Keeps a line as it is before a store of the feed, unless it is kept.
@@ -155,6 +167,21 @@ pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, co
     }
 }
 
+/// A line is of a file that is mapped shared. Whether that is new and stores have gone to it that memory lacks: those came by no
+/// buffer, and have to be written now.
+#[cold]
+pub(crate) fn becomes_mapped(shadow: &mut Shadow, line: LineAddr) -> bool {
+    let ahead = shadow.place(line).is_some_and(|place| shadow.entries[place].ahead);
+    let mapped = shadow.persisted.as_mut().and_then(|persisted| persisted.mapped.as_mut());
+    mapped.is_some_and(|mapped| mapped.insert(line)) && ahead
+}
+
+/// Whether what a core stores to a line comes by a persist buffer.
+#[inline]
+pub(crate) fn is_persistent(shadow: &Shadow, line: LineAddr) -> bool {
+    shadow.persisted.as_ref().is_some_and(|persisted| persisted.has(line))
+}
+
 /// Keeps a line as it is before a store.
 #[cold]
 pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
@@ -162,16 +189,16 @@ pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
         let entry = &shadow.entries[place];
         (entry.bytes, entry.known)
     });
-    if let Some(persisted) = &mut shadow.persisted {
+    if let Some(persisted) = shadow.persisted.as_mut().filter(|persisted| persisted.has(line)) {
         persisted.keep(line, before);
     }
 }
 
 impl Shadow {
-    /// The same for so many cores with persist buffers.
+    /// The same for so many cores with persist buffers, which take stores to this of memory.
     #[must_use]
-    pub fn persisted(self, cores: usize) -> Shadow {
-        Shadow { persisted: Some(Persisted::of(cores)), ..self }
+    pub fn persisted(self, cores: usize, persistent: Persistent) -> Shadow {
+        Shadow { persisted: Some(Persisted::of(cores, persistent)), ..self }
     }
 
     /// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.

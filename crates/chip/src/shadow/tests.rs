@@ -1,11 +1,26 @@
 //! What the shadow keeps and forgets, and what it says of changes from outside.
 
-use super::persisted::about_to_tell;
+use super::persisted::{about_to_tell, becomes_mapped, is_persistent};
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use workload::Persistent;
 
 const LINE: LineAddr = LineAddr(3);
+
+#[test]
+fn a_line_that_is_mapped_after_it_was_stored_to_has_to_be_written_once() {
+    let mut shadow = Shadow::new(10).persisted(1, Persistent::Mapped);
+    shadow.tell(LINE, &[7; 64]);
+    shadow.put(LINE);
+    assert!(!becomes_mapped(&mut shadow, LineAddr(4)), "nothing was stored to it");
+    shadow.store(LINE, 0..1, &[8]);
+    assert!(!is_persistent(&shadow, LINE) && !shadow.keeps(LINE), "what passes the buffer by is not kept for it");
+    assert!(becomes_mapped(&mut shadow, LINE));
+    assert!(!becomes_mapped(&mut shadow, LINE));
+    shadow.store(LINE, 0..1, &[9]);
+    assert!(is_persistent(&shadow, LINE) && shadow.keeps(LINE));
+}
 
 #[test]
 fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
@@ -123,7 +138,7 @@ fn store_of(shadow: &mut Shadow, core: usize, line: LineAddr, at: usize, byte: u
 
 #[test]
 fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
-    let mut shadow = Shadow::new(10).persisted(1);
+    let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.tell(LINE, &[7; 64]);
     (0..3).for_each(|at| store(&mut shadow, LINE, at, 1 + at as u8));
     for accepted in 0..3 {
@@ -137,7 +152,7 @@ fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
 
 #[test]
 fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accepted() {
-    let mut shadow = Shadow::new(10).persisted(1);
+    let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.tell(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
     shadow.forget(|_| false);
@@ -151,7 +166,7 @@ fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accept
 
 #[test]
 fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behind_it() {
-    let mut shadow = Shadow::new(10).persisted(1);
+    let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.tell(LINE, &[7; 64]);
     store(&mut shadow, LINE, 0, 1);
     about_to_tell(&mut shadow, 0, LINE, &[5; 64]);
@@ -166,7 +181,7 @@ fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behin
 
 #[test]
 fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() {
-    let mut shadow = Shadow::new(10).persisted(2);
+    let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
     shadow.tell(LINE, &[7; 64]);
     for (core, at, byte) in [(0, 0, 1), (0, 1, 2), (1, 1, 3)] {
         store_of(&mut shadow, core, LINE, at, byte);
@@ -178,7 +193,7 @@ fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() 
 
 #[test]
 fn a_change_from_outside_waits_for_the_stores_of_its_own_core_alone() {
-    let mut shadow = Shadow::new(10).persisted(2);
+    let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
     shadow.tell(LINE, &[7; 64]);
     store_of(&mut shadow, 0, LINE, 0, 1);
     about_to_tell(&mut shadow, 1, LINE, &[5; 64]);
@@ -245,7 +260,7 @@ proptest! {
         stores in proptest::collection::vec((0..3usize, 0..2u64, 0..61usize, any::<u8>()), 1..60),
         order in proptest::collection::vec((any::<bool>(), 0..3usize), 400),
     ) {
-        let mut shadow = Shadow::new(10).persisted(3);
+        let mut shadow = Shadow::new(10).persisted(3, Persistent::All);
         (0..2).for_each(|line| { shadow.tell(LineAddr(line), &[line as u8; 64]); });
         let (mut given, mut accepted) = (0, vec![false; stores.len()]);
         for (gives, core) in order {

@@ -58,7 +58,7 @@ impl Once {
 }
 
 fn touch(line: LineAddr, store: bool) -> Touch {
-    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store }
+    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store, persistent: true }
 }
 
 impl Feed for Once {

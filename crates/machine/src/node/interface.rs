@@ -27,6 +27,8 @@ pub struct Touch {
     pub bytes: u8,
     /// Whether they are written; else they are read.
     pub store: bool,
+    /// Whether the line has to outlive a loss of power: a store to any other passes a persist buffer by.
+    pub persistent: bool,
 }
 
 /// How an instruction orders what becomes durable at the memory controller.

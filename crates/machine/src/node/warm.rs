@@ -44,6 +44,7 @@ impl Node {
         let last = WordAddr::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
         self.core.caches.warm_data(WordAddr::touched(touch), last, touch.store, out);
         if touch.store
+            && touch.persistent
             && let Some(path) = &mut self.core.stores.persist
         {
             path.warm(touch.line);

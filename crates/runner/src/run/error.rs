@@ -49,6 +49,14 @@ pub enum RunError {
         /// What was left out, if that may be all of it.
         why: String,
     },
+    /// What has to outlive a loss of power is nothing.
+    #[error(
+        "'{program}' touched no file that it maps shared, and nothing else of it is to be persistent: expected all as what is persistent, or a program that does"
+    )]
+    NothingMapped {
+        /// The program.
+        program: String,
+    },
     /// How to sample it.
     #[error("{0}")]
     Sampling(String),

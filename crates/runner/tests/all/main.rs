@@ -14,6 +14,7 @@ mod footprint;
 mod intervals;
 mod latencies;
 mod machines;
+mod mapped;
 mod ocb3;
 mod reads;
 mod runs;

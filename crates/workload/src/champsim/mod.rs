@@ -17,7 +17,7 @@ pub use source::ChampsimSource;
 pub use synthetic::{NAMES, Synthetic, UnknownTrace};
 
 use crate::error::WorkloadError;
-use crate::source::{Finish, Medium, Origin, Source, Values};
+use crate::source::{Finish, Medium, Origin, Persistent, Source, Values};
 use file::Records;
 use std::path::Path;
 
@@ -69,6 +69,7 @@ fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, S
         load_values: false,
         medium,
         conditions,
+        persistent: Persistent::All,
         finish: Finish::Running,
     }
 }

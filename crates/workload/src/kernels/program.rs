@@ -9,7 +9,7 @@ use super::durable::Recovery;
 use super::emitter::{Emitter, Extent, Stopped};
 use super::parameters::Settings;
 use crate::stream::Chunk;
-use crate::{Finish, Medium, Origin, Source, Values, WorkloadError};
+use crate::{Finish, Medium, Origin, Persistent, Source, Values, WorkloadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::mem::replace;
 use std::panic::resume_unwind;
@@ -86,6 +86,7 @@ impl KernelSource {
             load_values: settings.load_values(),
             medium: Medium::BuiltIn,
             conditions: settings.conditions().into_iter().chain([("seed".into(), seed.to_string())]).collect(),
+            persistent: Persistent::All,
             finish: Finish::Running,
         };
         let footprint = Bytes(program.arena_bytes());

@@ -3,7 +3,7 @@
 use super::keeper::Keeper;
 use super::sweep;
 use crate::error::WorkloadError;
-use crate::source::{Finish, MARKED_REGION, Medium, Origin, Values};
+use crate::source::{Finish, MARKED_REGION, Medium, Origin, Persistent, Values};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::IsTerminal;
@@ -57,6 +57,8 @@ pub struct LiveOptions {
     pub load_values: bool,
     /// Whether only what is between pairs of `xchg %rbx,%rbx` exists for `skip` and `limit`.
     pub marked_region: bool,
+    /// What of its memory has to outlive a loss of power.
+    pub persistent: Persistent,
     /// The recorder, `libcasemate_recorder.so`.
     pub recorder: PathBuf,
     /// The keeper, if not the one next to the recorder.
@@ -78,6 +80,7 @@ impl LiveOptions {
             limit: None,
             load_values: false,
             marked_region: false,
+            persistent: Persistent::All,
             recorder,
             keeper: None,
             qemu: None,
@@ -178,6 +181,7 @@ fn origin(options: &LiveOptions, qemu_version: String) -> Origin {
         load_values: options.load_values,
         medium: Medium::Live,
         conditions: conditions.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+        persistent: options.persistent,
         finish: Finish::Running,
     }
 }

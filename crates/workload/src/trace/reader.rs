@@ -3,7 +3,7 @@
 use super::codec::Codec;
 use super::{Counter, End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION};
 use crate::error::WorkloadError;
-use crate::source::{Medium, Origin, Source};
+use crate::source::{Medium, Origin, Persistent, Source};
 use crate::stream::Chunk;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -59,6 +59,13 @@ impl TraceReader {
             whole: end.map(|end| end.totals),
             ended: false,
         })
+    }
+
+    /// The same execution, of whose memory this has to outlive a loss of power.
+    #[must_use]
+    pub fn persistent(mut self, persistent: Persistent) -> TraceReader {
+        self.origin.persistent = persistent;
+        self
     }
 
     /// How many instructions it has, if it says so.

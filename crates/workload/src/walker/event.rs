@@ -2,6 +2,7 @@
 
 use crate::stream::{Birth, LineCause, Step, Strand};
 use units::{Line, VirtAddr};
+use wire::word::MAPPED;
 
 /// Something that happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +19,8 @@ pub enum Event<'a> {
         content: &'a Line,
         /// Why it is sent.
         cause: LineCause,
+        /// Whether it is of a file that the program maps shared.
+        mapped: bool,
     },
     /// The region marker is about to be executed.
     Marker {
@@ -67,4 +70,12 @@ pub enum Event<'a> {
         /// What executed it.
         strand: Strand,
     },
+}
+
+impl Event<'_> {
+    /// A line, as its word has it.
+    pub(super) fn line(strand: Strand, addr: u64, detail: u8, content: &Line) -> Event<'_> {
+        let (cause, mapped) = (LineCause::from_detail(detail), detail & MAPPED != 0);
+        Event::Line { strand, addr: VirtAddr(addr), content, cause, mapped }
+    }
 }

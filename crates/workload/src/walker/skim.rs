@@ -8,7 +8,7 @@ use super::leave::{Before, before};
 use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, known, not_due, unknown};
 use crate::error::WorkloadError;
 use crate::source::Supplier;
-use crate::stream::{Access, AccessKind, Block, LineCause, Strand};
+use crate::stream::{Access, AccessKind, Block, Strand};
 use isa::{Flow, Instruction};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -167,8 +167,7 @@ impl<S: Supplier> Walker<S> {
         }
         let strand = self.chunk.strand;
         self.at += copy_line(&mut self.line, &self.chunk.words[self.at..], strand)?;
-        let (addr, cause) = (VirtAddr(operand), LineCause::from_detail(detail));
-        Ok(to.event(Event::Line { strand, addr, content: &self.line, cause }))
+        Ok(to.event(Event::line(strand, operand, detail, &self.line)))
     }
 }
 

@@ -10,6 +10,9 @@
 //! chosen follows from the order of stores alone, and a store that finds no room waits for the next drain's end, which may
 //! turn out to lie before it.
 //!
+//! A store to a line that need not outlive a loss of power passes the buffer by. It leaves the queue in its turn, like any other,
+//! as soon as L1D has it.
+//!
 //! What other cores do to an entry comes from outside, as it does to lines of L1D: a remote read flushes it, and a remote write
 //! takes it into another buffer. Both happen to the entries as they are when the other core asks, be the store that made
 //! one scheduled for a little later.
@@ -32,6 +35,16 @@ enum Waiting {
     Answer { entered: u64 },
 }
 
+/// A store that L1D has.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::node) struct Came {
+    pub(in crate::node) line: LineAddr,
+    /// Whether it goes on to the buffer.
+    pub(in crate::node) persistent: bool,
+    /// When L1D had it.
+    pub(in crate::node) cycle: u64,
+}
+
 /// The way into the persist buffer of one core.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct PersistPath {
@@ -42,8 +55,8 @@ pub(in crate::node) struct PersistPath {
     waiting: Waiting,
     /// The number of the next store to be accepted.
     next: u64,
-    /// That store and later ones: their lines, and when L1D has them, as far as is known.
-    in_l1d: VecDeque<Option<(LineAddr, u64)>>,
+    /// That store and later ones, as far as is known of them.
+    in_l1d: VecDeque<Option<Came>>,
     /// Into how many stores of the queue each store of the program was cut, where they are.
     pieces: VecDeque<u8>,
     /// When the latest store was accepted.
@@ -78,13 +91,13 @@ impl PersistPath {
         self.pieces.push_back(pieces);
     }
 
-    /// L1D has a store at `cycle`.
-    pub(in crate::node) fn came(&mut self, store: u64, line: LineAddr, cycle: u64) {
+    /// L1D has a store.
+    pub(in crate::node) fn came(&mut self, store: u64, came: Came) {
         let place = (store - self.next) as usize;
         if place >= self.in_l1d.len() {
             self.in_l1d.resize(place + 1, None);
         }
-        self.in_l1d[place] = Some((line, cycle));
+        self.in_l1d[place] = Some(came);
     }
 
     /// Looks the next store up, if L1D has it and the one before was accepted: its number and when it was accepted, if that is
@@ -93,17 +106,24 @@ impl PersistPath {
         if self.is_waiting() {
             return None;
         }
-        let (line, in_l1d) = (*self.in_l1d.front()?)?;
-        let from = in_l1d.max(self.accepted);
+        let Came { line, persistent, cycle } = (*self.in_l1d.front()?)?;
+        let from = cycle.max(self.accepted);
+        // What is in the buffer is the whole store, when its last piece comes.
+        if self.is_whole() && persistent { self.look_up(line, from + self.latency) } else { Some(self.accept(from)) }
+    }
+
+    /// Whether the next piece of a store is its last or only one.
+    fn is_whole(&mut self) -> bool {
         match self.pieces.front_mut() {
-            // What is in the buffer is the whole store, when its last piece comes.
             Some(pieces) if *pieces > 1 => {
                 *pieces -= 1;
-                return Some(self.accept(from));
+                false
             }
-            _ => self.pieces.pop_front(),
-        };
-        self.look_up(line, from + self.latency)
+            _ => {
+                self.pieces.pop_front();
+                true
+            }
+        }
     }
 
     /// Whether the oldest store is in L1D and waits for room or for an answer.

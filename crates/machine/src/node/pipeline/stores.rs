@@ -14,7 +14,7 @@
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::{Cutter, WordAddr};
-use crate::node::pipeline::persist::PersistPath;
+use crate::node::pipeline::persist::{Came, PersistPath};
 use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
 use units::LineAddr;
@@ -48,6 +48,7 @@ pub(in crate::node) struct Forward {
 struct Entry {
     page: PageKey,
     word: WordAddr,
+    persistent: bool,
     /// When it may be written.
     retired: u64,
     /// When it left the queue for the buffer, if there is one.
@@ -102,6 +103,7 @@ impl StoreQueue {
         self.entries.push_back(Entry {
             page: touch.page,
             word: WordAddr::touched(touch),
+            persistent: touch.persistent,
             retired: UNKNOWN,
             moved: UNKNOWN,
             written: UNKNOWN,
@@ -151,7 +153,8 @@ impl StoreQueue {
     /// to the persist buffer.
     pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
         if let Some(path) = &mut self.persist {
-            path.came(store, self.entries[(store - self.first) as usize].word.line(), cycle);
+            let Entry { word, persistent, .. } = self.entries[(store - self.first) as usize];
+            path.came(store, Came { line: word.line(), persistent, cycle });
             self.persist();
         } else {
             self.leaves(store, cycle);

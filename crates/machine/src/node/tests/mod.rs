@@ -61,7 +61,7 @@ fn alu(destinations: &[u8], sources: &[u8]) -> Op {
 }
 
 fn touch(line: u64, offset: u8, bytes: u8, store: bool) -> Touch {
-    Touch { page: PageKey(line / 64), line: LineAddr(line), offset, bytes, store }
+    Touch { page: PageKey(line / 64), line: LineAddr(line), offset, bytes, store, persistent: true }
 }
 
 /// Loads eight bytes, at an address made of `address`.

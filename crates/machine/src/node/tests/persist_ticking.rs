@@ -1,7 +1,7 @@
 //! The way into a persist buffer, scheduled in advance, against a naive one that goes cycle by cycle and searches everything.
 
 use super::*;
-use crate::node::pipeline::persist::PersistPath;
+use crate::node::pipeline::persist::{Came, PersistPath};
 use crate::persist::PersistBufferConfig;
 use proptest::prelude::*;
 
@@ -9,6 +9,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 struct Store {
     line: u64,
+    persistent: bool,
     in_l1d: u64,
     /// By so many cycles earlier that is known.
     known_before: u64,
@@ -47,7 +48,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
         |(number, store): (usize, &Store)| (store.in_l1d.saturating_sub(store.known_before), Event::Known(number));
     let mut events: Vec<(u64, Event)> = stores.iter().enumerate().map(known).collect();
     events.extend(remotes.iter().enumerate().map(|(number, remote)| (remote.cycle, Event::Remote(number))));
-    let (mut entered, mut drains) = (0, 0);
+    let (mut answers, mut drains) = (stores.iter().filter(|store| store.persistent).map(|store| store.answer), 0);
     while let Some(first) = (0..events.len()).min_by_key(|&index| events[index]) {
         let (cycle, event) = events.swap_remove(first);
         let accepted = match event {
@@ -58,7 +59,8 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
                 None
             }
             Event::Known(number) => {
-                path.came(number as u64, LineAddr(stores[number].line), stores[number].in_l1d);
+                let Store { line, persistent, in_l1d, .. } = stores[number];
+                path.came(number as u64, Came { line: LineAddr(line), persistent, cycle: in_l1d });
                 None
             }
             Event::Answer => Some(path.persisted(cycle)),
@@ -73,10 +75,10 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
             let cycle = |at| config.clock_mhz.clock().cycle_at_or_after(at).0;
             match request {
                 PersistRequest::Persist { at, line, allocates } => {
+                    let answer = answers.next().unwrap();
                     if persist.waits.hold(allocates) {
-                        events.push((cycle(at) + stores[entered].answer, Event::Answer));
+                        events.push((cycle(at) + answer, Event::Answer));
                     }
-                    entered += 1;
                     outcome.asked.push((cycle(at), line.0, Some(allocates)));
                 }
                 PersistRequest::Drain { at, line } => {
@@ -109,6 +111,14 @@ fn meets(remote: Remote, entries: &mut Vec<Entry>, leaves: u64, counters: &mut P
     Some(remote.writes)
 }
 
+fn awaits_answer(waits: Waits, allocates: bool) -> bool {
+    match waits {
+        Waits::Never => false,
+        Waits::NewEntries => allocates,
+        Waits::EveryStore => true,
+    }
+}
+
 fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outcome {
     let PersistBufferConfig { entries: room, drain_from, drain_to } = persist.buffer;
     let mut outcome = Outcome { accepted: Vec::new(), asked: Vec::new(), counters: PersistCounters::default() };
@@ -126,8 +136,12 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
         }
         while let Some(store) = stores.get(outcome.accepted.len()) {
             let before = outcome.accepted.last().map_or(0, |accepted| *accepted);
-            if cycle < store.in_l1d.max(before) + persist.latency_cycles {
+            if cycle < store.in_l1d.max(before) + if store.persistent { persist.latency_cycles } else { 0 } {
                 break;
+            }
+            if !store.persistent {
+                outcome.accepted.push(cycle);
+                continue;
             }
             let until = if let Some(until) = answer {
                 until
@@ -150,12 +164,7 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
                 }
                 counters.stores += 1;
                 outcome.asked.push((cycle, store.line, Some(allocates)));
-                let waits = match persist.waits {
-                    Waits::Never => false,
-                    Waits::NewEntries => allocates,
-                    Waits::EveryStore => true,
-                };
-                if waits { cycle + store.answer } else { cycle }
+                if awaits_answer(persist.waits, allocates) { cycle + store.answer } else { cycle }
             };
             answer = Some(until);
             if cycle < until {
@@ -181,12 +190,13 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
 }
 
 fn some_stores() -> impl Strategy<Value = Vec<Store>> {
-    let one = (0..7u64, (0..12u64, 0..40u64), 0..60u64, 1..50u64, 1..120u64);
+    let line = (0..7u64, prop::bool::weighted(0.8));
+    let one = (line, (0..12u64, 0..40u64), 0..60u64, 1..50u64, 1..120u64);
     proptest::collection::vec(one, 1..80).prop_map(|ones| {
         let mut base = 0;
-        let store = |(line, (gap, later), known_before, answer, drain)| {
+        let store = |((line, persistent), (gap, later), known_before, answer, drain)| {
             base += gap;
-            Store { line, in_l1d: base + later, known_before, answer, drain }
+            Store { line, persistent, in_l1d: base + later, known_before, answer, drain }
         };
         ones.into_iter().map(store).collect()
     })

@@ -3,7 +3,7 @@
 use casemate_workload::decode::BlockDecoder;
 use casemate_workload::live::recorder_from_environment;
 use casemate_workload::stream::{Block, BlockId, Chunk};
-use casemate_workload::{Finish, Medium, Origin, Source, Values, WorkloadError};
+use casemate_workload::{Finish, Medium, Origin, Persistent, Source, Values, WorkloadError};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,6 +39,7 @@ pub fn origin() -> Origin {
         load_values: false,
         medium: Medium::BuiltIn,
         conditions: Vec::new(),
+        persistent: Persistent::All,
         finish: Finish::Exited(0),
     }
 }

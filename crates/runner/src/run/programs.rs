@@ -1,0 +1,51 @@
+//! Whether programs can run so: what they need of the machine and of the design, as far as they say so.
+
+use super::{RunError, RunOptions};
+use catalogue::{Design, Machine};
+use chip::feed::FeedCounters;
+use units::Bytes;
+use workload::{Origin, Persistent, Source};
+
+/// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
+/// known fails when memory is full.
+///
+/// # Errors
+/// [`RunError::TooLarge`].
+pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), RunError> {
+    let size = machine.memory.size;
+    let needed = Bytes(programs.iter().filter_map(Source::footprint).map(|needed| needed.0).sum());
+    if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
+}
+
+/// What of memory has to outlive a loss of power: all of it, unless a program says otherwise.
+pub(super) fn persistent<S: Source>(programs: &[S]) -> Persistent {
+    let said = programs.iter().map(|program| program.origin().persistent);
+    said.reduce(|one, other| if one.is_all() { other } else { one }).unwrap_or_default()
+}
+
+/// Whether the design can have a part of memory outlive a loss of power, if that is asked for.
+///
+/// # Errors
+/// [`RunError::Design`] if it has all of it durable elsewhere than in persist buffers.
+pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Result<(), RunError> {
+    let Design { name, parts, .. } = &options.design;
+    if persistent(programs).is_all() || parts.persistence.has_buffer() || !parts.persistence.exists() {
+        return Ok(());
+    }
+    let rule = "it makes all of memory durable, not only what is mapped: expected all as what is persistent, or a design \
+                with persist buffers, as secpb-cobcm";
+    Err(RunError::Design { design: name.clone(), rule: rule.into() })
+}
+
+/// Whether each program of which only that has to outlive a loss of power has touched something of a file that it maps shared.
+///
+/// # Errors
+/// [`RunError::NothingMapped`].
+pub(super) fn check_mapped<'a>(programs: impl Iterator<Item = (&'a Origin, FeedCounters)>) -> Result<(), RunError> {
+    for (origin, fed) in programs {
+        if !origin.persistent.is_all() && fed.mapped_lines == 0 {
+            return Err(RunError::NothingMapped { program: origin.program.join(" ") });
+        }
+    }
+    Ok(())
+}

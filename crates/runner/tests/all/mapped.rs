@@ -1,0 +1,143 @@
+//! Programs of which only what they map shared from files has to outlive a loss of power: kernels, of whose memory some lines are
+//! told as if they were of a file.
+
+use crate::common::{kernel, machine_for};
+use crate::threads::Threads;
+use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use catalogue::Machine;
+use std::sync::Arc;
+use units::{Bytes, VirtAddr};
+use wire::word::{self, Control as Told, MAPPED, Word};
+use workload::stream::{AccessKind, Chunk};
+use workload::walker::{Event, Walker};
+use workload::{Origin, Persistent, Source, WorkloadError};
+
+const INSTRUCTIONS: u64 = 60_000;
+const SCHEMES: [&str; 4] = ["secpb-cobcm", "secpb-cm", "secpb-nogap", "bbb"];
+
+/// Whether a line, by its first byte, is of a file.
+type IsMapped = fn(VirtAddr) -> bool;
+
+/// A program with such lines.
+struct Mapping {
+    program: Box<dyn Source>,
+    origin: Origin,
+    is_mapped: IsMapped,
+}
+
+impl Mapping {
+    fn of(program: Box<dyn Source>, is_mapped: IsMapped) -> Box<dyn Source> {
+        let origin = Origin { persistent: Persistent::Mapped, ..program.origin().clone() };
+        Box::new(Mapping { program, origin, is_mapped })
+    }
+}
+
+impl Source for Mapping {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        let Some(chunk) = self.program.next_chunk()? else { return Ok(None) };
+        let mut chunk = Arc::unwrap_or_clone(chunk);
+        let mut at = 0;
+        while let Some(count) = word::record_words(&chunk.words[at..]) {
+            if let Word::Control { which: Some(Told::Line), detail, operand } = word::parse(chunk.words[at])
+                && (self.is_mapped)(VirtAddr(operand))
+            {
+                chunk.words[at] = word::control(Told::Line, detail | MAPPED, operand);
+            }
+            at += count;
+        }
+        Ok(Some(Arc::new(chunk)))
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+/// Every third line, so that a page has both kinds.
+fn every_third(addr: VirtAddr) -> bool {
+    (addr.0 / 64).is_multiple_of(3)
+}
+
+/// On a machine with small caches, which dirty lines leave soon.
+fn tried(program: Box<dyn Source>, design: &str, cores: usize) -> Result<Record, RunError> {
+    let mut machine = Machine { cores, ..machine_for(design) };
+    (machine.llc.size, machine.node.l2.size) = (Bytes(128 << 10), Bytes(64 << 10));
+    let options = RunOptions::new(machine, catalogue::design(design).unwrap(), INSTRUCTIONS);
+    run(&RunOptions { ledger: true, ..options }, program, |_| Control::GoOn)
+}
+
+fn mapping(workload: &str, is_mapped: IsMapped, design: &str) -> Result<Record, RunError> {
+    tried(Mapping::of(kernel(workload, &[], 1), is_mapped), design, 1)
+}
+
+/// The stores of a kernel to such lines, and to any.
+fn stores(workload: &str, is_mapped: IsMapped) -> (u64, u64) {
+    let mut walker = Walker::new(kernel(workload, &[], 1));
+    let (mut mapped, mut all, mut left) = (0, 0, INSTRUCTIONS);
+    while let Some(step) = walker.next_step(|event| assert!(!matches!(event, Event::Lost { .. }))).unwrap() {
+        let mut end = None;
+        for store in step.accesses.iter().filter(|access| access.kind == AccessKind::Store) {
+            // Of a wide store the second half comes behind the first, and is one with it.
+            if end != Some(store.addr) {
+                all += 1;
+                mapped += u64::from(is_mapped(store.addr));
+            }
+            end = Some(VirtAddr(store.addr.0 + u64::from(store.bytes)));
+        }
+        left -= 1;
+        if left == 0 {
+            break;
+        }
+    }
+    (mapped, all)
+}
+
+#[test]
+fn stores_to_what_is_mapped_go_through_the_buffer_and_all_others_are_written_back() {
+    for workload in ["gups", "stream", "btree"] {
+        let (mapped, all) = stores(workload, every_third);
+        assert!(mapped > 100 && all > 2 * mapped, "{workload}: {mapped} of {all}");
+        for design in SCHEMES {
+            let record = mapping(workload, every_third, design).unwrap();
+            assert!(record.checks.passed, "{workload} under {design}: {:?}", record.checks);
+            assert_eq!(record.persist_buffer.unwrap().stores, mapped, "{workload} under {design}");
+        }
+    }
+}
+
+#[test]
+fn what_passes_the_buffer_by_leaves_the_last_level_cache_when_it_is_dirty() {
+    for design in SCHEMES {
+        let record = mapping("gups", every_third, design).unwrap();
+        assert!(record.checks.passed, "{design}: {:?}", record.checks);
+        assert!(record.llc.writebacks > 100, "{design}: {:?}", record.llc);
+    }
+}
+
+#[test]
+fn where_all_lines_are_mapped_a_run_is_that_of_a_memory_that_is_all_persistent() {
+    for design in SCHEMES {
+        let (mapped, all) = (mapping("btree", |_| true, design), tried(kernel("btree", &[], 1), design, 1));
+        assert_eq!(mapped.unwrap().event_hash, all.unwrap().event_hash, "{design}");
+    }
+}
+
+#[test]
+fn of_cores_that_share_lines_of_both_kinds_no_store_is_lost_and_none_is_read_wrong() {
+    for design in SCHEMES {
+        let threads = Threads::of("gups", &[("footprint", "64 KB")], 2);
+        let record = tried(Mapping::of(threads, every_third), design, 2).unwrap();
+        assert!(record.checks.passed, "{design}: {:?}", record.checks);
+        assert!(record.persist_buffer.unwrap().given_up > 0, "{design}");
+    }
+}
+
+#[test]
+fn a_program_that_maps_nothing_is_refused_and_so_is_a_design_without_buffers_that_makes_all_durable() {
+    for design in ["secpb-cobcm", "none"] {
+        let refused = mapping("stream", |_| false, design).unwrap_err().to_string();
+        assert!(refused.contains("'stream' touched no file that it maps shared"), "{refused}");
+    }
+    let refused = mapping("stream", every_third, "plp-sp").unwrap_err().to_string();
+    assert!(refused.contains("plp-sp") && refused.contains("a design with persist buffers"), "{refused}");
+}
