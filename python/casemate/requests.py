@@ -102,7 +102,7 @@ class Trace(Repeatable):
     path: str | os.PathLike[str]
     """Its file."""
     persistent: Persistent = "all"
-    """As that of a `Program`; all of a trace that another simulator's recorder wrote."""
+    """As that of a `Program`. Only `all` of a trace of ChampSim's, which does not say what is mapped."""
 
     def __post_init__(self) -> None:
         asked.check(self)

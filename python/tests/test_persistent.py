@@ -89,6 +89,7 @@ def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting:
             ("run", "--design", "plp-sp", "--", "/bin/true"),
             "expected all as what is persistent, or a design with persist",
         ),
+        (("run", "--trace", "x.champsimtrace"), "'x.champsimtrace' is a trace of ChampSim, which does not say what"),
         (("run", "--workload", "gups"), "--persistent mapped is for programs and traces"),
     ],
 )

@@ -85,7 +85,10 @@ impl Program {
             Program::Kernel { name, settings } => {
                 Ok(Opened { source: kernels::open(&name, &settings, seed)?, ender: None })
             }
-            Program::Trace { path, .. } if is_of_champsim(&path) => {
+            Program::Trace { path, persistent } if is_of_champsim(&path) => {
+                if !persistent.is_all() {
+                    return Err(WorkloadError::MappingsUnknown(path));
+                }
                 Ok(Opened { source: champsim::open(&path, seed, None)?, ender: None })
             }
             Program::Trace { path, persistent } => {

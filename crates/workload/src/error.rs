@@ -75,6 +75,12 @@ pub enum WorkloadError {
     /// The file is not a trace.
     #[error("'{}' is not a Casemate trace", .0.display())]
     NotATrace(PathBuf),
+    /// What of memory is to be persistent cannot be found out.
+    #[error(
+        "'{}' is a trace of ChampSim, which does not say what is mapped from files: expected all as what is persistent, or a trace of `casemate record`",
+        .0.display()
+    )]
+    MappingsUnknown(PathBuf),
     /// The trace is of another version.
     #[error("'{}' is a trace of version {found}; this Casemate reads version {expected}", .path.display())]
     TraceVersion {

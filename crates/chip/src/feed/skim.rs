@@ -217,7 +217,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
         for (addr, bytes, shift) in pieces(access) {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
-            let persistent = is_persistent(&self.shadow.borrow(), line);
+            let persistent = store && is_persistent(&self.shadow.borrow(), line);
             let touch = Touch { page, line, offset, bytes: bytes as u8, store, persistent };
             if access.value.is_some()
                 && !take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters)

@@ -27,7 +27,7 @@ pub struct Touch {
     pub bytes: u8,
     /// Whether they are written; else they are read.
     pub store: bool,
-    /// Whether the line has to outlive a loss of power: a store to any other passes a persist buffer by.
+    /// Whether what is written has to outlive a loss of power: any other store passes a persist buffer by.
     pub persistent: bool,
 }
 
