@@ -5,9 +5,11 @@ use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use catalogue::Machine;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Bytes, VirtAddr};
 use wire::word::{self, Control as Told, MAPPED, Word};
+use workload::shadow::Shadow;
 use workload::stream::{AccessKind, Chunk};
 use workload::walker::{Event, Walker};
 use workload::{Origin, Persistent, Source, WorkloadError};
@@ -45,6 +47,68 @@ impl Source for Mapping {
             }
             at += count;
         }
+        Ok(Some(Arc::new(chunk)))
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+/// A program that, when it has sent so many chunks, maps files where all of its lines were, which read the same as those.
+struct Late {
+    program: Box<dyn Source>,
+    origin: Origin,
+    shadow: Shadow,
+    lines: BTreeSet<u64>,
+    chunks_before: u32,
+}
+
+impl Late {
+    fn of(program: Box<dyn Source>, chunks_before: u32) -> Box<dyn Source> {
+        let origin = Origin { persistent: Persistent::Mapped, ..program.origin().clone() };
+        Box::new(Late { program, origin, shadow: Shadow::default(), lines: BTreeSet::new(), chunks_before })
+    }
+
+    /// All lines so far, as words.
+    fn mapped(&mut self) -> Vec<u64> {
+        let mut words = Vec::new();
+        for line in &self.lines {
+            words.push(word::control(Told::Line, MAPPED, *line));
+            let content = self.shadow.line(VirtAddr(*line)).unwrap();
+            words.extend(content.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        }
+        words
+    }
+
+    fn follow(&mut self, words: &[u64]) {
+        let mut at = 0;
+        while let Some(count) = word::record_words(&words[at..]) {
+            let beside = &words[at + 1..at + count];
+            match word::parse(words[at]) {
+                Word::Control { which: Some(Told::Line), operand, .. } => {
+                    let content: Vec<u8> = beside.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    self.shadow.tell(VirtAddr(operand), content[..].try_into().unwrap());
+                    self.lines.insert(operand);
+                }
+                Word::Access { store: true, log2_bytes, addr, .. } => {
+                    self.shadow.store(VirtAddr(addr), 1 << log2_bytes, beside[0]);
+                }
+                _ => {}
+            }
+            at += count;
+        }
+    }
+}
+
+impl Source for Late {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        let Some(chunk) = self.program.next_chunk()? else { return Ok(None) };
+        let mut chunk = Arc::unwrap_or_clone(chunk);
+        let before = if self.chunks_before == 0 { self.mapped() } else { Vec::new() };
+        self.chunks_before = self.chunks_before.wrapping_sub(1);
+        self.follow(&chunk.words);
+        chunk.words.splice(..0, before);
         Ok(Some(Arc::new(chunk)))
     }
 
@@ -119,6 +183,18 @@ fn where_all_lines_are_mapped_a_run_is_that_of_a_memory_that_is_all_persistent()
     for design in SCHEMES {
         let (mapped, all) = (mapping("btree", |_| true, design), tried(kernel("btree", &[], 1), design, 1));
         assert_eq!(mapped.unwrap().event_hash, all.unwrap().event_hash, "{design}");
+    }
+}
+
+/// Its dirty lines are dropped by the last-level cache from then on, though what they hold came by no buffer.
+#[test]
+fn of_what_is_mapped_after_it_was_stored_to_nothing_is_lost() {
+    for design in SCHEMES {
+        let gups = kernel("gups", &[("footprint", "256 KB")], 1);
+        let record = tried(Late::of(gups, 2), design, 1).unwrap();
+        assert!(record.checks.passed, "{design}: {:?}", record.checks);
+        let (stores, written) = (record.persist_buffer.unwrap().stores, record.llc.writebacks);
+        assert!(stores > 100 && written > 100, "{design}: {stores} {written}");
     }
 }
 
