@@ -160,11 +160,11 @@ def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
 
 def program_table(reports: Sequence[ProgramReport]) -> RenderableType:
     """Designs, and what became of a program under each."""
-    counted = ("losses", "lives", "operations found")
+    counted = ("losses", "crashes", "lives", "operations found")
     table = tables.plain_table("design", "program", "worst", "how often", *counted, right=counted)
     for report in reports:
         often = ", ".join(f"{end} {amounts.count(number)}" for end, number in report.histogram.items())
-        numbers = (report.losses, report.lives, report.operations)
+        numbers = (report.losses, report.crashes, report.lives, report.operations)
         verdict = _verdict(report.worst, report.claim, report.agrees)
         table.add_row(report.design, report.program, verdict, often, *map(amounts.count, numbers))
     told = []

@@ -84,12 +84,14 @@ class ProgramReport(Result):
     """The program."""
     losses: int
     """How often power failed."""
+    crashes: int
+    """How often the program crashed besides, and its recovery read memory while the machine went on."""
     lives: int
     """Programs that were begun, each over a memory of its own."""
     operations: int
     """Operations that the programs found again, each counted once."""
     histogram: dict[End, int]
-    """How often a loss ended how."""
+    """How often a loss or a crash ended how."""
     worst: End
     """The worst end."""
     claim: End | None

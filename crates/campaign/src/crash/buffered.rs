@@ -45,7 +45,7 @@ pub(super) struct Feeding {
     entering: Cell<usize>,
     /// Entries on their way out.
     draining: Cell<usize>,
-    power_failed: Cell<bool>,
+    stopped: Cell<bool>,
     /// How many stores entries had been given before these.
     before: u64,
     /// Numbers of the stores that entries have, in the order in which they got them.
@@ -64,21 +64,21 @@ impl Feeding {
             buffers: (0..CORES).map(|_| RefCell::new(buffer())).collect(),
             entering: Cell::new(0),
             draining: Cell::new(0),
-            power_failed: Cell::new(false),
+            stopped: Cell::new(false),
             before: PersistBuffer::of(&bench.scheme).accepted(),
             taken: RefCell::default(),
             stored: RefCell::default(),
         })
     }
 
-    /// A core's stores, until power fails. Stores in turn wait until everything has drained.
+    /// A core's stores, until they stop. Stores in turn wait until everything has drained.
     async fn feed(self: Rc<Self>, stores: Vec<Store>, at_once: bool) {
         for store in stores {
             self.read_before(store);
-            while !self.power_failed.get() && !self.brings(store) {
+            while !self.stopped.get() && !self.brings(store) {
                 self.clock.sleep(A_MOMENT).await;
             }
-            if self.power_failed.get() {
+            if self.stopped.get() {
                 return;
             }
             self.accept(store).await;
@@ -92,7 +92,7 @@ impl Feeding {
 
     /// The second core reads what it stores to: what another core's buffer has of it is flushed.
     fn read_before(self: &Rc<Self>, store: Store) {
-        if store.core == 0 || self.power_failed.get() {
+        if store.core == 0 || self.stopped.get() {
             return;
         }
         for other in self.others(store.core) {
@@ -158,7 +158,7 @@ impl Feeding {
     }
 
     fn next_to_drain(&self, core: usize) -> Option<LineAddr> {
-        self.buffers[core].borrow_mut().next_to_drain().filter(|_| !self.power_failed.get())
+        self.buffers[core].borrow_mut().next_to_drain().filter(|_| !self.stopped.get())
     }
 }
 
@@ -187,10 +187,14 @@ impl Holder for Feeding {
         PersistBuffer::of(&self.scheme).lines()
     }
 
+    fn stop(&self, bench: &mut Bench) {
+        self.stopped.set(true);
+        bench.run_until(|| self.entering.get() == 0 && self.draining.get() == 0);
+    }
+
     /// The battery ends what is begun and drains what is there.
     fn die(&self, bench: &mut Bench) {
-        self.power_failed.set(true);
-        bench.run_until(|| self.entering.get() == 0 && self.draining.get() == 0);
+        self.stop(bench);
         let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
         bench.run(async move { PersistBuffer::of(&scheme).drain_on_battery(&*verbs).await });
     }

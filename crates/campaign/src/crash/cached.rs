@@ -32,7 +32,7 @@ pub(super) struct Caches {
     dirty: RefCell<Vec<(LineAddr, Line)>>,
     /// Lines on their way to memory.
     leaving: Cell<usize>,
-    power_failed: Cell<bool>,
+    stopped: Cell<bool>,
     /// How much had been done when each store was there.
     stored: RefCell<Vec<usize>>,
     crowds: Rc<Crowds>,
@@ -47,7 +47,7 @@ impl Caches {
             room,
             dirty: RefCell::default(),
             leaving: Cell::new(0),
-            power_failed: Cell::new(false),
+            stopped: Cell::new(false),
             stored: RefCell::default(),
             crowds: Rc::default(),
         })
@@ -56,7 +56,7 @@ impl Caches {
     /// The core's stores, until power fails. Stores in turn wait until the line that made room has left.
     async fn feed(self: Rc<Self>, stores: Vec<(LineAddr, Line)>, at_once: bool) {
         for (line, content) in stores {
-            if self.power_failed.get() {
+            if self.stopped.get() {
                 return;
             }
             self.store(line, content);
@@ -111,11 +111,15 @@ impl Holder for Caches {
         self.dirty.borrow().iter().map(|(line, _)| *line).collect()
     }
 
-    /// The battery ends what is begun, of lines and of metadata on their way out, and takes what is there to memory.
-    fn die(&self, bench: &mut Bench) {
-        self.power_failed.set(true);
+    fn stop(&self, bench: &mut Bench) {
+        self.stopped.set(true);
         self.crowds.lose_power();
         bench.run_until(|| self.leaving.get() == 0 && self.crowds.are_over());
+    }
+
+    /// The battery ends what is begun, of lines and of metadata on their way out, and takes what is there to memory.
+    fn die(&self, bench: &mut Bench) {
+        self.stop(bench);
         let (scheme, verbs, dirty) = (self.scheme.clone(), self.verbs.clone(), self.dirty.borrow().clone());
         bench.run(async move { DurableCaches::of(&scheme).drain_on_battery(&*verbs, dirty).await });
     }

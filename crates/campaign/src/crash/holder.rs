@@ -26,6 +26,9 @@ pub(super) trait Holder {
     /// The lines that it has and memory has not, the oldest first.
     fn resident(&self) -> Vec<LineAddr>;
 
-    /// Power fails, and the battery does its work.
+    /// The cores stop, and what they and the controller have begun ends.
+    fn stop(&self, bench: &mut Bench);
+
+    /// Power fails: the cores stop, and the battery does its work.
     fn die(&self, bench: &mut Bench);
 }

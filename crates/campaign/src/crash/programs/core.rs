@@ -17,7 +17,7 @@ use crate::crash::storing;
 use protection::domain::Registers;
 use protection::media::Media;
 use protection::persistence::{Order, Persistence};
-use protection::scheme::Scheme;
+use protection::scheme::{Observers, PersistBuffer, Scheme, Sight};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -107,6 +107,20 @@ impl Core {
             Core::Held { holder, stores } => holder.is_idle_after(stores.len()),
             Core::Controlled { caches, .. } => caches.ended.get() && caches.under_way.get() == 0,
         }
+    }
+
+    /// The program crashes while the machine goes on, whose persist buffer drains before its recovery is let in. How far it had
+    /// come, and how memory is then, by itself.
+    pub fn crash(&self, bench: &mut Bench) -> Option<(Reached, Kept)> {
+        let Core::Held { holder, stores } = self else { return None };
+        holder.stop(bench);
+        let (scheme, verbs, seen) = (bench.scheme.clone(), bench.verbs.clone(), Rc::new(Cell::new(None)));
+        let told = seen.clone();
+        bench.run(async move { told.set(Some(PersistBuffer::of(&scheme).admit(&*verbs, Observers::Blocked).await)) });
+        assert_eq!(seen.get(), Some(Sight::Consistent), "an observer is let in when there is nothing to come");
+        let steps = behind(stores, holder.taken().len());
+        let (media, registers) = (bench.memory.media().borrow().clone(), bench.memory.registers());
+        Some((Reached { durable: steps, begun: steps }, Kept { media, registers }))
     }
 
     /// Power fails. How far the program had come, and what is left of memory.

@@ -4,8 +4,11 @@
 //! what is left, the program's own recovery reads that, and the program goes on behind the last operation that it has
 //! found, over the same memory, until it has done all. Every second life has tiny metadata caches, so that metadata leaves
 //! the chip all the time, and of every fourth the first counters are just before their overflow.
+//!
+//! Where stores are durable in a persist buffer, the program also crashes while the machine goes on. Its recovery is let in when
+//! the buffer has drained, and must find the same in memory by itself, which a fresh chip reads, and through the machine.
 
-use super::core::{Core, Kept};
+use super::core::{Core, Kept, Reached};
 use super::script::Script;
 use crate::crash::bench::Bench;
 use crate::crash::revival::OTHER_KEYS;
@@ -26,6 +29,8 @@ use workload::kernels::durable::Damage;
 
 /// Power fails within so many operations.
 const OPERATIONS_MAX: u64 = 4;
+/// In so many stops the program crashes once and power does not fail, where stores are durable in a persist buffer.
+const STOPS_PER_CRASH: u64 = 4;
 /// And so many events beyond the step that was drawn.
 const EVENTS_MAX: u64 = 64;
 /// Sets what a life draws apart from what its program does.
@@ -52,6 +57,8 @@ impl Receiver for Alarm {
 pub struct Lived {
     /// How often power failed.
     pub losses: u64,
+    /// How often the program crashed besides, and the machine went on.
+    pub crashes: u64,
     /// Operations that were found again, each once.
     pub operations: u64,
     /// How it ended if not well: how, and what happened at its last loss.
@@ -65,6 +72,16 @@ pub struct Life<'a> {
     seed: u64,
     planted: Planted,
     random: Random,
+}
+
+/// What there is for the program's recovery when it has stopped.
+struct Stop {
+    /// How many operations may be there.
+    expected: RangeInclusive<u64>,
+    /// If the program has crashed, memory by itself: a fresh chip over it, which only looks.
+    observer: Option<Machine>,
+    /// The machine that the program goes on with. If power has failed, a fresh chip that has recovered.
+    machine: Machine,
 }
 
 /// A machine that is switched on.
@@ -86,13 +103,15 @@ impl<'a> Life<'a> {
         let mut machine = self.first_machine();
         let mut lived = Lived::default();
         while lived.losses < losses && lived.operations < self.script.operations() as u64 {
-            let expected;
-            (expected, machine) = self.until_power_fails(machine, lived.operations as usize);
-            lived.losses += 1;
-            match self.judge(&machine, expected) {
-                Ok(operations) => lived.operations = operations,
-                fall => return Lived { fall: fall.err(), ..lived },
+            let stop = self.until_it_stops(machine, lived.operations as usize);
+            *(if stop.observer.is_some() { &mut lived.crashes } else { &mut lived.losses }) += 1;
+            for seen in stop.observer.iter().chain([&stop.machine]) {
+                match self.judge(seen, &stop) {
+                    Ok(operations) => lived.operations = operations,
+                    fall => return Lived { fall: fall.err(), ..lived },
+                }
             }
+            machine = stop.machine;
         }
         lived
     }
@@ -108,9 +127,8 @@ impl<'a> Life<'a> {
         machine
     }
 
-    /// The program goes on behind so many operations, until power fails. How many may be there then, and the machine that
-    /// has recovered.
-    fn until_power_fails(&mut self, machine: Machine, done: usize) -> (RangeInclusive<u64>, Machine) {
+    /// The program goes on behind so many operations, until power fails or it crashes.
+    fn until_it_stops(&mut self, machine: Machine, done: usize) -> Stop {
         let first = self.script.resumed_after(done);
         let end = self.script.behind(done + self.random.below(OPERATIONS_MAX) as usize).max(first);
         let step = self.random.below((end - first) as u64 + 1) as usize;
@@ -127,9 +145,15 @@ impl<'a> Life<'a> {
                 false
             }
         });
-        let (reached, kept) = core.lose_power(bench, &mut self.random);
         let committed = |steps| self.script.committed_by(first + steps) as u64;
-        (committed(reached.durable)..=committed(reached.begun), self.revived(kept, alarm))
+        let expected = |reached: Reached| committed(reached.durable)..=committed(reached.begun);
+        let crashes = self.parts.persistence.has_buffer() && self.random.below(STOPS_PER_CRASH) == 0;
+        if crashes && let Some((reached, kept)) = core.crash(&mut bench) {
+            let observer = Some(self.revived(kept, Rc::default()));
+            return Stop { expected: expected(reached), observer, machine: Machine { bench, alarm } };
+        }
+        let (reached, kept) = core.lose_power(bench, &mut self.random);
+        Stop { expected: expected(reached), observer: None, machine: self.revived(kept, alarm) }
     }
 
     /// A fresh chip over what outlived power, which has recovered.
@@ -145,10 +169,11 @@ impl<'a> Life<'a> {
     }
 
     /// What the program finds: so many operations, all that it was asked for; or how it fell.
-    fn judge(&self, machine: &Machine, expected: RangeInclusive<u64>) -> Result<u64, (Verdict, String)> {
-        let (least, most) = (*expected.start(), *expected.end());
+    fn judge(&self, machine: &Machine, stop: &Stop) -> Result<u64, (Verdict, String)> {
+        let (least, most) = (*stop.expected.start(), *stop.expected.end());
+        let why = if stop.observer.is_some() { "the program crashed" } else { "power failed" };
         let committed = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let said = |what: String| format!("power failed when {committed} operations had been committed; {what}");
+        let said = |what: String| format!("{why} when {committed} operations had been committed; {what}");
         if let Some(fault) = machine.alarm.0.take() {
             return Err((Verdict::Unrecoverable, said(format!("the chip refused memory: {fault}"))));
         }

@@ -43,11 +43,13 @@ pub struct ProgramReport {
     pub program: String,
     /// How often power failed.
     pub losses: u64,
+    /// How often the program crashed besides, and its recovery read memory while the machine went on.
+    pub crashes: u64,
     /// Programs that were begun, each over a memory of its own.
     pub lives: u64,
     /// Operations that the programs found again, each counted once.
     pub operations: u64,
-    /// How often a loss ended how.
+    /// How often a loss or a crash ended how.
     pub histogram: Histogram,
     /// The worst end.
     pub worst: End,
@@ -80,9 +82,10 @@ impl ProgramReport {
     }
 
     fn note(&mut self, design: &Design, options: &ProgramOptions, seed: u64, lived: life::Lived) {
-        let survived = lived.losses - u64::from(lived.fall.is_some());
+        let survived = lived.losses + lived.crashes - u64::from(lived.fall.is_some());
         self.lives += 1;
         self.losses += lived.losses;
+        self.crashes += lived.crashes;
         self.operations += lived.operations;
         if survived > 0 {
             *self.histogram.entry(End::from(Verdict::Harmless)).or_default() += survived;
@@ -114,6 +117,7 @@ pub fn survive(
         summary: design.summary.clone(),
         program: options.program.name.clone(),
         losses: 0,
+        crashes: 0,
         lives: 0,
         operations: 0,
         histogram: Histogram::new(),
