@@ -35,7 +35,9 @@ With --program, a built-in program stores through the design until power fails; 
 recovery reads the memory that it finds, and the program goes on: in one life after the other, each with the next seed.
 Every committed operation must be there, whole, in order. There are "log" and "btree"; `casemate list workloads` says
 what can be set of them. Through a persist buffer and under strict persistency stores are durable in the order of the
-program. Under "coalesced" order, epochs end at its fences, and between them lines leave the caches at any time.
+program. Behind a buffer the program crashes now and then besides, while the machine goes on: once the buffer has
+drained, the same must be there. Under "coalesced" order, epochs end at its fences, and between them lines leave the
+caches at any time.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.

@@ -61,8 +61,17 @@ pub struct Lived {
     pub crashes: u64,
     /// Operations that were found again, each once.
     pub operations: u64,
-    /// How it ended if not well: how, and what happened at its last loss.
+    /// Whether the latest stop was such a crash.
+    ended_in_crash: bool,
+    /// How it ended if not well: how, and what happened at its last stop.
     pub fall: Option<(Verdict, String)>,
+}
+
+impl Lived {
+    /// Losses that must be asked for to see its end: a crash comes before the loss that would be next.
+    pub fn losses_to_its_end(&self) -> u64 {
+        self.losses + u64::from(self.ended_in_crash)
+    }
 }
 
 /// A life under a design.
@@ -104,7 +113,8 @@ impl<'a> Life<'a> {
         let mut lived = Lived::default();
         while lived.losses < losses && lived.operations < self.script.operations() as u64 {
             let stop = self.until_it_stops(machine, lived.operations as usize);
-            *(if stop.observer.is_some() { &mut lived.crashes } else { &mut lived.losses }) += 1;
+            lived.ended_in_crash = stop.observer.is_some();
+            *(if lived.ended_in_crash { &mut lived.crashes } else { &mut lived.losses }) += 1;
             for seen in stop.observer.iter().chain([&stop.machine]) {
                 match self.judge(seen, &stop) {
                     Ok(operations) => lived.operations = operations,

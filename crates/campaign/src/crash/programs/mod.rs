@@ -90,11 +90,12 @@ impl ProgramReport {
         if survived > 0 {
             *self.histogram.entry(End::from(Verdict::Harmless)).or_default() += survived;
         }
+        let losses = lived.losses_to_its_end();
         let Some((verdict, story)) = lived.fall else { return };
         let end = End::from(verdict);
         *self.histogram.entry(end).or_default() += 1;
         if self.example.is_none() {
-            let replay = replay(design, options, seed, lived.losses);
+            let replay = replay(design, options, seed, losses);
             self.example = Some(ProgramExample { end, story, replay });
         }
     }
