@@ -177,6 +177,11 @@ impl PersistBuffer {
         self.resident.iter().copied()
     }
 
+    /// Whether there is an entry of a line, be it that it is leaving.
+    pub fn occupies(&self, line: LineAddr) -> bool {
+        self.stages.contains_key(&line)
+    }
+
     /// How many entries are occupied, with those that are leaving.
     pub fn len(&self) -> usize {
         self.stages.len()

@@ -82,15 +82,25 @@ impl Chip {
 
     /// Takes up what a core's persist buffer asks for, now that its node was called. Of a line that has an entry now, no other
     /// core's buffer has one any more.
+    ///
+    /// All of it is taken up before other cores give entries up: that may let a store of theirs in, which takes an entry over in
+    /// its turn, of this core too, whose further stores then come behind those that it has had.
     pub fn settle_entries(&self, core: usize) {
         let Some(buffers) = &self.buffers else { return };
         let requests: Vec<_> = self.cores.nodes()[core].borrow_mut().persist_requests().collect();
+        let mut allocated = Vec::new();
         for request in requests {
             buffers.take_up(core, request);
             if let PersistRequest::Persist { line, allocates: true, .. } = request {
-                self.others(core).for_each(|other| self.take_entry_from(other, line));
-                debug_assert!(self.entries_of(line) <= 1, "{line} has an entry in two buffers");
+                allocated.push(line);
             }
+        }
+        for line in allocated {
+            // What has gone on to another core meanwhile is that core's.
+            if self.cores.nodes()[core].borrow().occupies(line) {
+                self.others(core).for_each(|other| self.take_entry_from(other, line));
+            }
+            debug_assert!(self.has_one_entry(line), "{line} has an entry in no buffer, or in two");
         }
     }
 
@@ -118,9 +128,11 @@ impl Chip {
         }
     }
 
-    /// How many buffers have an entry of a line.
-    fn entries_of(&self, line: LineAddr) -> usize {
-        self.cores.nodes().iter().filter(|node| node.borrow().has_entry(line)).count()
+    /// Whether a line has an entry in some buffer, and in one alone that is not leaving it.
+    fn has_one_entry(&self, line: LineAddr) -> bool {
+        let nodes = self.cores.nodes();
+        let resident = nodes.iter().filter(|node| node.borrow().has_entry(line)).count();
+        resident <= 1 && nodes.iter().any(|node| node.borrow().occupies(line))
     }
 
     fn take_entry_from(&self, core: usize, line: LineAddr) {

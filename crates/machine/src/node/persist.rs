@@ -77,6 +77,11 @@ impl Node {
         self.core.stores.persist.as_ref().is_some_and(|path| path.has_entry(line))
     }
 
+    /// Whether the persist buffer has an entry of a line, be it that it is leaving.
+    pub fn occupies(&self, line: LineAddr) -> bool {
+        self.core.stores.persist.as_ref().is_some_and(|path| path.occupies(line))
+    }
+
     /// What the persist buffer counted; nothing if there is none.
     pub fn persist_counters(&self) -> Option<PersistCounters> {
         self.core.stores.persist.as_ref().map(|path| path.counters)

@@ -56,6 +56,16 @@ fn every_fence_of_a_program_is_held_by_what_it_flushed_and_every_flush_finds_its
     }
 }
 
+/// That machine's stores leave a write buffer when their miss has a register.
+#[test]
+fn behind_a_write_buffer_every_flush_finds_its_line_dirty_too() {
+    for design in ["none", "plp-sp"] {
+        let record = on(catalogue::machine("champsim-default").unwrap(), "log", &[], design);
+        let (flushes, written) = (record.epochs.unwrap().flushes, record.llc.writebacks);
+        assert!(record.checks.passed && written == flushes, "{design}: {flushes} flushed, {written} written");
+    }
+}
+
 #[test]
 fn a_line_that_is_flushed_stays_in_the_caches() {
     let misses = |design| record("log", &[], design).llc.misses;

@@ -386,6 +386,11 @@ impl Caches {
         Some(register)
     }
 
+    /// Whether a line was asked for and has not arrived.
+    pub(in crate::node) fn awaits(&self, line: LineAddr) -> bool {
+        self.l2_mshrs.find(line.0).is_some()
+    }
+
     /// Lines asked for that have not arrived.
     pub(in crate::node) fn outstanding(&self) -> usize {
         self.l2_mshrs.outstanding()

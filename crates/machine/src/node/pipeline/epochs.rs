@@ -7,9 +7,9 @@
 
 use crate::node::config::NodeConfig;
 use crate::node::counters::EpochCounters;
-use crate::node::interface::{Orders, Request, RequestKind};
+use crate::node::interface::{Orders, Request, RequestKind, UNKNOWN};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::{Core, Role};
+use crate::node::pipeline::{Core, Plan, Role};
 use std::collections::VecDeque;
 use units::LineAddr;
 
@@ -21,6 +21,8 @@ struct Flush {
     owner: u64,
     /// Stores that are written before it leaves.
     stores: u64,
+    /// When its instruction retired, or [`UNKNOWN`].
+    retired: u64,
     answered: bool,
 }
 
@@ -29,6 +31,8 @@ struct Flush {
 struct Fence {
     /// The instruction that fences.
     owner: u64,
+    /// When it entered the window.
+    entered: u64,
     /// All flushes before this one are before it.
     flushes: u64,
 }
@@ -40,10 +44,11 @@ pub(in crate::node) struct Epochs {
     flushes: VecDeque<Flush>,
     /// The number of the oldest of them.
     first: u64,
-    /// How many have left the core.
+    /// How many of their instructions have retired, and how many have left the core.
+    retired: u64,
     sent: u64,
     fences: VecDeque<Fence>,
-    /// When the latest answer came.
+    /// When the latest answer comes; the node may know of it before.
     latest_answer: u64,
     counters: EpochCounters,
 }
@@ -63,24 +68,39 @@ impl Epochs {
         self.flushes.iter().filter(|flush| !flush.answered).count()
     }
 
-    /// Takes up the fence and the flushes of instruction `owner`, which has so many stores before it; whether it waits for
-    /// flushes.
-    fn enter(&mut self, owner: u64, orders: &Orders, stores: u64) -> bool {
+    /// The instruction whose flushes are the next to retire; none has that number if there are no such.
+    fn next_to_retire(&self) -> u64 {
+        self.flushes.get((self.retired - self.first) as usize).map_or(UNKNOWN, |flush| flush.owner)
+    }
+
+    /// Takes up the fence and the flushes of instruction `owner`, which enters at `cycle` and has so many stores before it;
+    /// whether it waits for answers that are not known.
+    fn enter(&mut self, (owner, cycle): (u64, u64), orders: &Orders, stores: u64) -> bool {
         let waits = orders.fence && !self.flushes.is_empty();
         if waits {
-            self.fences.push_back(Fence { owner, flushes: self.first + self.flushes.len() as u64 });
+            let flushes = self.first + self.flushes.len() as u64;
+            self.fences.push_back(Fence { owner, entered: cycle, flushes });
         }
         self.counters.fences += u64::from(orders.fence);
-        self.counters.fences_held += u64::from(waits);
+        self.counters.fences_held += u64::from(orders.fence && !waits && self.latest_answer > cycle);
         self.counters.flushes += orders.flushes.len() as u64;
-        let flush = |line: &LineAddr| Flush { line: *line, owner, stores, answered: false };
+        let flush = |line: &LineAddr| Flush { line: *line, owner, stores, retired: UNKNOWN, answered: false };
         self.flushes.extend(orders.flushes.iter().map(flush));
         waits
     }
 
-    /// The next flush to leave, if its instruction is among those that have retired.
-    fn next(&self, retired: u64) -> Option<Flush> {
-        self.flushes.get((self.sent - self.first) as usize).copied().filter(|flush| flush.owner < retired)
+    /// The next instruction that flushes has retired at `cycle`.
+    fn retire(&mut self, cycle: u64) {
+        let owner = self.next_to_retire();
+        while self.next_to_retire() == owner {
+            self.flushes[(self.retired - self.first) as usize].retired = cycle;
+            self.retired += 1;
+        }
+    }
+
+    /// The next flush to leave, if its instruction has retired.
+    fn next(&self) -> Option<Flush> {
+        self.flushes.get((self.sent - self.first) as usize).copied().filter(|flush| flush.retired != UNKNOWN)
     }
 
     /// The oldest flush of a line is answered at `cycle`.
@@ -100,30 +120,48 @@ impl Epochs {
 
     /// The oldest fence whose flushes are all answered, and when the last of them was.
     fn next_fence(&mut self) -> Option<(u64, u64)> {
-        let owner = self.fences.front().filter(|fence| fence.flushes <= self.first)?.owner;
+        let Fence { owner, entered, .. } = *self.fences.front().filter(|fence| fence.flushes <= self.first)?;
         self.fences.pop_front();
+        self.counters.fences_held += u64::from(self.latest_answer > entered);
         Some((owner, self.latest_answer))
     }
 }
 
 impl Core {
-    /// Takes up how instruction `number` orders what becomes durable; whether it waits for that. Out of line: most programs
-    /// never do.
+    /// Takes up how instruction `number` orders what becomes durable, which enters at `cycle`. Out of line: most programs never do.
     #[cold]
-    pub(in crate::node) fn take_orders(&mut self, number: u64, orders: &Orders) -> bool {
+    pub(in crate::node) fn take_orders(&mut self, number: u64, cycle: u64, orders: &Orders, plan: &mut Plan) {
         let stores = self.stores.queue.entered();
-        self.epochs.as_mut().is_some_and(|epochs| epochs.enter(number, orders, stores))
+        let Some(epochs) = &mut self.epochs else { return };
+        plan.operands_missing += u32::from(epochs.enter((number, cycle), orders, stores));
+        if orders.fence {
+            plan.operands = plan.operands.max(epochs.latest_answer);
+        }
+        self.next_flush = epochs.next_to_retire();
     }
 
-    /// Sends the flushes that can leave.
+    /// The instruction that has the next flush has retired at `cycle`.
+    #[cold]
+    pub(in crate::node) fn retire_flushes(&mut self, cycle: u64) {
+        let Some(epochs) = &mut self.epochs else { return };
+        epochs.retire(cycle);
+        (self.next_flush, self.flushes_wait) = (epochs.next_to_retire(), true);
+    }
+
+    /// Sends the flushes that can leave. Behind a write buffer, which lets a store go when its line is asked for, a flush of that
+    /// line waits until it has come.
+    #[cold]
     pub(in crate::node) fn send_flushes(&mut self, out: &mut Vec<Request>) {
         let Some(epochs) = &mut self.epochs else { return };
-        while let Some(flush) = epochs.next(self.window.left()) {
-            let Some(written) = self.stores.written_at(flush.stores) else { return };
+        while let Some(Flush { line, stores, retired, .. }) = epochs.next() {
+            let Some(written) = self.stores.written_at(stores) else { return };
+            if self.stores.is_buffered() && self.caches.awaits(line) {
+                return;
+            }
             epochs.sent += 1;
-            let cycle = self.window.departure(flush.owner).max(written);
-            self.caches.send(WordAddr::of(flush.line, 0), cycle, RequestKind::Flush, out);
+            self.caches.send(WordAddr::of(line, 0), retired.max(written), RequestKind::Flush, out);
         }
+        self.flushes_wait = false;
     }
 
     /// A flush is answered at `cycle`: memory has the line.

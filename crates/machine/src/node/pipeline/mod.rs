@@ -120,6 +120,9 @@ pub(in crate::node) struct Core {
     pub(in crate::node) stores: StoreQueue,
     /// Flushes and fences, if they do anything.
     pub(in crate::node) epochs: Option<Box<Epochs>>,
+    /// The instruction that has the next flush to retire, or [`UNKNOWN`], and whether flushes that have retired wait to leave.
+    pub(in crate::node) next_flush: u64,
+    pub(in crate::node) flushes_wait: bool,
     pub(in crate::node) units: Units,
     pub(in crate::node) tlbs: Tlbs,
     pub(in crate::node) walker: Option<Walker>,
@@ -161,6 +164,8 @@ impl Core {
             read_queue: config.read_queue_ports.map(ReadQueue::new),
             stores: StoreQueue::new(config),
             epochs: Epochs::new(config),
+            next_flush: UNKNOWN,
+            flushes_wait: false,
             units: Units::new(config),
             tlbs: Tlbs::new(config),
             walker: Walker::new(config),
@@ -192,7 +197,7 @@ impl Core {
         self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
         let mut plan = self.plan(number, step, cycle);
         if let Some(orders) = step.orders {
-            plan.operands_missing += u32::from(self.take_orders(number, orders));
+            self.take_orders(number, cycle, orders, &mut plan);
         }
         self.schedule(number, plan, step.touches, out);
         self.write_registers(number, step);

@@ -136,6 +136,11 @@ impl PersistPath {
         self.buffer.resident().any(|resident| resident == line)
     }
 
+    /// Whether there is an entry of a line, be it that it is leaving.
+    pub(in crate::node) fn occupies(&self, line: LineAddr) -> bool {
+        self.buffer.occupies(line)
+    }
+
     /// No store enters before `cycle`, at which something was answered.
     pub(in crate::node) fn answered(&mut self, cycle: u64) {
         self.latest_answer = self.latest_answer.max(cycle);

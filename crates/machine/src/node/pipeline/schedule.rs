@@ -306,6 +306,9 @@ impl Core {
                 break;
             }
             let cycle = self.retirement.next(entry.completed + self.retire_latency);
+            if self.window.left() == self.next_flush {
+                self.retire_flushes(cycle);
+            }
             self.window.leave(cycle);
             for _ in 0..entry.loads {
                 self.loads.leave(cycle);
@@ -324,7 +327,7 @@ impl Core {
                 }
             }
         }
-        if self.epochs.is_some() {
+        if self.flushes_wait {
             self.send_flushes(out);
         }
     }

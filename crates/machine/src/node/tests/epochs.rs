@@ -57,6 +57,56 @@ fn a_flush_leaves_when_the_stores_before_it_are_written() {
 }
 
 #[test]
+fn a_flush_leaves_as_soon_as_its_store_is_written_however_much_retires_behind_it() {
+    let behind = (0..400).map(|_| alu(&[1], &[1]));
+    let ops: Vec<Op> = [store(0, 64, 0), flush(&[64])].into_iter().chain(behind).collect();
+    let (left, ..) = run(&durable(), &ops, |_| 1);
+    assert!((MEMORY..MEMORY + 40).contains(&left[0]), "{left:?}");
+}
+
+#[test]
+fn behind_a_write_buffer_a_flush_waits_for_the_line_that_its_store_has_asked_for() {
+    let config = NodeConfig { write_buffer: Some(8), ..durable() };
+    let (left, ..) = run(&config, &[store(0, 64, 0), flush(&[64])], |_| 1);
+    assert!((MEMORY..MEMORY + 40).contains(&left[0]), "{left:?}");
+}
+
+/// The way of one answer may be longer than that of another, which the node then hears of first.
+#[test]
+fn a_fence_waits_for_the_latest_answer_also_if_that_is_known_before_it_comes() {
+    let retired = |known_before: bool| {
+        let mut bench = Bench::warm(&durable(), &[]);
+        bench.run(&[op(Class::Serial, &[], &[])]);
+        let (start, clock) = (bench.clock(), bench.node.clock);
+        let work = (0..15).map(|_| alu(&[1], &[1]));
+        let ops: Vec<Op> =
+            [flush(&[64]), flush(&[65])].into_iter().chain(work).chain([fence(), alu(&[2], &[])]).collect();
+        let (first, rest) = ops.split_at(if known_before { 2 } else { ops.len() });
+        let mut out = Vec::new();
+        let Ok(_) = bench.node.run(&mut Script { ops: first.iter() }, Time::NEVER, &mut out);
+        for (line, cycle) in [(64, 500), (65, 420)] {
+            bench.node.flushed(LineAddr(line), clock.start_of(Cycles(start + cycle)), &mut out);
+        }
+        let Ok(_) = bench.node.run(&mut Script { ops: rest.iter() }, Time::NEVER, &mut out);
+        assert_eq!(bench.node.epoch_counters().unwrap().fences_held, 1);
+        clock.cycle_at_or_after(bench.node.retired_at()).0 - start
+    };
+    assert_eq!((retired(true), retired(false)), (501, 501));
+}
+
+#[test]
+fn a_fence_that_finds_everything_answered_was_not_held_however_far_the_core_is_ahead() {
+    let behind = (0..300).map(|_| alu(&[1], &[1]));
+    let ops: Vec<Op> = [flush(&[64])].into_iter().chain(behind).chain([fence()]).collect();
+    let mut bench = Bench::warm(&durable(), &[]);
+    let (start, clock) = (bench.clock(), bench.node.clock);
+    let mut out = Vec::new();
+    let Ok(_) = bench.node.run(&mut Script { ops: ops.iter() }, Time::NEVER, &mut out);
+    bench.node.flushed(LineAddr(64), clock.start_of(Cycles(start + 100)), &mut out);
+    assert_eq!(bench.node.epoch_counters().unwrap().fences_held, 0);
+}
+
+#[test]
 fn a_fence_holds_retirement_until_every_flush_before_it_is_answered_in_whatever_order() {
     let ops = [flush(&[64]), flush(&[65]), fence(), alu(&[1], &[0])];
     let of = |first, second| run(&durable(), &ops, |number| [first, second][number]);

@@ -100,6 +100,11 @@ impl<'a> PersistBuffer<'a> {
         self.0.pending.entries.borrow().all().iter().map(|entry| entry.line).collect()
     }
 
+    /// Whether the chip changes nothing in memory any more.
+    pub(super) fn has_halted(&self) -> bool {
+        self.0.metadata.on_chip(|chip| chip.halted)
+    }
+
     /// How many stores it has accepted, those among them that still wait for their early steps.
     pub fn accepted(&self) -> u64 {
         self.0.pending.entries.borrow().accepted()

@@ -35,10 +35,10 @@ pub enum Sight {
 impl PersistBuffer<'_> {
     /// Lets an observer in, such as the recovery of an application that has crashed. A chip that has halted stays behind.
     pub async fn admit<V: Verbs>(&self, verbs: &V, observers: Observers) -> Sight {
-        if observers == Observers::Blocked {
-            for line in self.lines() {
-                self.drain(verbs, line).await;
-            }
+        while observers == Observers::Blocked && !self.has_halted() {
+            // Others may store meanwhile.
+            let Some(oldest) = self.lines().first().copied() else { break };
+            self.drain(verbs, oldest).await;
         }
         match self.lines().len() {
             0 => Sight::Consistent,
