@@ -34,6 +34,8 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
+    if any(program.persistent == "mapped" for program in (origin, *first.configuration.beside)):
+        parts.append(Text("  persistent is what is mapped shared from files (--persistent mapped)"))
     parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
     tables = math.ceil(len(results.records) / DESIGNS_PER_TABLE)
     width = math.ceil(len(results.records) / tables)

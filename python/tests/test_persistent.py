@@ -84,7 +84,7 @@ def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ((*RUN, "--", "/bin/true"), "'/bin/true' touched no file that it maps shared"),
+        ((*RUN, "--", "/bin/true"), "'/bin/true' stored nothing to a file that it maps shared"),
         (
             ("run", "--design", "plp-sp", "--", "/bin/true"),
             "expected all as what is persistent, or a design with persist",

@@ -276,7 +276,7 @@ impl<S: Supplier> Feed for Program<S> {
             }
         }
         if shadow.persisted.is_some() {
-            hand_on_stores(&mut shadow, core, touches);
+            hand_on_stores(&mut shadow, core, touches, counters);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let offset = physical.line_offset() as u8;
@@ -293,9 +293,10 @@ impl<S: Supplier> Feed for Program<S> {
 
 /// Hands what an instruction stored on to its core's persist buffer. Out of line: most machines have none.
 #[cold]
-fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &[Touch]) {
+fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &[Touch], counters: &mut FeedCounters) {
     for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.persistent) {
         shadow.stored(core, line, usize::from(offset)..usize::from(offset + bytes));
+        counters.persistent_stores += 1;
     }
 }
 

@@ -239,7 +239,7 @@ impl<S: Source + 'static> Bench<S> {
         if feed.instructions == 0 {
             return Err(RunError::nothing_of(&configuration.workload));
         }
-        check_mapped(self.origins().iter().zip(self.fed()))?;
+        check_mapped(self.origins().iter().zip(self.fed()), &options.design)?;
         let instructions = self.counted(options, before, feed.instructions)?;
         let Meters { chip, memory, scheme, .. } = &self.meters;
         let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =

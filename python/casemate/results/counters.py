@@ -16,6 +16,8 @@ class Feed(Result):
     """Lines that changed without a store of the program's: the kernel wrote them."""
     mapped_lines: int = 0
     """Lines that were told of files which the program maps shared; zero in older records."""
+    persistent_stores: int = 0
+    """Touches by stores of what goes through a persist buffer, where there is one."""
     processes: int
     """Processes seen."""
 

@@ -15,6 +15,8 @@ pub struct FeedCounters {
     pub foreign_writes: u64,
     /// Lines that were told of files which the program maps shared.
     pub mapped_lines: u64,
+    /// Touches by stores of what goes through a persist buffer, where there is one.
+    pub persistent_stores: u64,
     /// Processes seen.
     pub processes: u64,
 }
@@ -29,6 +31,7 @@ impl FeedCounters {
             load_values_wrong: self.load_values_wrong + other.load_values_wrong,
             foreign_writes: self.foreign_writes + other.foreign_writes,
             mapped_lines: self.mapped_lines + other.mapped_lines,
+            persistent_stores: self.persistent_stores + other.persistent_stores,
             processes: self.processes.max(other.processes),
         }
     }

@@ -51,11 +51,13 @@ pub enum RunError {
     },
     /// What has to outlive a loss of power is nothing.
     #[error(
-        "'{program}' touched no file that it maps shared, and nothing else of it is to be persistent: expected all as what is persistent, or a program that does"
+        "'{program}' stored nothing to a file that it maps shared in its first {instructions} instructions, and nothing else of it is to be persistent: expected --persistent all, a program that does, or a higher --limit"
     )]
     NothingMapped {
         /// The program.
         program: String,
+        /// So far as it was run.
+        instructions: u64,
     },
     /// How to sample it.
     #[error("{0}")]

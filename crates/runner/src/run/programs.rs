@@ -37,14 +37,21 @@ pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Resu
     Err(RunError::Design { design: name.clone(), rule: rule.into() })
 }
 
-/// Whether each program of which only that has to outlive a loss of power has touched something of a file that it maps shared.
+/// Whether each program of which only that has to outlive a loss of power has stored to a file that it maps shared; of a design that
+/// does not take such stores apart, whether it has touched one. Many programs do that in libraries, which map tables of theirs to
+/// read them.
 ///
 /// # Errors
 /// [`RunError::NothingMapped`].
-pub(super) fn check_mapped<'a>(programs: impl Iterator<Item = (&'a Origin, FeedCounters)>) -> Result<(), RunError> {
+pub(super) fn check_mapped<'a>(
+    programs: impl Iterator<Item = (&'a Origin, FeedCounters)>,
+    design: &Design,
+) -> Result<(), RunError> {
     for (origin, fed) in programs {
-        if !origin.persistent.is_all() && fed.mapped_lines == 0 {
-            return Err(RunError::NothingMapped { program: origin.program.join(" ") });
+        let found = if design.parts.persistence.has_buffer() { fed.persistent_stores } else { fed.mapped_lines };
+        if !origin.persistent.is_all() && found == 0 {
+            let (program, instructions) = (origin.program.join(" "), fed.instructions);
+            return Err(RunError::NothingMapped { program, instructions });
         }
     }
     Ok(())

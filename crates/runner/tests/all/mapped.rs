@@ -212,7 +212,7 @@ fn of_cores_that_share_lines_of_both_kinds_no_store_is_lost_and_none_is_read_wro
 fn a_program_that_maps_nothing_is_refused_and_so_is_a_design_without_buffers_that_makes_all_durable() {
     for design in ["secpb-cobcm", "none"] {
         let refused = mapping("stream", |_| false, design).unwrap_err().to_string();
-        assert!(refused.contains("'stream' touched no file that it maps shared"), "{refused}");
+        assert!(refused.contains("'stream' stored nothing to a file that it maps shared"), "{refused}");
     }
     let refused = mapping("stream", every_third, "plp-sp").unwrap_err().to_string();
     assert!(refused.contains("plp-sp") && refused.contains("a design with persist buffers"), "{refused}");
