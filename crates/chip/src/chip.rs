@@ -94,7 +94,7 @@ pub struct Chip {
     distances: Distances,
     /// What each L2 expects of the last-level cache, where they predict it.
     predictors: Option<RefCell<Vec<MissPredictor>>>,
-    /// The cores' persist buffers, if all that they store goes through such.
+    /// The cores' persist buffers, if they have such.
     buffers: Option<Buffers>,
     /// What programs flush.
     flushes: Flushes,
@@ -264,7 +264,7 @@ impl Chip {
             leaving.remove(&line);
         }
         drop(leaving);
-        self.is_in_memory(line);
+        self.answer_flushes(line);
     }
 
     /// Lines handed to the writers and not yet in memory.

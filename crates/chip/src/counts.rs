@@ -102,19 +102,15 @@ impl Meters {
         self.shadow.borrow().predicted()
     }
 
-    /// What the persist buffers of all cores have counted up to now.
-    fn persist(&self) -> PersistCounters {
-        sum(self.chip.cores.nodes().iter().filter_map(|node| node.borrow().persist_counters()))
-    }
-
     /// What was counted up to now.
     pub fn read(&self) -> Counts {
         let caches = self.scheme.on_chip(|chip| chip.caches.seen);
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
+        let nodes = self.chip.cores.nodes();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
-            persist: self.persist(),
-            epochs: sum(self.chip.cores.nodes().iter().filter_map(|node| node.borrow().epoch_counters())),
+            persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counters())),
+            epochs: sum(nodes.iter().filter_map(|node| node.borrow().epoch_counters())),
             llc: self.chip.counters(),
             waits: self.chip.waits(),
             protection: self.memory.counters(),

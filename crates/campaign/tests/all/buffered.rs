@@ -1,11 +1,10 @@
 //! Stores that are durable in a persist buffer: whatever the battery finds half done, it ends.
 
+use crate::common::lost::tried;
 use casemate_campaign::crash::dying;
 use casemate_campaign::crash::history::History;
 use casemate_campaign::crash::revival::Revival;
-use casemate_campaign::crash::workload::{LINES, Workload};
-use casemate_campaign::crash::{crash, workload};
-use casemate_campaign::{CrashOptions, CrashReport};
+use casemate_campaign::crash::workload::{self, LINES, Workload};
 use catalogue::{Loss, Verdict, design};
 use proptest::prelude::*;
 use protection::planted::Planted;
@@ -13,11 +12,6 @@ use units::random::Random;
 
 /// The schemes of SecPB.
 const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
-
-fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
-    let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
-    crash(&design(name).unwrap(), &options, &mut |_, _| {})
-}
 
 #[test]
 fn at_every_event_of_a_store_memory_comes_back_with_the_stores_that_were_accepted_and_no_other() {

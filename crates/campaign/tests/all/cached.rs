@@ -1,27 +1,21 @@
 //! Stores that are durable in the caches: whatever lines and metadata are on their way, the battery brings all of them to memory.
 
-use casemate_campaign::crash::crash;
+use crate::common::lost::tried;
 use casemate_campaign::crash::dying;
 use casemate_campaign::crash::history::History;
 use casemate_campaign::crash::revival::Revival;
 use casemate_campaign::crash::workload::{LINES, Workload};
-use casemate_campaign::{CrashOptions, CrashReport};
 use catalogue::{Loss, Verdict, design};
 use protection::planted::Planted;
 use units::random::Random;
 
 const DESIGNS: [&str; 2] = ["eadr", "secure-eadr"];
 
-fn tried(name: &str, rows: &[Loss], workload: usize) -> CrashReport {
-    let options = CrashOptions { rows: rows.to_vec(), workload: Some(workload), ..CrashOptions::default() };
-    crash(&design(name).unwrap(), &options, &mut |_, _| {})
-}
-
 #[test]
 fn at_every_event_of_a_store_memory_comes_back_with_it_or_without() {
     for name in DESIGNS {
         for index in [0, 1] {
-            let report = tried(name, &[Loss::PowerLoss], index);
+            let report = tried(name, &[Loss::PowerLoss], Some(index));
             assert_eq!(report.complaints(), Vec::<String>::new());
             assert_eq!(report.memories, 2, "{name}: with the store and without");
         }
@@ -32,7 +26,7 @@ fn at_every_event_of_a_store_memory_comes_back_with_it_or_without() {
 fn what_was_stored_survives_losses_during_recovery_and_tampering_ends_as_claimed() {
     for name in DESIGNS {
         for workload in [3, 37, 60, 100] {
-            let report = tried(name, Loss::ALL, workload);
+            let report = tried(name, Loss::ALL, Some(workload));
             assert_eq!(report.complaints(), Vec::<String>::new());
         }
     }

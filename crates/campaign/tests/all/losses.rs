@@ -1,15 +1,11 @@
 //! What every design claims about a loss of power is what happens, at every point of every short workload.
 
+use crate::common::lost::tried;
 use crate::common::swept::swept;
+use casemate_campaign::CrashOptions;
 use casemate_campaign::crash::{crash, workload};
-use casemate_campaign::{CrashOptions, CrashReport};
 use catalogue::{Design, End, Loss, Verdict, design};
 use protection::design::{CipherChoice, MacChoice, MacDesign, MacPlace};
-
-fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
-    let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
-    crash(&design(name).unwrap(), &options, &mut |_, _| {})
-}
 
 /// Whether a design's tuples are durable at the controller, so that each workload can end otherwise.
 fn is_at_controller(design: &Design) -> bool {

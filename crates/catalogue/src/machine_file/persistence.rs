@@ -3,7 +3,7 @@
 use super::Machine;
 use machine::node::{PersistConfig, Waits};
 use machine::persist::PersistBufferConfig;
-use protection::design::{Parts, Point, Step};
+use protection::design::{Parts, Step};
 
 impl Machine {
     /// The machine with the persist buffers of a design beside its cores, if it has any. If stores are durable no earlier than at
@@ -14,7 +14,7 @@ impl Machine {
     pub fn with_persistence_of(&self, parts: &Parts) -> Result<Machine, String> {
         let mut machine = self.clone();
         let persistence = &parts.persistence;
-        machine.node.flushes = persistence.point == Point::Controller;
+        machine.node.flushes = !persistence.has_battery();
         if persistence.has_buffer() {
             let (from, to) = (persistence.drain_from.into(), persistence.drain_to.into());
             let buffer = PersistBufferConfig::of_fractions(persistence.entries, from, to)?;

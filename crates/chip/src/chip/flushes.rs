@@ -29,8 +29,7 @@ impl Chip {
         self.take_back_everything();
         let in_private = self.cores.clean(line);
         if self.llc.borrow_mut().clean(line) | in_private {
-            self.count(|counters| counters.writebacks += 1);
-            self.send_out(line);
+            self.write_back(line);
         }
         if self.leaving.borrow().contains_key(&line) {
             self.flushes.0.borrow_mut().entry(line).or_default().push(core);
@@ -40,7 +39,7 @@ impl Chip {
     }
 
     /// Nothing of a line is on its way to memory any more: cores that have flushed it get to know.
-    pub(super) fn is_in_memory(&self, line: LineAddr) {
+    pub(super) fn answer_flushes(&self, line: LineAddr) {
         let waiting = self.flushes.0.borrow_mut().remove(&line).unwrap_or_default();
         waiting.into_iter().for_each(|core| self.flushed(core, line, self.distances.path));
     }

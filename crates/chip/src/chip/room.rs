@@ -33,10 +33,15 @@ impl Chip {
             dirty |= self.cores.recall(line).is_some();
         }
         if dirty && !self.comes_by_buffer(line) {
-            self.count(|counters| counters.writebacks += 1);
-            self.send_out(line);
+            self.write_back(line);
         }
         None
+    }
+
+    /// What is dirty of a line goes to the writers.
+    pub(super) fn write_back(&self, line: LineAddr) {
+        self.count(|counters| counters.writebacks += 1);
+        self.send_out(line);
     }
 
     /// A line comes down to the last-level cache. The line of metadata that has to leave, if one has to: of that the

@@ -133,7 +133,7 @@ impl Chip {
         }
         for port in &self.ports {
             port.outbox.borrow_mut().retain(|request| {
-                let stays = !matches!(request.kind, RequestKind::WriteBack | RequestKind::CleanVictim);
+                let stays = !request.kind.is_eviction();
                 if !stays {
                     self.take_back(request.line, request.kind == RequestKind::WriteBack);
                 }

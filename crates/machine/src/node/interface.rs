@@ -109,9 +109,14 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
+    /// Whether L2 gives the line up.
+    pub fn is_eviction(self) -> bool {
+        matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
+    }
+
     /// Whether the node waits for the line.
     pub fn is_answered(self) -> bool {
-        !matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim | RequestKind::Flush)
+        !self.is_eviction() && self != RequestKind::Flush
     }
 }
 

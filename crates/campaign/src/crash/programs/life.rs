@@ -29,10 +29,10 @@ use workload::kernels::durable::Damage;
 
 /// Power fails within so many operations.
 const OPERATIONS_MAX: u64 = 4;
-/// In so many stops the program crashes once and power does not fail, where stores are durable in a persist buffer.
-const STOPS_PER_CRASH: u64 = 4;
 /// And so many events beyond the step that was drawn.
 const EVENTS_MAX: u64 = 64;
+/// In so many stops the program crashes once and power does not fail, where stores are durable in a persist buffer.
+const STOPS_PER_CRASH: u64 = 4;
 /// Sets what a life draws apart from what its program does.
 const LIFE: u64 = 0x11fe;
 

@@ -1,0 +1,11 @@
+//! Losses of power of built-in designs, as `casemate crash` tries them.
+
+use casemate_campaign::crash::crash;
+use casemate_campaign::{CrashOptions, CrashReport};
+use catalogue::{Loss, design};
+
+/// What these rows come to under a design, on one workload or on all.
+pub fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
+    let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
+    crash(&design(name).unwrap(), &options, &mut |_, _| {})
+}
