@@ -258,7 +258,6 @@ impl<S: Supplier> Feed for Program<S> {
         touches.clear();
         let mut shadow = shadow.borrow_mut();
         for access in step.accesses {
-            let store = access.kind == AccessKind::Store;
             for (addr, bytes, shift) in pieces(access) {
                 let (page, physical) = translation.physical(step.strand, addr)?;
                 let touch = Touch {
@@ -266,8 +265,8 @@ impl<S: Supplier> Feed for Program<S> {
                     line: physical.line(),
                     offset: physical.line_offset() as u8,
                     bytes: bytes as u8,
-                    store,
-                    persistent: store && is_persistent(&shadow, physical.line()),
+                    store: access.kind == AccessKind::Store,
+                    persistent: false,
                 };
                 if !take_effect(&mut shadow, &touch, access, shift, counters) {
                     note_wrong(wrong, step.strand, step.instruction.pc, access);
@@ -291,9 +290,10 @@ impl<S: Supplier> Feed for Program<S> {
     }
 }
 
-/// Hands what an instruction stored on to its core's persist buffer. Out of line: most machines have none.
+/// Hands what an instruction stored on to its core's persist buffer, and marks it. Out of line: most machines have none.
 #[cold]
-fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &[Touch], counters: &mut FeedCounters) {
+fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], counters: &mut FeedCounters) {
+    touches.iter_mut().for_each(|touch| touch.persistent = touch.store && is_persistent(shadow, touch.line));
     for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.persistent) {
         shadow.stored(core, line, usize::from(offset)..usize::from(offset + bytes));
         counters.persistent_stores += 1;

@@ -3,7 +3,6 @@
 use super::{FeedCounters, FeedError, Program, Translation, note_wrong, pieces, take_effect, tell};
 use crate::load_values::WrongLoad;
 use crate::shadow::Shadow;
-use crate::shadow::persisted::is_persistent;
 use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
@@ -217,8 +216,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
         for (addr, bytes, shift) in pieces(access) {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
-            let persistent = store && is_persistent(&self.shadow.borrow(), line);
-            let touch = Touch { page, line, offset, bytes: bytes as u8, store, persistent };
+            // No machine that is sampled has persist buffers.
+            let touch = Touch { page, line, offset, bytes: bytes as u8, store, persistent: false };
             if access.value.is_some()
                 && !take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters)
             {
