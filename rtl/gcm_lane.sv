@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// AES-GCM over one line of memory: 64 bytes are sealed (ciphertext and tag come out) or opened (plaintext comes out, if the tag
+// is right).
+//
+//   request --> in (line, nonce, tag) --> AES, 5 blocks a line --> text ^ pad --> out (line, tag) --> verdict --> response
+//                                                                     |             ^
+//                                                                     v             |
+//                                                                  GHASH, 4 products a line
+//
+// Five blocks are encrypted in five slots. A line that is sealed has its pads in slots 0 to 3 and the mask of its tag in slot 4;
+// a line that is opened has its mask in slot 0 and its pads after it. In both, slots 0 to 3 bring the ciphertext to GHASH:
+//
+//   tag = (((C1 H + C2) H + C3) H + C4) H^2 + lengths H + mask
+//
+// which is GHASH with its last two steps in one; H^2 and lengths H are kept with the key. So both take the same cycles, and the
+// number of cycles depends on the parameters and on nothing else. The register of a line's tag starts as zero (sealed) or as the
+// tag that came with the line (opened), and takes mask and hash as they come: at the end it is the tag, or zero if the line is
+// authentic.
+//
+// No text leaves before the verdict. Control is coded so that one flipped flip-flop makes no other legal state, the verdict is
+// formed by two comparators, and whatever is no legal state halts the lane: it forgets its lines, answers no more and raises
+// `alert_o` until reset.
+//
+// A key is taken only when the lane is idle; a key that waits lets no new line in.
+
+module gcm_lane #(
+  parameter int unsigned KeyBits = 128,
+  parameter int unsigned RoundsPerCycle = 1,  // 0: a stage for each round
+  parameter int unsigned MulBits = 16,        // bits of a GHASH product made in a cycle
+  parameter bit Tower = 1'b0,                 // S-boxes in the tower field
+  parameter int unsigned IdBits = 4
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  logic               abort_i,      // forgets all lines that are inside; they are not answered
+
+  input  logic               key_valid_i,
+  output logic               key_ready_o,
+  input  logic [KeyBits-1:0] key_i,
+
+  input  logic               req_valid_i,
+  output logic               req_ready_o,
+  input  gcm_pkg::op_e       req_op_i,
+  input  logic [IdBits-1:0]  req_id_i,
+  input  gcm_pkg::nonce_t    req_nonce_i,
+  input  gcm_pkg::line_t     req_line_i,
+  input  gcm_pkg::block_t    req_tag_i,    // of a line that is opened
+
+  output logic               rsp_valid_o,
+  input  logic               rsp_ready_i,
+  output logic [IdBits-1:0]  rsp_id_o,
+  output logic               rsp_ok_o,     // no: the line was not authentic, and the response is zero
+  output gcm_pkg::line_t     rsp_line_o,
+  output gcm_pkg::block_t    rsp_tag_o,    // of a line that was sealed
+
+  output logic               idle_o,
+  output logic               alert_o       // the lane found itself in no legal state
+);
+  import gcm_pkg::*;
+
+  localparam int unsigned Rounds = KeyBits / 32 + 6;
+  localparam bit Pipelined = RoundsPerCycle == 0;
+  // Lines between their acceptance and their last slot, and between their first slot and their response.
+  localparam int unsigned InLines = Pipelined ? (Rounds + 2 * Slots - 1) / Slots : 1;
+  localparam int unsigned OutLines = Pipelined ? 2 : 1;
+  // Whether products follow each other without a cycle between them.
+  localparam bit BackToBack = Pipelined && MulBits == 128;
+
+  logic wipe, halted_q, fault, aes_fault, control_fault;
+
+  // ---------------------------------------------------------------- Lines that came in
+
+  rails_e [InLines-1:0] in_valid_q;
+  op_e [InLines-1:0] in_op_q;
+  logic [InLines-1:0][IdBits-1:0] in_id_q;
+  nonce_t [InLines-1:0] in_nonce_q;
+  line_t [InLines-1:0] in_line_q;
+  block_t [InLines-1:0] in_tag_q;
+  // Where the next line goes, where the front reads, where the back reads.
+  logic [InLines-1:0] write_q, issue_q, read_q;
+
+  // ---------------------------------------------------------------- The key
+
+  key_state_e key_state_q, key_state_d;
+  logic [KeyBits-1:0] key_q;
+  logic key_enter, key_new_q, key_expanded;
+  block_t h_q, h_squared_q, h_length_q;
+
+  // ---------------------------------------------------------------- The front: blocks for AES
+
+  // Slot 0 is that of a request that has not come yet: its block comes from the request itself.
+  slot_t front_q;
+  logic accept, aes_in_valid, aes_in_ready, aes_out_valid, aes_out_ready, in_free, last_fire;
+  op_e issue_op;
+  nonce_t issue_nonce;
+  block_t aes_in, aes_out;
+
+  always_comb begin
+    issue_op = front_q[0] ? req_op_i : op_e'('0);
+    issue_nonce = front_q[0] ? req_nonce_i : '0;
+    in_free = 1'b0;
+    for (int unsigned i = 0; i < InLines; i++) begin
+      if (issue_q[i] && !front_q[0]) begin
+        issue_op = op_e'(issue_op | in_op_q[i]);
+        issue_nonce |= in_nonce_q[i];
+      end
+      in_free |= write_q[i] && (in_valid_q[i] == No || (last_fire && read_q[i]));
+    end
+  end
+
+  assign accept = req_valid_i && req_ready_o;
+  assign req_ready_o = key_state_q == KeyReady && !key_valid_i && front_q[0] && in_free && aes_in_ready && !wipe;
+  assign aes_in_valid = accept || !front_q[0] || (key_state_q == KeyEncrypt && key_new_q);
+  assign aes_in = key_state_q == KeyEncrypt ? '0 : {issue_nonce, counter_of(issue_op, front_q)};
+
+  aes_core #(
+    .KeyBits(KeyBits),
+    .RoundsPerCycle(RoundsPerCycle),
+    .Tower(Tower)
+  ) u_aes (
+    .clk_i,
+    .rst_ni,
+    .wipe_i(wipe),
+    .key_i(key_q),
+    .key_new_i(key_state_q == KeyExpand && key_new_q),
+    .key_ready_o(key_expanded),
+    .valid_i(aes_in_valid),
+    .ready_o(aes_in_ready),
+    .block_i(aes_in),
+    .valid_o(aes_out_valid),
+    .ready_i(aes_out_ready),
+    .block_o(aes_out),
+    .fault_o(aes_fault)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      front_q <= slot_t'(1);
+      write_q <= InLines'(1);
+      issue_q <= InLines'(1);
+    end else if (wipe) begin
+      front_q <= slot_t'(1);
+      write_q <= InLines'(1);
+      issue_q <= InLines'(1);
+    end else begin
+      if (accept || (!front_q[0] && aes_in_ready)) front_q <= {front_q[Slots-2:0], front_q[Slots-1]};
+      if (accept) begin
+        write_q <= InLines'({write_q, write_q} >> (InLines - 1));
+        issue_q <= write_q;
+      end
+    end
+  end
+
+  for (genvar i = 0; i < InLines; i++) begin : gen_in
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) in_valid_q[i] <= No;
+      else if (wipe) in_valid_q[i] <= No;
+      else if (accept && write_q[i]) in_valid_q[i] <= Yes;
+      else if (last_fire && read_q[i]) in_valid_q[i] <= No;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (accept && write_q[i]) begin
+        in_op_q[i] <= req_op_i;
+        in_id_q[i] <= req_id_i;
+        in_nonce_q[i] <= req_nonce_i;
+        in_line_q[i] <= req_line_i;
+        in_tag_q[i] <= req_tag_i;
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- The back: blocks from AES
+
+  slot_t back_q;
+  logic fire;
+  op_e op;
+  logic [IdBits-1:0] id;
+  line_t line;
+  block_t tag, text, padded;
+
+  rails_e [OutLines-1:0] out_busy_q, out_filled_q, out_hashed_q;
+  op_e [OutLines-1:0] out_op_q;
+  logic [OutLines-1:0][IdBits-1:0] out_id_q;
+  line_t [OutLines-1:0] out_line_q;
+  block_t [OutLines-1:0] out_tag_q;
+  verdict_e [OutLines-1:0] verdict_q;
+  // Where the back writes, whose hash is being made, who is answered next.
+  logic [OutLines-1:0] fill_q, hash_q, answer_q;
+  logic out_free, mul_start, mul_ready, mul_last, mul_done_q, final_q, hashed_q;
+  block_t mul_digits, mul_factor, mul_product, mul_early, hash;
+
+  always_comb begin
+    op = op_e'('0);
+    id = '0;
+    line = '0;
+    tag = '0;
+    out_free = 1'b0;
+    for (int unsigned i = 0; i < InLines; i++) begin
+      if (read_q[i]) begin
+        op = op_e'(op | in_op_q[i]);
+        id |= in_id_q[i];
+        line |= in_line_q[i];
+        tag |= in_tag_q[i];
+      end
+    end
+    for (int unsigned o = 0; o < OutLines; o++) out_free |= fill_q[o] && out_busy_q[o] == No;
+  end
+
+  // The words that a slot hashes and deciphers: the same for a line that is sealed, one apart for a line that is opened.
+  block_t hashed_word, padded_word;
+  always_comb begin
+    hashed_word = '0;
+    padded_word = '0;
+    for (int unsigned w = 0; w < 4; w++) begin
+      hashed_word |= line[w] & {128{back_q[w]}};
+      padded_word |= line[w] & {128{op == OpOpen ? back_q[w+1] : back_q[w]}};
+    end
+  end
+  assign padded = padded_word ^ aes_out;
+  assign text = op == OpSeal ? padded : hashed_word;
+
+  assign aes_out_ready = key_state_q != KeyReady || ((!back_q[0] || out_free) && (back_q[Slots-1] || mul_ready));
+  assign fire = aes_out_valid && aes_out_ready && key_state_q == KeyReady;
+  assign last_fire = fire && back_q[Slots-1];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      back_q <= slot_t'(1);
+      read_q <= InLines'(1);
+      fill_q <= OutLines'(1);
+      hash_q <= OutLines'(1);
+    end else if (wipe) begin
+      back_q <= slot_t'(1);
+      read_q <= InLines'(1);
+      fill_q <= OutLines'(1);
+      hash_q <= OutLines'(1);
+    end else begin
+      if (fire) back_q <= {back_q[Slots-2:0], back_q[Slots-1]};
+      if (last_fire) begin
+        read_q <= InLines'({read_q, read_q} >> (InLines - 1));
+        fill_q <= OutLines'({fill_q, fill_q} >> (OutLines - 1));
+      end
+      if (hashed_q) hash_q <= OutLines'({hash_q, hash_q} >> (OutLines - 1));
+    end
+  end
+
+  // ---------------------------------------------------------------- GHASH
+
+  logic square, length;
+  assign square = key_state_q == KeySquare && key_new_q;
+  assign length = key_state_q == KeyLength && key_new_q;
+  assign mul_start = (fire && !back_q[Slots-1]) || square || length;
+  assign hash = back_q[0] ? '0 : (BackToBack ? mul_early : mul_product);
+  assign mul_digits = square ? h_q : length ? Lengths : text ^ hash;
+  // The last of the four products is by H^2.
+  assign mul_factor = final_q ? h_squared_q : h_q;
+
+  gf128_mul #(
+    .W(MulBits)
+  ) u_mul (
+    .clk_i,
+    .rst_ni,
+    .wipe_i(wipe),
+    .start_i(mul_start),
+    .ready_o(mul_ready),
+    .digits_i(mul_digits),
+    .factor_i(mul_factor),
+    .last_o(mul_last),
+    .product_o(mul_product),
+    .early_o(mul_early)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      mul_done_q <= 1'b0;
+      hashed_q <= 1'b0;
+    end else begin
+      mul_done_q <= mul_last;
+      hashed_q <= mul_last && final_q && !wipe;
+    end
+  end
+
+  // The product that is being made is the last of its line.
+  always_ff @(posedge clk_i) begin
+    if (mul_start) final_q <= back_q[Slots-2] && key_state_q == KeyReady;
+  end
+
+  // ---------------------------------------------------------------- Lines that go out
+
+  logic [OutLines-1:0] leave;
+
+  for (genvar o = 0; o < OutLines; o++) begin : gen_out
+    logic here, begins, decide, seals, opens, authentic_a, authentic_b;
+
+    assign here = fire && fill_q[o];
+    assign begins = here && back_q[0];
+    assign leave[o] = answer_q[o] && rsp_valid_o && rsp_ready_i;
+    assign decide = out_filled_q[o] == Yes && out_hashed_q[o] == Yes && verdict_q[o] == Pending;
+    assign seals = out_op_q[o] == OpSeal;
+    assign opens = out_op_q[o] == OpOpen;
+    // Two comparators of different shape.
+    assign authentic_a = ~|out_tag_q[o];
+    assign authentic_b = &(~out_tag_q[o]);
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        out_busy_q[o] <= No;
+        out_filled_q[o] <= No;
+        out_hashed_q[o] <= No;
+        verdict_q[o] <= Pending;
+      end else if (wipe || leave[o]) begin
+        out_busy_q[o] <= No;
+        out_filled_q[o] <= No;
+        out_hashed_q[o] <= No;
+        verdict_q[o] <= Pending;
+      end else begin
+        if (begins) out_busy_q[o] <= Yes;
+        if (last_fire && fill_q[o]) out_filled_q[o] <= Yes;
+        if (hashed_q && hash_q[o]) out_hashed_q[o] <= Yes;
+        if (decide) begin
+          verdict_q[o] <= verdict_e'({
+            {2{seals || (opens && authentic_a)}} | 2'b01, {2{seals || (opens && authentic_b)}} | 2'b10
+          });
+        end
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (begins) begin
+        out_op_q[o] <= op;
+        out_id_q[o] <= id;
+      end
+
+      if (wipe || leave[o]) out_tag_q[o] <= '0;
+      else if (begins) out_tag_q[o] <= op == OpOpen ? tag ^ aes_out : '0;
+      else begin
+        out_tag_q[o] <= out_tag_q[o] ^ ((mul_product ^ h_length_q) & {128{hashed_q && hash_q[o]}}) ^
+            (aes_out & {128{last_fire && fill_q[o] && seals}});
+      end
+
+      for (int unsigned w = 0; w < 4; w++) begin
+        if (wipe || leave[o] || (verdict_q[o] != Pending && verdict_q[o] != Accepted)) out_line_q[o][w] <= '0;
+        else if (here && (op == OpOpen ? back_q[w+1] : op == OpSeal && back_q[w])) out_line_q[o][w] <= padded;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) answer_q <= OutLines'(1);
+    else if (wipe) answer_q <= OutLines'(1);
+    else if (|leave) answer_q <= OutLines'({answer_q, answer_q} >> (OutLines - 1));
+  end
+
+  // Each line is gated by its own verdict, so that no pointer can show one without it.
+  always_comb begin
+    rsp_valid_o = 1'b0;
+    rsp_ok_o = 1'b0;
+    rsp_id_o = '0;
+    rsp_line_o = '0;
+    rsp_tag_o = '0;
+    for (int unsigned o = 0; o < OutLines; o++) begin
+      if (answer_q[o] && verdict_q[o] != Pending && !halted_q) begin
+        rsp_valid_o = 1'b1;
+        rsp_id_o |= out_id_q[o];
+        if (verdict_q[o] == Accepted) begin
+          rsp_ok_o = 1'b1;
+          rsp_line_o |= out_line_q[o];
+          if (out_op_q[o] == OpSeal) rsp_tag_o |= out_tag_q[o];
+        end
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- A new key
+
+  always_comb begin
+    idle_o = front_q[0];
+    for (int unsigned i = 0; i < InLines; i++) idle_o &= in_valid_q[i] == No;
+    for (int unsigned o = 0; o < OutLines; o++) idle_o &= out_busy_q[o] == No;
+  end
+
+  assign key_ready_o = idle_o && (key_state_q == KeyNone || key_state_q == KeyReady) && !wipe;
+  assign key_enter = key_valid_i && key_ready_o;
+
+  always_comb begin
+    key_state_d = key_state_q;
+    unique case (key_state_q)
+      KeyExpand: if (key_expanded && !key_new_q) key_state_d = KeyEncrypt;
+      KeyEncrypt: if (aes_out_valid) key_state_d = KeySquare;
+      KeySquare: if (mul_done_q) key_state_d = KeyLength;
+      KeyLength: if (mul_done_q) key_state_d = KeyReady;
+      default: ;
+    endcase
+    if (key_enter) key_state_d = KeyExpand;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      key_state_q <= KeyNone;
+      key_new_q <= 1'b0;
+    end else begin
+      key_state_q <= key_state_d;
+      // The first cycle in a state.
+      key_new_q <= key_state_d != key_state_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (key_enter) key_q <= key_i;
+    if (key_state_q == KeyEncrypt && aes_out_valid) h_q <= aes_out;
+    if (key_state_q == KeySquare && mul_done_q) h_squared_q <= mul_product;
+    if (key_state_q == KeyLength && mul_done_q) h_length_q <= mul_product;
+  end
+
+  // ---------------------------------------------------------------- What is no legal state
+
+  always_comb begin
+    control_fault = !is_one_hot(16'(front_q)) || !is_one_hot(16'(back_q)) || !is_one_hot(16'(key_state_q)) ||
+        !is_one_hot(16'(write_q)) || !is_one_hot(16'(issue_q)) || !is_one_hot(16'(read_q)) ||
+        !is_one_hot(16'(fill_q)) || !is_one_hot(16'(hash_q)) || !is_one_hot(16'(answer_q));
+    for (int unsigned i = 0; i < InLines; i++) begin
+      control_fault |= ~^in_valid_q[i] || (in_valid_q[i] == Yes && ~^in_op_q[i]);
+    end
+    for (int unsigned o = 0; o < OutLines; o++) begin
+      control_fault |= ~^out_busy_q[o] || ~^out_filled_q[o] || ~^out_hashed_q[o] ||
+          (out_busy_q[o] == Yes && ~^out_op_q[o]) ||
+          !(verdict_q[o] inside {Pending, Refused, Accepted});
+    end
+  end
+
+  assign fault = control_fault || aes_fault;
+  assign alert_o = halted_q;
+  assign wipe = (abort_i && key_state_q == KeyReady) || halted_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) halted_q <= 1'b0;
+    else if (fault) halted_q <= 1'b1;
+  end
+
+endmodule

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// AES-GCM over lines of memory (NIST SP 800-38D): no additional data, 64 bytes, a nonce of 96 bits, a tag of 128. Byte 0 of
+// everything comes first and is the most significant.
+//
+// What decides whether a text may leave is coded so that one flipped bit makes no other word of the code.
+
+package gcm_pkg;
+
+  typedef logic [127:0] block_t;
+  typedef logic [95:0] nonce_t;
+  typedef block_t [0:3] line_t;
+
+  typedef enum logic [1:0] {
+    OpSeal = 2'b01,
+    OpOpen = 2'b10
+  } op_e;
+
+  typedef enum logic [1:0] {
+    No  = 2'b01,
+    Yes = 2'b10
+  } rails_e;
+
+  // From pending to accepted all four bits change, from refused to accepted two.
+  typedef enum logic [3:0] {
+    Pending  = 4'b0000,
+    Refused  = 4'b0110,
+    Accepted = 4'b1111
+  } verdict_e;
+
+  // What the lane does with a new key: encrypts zero for the hash key H, then makes H^2 and the product of the length and H.
+  typedef enum logic [5:0] {
+    KeyNone    = 6'b000001,
+    KeyExpand  = 6'b000010,
+    KeyEncrypt = 6'b000100,
+    KeySquare  = 6'b001000,
+    KeyLength  = 6'b010000,
+    KeyReady   = 6'b100000
+  } key_state_e;
+
+  // The last block that GHASH takes: no additional data, and 512 bits of text.
+  localparam block_t Lengths = 128'd512;
+
+  // Five blocks are encrypted for a line: four pads, and the mask of the tag. A ring with one bit for each is its place.
+  localparam int unsigned Slots = 5;
+  typedef logic [Slots-1:0] slot_t;
+
+  // The counter of the block that is encrypted in a slot. A line that is opened needs its mask first, since all that is hashed
+  // is there; a line that is sealed needs it last.
+  function automatic logic [31:0] counter_of(op_e op, slot_t slot);
+    automatic logic [2:0] counter = '0;
+    for (int unsigned s = 0; s < Slots; s++) begin
+      if (slot[s] && op == OpOpen) counter |= 3'(s + 1);
+      if (slot[s] && op == OpSeal) counter |= s == Slots - 1 ? 3'd1 : 3'(s + 2);
+    end
+    return 32'(counter);
+  endfunction
+
+  function automatic logic is_one_hot(logic [15:0] bits);
+    return bits != '0 && (bits & (bits - 16'd1)) == '0;
+  endfunction
+
+endpackage

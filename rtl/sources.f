@@ -1,0 +1,11 @@
+rtl/aes_pkg.sv
+rtl/gcm_pkg.sv
+rtl/aes_sbox.sv
+rtl/aes_sub_bytes.sv
+rtl/aes_next_key.sv
+rtl/aes_core_iterated.sv
+rtl/aes_core_pipelined.sv
+rtl/aes_core.sv
+rtl/gf128_mul.sv
+rtl/gcm_lane.sv
+rtl/gcm_router.sv
