@@ -7,7 +7,7 @@
 
 use crate::node::config::NodeConfig;
 use crate::node::counters::EpochCounters;
-use crate::node::interface::{Orders, Request, RequestKind, UNKNOWN};
+use crate::node::interface::{Orders, Request, RequestKind, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::{Core, Plan, Role};
 use std::collections::VecDeque;
@@ -128,16 +128,26 @@ impl Epochs {
 }
 
 impl Core {
-    /// Takes up how instruction `number` orders what becomes durable, which enters at `cycle`. Out of line: most programs never do.
+    /// Schedules instruction `number`, which entered at `cycle`, and takes up how it orders what becomes durable. Out of line, with a
+    /// plan of its own: most programs never order anything, and their plans stay in registers.
     #[cold]
-    pub(in crate::node) fn take_orders(&mut self, number: u64, cycle: u64, orders: &Orders, plan: &mut Plan) {
+    pub(in crate::node) fn schedule_ordered(
+        &mut self,
+        (number, cycle): (u64, u64),
+        orders: &Orders,
+        mut plan: Plan,
+        touches: &[Touch],
+        out: &mut Vec<Request>,
+    ) {
         let stores = self.stores.queue.entered();
-        let Some(epochs) = &mut self.epochs else { return };
-        plan.operands_missing += u32::from(epochs.enter((number, cycle), orders, stores));
-        if orders.fence {
-            plan.operands = plan.operands.max(epochs.latest_answer);
+        if let Some(epochs) = &mut self.epochs {
+            plan.operands_missing += u32::from(epochs.enter((number, cycle), orders, stores));
+            if orders.fence {
+                plan.operands = plan.operands.max(epochs.latest_answer);
+            }
+            self.next_flush = epochs.next_to_retire();
         }
-        self.next_flush = epochs.next_to_retire();
+        self.schedule(number, plan, touches, out);
     }
 
     /// The instruction that has the next flush has retired at `cycle`.

@@ -195,11 +195,11 @@ impl Core {
         let results = step.instruction.destinations.len() as u32;
         let pc = step.instruction.pc.0 as u32;
         self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
-        let mut plan = self.plan(number, step, cycle);
-        if let Some(orders) = step.orders {
-            self.take_orders(number, cycle, orders, &mut plan);
+        let plan = self.plan(number, step, cycle);
+        match step.orders {
+            None => self.schedule(number, plan, step.touches, out),
+            Some(orders) => self.schedule_ordered((number, cycle), orders, plan, step.touches, out),
         }
-        self.schedule(number, plan, step.touches, out);
         self.write_registers(number, step);
         self.follow(number, step, cycle);
         self.counters.instructions += 1;

@@ -13,7 +13,7 @@ use units::{LineAddr, Words};
 
 impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
-    #[inline]
+    #[inline(always)]
     pub(in crate::node) fn schedule(&mut self, number: u64, mut plan: Plan, touches: &[Touch], out: &mut Vec<Request>) {
         let place = self.place(number);
         if plan.addresses_missing == 0 {
