@@ -67,7 +67,7 @@ module gcm_lane #(
   // Whether products follow each other without a cycle between them.
   localparam bit BackToBack = Pipelined && MulBits == 128;
 
-  logic wipe, halted_q, fault, aes_fault, control_fault;
+  logic wipe, halted_q, fault, aes_fault, mul_fault, control_fault;
 
   // ---------------------------------------------------------------- Lines that came in
 
@@ -84,7 +84,8 @@ module gcm_lane #(
 
   key_state_e key_state_q, key_state_d;
   logic [KeyBits-1:0] key_q;
-  logic key_enter, key_new_q, key_expanded;
+  rails_e key_new_q;
+  logic key_enter, key_new, key_expanded;
   block_t h_q, h_squared_q, h_length_q;
 
   // ---------------------------------------------------------------- The front: blocks for AES
@@ -111,7 +112,7 @@ module gcm_lane #(
 
   assign accept = req_valid_i && req_ready_o;
   assign req_ready_o = key_state_q == KeyReady && !key_valid_i && front_q[0] && in_free && aes_in_ready && !wipe;
-  assign aes_in_valid = accept || !front_q[0] || (key_state_q == KeyEncrypt && key_new_q);
+  assign aes_in_valid = accept || !front_q[0] || (key_state_q == KeyEncrypt && key_new);
   assign aes_in = key_state_q == KeyEncrypt ? '0 : {issue_nonce, counter_of(issue_op, front_q)};
 
   aes_core #(
@@ -123,7 +124,7 @@ module gcm_lane #(
     .rst_ni,
     .wipe_i(wipe),
     .key_i(key_q),
-    .key_new_i(key_state_q == KeyExpand && key_new_q),
+    .key_new_i(key_state_q == KeyExpand && key_new),
     .key_ready_o(key_expanded),
     .valid_i(aes_in_valid),
     .ready_o(aes_in_ready),
@@ -188,7 +189,8 @@ module gcm_lane #(
   verdict_e [OutLines-1:0] verdict_q;
   // Where the back writes, whose hash is being made, who is answered next.
   logic [OutLines-1:0] fill_q, hash_q, answer_q;
-  logic out_free, mul_start, mul_ready, mul_last, mul_done_q, final_q, hashed_q;
+  rails_e mul_done_q, final_q, hashed_q;
+  logic out_free, mul_start, mul_ready, mul_last, hashed;
   block_t mul_digits, mul_factor, mul_product, mul_early, hash;
 
   always_comb begin
@@ -242,20 +244,20 @@ module gcm_lane #(
         read_q <= InLines'({read_q, read_q} >> (InLines - 1));
         fill_q <= OutLines'({fill_q, fill_q} >> (OutLines - 1));
       end
-      if (hashed_q) hash_q <= OutLines'({hash_q, hash_q} >> (OutLines - 1));
+      if (hashed) hash_q <= OutLines'({hash_q, hash_q} >> (OutLines - 1));
     end
   end
 
   // ---------------------------------------------------------------- GHASH
 
   logic square, length;
-  assign square = key_state_q == KeySquare && key_new_q;
-  assign length = key_state_q == KeyLength && key_new_q;
+  assign square = key_state_q == KeySquare && key_new;
+  assign length = key_state_q == KeyLength && key_new;
   assign mul_start = (fire && !back_q[Slots-1]) || square || length;
   assign hash = back_q[0] ? '0 : (BackToBack ? mul_early : mul_product);
   assign mul_digits = square ? h_q : length ? Lengths : text ^ hash;
   // The last of the four products is by H^2.
-  assign mul_factor = final_q ? h_squared_q : h_q;
+  assign mul_factor = final_q == Yes ? h_squared_q : h_q;
 
   gf128_mul #(
     .W(MulBits)
@@ -269,22 +271,24 @@ module gcm_lane #(
     .factor_i(mul_factor),
     .last_o(mul_last),
     .product_o(mul_product),
-    .early_o(mul_early)
+    .early_o(mul_early),
+    .fault_o(mul_fault)
   );
+
+  // All that says when a product is whose is on two rails: a hash that came a line late would verify another's ciphertext.
+  assign hashed = hashed_q == Yes;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      mul_done_q <= 1'b0;
-      hashed_q <= 1'b0;
+      mul_done_q <= No;
+      hashed_q <= No;
+      final_q <= No;
     end else begin
-      mul_done_q <= mul_last;
-      hashed_q <= mul_last && final_q && !wipe;
+      mul_done_q <= mul_last ? Yes : No;
+      hashed_q <= mul_last && final_q == Yes && !wipe ? Yes : No;
+      // The product that is being made is the last of its line.
+      if (mul_start) final_q <= back_q[Slots-2] && key_state_q == KeyReady ? Yes : No;
     end
-  end
-
-  // The product that is being made is the last of its line.
-  always_ff @(posedge clk_i) begin
-    if (mul_start) final_q <= back_q[Slots-2] && key_state_q == KeyReady;
   end
 
   // ---------------------------------------------------------------- Lines that go out
@@ -318,7 +322,7 @@ module gcm_lane #(
       end else begin
         if (begins) out_busy_q[o] <= Yes;
         if (last_fire && fill_q[o]) out_filled_q[o] <= Yes;
-        if (hashed_q && hash_q[o]) out_hashed_q[o] <= Yes;
+        if (hashed && hash_q[o]) out_hashed_q[o] <= Yes;
         if (decide) begin
           verdict_q[o] <= verdict_e'({
             {2{seals || (opens && authentic_a)}} | 2'b01, {2{seals || (opens && authentic_b)}} | 2'b10
@@ -336,7 +340,7 @@ module gcm_lane #(
       if (wipe || leave[o]) out_tag_q[o] <= '0;
       else if (begins) out_tag_q[o] <= op == OpOpen ? tag ^ aes_out : '0;
       else begin
-        out_tag_q[o] <= out_tag_q[o] ^ ((mul_product ^ h_length_q) & {128{hashed_q && hash_q[o]}}) ^
+        out_tag_q[o] <= out_tag_q[o] ^ ((mul_product ^ h_length_q) & {128{hashed && hash_q[o]}}) ^
             (aes_out & {128{last_fire && fill_q[o] && seals}});
       end
 
@@ -353,7 +357,10 @@ module gcm_lane #(
     else if (|leave) answer_q <= OutLines'({answer_q, answer_q} >> (OutLines - 1));
   end
 
-  // Each line is gated by its own verdict, so that no pointer can show one without it.
+  // Each line is gated by its own verdict, so that no pointer can show one without it, and a pointer that shows two shows none.
+  logic answers;
+  assign answers = is_one_hot(16'(answer_q)) && !halted_q;
+
   always_comb begin
     rsp_valid_o = 1'b0;
     rsp_ok_o = 1'b0;
@@ -361,10 +368,10 @@ module gcm_lane #(
     rsp_line_o = '0;
     rsp_tag_o = '0;
     for (int unsigned o = 0; o < OutLines; o++) begin
-      if (answer_q[o] && verdict_q[o] != Pending && !halted_q) begin
+      if (answers && answer_q[o] && verdict_q[o] inside {Refused, Accepted}) begin
         rsp_valid_o = 1'b1;
         rsp_id_o |= out_id_q[o];
-        if (verdict_q[o] == Accepted) begin
+        if (verdict_q[o] == Accepted && ^out_op_q[o]) begin
           rsp_ok_o = 1'b1;
           rsp_line_o |= out_line_q[o];
           if (out_op_q[o] == OpSeal) rsp_tag_o |= out_tag_q[o];
@@ -383,14 +390,15 @@ module gcm_lane #(
 
   assign key_ready_o = idle_o && (key_state_q == KeyNone || key_state_q == KeyReady) && !wipe;
   assign key_enter = key_valid_i && key_ready_o;
+  assign key_new = key_new_q == Yes;
 
   always_comb begin
     key_state_d = key_state_q;
     unique case (key_state_q)
-      KeyExpand: if (key_expanded && !key_new_q) key_state_d = KeyEncrypt;
+      KeyExpand: if (key_expanded && !key_new) key_state_d = KeyEncrypt;
       KeyEncrypt: if (aes_out_valid) key_state_d = KeySquare;
-      KeySquare: if (mul_done_q) key_state_d = KeyLength;
-      KeyLength: if (mul_done_q) key_state_d = KeyReady;
+      KeySquare: if (mul_done_q == Yes) key_state_d = KeyLength;
+      KeyLength: if (mul_done_q == Yes) key_state_d = KeyReady;
       default: ;
     endcase
     if (key_enter) key_state_d = KeyExpand;
@@ -399,19 +407,19 @@ module gcm_lane #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       key_state_q <= KeyNone;
-      key_new_q <= 1'b0;
+      key_new_q <= No;
     end else begin
       key_state_q <= key_state_d;
       // The first cycle in a state.
-      key_new_q <= key_state_d != key_state_q;
+      key_new_q <= key_state_d != key_state_q ? Yes : No;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (key_enter) key_q <= key_i;
     if (key_state_q == KeyEncrypt && aes_out_valid) h_q <= aes_out;
-    if (key_state_q == KeySquare && mul_done_q) h_squared_q <= mul_product;
-    if (key_state_q == KeyLength && mul_done_q) h_length_q <= mul_product;
+    if (key_state_q == KeySquare && mul_done_q == Yes) h_squared_q <= mul_product;
+    if (key_state_q == KeyLength && mul_done_q == Yes) h_length_q <= mul_product;
   end
 
   // ---------------------------------------------------------------- What is no legal state
@@ -419,7 +427,8 @@ module gcm_lane #(
   always_comb begin
     control_fault = !is_one_hot(16'(front_q)) || !is_one_hot(16'(back_q)) || !is_one_hot(16'(key_state_q)) ||
         !is_one_hot(16'(write_q)) || !is_one_hot(16'(issue_q)) || !is_one_hot(16'(read_q)) ||
-        !is_one_hot(16'(fill_q)) || !is_one_hot(16'(hash_q)) || !is_one_hot(16'(answer_q));
+        !is_one_hot(16'(fill_q)) || !is_one_hot(16'(hash_q)) || !is_one_hot(16'(answer_q)) ||
+        ~^key_new_q || ~^mul_done_q || ~^final_q || ~^hashed_q;
     for (int unsigned i = 0; i < InLines; i++) begin
       control_fault |= ~^in_valid_q[i] || (in_valid_q[i] == Yes && ~^in_op_q[i]);
     end
@@ -430,7 +439,7 @@ module gcm_lane #(
     end
   end
 
-  assign fault = control_fault || aes_fault;
+  assign fault = control_fault || aes_fault || mul_fault;
   assign alert_o = halted_q;
   assign wipe = (abort_i && key_state_q == KeyReady) || halted_q;
 

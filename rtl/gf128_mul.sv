@@ -6,6 +6,9 @@
 // Each cycle multiplies the sum by x^W, adds the other factor times the next W bits, and reduces once by
 // x^128 + x^7 + x^2 + x + 1. The partial products are added as a tree of whole vectors: a sum for each bit would make
 // simulation slow, and a chain would make the circuit slow.
+//
+// The cycle is a ring with one bit for each and one for idleness, so that a flipped bit is seen: a product that is begun anew,
+// cut short or signalled when there is none would have a line verified without some of its digits, or with another's hash.
 
 module gf128_mul #(
   parameter int unsigned W = 16
@@ -19,10 +22,10 @@ module gf128_mul #(
   input  logic [127:0] factor_i,     // the other factor, the same until the product is there
   output logic         last_o,       // the last cycle of a product
   output logic [127:0] product_o,    // from the cycle after it to the first of the next product
-  output logic [127:0] early_o       // the same, a cycle earlier
+  output logic [127:0] early_o,      // the same, a cycle earlier
+  output logic         fault_o       // the cycle is none
 );
   localparam int unsigned Cycles = 128 / W;
-  localparam int unsigned CountBits = $clog2(Cycles + 1);
 
   // Coefficient i of a polynomial is bit i here.
   typedef logic [127:0] field_t;
@@ -56,32 +59,33 @@ module gf128_mul #(
     return once[127:0] ^ 128'(again) ^ (128'(again) << 1) ^ (128'(again) << 2) ^ (128'(again) << 7);
   endfunction
 
-  logic [CountBits-1:0] left_q;
+  // Bit 0: idle. Bit s: cycle s of a product.
+  logic [Cycles:0] step_q;
   logic [127:0] digits_q;
   field_t sum_q, sum_d;
-  logic first_q, last;
+  logic last;
 
-  assign last = left_q == CountBits'(1);
+  assign last = step_q[Cycles];
+  assign fault_o = (step_q & (step_q - 1)) != '0 || step_q == '0;
   // The sum starts from zero in the first cycle of a product, and not before: until then the product of before is read.
-  assign sum_d = reduced(((128 + W)'(first_q ? '0 : sum_q) << W) ^
+  assign sum_d = reduced(((128 + W)'(step_q[1] ? '0 : sum_q) << W) ^
       times_digit(reversed(factor_i), digits_q[W-1:0]));
-  assign ready_o = left_q == '0 || (Cycles == 1 && last);
+  assign ready_o = step_q[0] || (Cycles == 1 && last);
   assign last_o = last;
   assign product_o = reversed(sum_q);
   assign early_o = reversed(last ? sum_d : sum_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) left_q <= '0;
-    else if (wipe_i) left_q <= '0;
-    else if (start_i) left_q <= CountBits'(Cycles);
-    else if (left_q != '0) left_q <= left_q - CountBits'(1);
+    if (!rst_ni) step_q <= (Cycles + 1)'(1);
+    else if (wipe_i) step_q <= (Cycles + 1)'(1);
+    else if (start_i) step_q <= (Cycles + 1)'(2);
+    else if (!step_q[0]) step_q <= {step_q[Cycles-1:0], step_q[Cycles]};
   end
 
   always_ff @(posedge clk_i) begin
-    first_q <= start_i;
     if (start_i) digits_q <= digits_i;
     else digits_q <= digits_q >> W;
-    if (left_q != '0) sum_q <= sum_d;
+    if (!step_q[0]) sum_q <= sum_d;
   end
 
 endmodule
