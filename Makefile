@@ -71,8 +71,8 @@ test-rust: lint-rust
 	$(RUN_TESTS) --workspace --locked $(PLANTED) --tests $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))
 
 lint-python: $(VENV)/bin/ruff
-	$(VENV)/bin/ruff check python tests scripts
-	$(VENV)/bin/ruff format --check python tests scripts
+	$(VENV)/bin/ruff check python tests scripts formal
+	$(VENV)/bin/ruff format --check python tests scripts formal
 	$(VENV)/bin/mypy
 
 # It comes with the package.
@@ -118,6 +118,10 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test all crowded::
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true
+
+# Proofs of the hardware, each of which must also fail when the hardware is changed.
+hw-proofs:
+	$(PYTHON) formal/run.py
 
 # So much of all mutants: SHARD=0/1 for all of them.
 SHARD := 0/8

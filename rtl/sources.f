@@ -6,6 +6,7 @@ rtl/aes_next_key.sv
 rtl/aes_core_iterated.sv
 rtl/aes_core_pipelined.sv
 rtl/aes_core.sv
+rtl/gf128_step.sv
 rtl/gf128_mul.sv
 rtl/gcm_lane.sv
 rtl/gcm_router.sv

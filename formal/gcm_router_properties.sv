@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// What holds of a router over any lanes (`models/gcm_lane.sv`):
+//
+// * a request that was accepted is in exactly one lane until it is answered, and is answered once, under its own id and with what
+//   that lane made of it;
+// * an answer that is not taken stays the same;
+// * all lanes get the same keys, when all are idle.
+//
+// One request is followed: that with the id `watched`, which may be any. Ids of requests that are inside differ.
+
+module gcm_router_properties #(
+  parameter int unsigned Lanes = 2,
+  parameter int unsigned KeyBits = 128,
+  parameter int unsigned IdBits = 3
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic abort_i,
+  input logic key_valid_i,
+  input logic [KeyBits-1:0] key_i,
+  input logic req_valid_i,
+  input gcm_pkg::op_e req_op_i,
+  input logic [IdBits-1:0] req_id_i,
+  input gcm_pkg::nonce_t req_nonce_i,
+  input gcm_pkg::line_t req_line_i,
+  input gcm_pkg::block_t req_tag_i,
+  input logic rsp_ready_i
+);
+  import gcm_pkg::*;
+
+  logic key_ready, req_ready, rsp_valid, rsp_ok, idle, alert;
+  logic [IdBits-1:0] rsp_id;
+  line_t rsp_line;
+  block_t rsp_tag;
+
+  gcm_router #(
+    .Lanes(Lanes),
+    .KeyBits(KeyBits),
+    .IdBits(IdBits)
+  ) u_router (
+    .*,
+    .key_ready_o(key_ready),
+    .req_ready_o(req_ready),
+    .rsp_valid_o(rsp_valid),
+    .rsp_id_o(rsp_id),
+    .rsp_ok_o(rsp_ok),
+    .rsp_line_o(rsp_line),
+    .rsp_tag_o(rsp_tag),
+    .idle_o(idle),
+    .alert_o(alert)
+  );
+
+  // Any id, always the same: a register that never gets another value, and begins with any.
+  logic [IdBits-1:0] watched;
+  always_ff @(posedge clk_i) watched <= watched;
+
+  logic started_q = 1'b0;
+  always_ff @(posedge clk_i) started_q <= 1'b1;
+
+  logic accept, answer, inside_q;
+  assign accept = req_valid_i && req_ready;
+  assign answer = rsp_valid && rsp_ready_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || abort_i) inside_q <= 1'b0;
+    else if (accept && req_id_i == watched) inside_q <= 1'b1;
+    else if (answer && rsp_id == watched) inside_q <= 1'b0;
+  end
+
+  always_comb begin
+    assume (rst_ni == started_q);
+    if (accept && inside_q) assume (req_id_i != watched);
+  end
+
+  // The lanes that have the watched request, and what they say of it.
+  logic [Lanes-1:0] has, knows, busy;
+  logic same_ok, said_ok;
+  line_t said_line;
+  block_t said_tag;
+
+  for (genvar l = 0; l < Lanes; l++) begin : gen_watch
+    assign busy[l] = u_router.gen_lane[l].u_lane.busy_q;
+    assign has[l] = busy[l] && u_router.gen_lane[l].u_lane.id_q == watched;
+    assign knows[l] = u_router.gen_lane[l].u_lane.key_q == u_router.gen_lane[0].u_lane.key_q;
+  end
+
+  always_comb begin
+    said_ok = 1'b0;
+    said_line = '0;
+    said_tag = '0;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      if (has[l]) begin
+        said_ok |= u_router.rsp_ok[l];
+        said_line |= u_router.rsp_line[l];
+        said_tag |= u_router.rsp_tag[l];
+      end
+    end
+    same_ok = rsp_ok == said_ok && rsp_line == said_line && rsp_tag == said_tag;
+  end
+
+  // The answer of the cycle before, if it was not taken; whether all lanes have had a key since reset.
+  logic waits_q, ok_q, keyed_q;
+  logic [IdBits-1:0] id_q;
+  line_t line_q;
+  always_ff @(posedge clk_i) begin
+    waits_q <= rst_ni && rsp_valid && !rsp_ready_i && !abort_i;
+    ok_q <= rsp_ok;
+    id_q <= rsp_id;
+    line_q <= rsp_line;
+    if (!rst_ni) keyed_q <= 1'b0;
+    else if (key_valid_i && key_ready) keyed_q <= 1'b1;
+  end
+
+  logic abort_before_q;
+  always_ff @(posedge clk_i) abort_before_q <= abort_i;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && started_q) begin
+      a_answer_is_of_a_request: assert (!(rsp_valid && rsp_id == watched) || inside_q);
+      a_request_is_in_one_lane: assert (inside_q ? $onehot(has) : has == '0);
+      a_answer_is_what_the_lane_says: assert (!(rsp_valid && rsp_id == watched && has != '0) || same_ok);
+      a_waiting_answer_stays: assert (!waits_q || (rsp_valid && rsp_id == id_q && rsp_ok == ok_q && rsp_line == line_q));
+      a_key_comes_when_all_are_idle: assert (!(key_valid_i && key_ready) || busy == '0);
+      a_all_lanes_have_one_key: assert (!keyed_q || &knows);
+      // Why, for induction: a grant that is held is that of a lane which still answers.
+      i_held_is_one_lane: assert (waits_q ? $onehot(u_router.held_q) && (u_router.held_q & u_router.rsp_valid) != '0 :
+                                  u_router.held_q == '0 || (abort_before_q && $onehot(u_router.held_q) && busy == '0));
+    end
+  end
+
+endmodule

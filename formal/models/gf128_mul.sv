@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// Any multiplier that takes any time: what proofs about the lane put in the place of GHASH's. It makes one product at a time,
+// which may be anything, and keeps it until the first cycle of the next.
+
+module gf128_mul #(
+  parameter int unsigned W = 16
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic         wipe_i,
+  input  logic         start_i,
+  output logic         ready_o,
+  input  logic [127:0] digits_i,
+  input  logic [127:0] factor_i,
+  output logic         last_o,
+  output logic [127:0] product_o,
+  output logic [127:0] early_o,
+  output logic         fault_o
+);
+  (* anyseq *) logic ends;
+  (* anyseq *) logic [127:0] any_product;
+  logic busy_q;
+
+  assign ready_o = !busy_q;
+  assign fault_o = 1'b0;
+  assign last_o = busy_q && ends;
+  assign early_o = last_o ? any_product : product_o;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) busy_q <= 1'b0;
+    else if (wipe_i) busy_q <= 1'b0;
+    else if (start_i) busy_q <= 1'b1;
+    else if (last_o) busy_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) if (last_o) product_o <= any_product;
+
+endmodule
