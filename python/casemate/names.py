@@ -27,11 +27,14 @@ class OneOf(click.Choice[str]):
 class Commands(click.Group):
     """A group that suggests the nearest command."""
 
+    kind = "command"
+    """What its commands are to the user."""
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the command, or says which one was most likely meant."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
-            ctx.fail(f"unknown command '{args[0]}'{hint(args[0], known)}; there are: {', '.join(known)}")
+            ctx.fail(f"unknown {self.kind} '{args[0]}'{hint(args[0], known)}; there are: {', '.join(known)}")
         return super().resolve_command(ctx, args)

@@ -1,22 +1,39 @@
-"""`casemate reproduce`: a paper's evaluation, run again."""
+"""`casemate reproduce`: a paper's evaluation, run again or derived again.
+
+Each study is a command of its own, made of what kind it is: one of runs has figures and seeds, one of formulas has the
+parameters that may be asked for.
+"""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from casemate import screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
-from casemate.names import OneOf
+from casemate.names import Commands, OneOf
 from casemate.reproduce import studies
+from casemate.reproduce.derivation import Asked, DerivedStudy, Parameter
+from casemate.reproduce.study import Study
 
 EPILOG = """\b
 Examples:
   casemate reproduce emcc                          all figures and trends: an hour on two cores
   casemate reproduce fvs                           those of another paper: twenty minutes
   casemate reproduce secpb                         those of a third: fifteen minutes
-  casemate reproduce emcc --figure 16 --figure 17  only these, with a line for each workload
-  casemate reproduce emcc --seeds 1                one seed: a third of the time, and no intervals
-  casemate reproduce emcc --output results/emcc    where the runs, the traces and the pictures go
+  casemate reproduce gcm                           a thesis's figures from its parameters: at once
+  casemate reproduce gcm --bandwidth 51.2          and what another memory takes by them
+
+\b
+`casemate reproduce STUDY --help` says what can be asked of each.
+"""
+
+OF_RUNS = """\b
+Examples:
+  casemate reproduce {name}                          all figures and trends
+  casemate reproduce {name} --figure {first} --figure {second}  only these, with a line for each workload
+  casemate reproduce {name} --seeds 1                one seed: a third of the time, and no intervals
+  casemate reproduce {name} --output results/{name}    where the runs, the traces and the pictures go
 
 Every run is kept in the output folder and not done again: after Ctrl-C, with other figures, or with more seeds, it
 goes on from there. All runs of one seed are done before those of the next, so after Ctrl-C whole seeds count.
@@ -36,51 +53,165 @@ A program that is not on this computer is left out, with the package that has it
 Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
-STUDIES = studies.names()
+OF_FORMULAS = """
+\b
+The same tables are written into the output folder as report.md and figures.csv, with a picture of them, figures.png.
+
+\b
+Exit codes: 0 every figure is as printed or says why it is not, 1 one does not say why, 2 bad input.
+"""
 
 
-@click.command("reproduce", epilog=EPILOG)
-@click.argument("paper", type=OneOf("study", STUDIES), metavar=f"[{'|'.join(STUDIES)}]")
-@click.option("--figure", "numbers", multiple=True, metavar="N", help="Only this figure; repeat it.  [default: all]")
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Do every run with seeds 1 to N: each places pages elsewhere, and draws other keys and data.",
-)
-@click.option(
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIRECTORY",
-    help="Where runs are kept and pictures go.  [default: results/reproduce/PAPER]",
-)
-@screen.as_json
-def command(paper: str, numbers: tuple[str, ...], seeds: int, folder: Path | None, as_json: bool) -> int:
+class Studies(Commands):
+    """A command for each study, which is found by being a folder."""
+
+    kind = "study"
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return studies.names()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The study with this name, as a command."""
+        if cmd_name not in studies.names():
+            return None
+        study = studies.named(cmd_name)
+        return _of_formulas(study) if isinstance(study, DerivedStudy) else _of_runs(study)
+
+
+@click.group("reproduce", cls=Studies, epilog=EPILOG, subcommand_metavar="STUDY [OPTIONS]")
+def command() -> None:
     """Run a paper's evaluation again: each of its figures next to ours, and whether its trends hold.
 
-    Workloads, machines and designs are as near to the paper's as there are; what differs is said.
+    Workloads, machines and designs are as near to the paper's as there are; what differs is said. A study without runs
+    derives a paper's figures from the paper's own parameters.
     """
-    from casemate.reproduce import pictures, report
-    from casemate.reproduce.runs import Store
 
-    study = studies.named(paper)
-    known = [figure.number for figure in study.figures]
-    chosen = [OneOf("figure", known).convert(number, None, None) for number in numbers] or known
-    folder = folder or Path("results") / "reproduce" / paper
-    store = Store(folder, study.machine, study.copies, study.shared)
-    notices = screen.notices()
-    found = study.found(chosen, seeds, report.carry_out(study, chosen, seeds, store, notices))
-    if as_json:
-        screen.print_json(found)
-    else:
-        screen.results().print(report.tables(found, every_case=bool(numbers)))
-    if found.figures:
-        path = folder / "figures.png"
-        pictures.draw(found, path)
-        notices.print(f"wrote {path}", markup=False)
-    if found.interrupted:
-        return EXIT_INTERRUPTED
-    return 0 if found.holds else EXIT_NO
+
+def _output(name: str) -> click.Option:
+    return click.Option(
+        ["--output", "folder"],
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIRECTORY",
+        help=f"Where files and pictures go.  [default: results/reproduce/{name}]",
+    )
+
+
+def _chosen(kind: str, numbers: tuple[str, ...], known: list[str]) -> list[str]:
+    """The figures or tables that are asked for, all if none is."""
+    return [OneOf(kind, known).convert(number, None, None) for number in dict.fromkeys(numbers)] or known
+
+
+def _of_runs(study: Study) -> click.Command:
+    """A study of runs: it carries out what is missing, and compares."""
+
+    @click.option(
+        "--figure", "numbers", multiple=True, metavar="N", help="Only this figure; repeat it.  [default: all]"
+    )
+    @click.option(
+        "--seeds",
+        type=click.IntRange(min=1),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="Do every run with seeds 1 to N: each places pages elsewhere, and draws other keys and data.",
+    )
+    @screen.as_json
+    def carry_out(numbers: tuple[str, ...], seeds: int, folder: Path | None, as_json: bool) -> int:
+        from casemate.reproduce import pictures, report
+        from casemate.reproduce.runs import Store
+
+        chosen = _chosen("figure", numbers, [figure.number for figure in study.figures])
+        kept = folder or Path("results") / "reproduce" / study.name
+        store = Store(kept, study.machine, study.copies, study.shared)
+        notices = screen.notices()
+        found = study.found(chosen, seeds, report.carry_out(study, chosen, seeds, store, notices))
+        if as_json:
+            screen.print_json(found)
+        else:
+            screen.results().print(report.tables(found, every_case=bool(numbers)))
+        if found.figures:
+            path = kept / "figures.png"
+            pictures.draw(found, path)
+            notices.print(f"wrote {path}", markup=False)
+        if found.interrupted:
+            return EXIT_INTERRUPTED
+        return 0 if found.holds else EXIT_NO
+
+    first, second, *_ = (figure.number for figure in study.figures)
+    epilog = OF_RUNS.format(name=study.name, first=first, second=second)
+    made = click.command(
+        study.name, epilog=epilog, help=f"Run the evaluation of {study.paper}.", short_help=study.paper
+    )
+    command = made(carry_out)
+    command.params.append(_output(study.name))
+    return command
+
+
+class Positive(click.ParamType[float]):
+    """A number above zero, whole if it counts something."""
+
+    name = "number"
+
+    def __init__(self, of: Parameter) -> None:
+        self.of = of
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not 0 < number <= self.of.most or (self.of.is_whole and number != int(number)):
+            kind = "a whole number" if self.of.is_whole else "a number"
+            least = "of 1 or more" if self.of.is_whole else f"of {self.of.unit} above 0"
+            self.fail(f"{self.of.name} is {value}: expected {kind} {least} and up to {self.of.most:g}", param, ctx)
+        return number
+
+
+def _of_formulas(study: DerivedStudy) -> click.Command:
+    """A study of formulas: it derives what is asked for, and writes it down."""
+
+    @click.option("--table", "numbers", multiple=True, metavar="N", help="Only this table; repeat it.  [default: all]")
+    @screen.as_json
+    def derive(numbers: tuple[str, ...], folder: Path | None, as_json: bool, **given: Any) -> int:
+        from casemate.reproduce import derived_report
+
+        chosen = _chosen("table", numbers, list(study.tables))
+        kept = folder or Path("results") / "reproduce" / study.name
+        found = study.derive(chosen, _asked(study, given))
+        if as_json:
+            screen.print_json(found)
+        else:
+            screen.results().print(derived_report.tables(found))
+        screen.make_folder(kept)
+        screen.write_whole(kept / "report.md", derived_report.markdown(found).encode())
+        screen.write_whole(kept / "figures.csv", derived_report.as_csv(found).encode())
+        study.draw(found, kept / "figures.png")
+        for name in ("report.md", "figures.csv", "figures.png"):
+            screen.notices().print(f"wrote {kept / name}", markup=False)
+        return 0 if found.holds else EXIT_NO
+
+    made = click.command(
+        study.name, epilog=study.examples + OF_FORMULAS, help=f"Derive the figures of {study.paper}.",
+        short_help=study.paper,
+    )  # fmt: skip
+    command = made(derive)
+    for parameter in study.parameters:
+        option = click.Option(
+            [f"--{parameter.name}"], type=Positive(parameter), multiple=parameter.is_repeatable, metavar=parameter.unit,
+            help=parameter.help,
+        )  # fmt: skip
+        command.params.append(option)
+    command.params.append(_output(study.name))
+    return command
+
+
+def _asked(study: DerivedStudy, given: dict[str, Any]) -> Asked:
+    """What was given for each parameter, once or several times."""
+    asked: dict[str, tuple[float, ...]] = {}
+    for parameter in study.parameters:
+        value = given[parameter.name]
+        listed = value if parameter.is_repeatable else [number for number in (value,) if number is not None]
+        asked[parameter.name] = tuple(dict.fromkeys(listed))
+    return asked

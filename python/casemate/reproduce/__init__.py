@@ -2,5 +2,6 @@
 figures next to ours, and its trends as statements that hold or do not.
 
 `runs` carries simulations out, many side by side, and keeps each; `study` says what a figure and a trend are. A paper
-is a folder of data in their terms, whose package names it as `STUDY`; it is found by being here (`studies`).
+whose figures follow from its own parameters needs no runs: `derivation` says what such a study is. Either is a folder
+of data in their terms, whose package names it as `STUDY`; it is found by being here (`studies`).
 """

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from casemate.reproduce.derivation import DerivedStudy
     from casemate.reproduce.study import Study
 
 
@@ -15,7 +16,7 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules([folder]) if module.ispkg)
 
 
-def named(name: str) -> "Study":
-    """The one with this name."""
-    study: Study = importlib.import_module(f"casemate.reproduce.{name}").STUDY
+def named(name: str) -> "Study | DerivedStudy":
+    """The one with this name: of runs, or of formulas alone."""
+    study: Study | DerivedStudy = importlib.import_module(f"casemate.reproduce.{name}").STUDY
     return study
