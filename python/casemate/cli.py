@@ -36,7 +36,7 @@ COMMANDS = {
     "cost": "Say what a design costs beside time: the battery of a secure persist buffer.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
-    "reproduce": "Run a paper's evaluation again: its figures next to ours, its trends held or not.",
+    "reproduce": "Run a paper's evaluation again, or derive its figures: its own next to ours.",
     "schema": "Print the JSON schema of a command's --json.",
 }
 

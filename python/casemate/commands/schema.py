@@ -26,6 +26,7 @@ KINDS = {
     "validate": "Validation",
     "champsim": "Window",
     "reproduce": "Reproduction",
+    "derivation": "Derivation",
 }
 
 

@@ -26,6 +26,7 @@ from casemate.results.cost import (
     StorageSize,
 )
 from casemate.results.crash import CrashReport, CrashResults, ProgramReport
+from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.intervals import Interval
@@ -53,11 +54,15 @@ __all__ = [
     "CountedDrain",
     "CrashReport",
     "CrashResults",
+    "Derivation",
+    "DerivedRow",
+    "DerivedTable",
     "Design",
     "DesignInfo",
     "DrainAccount",
     "DrainDifference",
     "End",
+    "EngineNeed",
     "ExcerptAbout",
     "ExcerptInfo",
     "ExhaustiveReport",

@@ -1,0 +1,79 @@
+"""Straight lines through measured points by least squares: what one more engine takes, and what comes with any number.
+
+A published estimate and our own engine's figures are fitted by the same function, so that what they say of many engines
+differs by their points and by nothing else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from casemate._core import CasemateError
+
+
+@dataclass(frozen=True)
+class Line:
+    """A number that grows by `slope` with each step from `intercept`, in the unit of what was fitted."""
+
+    slope: float
+    intercept: float
+
+    def at(self, place: float) -> float:
+        """Its value there."""
+        return self.slope * place + self.intercept
+
+
+@dataclass(frozen=True)
+class EnginePoint:
+    """So many engines side by side, as a synthesis reports them."""
+
+    modules: int
+    area_um2: float
+    power_mw: float
+
+
+@dataclass(frozen=True)
+class EngineFit:
+    """Area in square micrometres and power in milliwatts over the number of engines."""
+
+    area_um2: Line
+    power_mw: Line
+
+
+def fit_engines(points: Sequence[EnginePoint]) -> EngineFit:
+    """The lines through such points. Raises `CasemateError` unless there are two different numbers of engines."""
+    return EngineFit(
+        area_um2=least_squares([(point.modules, point.area_um2) for point in points]),
+        power_mw=least_squares([(point.modules, point.power_mw) for point in points]),
+    )
+
+
+def least_squares(points: Sequence[tuple[float, float]]) -> Line:
+    """The line with the least sum of squared differences from the second number of each pair.
+
+    Raises `CasemateError` unless the first numbers are two different ones at least.
+    """
+    weights = _weights([place for place, _ in points])
+    values = [value for _, value in points]
+    return Line(
+        slope=sum(weight.slope * value for weight, value in zip(weights, values, strict=True)),
+        intercept=sum(weight.intercept * value for weight, value in zip(weights, values, strict=True)),
+    )
+
+
+def rounding_reach(places: Sequence[float], half_unit: float) -> Line:
+    """How far slope and intercept can be off at most, each by itself, if values are rounded to within `half_unit`."""
+    weights = _weights(places)
+    return Line(
+        slope=half_unit * sum(abs(weight.slope) for weight in weights),
+        intercept=half_unit * sum(abs(weight.intercept) for weight in weights),
+    )
+
+
+def _weights(places: Sequence[float]) -> list[Line]:
+    """How much slope and intercept take of the value at each place: both are linear in the values."""
+    if len(set(places)) < 2:
+        raise CasemateError(f"no line goes through points at {sorted(set(places))}: expected two different places")
+    mean = sum(places) / len(places)
+    spread = sum((place - mean) ** 2 for place in places)
+    slopes = [(place - mean) / spread for place in places]
+    return [Line(slope, 1 / len(places) - slope * mean) for slope in slopes]

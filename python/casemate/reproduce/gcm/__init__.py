@@ -1,0 +1,75 @@
+"""A thesis on what authentication and encryption of memory with AES-GCM take in software, an FPGA and an ASIC
+(supervised by Lizy K. John): its figures, derived from its parameters.
+
+`parameters` has what it measured or was told, `printed` what it prints of what follows; `tables` and `comparison` are
+the formulas in between, `engines` the same for other bandwidths, numbers of engines and clocks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from casemate.reproduce import derivation
+from casemate.reproduce.derivation import Asked, DerivedStudy, Parameter
+from casemate.reproduce.gcm import comparison, engines, picture, tables
+from casemate.results.derivation import Derivation, DerivedTable
+
+PAPER = "a thesis on AES-GCM for memory in software, FPGA and ASIC (supervised by Lizy K. John)"
+CONDITIONS = (
+    "Parameters are what the thesis measured, what its tools reported and what it takes from others; every other "
+    "figure is computed from them.",
+    "As printed: rounded, or cut off, to the digits that the thesis prints; after a ~ (its approximately) rounded.",
+    "Figures are missing in our copy, and the row of throughputs in Table 6.1 cannot be read.",
+)
+TABLES: Mapping[str, Callable[[], DerivedTable]] = {
+    "section-2.3": tables.prior_work,
+    "section-3.1": tables.key_schedules,
+    "4.1": tables.software,
+    "5.1": tables.cores,
+    "5.2": tables.module_power,
+    "equations-5.1-5.5": tables.fits,
+    "5.3": tables.density,
+    "6.1": comparison.summary,
+    "6.2": comparison.bandwidths,
+    "section-6.1": comparison.feasibility,
+    "chapter-8": comparison.conclusion,
+}
+PARAMETERS = (
+    Parameter("bandwidth", "GB/s", "Engines that carry so much; repeat it.  [default: 25.6]", is_repeatable=True),
+    Parameter("lanes", "N", "What so many engines carry and take; repeat it.", is_whole=True, is_repeatable=True),
+    Parameter("clock", "MHz", "The clock of the ASIC's and the FPGA's engines.  [default: 225 and 200]", most=1e5),
+)
+EXAMPLES = """\b
+Examples:
+  casemate reproduce gcm                                  all tables, and what 25.6 GB/s take
+  casemate reproduce gcm --bandwidth 51.2                 what another memory takes
+  casemate reproduce gcm --lanes 16 --clock 300           what sixteen engines carry at 300 MHz
+  casemate reproduce gcm --table 6.1 --table section-6.1  only these tables
+  casemate reproduce gcm --json > gcm.json                everything, to work on
+
+\b
+How to read it:
+  computed  what follows from the thesis's parameters by the formula
+  printed   what the thesis prints of it
+  off       by how much ours is larger; nothing if it is printed so, rounded or cut off to the printed digits
+  [1]       a remark below the table: why the two differ, or what contradicts
+The last table is for the bandwidths, numbers of engines and the clock that are asked for. Power at another clock: its
+dynamic part goes with the clock, its static part stays.
+"""
+
+
+def _derive(numbers: Sequence[str], asked: Asked) -> Derivation:
+    found = tuple(TABLES[number]() for number in numbers)
+    return Derivation(
+        paper=PAPER, conditions=CONDITIONS, tables=found, needs=tuple(engines.needs(asked)), dots=picture.dots(),
+        holds=derivation.holds(found),
+    )  # fmt: skip
+
+
+STUDY = DerivedStudy(
+    name="gcm",
+    paper=PAPER,
+    tables=tuple(TABLES),
+    parameters=PARAMETERS,
+    derive=_derive,
+    draw=picture.draw,
+    examples=EXAMPLES,
+)

@@ -1,0 +1,106 @@
+"""Engines and cores of the thesis in any number, at any clock: what carries a bandwidth, and what that takes.
+
+The lines of chapter 5 are of one clock. At another one the dynamic part of the power goes with the clock at an
+unchanged voltage, and the static part stays. Of an FPGA that is what the device takes once, of an ASIC what each module
+does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from casemate import regression
+from casemate.feasibility import BITS, engine_mbps, instances, software_mbps
+from casemate.regression import Line
+from casemate.reproduce.derivation import Asked
+from casemate.reproduce.gcm import parameters as given
+from casemate.results.derivation import EngineNeed
+
+MHZ = 1e6
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A module of chapter 5 in any number."""
+
+    name: str
+    clock_hz: float
+    """The clock of its estimates."""
+    clock_max_hz: float
+    """What synthesis reached."""
+    power_mw: Line
+    """Over the number of modules, at that clock."""
+    static_mw: Line
+    """What of it does not go with the clock."""
+    area_um2: Line | None
+
+    def mbps(self, clock_hz: float) -> float:
+        """Megabits a second of one module at this clock."""
+        return engine_mbps(clock_hz, given.LINE_CLOCKS)
+
+    def power_w(self, modules: int, clock_hz: float) -> float:
+        """Watts of so many."""
+        static = self.static_mw.at(modules)
+        return ((self.power_mw.at(modules) - static) * clock_hz / self.clock_hz + static) / 1e3
+
+    def area_mm2(self, modules: int) -> float | None:
+        """Square millimetres of so many, where an area is stated."""
+        return None if self.area_um2 is None else self.area_um2.at(modules) / 1e6
+
+
+def _fpga(name: str) -> Engine:
+    power = given.POWER[name]
+    return Engine(name, power.clock_hz, given.FPGA_MAX_HZ, given.FITS[name], Line(0.0, power.static_mw), None)
+
+
+def _asic(name: str, power_mw: Line, area_um2: Line) -> Engine:
+    power = given.POWER["ASIC"]
+    return Engine(name, power.clock_hz, given.ASIC_MAX_HZ, power_mw, Line(power.static_mw, 0.0), area_um2)
+
+
+TYPICAL, WORST = _fpga("FPGA, typical"), _fpga("FPGA, worst")
+ASIC = _asic("ASIC", given.FITS["ASIC"], given.ASIC_AREA_FIT)
+_FITTED = regression.fit_engines(given.ASIC_POINTS)
+ASIC_FITTED = _asic("ASIC, our fit", _FITTED.power_mw, _FITTED.area_um2)
+ENGINES = (ASIC, ASIC_FITTED, TYPICAL, WORST)
+"""The ASIC by the thesis's equations 5.3 and 5.5, and by least squares of its Table 5.3."""
+
+
+def needs(asked: Asked) -> Iterator[EngineNeed]:
+    """What the bandwidths take that were asked for, and what so many lanes carry; for the thesis's bandwidth if neither
+    was.
+    """
+    clock_mhz = next(iter(asked["clock"]), None)
+    bandwidths = asked["bandwidth"] or (() if asked["lanes"] else (given.PEAK_GBS,))
+    for bandwidth in bandwidths:
+        for engine in ENGINES:
+            clock_hz = clock_mhz * MHZ if clock_mhz else engine.clock_hz
+            yield _of_engine(engine, clock_hz, bandwidth, instances(bandwidth, engine.mbps(clock_hz)), "bandwidth")
+        yield from _of_software(bandwidth)
+    for lanes in asked["lanes"]:
+        for engine in ENGINES:
+            clock_hz = clock_mhz * MHZ if clock_mhz else engine.clock_hz
+            carried = lanes * engine.mbps(clock_hz) / BITS / 1e3
+            yield _of_engine(engine, clock_hz, carried, int(lanes), "lanes")
+
+
+def _of_engine(engine: Engine, clock_hz: float, bandwidth: float, lanes: int, asked: str) -> EngineNeed:
+    scaled = f"dynamic power goes with the clock, from {engine.clock_hz / MHZ:g} MHz"
+    beyond = f"synthesis reached {engine.clock_max_hz / MHZ:g} MHz" if clock_hz > engine.clock_max_hz else ""
+    remark = "; ".join(filter(None, (scaled, beyond))) if clock_hz != engine.clock_hz else None
+    return EngineNeed(
+        implementation=engine.name, clock_mhz=clock_hz / MHZ, asked="lanes" if asked == "lanes" else "bandwidth",
+        bandwidth_gbs=bandwidth, lanes=lanes, power_w=engine.power_w(lanes, clock_hz), area_mm2=engine.area_mm2(lanes),
+        remark=remark,
+    )  # fmt: skip
+
+
+def _of_software(bandwidth: float) -> Iterator[EngineNeed]:
+    """Cores of chapter 4, each charged what Table 6.1 charges."""
+    for software in given.SOFTWARE:
+        cores = instances(bandwidth, software_mbps(software.clock_hz, software.cycles_per_byte))
+        whole = software.power_w == given.X86_TDP_W
+        yield EngineNeed(
+            implementation=software.name, clock_mhz=software.clock_hz / MHZ, asked="bandwidth", bandwidth_gbs=bandwidth,
+            lanes=cores, power_w=cores * software.power_w, area_mm2=None,
+            remark=f"the processor's TDP for each core, of which it has {given.X86_CORES}" if whole else None,
+        )  # fmt: skip

@@ -1,0 +1,109 @@
+"""The thesis as one picture: what engines take over their number with the lines through that, and the efficiency of all
+implementations.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from casemate import picture
+from casemate.regression import Line
+from casemate.reproduce.gcm import comparison
+from casemate.reproduce.gcm import parameters as given
+from casemate.reproduce.gcm.engines import ASIC_FITTED
+from casemate.results.derivation import Derivation, DerivedRow, Dots
+
+SIZE_INCHES = (12.0, 8.0)
+POINT, OURS = "#111827", "#2a9d8f"
+COLOURS = ("#3b6fb6", OURS)
+HARDWARE, SOFTWARE = "#3b6fb6", "#e0a030"
+CLEAR_OF_ZERO = 1.6
+"""How much lower than the shortest bar a logarithmic axis begins."""
+
+
+def dots() -> tuple[Dots, ...]:
+    """Power and area over the number of modules, with the thesis's lines and ours."""
+    points = given.ASIC_POINTS
+    fitted_area = ASIC_FITTED.area_um2
+    assert fitted_area is not None
+    fpga = [
+        Dots(
+            title=f"power, {name}: Table 5.2's module", unit="mW", points=((1.0, given.POWER[name].total_mw),),
+            lines=(_line(f"equation {number}", given.FITS[name]),),
+        )
+        for number, name in (("5.1", "FPGA, typical"), ("5.2", "FPGA, worst"))
+    ]  # fmt: skip
+    return (
+        Dots(
+            title="power, ASIC: Table 5.3", unit="mW",
+            points=tuple((float(point.modules), point.power_mw) for point in points),
+            lines=(_line("equation 5.3", given.FITS["ASIC"]), _line("least squares", ASIC_FITTED.power_mw)),
+        ),
+        Dots(
+            title="area, ASIC: Table 5.3", unit="um2",
+            points=tuple((float(point.modules), point.area_um2) for point in points),
+            lines=(_line("equation 5.5", given.ASIC_AREA_FIT), _line("least squares", fitted_area)),
+        ),
+        *fpga,
+    )  # fmt: skip
+
+
+def _line(name: str, line: Line) -> tuple[str, float, float]:
+    return name, line.slope, line.intercept
+
+
+def draw(found: Derivation, path: Path) -> None:
+    """Draws it into a PNG file."""
+    picture.prepare(points=9)
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 2, figsize=SIZE_INCHES, layout="constrained")
+    power, area, *fpga = found.dots
+    _lines(axes[0, 0], [power], scale=1.0, unit="mW")
+    _lines(axes[0, 1], [area], scale=1e-6, unit="mm\N{SUPERSCRIPT TWO}")
+    _lines(axes[1, 0], fpga, scale=1e-3, unit="W")
+    _bars(axes[1, 1], [row for row in comparison.summary().rows if row.quantity == "Mbps/mW"])
+    figure.suptitle("AES-GCM for memory, the thesis's figures from its parameters", x=0.01, ha="left")
+    picture.save(figure, path, "png", dpi=130)
+
+
+def _lines(axis: Any, all_dots: list[Dots], scale: float, unit: str) -> None:
+    last = max(16.0, *(place for dots in all_dots for place, _ in dots.points))
+    for number, dots in enumerate(all_dots):
+        for place, (name, slope, intercept) in enumerate(dots.lines):
+            ends = [scale * (slope * modules + intercept) for modules in (0.0, last)]
+            told = f"{name}: {scale * slope:.4g} n {'+' if intercept >= 0 else '-'} {abs(scale * intercept):.3g}"
+            style = "--" if place else "-"
+            axis.plot([0.0, last], ends, style, color=COLOURS[max(place, number)], linewidth=1.4, label=told)
+        of_points = [place for place, _ in dots.points], [scale * value for _, value in dots.points]
+        marker = "os"[number]
+        axis.plot(*of_points, marker, color=POINT, markersize=5, fillstyle="none", label=dots.title)
+    axis.set_xlabel("modules n")
+    axis.set_ylabel(unit)
+    axis.set_ylim(bottom=0)
+    axis.grid(color="#e5e7eb", linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.legend(fontsize=8, frameon=False, loc="upper left")
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def _bars(axis: Any, rows: list[DerivedRow]) -> None:
+    """Megabits a second for each milliwatt, on a logarithmic axis; marks are what is printed."""
+    rows = rows[::-1]
+    software = {each.name for each in given.SOFTWARE}
+    colours = [SOFTWARE if row.of in software else HARDWARE for row in rows]
+    axis.barh(range(len(rows)), [row.computed for row in rows], color=colours, height=0.6)
+    printed = [(float(row.printed), place) for place, row in enumerate(rows) if row.printed is not None]
+    axis.plot(*zip(*printed, strict=True), "|", color=POINT, markersize=13, markeredgewidth=1.6, label="printed")
+    axis.set_xscale("log")
+    axis.set_xlim(left=min(row.computed for row in rows) / CLEAR_OF_ZERO)
+    for place, row in enumerate(rows):
+        end = max(row.computed, float(row.printed or 0))
+        axis.text(end * 1.15, place, f"{row.computed:.3g}", va="center", fontsize=8)
+    axis.set_xlim(right=max(row.computed for row in rows) * 4)
+    axis.set_yticks(range(len(rows)), [row.of for row in rows])
+    axis.set_xlabel("Mb/s for each mW, of lines of 64 B with tags (equations 6.1 and 6.2)")
+    axis.legend(fontsize=8, frameon=False, loc="lower right")
+    axis.tick_params(axis="y", length=0)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)

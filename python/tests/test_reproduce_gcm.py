@@ -1,0 +1,280 @@
+"""A study without runs: what a thesis prints follows from its parameters, or a remark says why it does not."""
+
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+from typing import get_args
+
+import jsonschema
+import pytest
+from casemate.reproduce import derivation, derived_report, studies
+from casemate.reproduce.derivation import DerivedStudy, agreement
+from casemate.reproduce.gcm import STUDY, engines, parameters
+from casemate.reproduce.gcm.printed import PRINTED
+from casemate.results.derivation import Agreement, Derivation, EngineNeed
+from conftest import Casemate
+
+NOTHING: dict[str, tuple[float, ...]] = {"bandwidth": (), "lanes": (), "clock": ()}
+COLUMNS_MAX = 132
+"""Formulas and units make these tables wider than others."""
+
+
+@pytest.fixture(scope="module")
+def found() -> Derivation:
+    return STUDY.derive(STUDY.tables, NOTHING)
+
+
+def needs(**asked: tuple[float, ...]) -> tuple[EngineNeed, ...]:
+    return STUDY.derive(STUDY.tables, {**NOTHING, **asked}).needs
+
+
+def of(all_needs: tuple[EngineNeed, ...], name: str) -> EngineNeed:
+    return next(need for need in all_needs if need.implementation == name)
+
+
+# Worked out by hand from the thesis's numbers.
+ORACLE = [
+    ("section-2.3", "Yan et al.", "engines together", 1.536),
+    ("section-3.1", "AES-128", "expanded key", 1408),
+    ("section-3.1", "AES-192", "expanded key", 1664),
+    ("section-3.1", "AES-256", "expanded key", 1920),
+    ("4.1", "64 B, encrypt", "throughput", 568.42),
+    ("4.1", "64 B, decrypt", "throughput", 432.0),
+    ("5.1", "open source", "line and tag", 124),
+    ("5.1", "open source, key kept", "line and tag", 104),
+    ("5.1", "commercial", "line and tag", 60),
+    ("5.2", "ASIC", "total", 12.384),
+    ("equations-5.1-5.5", "FPGA, typical", "power of 1", 409.2),
+    ("equations-5.1-5.5", "FPGA, worst", "power of 1", 662.1),
+    ("equations-5.1-5.5", "ASIC", "power, slope", 11.3644),
+    ("equations-5.1-5.5", "ASIC", "power, intercept", 2.3961),
+    ("equations-5.1-5.5", "ASIC", "area, slope", 74094.09),
+    ("equations-5.1-5.5", "ASIC", "area, intercept", 34416.67),
+    ("5.3", "16 modules", "density", 0.15213),
+    ("6.1", "ASIC", "throughput", 936.59),
+    ("6.1", "ASIC", "Mbps/mW", 84.759),
+    ("6.1", "FPGA at 212 MHz", "Mbps/mW", 4.5747),
+    ("6.1", "FPGA at 200 MHz", "Mbps/mW", 4.3158),
+    ("6.1", "x86, C", "Mbps/mW", 0.013994),
+    ("6.1", "x86, ISA extension", "throughput", 6171.43),
+    ("6.1", "Alpha", "throughput", 175.61),
+    ("6.1", "ARM", "throughput", 126.08),
+    ("6.2", "Intel", "bandwidth", 204.8),
+    ("section-6.1", "x86, C", "cores", 419),
+    ("section-6.1", "x86, assembly", "cores", 209),
+    ("section-6.1", "x86, ISA extension", "cores", 34),
+    ("section-6.1", "ARM", "cores", 1625),
+    ("section-6.1", "FPGA at 212 MHz", "modules", 233),
+    ("section-6.1", "FPGA at 200 MHz", "modules", 246),
+    ("section-6.1", "ASIC", "modules", 219),
+    ("section-6.1", "FPGA", "power of 230", 44.5833),
+    ("section-6.1", "ASIC", "power of 220", 2.43312),
+    ("section-6.1", "ASIC", "area of 220", 16.34226),
+    ("chapter-8", "ASIC in 1 mm2", "modules", 13),
+]
+
+
+@pytest.mark.parametrize(("table", "name", "quantity", "expected"), ORACLE)
+def test_a_figure_is_what_was_worked_out_by_hand(
+    found: Derivation, table: str, name: str, quantity: str, expected: float
+) -> None:
+    assert found.row(table, name, quantity).computed == pytest.approx(expected, rel=1e-4)
+
+
+def test_each_printed_figure_stands_beside_one_computed_one(found: Derivation) -> None:
+    rows = Counter((table.number, row.of, row.quantity) for table in found.tables for row in table.rows)
+    assert set(rows.values()) == {1}
+    printed = {(number, *key) for number, of_table in PRINTED.items() for key in of_table}
+    assert printed <= rows.keys()
+    assert {(t.number, r.of, r.quantity) for t in found.tables for r in t.rows if r.printed is not None} == printed
+
+
+def test_what_contradicts_is_named_with_both_values(found: Derivation) -> None:
+    for table, name, quantity, said in (
+        ("6.1", "FPGA at 200 MHz", "Mbps/mW", "212 MHz"),
+        ("section-6.1", "x86, C", "cores", "62.2 cycles per byte"),
+        ("equations-5.1-5.5", "ASIC", "power, slope", "none of the 26 fits"),
+        ("equations-5.1-5.5", "FPGA, typical", "power of 1", "17 % above"),
+        ("equations-5.1-5.5", "FPGA, worst", "power of 1", "10 % above"),
+        ("6.1", "Alpha", "throughput", "41 cycles per byte"),
+        ("section-3.1", "AES-128", "expanded key", "one round key too few"),
+        ("5.1", "commercial", "throughput", "2.5 times"),
+        ("section-6.1", "FPGA", "power of 230", "230.6 modules"),
+    ):
+        row = found.row(table, name, quantity)
+        assert row.remark is not None
+        assert said in row.remark
+    # The area's fit, on the other hand, differs by no more than the printed thousands do.
+    for quantity in ("area, slope", "area, intercept"):
+        assert "within this" in str(found.row("equations-5.1-5.5", "ASIC", quantity).remark)
+
+
+def test_a_figure_that_no_longer_follows_and_has_no_reason_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert STUDY.derive(STUDY.tables, NOTHING).holds
+    monkeypatch.setattr(parameters, "LINE_CLOCKS", 130)
+    broken = STUDY.derive(STUDY.tables, NOTHING)
+    assert not broken.holds
+    assert broken.row("6.1", "ASIC", "Mbps/mW").agreement == "differs"
+
+
+@pytest.mark.parametrize(
+    ("computed", "printed", "expected"),
+    [
+        (84.759, "84.7", "as-printed"),  # cut off
+        (84.651, "84.7", "as-printed"),  # rounded
+        (84.649, "84.7", "differs"),
+        (84.8, "84.7", "differs"),
+        (63.449999999999996, "63.5", "as-printed"),  # 63.45, as binary fractions have it
+        (0.01403, "0.0140", "as-printed"),
+        (0.01411, "0.0140", "differs"),
+        (123.0, "123", "as-printed"),
+        (124.0, "123", "differs"),
+        (1625.0, "~1600", "as-printed"),
+        (1651.0, "~1600", "differs"),
+        (418.0, "~590", "differs"),
+        (233.0, "~230", "as-printed"),
+        (246.0, "~230", "differs"),
+        (44.58, "~44.7", "differs"),
+        (5.0, None, "not-printed"),
+    ],
+)
+def test_a_figure_is_as_printed_if_it_is_rounded_or_cut_off_to_it(
+    computed: float, printed: str | None, expected: Agreement
+) -> None:
+    assert agreement(computed, printed) == expected
+    assert expected in get_args(Agreement)
+
+
+def test_engines_for_a_bandwidth_are_enough_and_one_less_is_not() -> None:
+    for need in needs(bandwidth=(3.3, 25.6, 51.2)):
+        for engine in engines.ENGINES:
+            if engine.name == need.implementation:
+                each = engine.mbps(engine.clock_hz) / 8e3
+                assert need.lanes * each >= need.bandwidth_gbs > (need.lanes - 1) * each
+
+
+def test_lanes_carry_what_a_bandwidth_that_needs_them_asks_for() -> None:
+    carried = of(needs(lanes=(16,)), "ASIC")
+    assert (carried.asked, carried.lanes) == ("lanes", 16)
+    assert carried.bandwidth_gbs == pytest.approx(16 * 225e6 / 123 * 64 / 1e9)
+    assert carried.power_w == pytest.approx((11.05 * 16 + 2.12) / 1e3)
+    assert of(needs(bandwidth=(carried.bandwidth_gbs,)), "ASIC").lanes == 16
+
+
+def test_another_clock_carries_more_and_only_the_dynamic_part_of_the_power_grows_with_it() -> None:
+    slow, fast = (of(needs(lanes=(8,), clock=(clock,)), "ASIC") for clock in (112.5, 225))
+    assert fast.bandwidth_gbs == pytest.approx(2 * slow.bandwidth_gbs)
+    static = 8 * 0.428e-3
+    assert fast.power_w - static == pytest.approx(2 * (slow.power_w - static))
+    assert fast.remark is None
+    assert slow.remark == "dynamic power goes with the clock, from 225 MHz"
+    fpga = [of(needs(lanes=(8,), clock=(clock,)), "FPGA, typical").power_w for clock in (100, 200)]
+    assert fpga[1] - 0.123 == pytest.approx(2 * (fpga[0] - 0.123))
+    beyond = of(needs(lanes=(8,), clock=(300,)), "ASIC").remark
+    assert beyond == "dynamic power goes with the clock, from 225 MHz; synthesis reached 250 MHz"
+
+
+def test_what_is_asked_for_beside_the_thesis_changes_none_of_its_tables(found: Derivation) -> None:
+    other = STUDY.derive(STUDY.tables, {"bandwidth": (51.2,), "lanes": (3,), "clock": (300,)})
+    assert other.tables == found.tables
+    assert other.needs != found.needs
+
+
+def test_the_command_prints_figures_beside_the_thesis_s_and_leaves_a_report(casemate: Casemate) -> None:
+    said = casemate("reproduce", "gcm")
+    assert said.code == 0
+    assert re.search(r"FPGA at 200 MHz .*4\.316 +4\.57 +-5\.6 % \[\d\]", said.out)
+    assert re.search(r"25\.6 GB/s +ASIC +219 +225 MHz", said.out)
+    assert max(len(line.rstrip()) for line in said.out.splitlines() if not line.startswith("[")) <= COLUMNS_MAX
+    folder = Path("results/reproduce/gcm")
+    assert sorted(path.name for path in folder.iterdir()) == ["figures.csv", "figures.png", "report.md"]
+    assert (folder / "figures.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("figures.csv", "figures.png", "report.md"):
+        assert f"wrote {folder / name}" in said.err
+
+
+def test_json_is_what_its_schema_says_and_the_files_have_the_same_figures(
+    casemate: Casemate, found: Derivation
+) -> None:
+    said = casemate("reproduce", "gcm", "--json", "--output", "here")
+    jsonschema.validate(said.json(), casemate("schema", "derivation").json())
+    assert Derivation.model_validate_json(said.out) == found
+    rows = list(csv.DictReader(io.StringIO(Path("here/figures.csv").read_text())))
+    told = [(table.number, row.of, row.quantity, row.computed) for table in found.tables for row in table.rows]
+    assert [(row["table"], row["of"], row["quantity"], float(row["computed"])) for row in rows] == told
+    report = Path("here/report.md").read_text()
+    for table in found.tables:
+        assert f"## {table.label}: {table.title}" in report
+        assert all(derived_report.number(row.computed) in report for row in table.rows)
+
+
+def test_only_the_tables_that_are_asked_for_are_shown(casemate: Casemate) -> None:
+    said = casemate("reproduce", "gcm", "--table", "5.2", "--table", "section-6.1", "--json")
+    assert [table["number"] for table in said.json()["tables"]] == ["5.2", "section-6.1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--bandwidth", "0"), "bandwidth is 0: expected a number of GB/s above 0 and up to 1e+06"),
+        (("--bandwidth", "fast"), "bandwidth is fast: expected a number of GB/s"),
+        (("--bandwidth", "nan"), "bandwidth is nan: expected"),
+        (("--lanes", "2.5"), "lanes is 2.5: expected a whole number of 1 or more"),
+        (("--lanes", "-1"), "lanes is -1: expected"),
+        (("--clock", "inf"), "clock is inf: expected a number of MHz above 0"),
+        (("--table", "6.3"), "unknown table '6.3' (did you mean '6."),
+        (("--figure", "1"), "No such option"),
+    ],
+)
+def test_what_is_not_to_be_had_is_refused_and_nothing_is_written(
+    casemate: Casemate, arguments: tuple[str, ...], expected: str
+) -> None:
+    said = casemate("reproduce", "gcm", *arguments)
+    assert said.code == 2
+    assert expected in said.err
+    assert list(Path().iterdir()) == []
+
+
+def test_a_study_is_of_runs_or_of_formulas_and_its_command_has_the_options_of_its_kind(casemate: Casemate) -> None:
+    kinds = {name: isinstance(studies.named(name), DerivedStudy) for name in studies.names()}
+    assert kinds == {"emcc": False, "fvs": False, "gcm": True, "secpb": False}
+    for name, is_derived in kinds.items():
+        told = casemate("reproduce", name, "--help").out
+        assert ("--seeds" in told, "--table" in told) == (not is_derived, is_derived)
+        assert "--output" in told
+
+
+def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        STUDY.draw(found, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_a_row_that_is_not_there_is_a_key_error(found: Derivation) -> None:
+    with pytest.raises(KeyError):
+        found.row("6.1", "ASIC", "weight")
+    assert (
+        found.brief()
+        == "42 of 60 printed figures follow from the paper's parameters; of the other 18 each says why not"
+    )
+
+
+def test_a_study_that_differs_without_a_reason_does_not_hold() -> None:
+    rows = derivation.Rows({("a", "b"): "2"})
+    rows.add("a", "b [m]", 3.0, "1 + 2")
+    assert not derivation.holds([rows.table("1", "of one row")])
+    rows = derivation.Rows({("a", "b"): "2"})
+    rows.add("a", "b [m]", 3.0, "1 + 2", "because")
+    table = rows.table("1", "of one row")
+    assert derivation.holds([table])
+    assert table.rows[0].difference_percent == pytest.approx(50)
+    assert (table.rows[0].quantity, table.rows[0].unit) == ("b", "m")
+
+
+def test_a_folder_that_cannot_be_made_is_refused(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = casemate("reproduce", "gcm", "--output", "file/below")
+    assert said.code == 2
+    assert "cannot make the folder 'file/below'" in said.err
