@@ -10,6 +10,7 @@ mod changes;
 mod inventory;
 mod programs;
 mod running;
+mod speed;
 mod watching;
 mod words;
 
@@ -274,6 +275,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
     module.add_function(wrap_pyfunction!(battery::battery, module)?)?;
+    module.add_function(wrap_pyfunction!(speed::crypto_engines, module)?)?;
+    module.add_function(wrap_pyfunction!(speed::crypto_size, module)?)?;
+    module.add_function(wrap_pyfunction!(speed::crypto_speed, module)?)?;
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
