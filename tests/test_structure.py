@@ -64,6 +64,7 @@ PYTHON = {
     "campaigns.logged": "options of a command",
     "api.campaign": "options of a command; to become request objects",
     "record.command": "options of a command",
+    "bench.crypto": "options of a command",
     "cost.secpb": "options of a command",
     "crash.command": "options of a command",
     "explain.command": "options of a command",

@@ -16,6 +16,7 @@ from casemate._core import CasemateError, __version__
 from casemate.api import (
     attack,
     attacks,
+    bench_crypto,
     campaign,
     cost_of_battery,
     crash,
@@ -35,6 +36,7 @@ from casemate.api import (
     window,
     workloads,
 )
+from casemate.crypto_bench import CryptoOptions
 from casemate.requests import BuiltIn, Program, Read, RunOptions, Store, Trace, TraceWindow, Write
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
@@ -42,6 +44,7 @@ __all__ = [
     "AttackReport",
     "BuiltIn",
     "CasemateError",
+    "CryptoOptions",
     "Explanation",
     "Layout",
     "Program",
@@ -58,6 +61,7 @@ __all__ = [
     "__version__",
     "attack",
     "attacks",
+    "bench_crypto",
     "campaign",
     "cost_of_battery",
     "crash",

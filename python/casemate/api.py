@@ -14,8 +14,10 @@ from pydantic import TypeAdapter
 from casemate import _core, asked
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
+from casemate.crypto_bench import CryptoOptions
 from casemate.requests import Access, Program, Read, Runnable, RunOptions, runnables
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
+from casemate.results.bench import CryptoBench
 from casemate.results.catalogue import (
     Attack,
     DesignInfo,
@@ -341,3 +343,17 @@ def cost_of_battery(
             raise CasemateError(f"{what} is {number!r}: expected a whole number")
     question = json.dumps({"entries": numbers, "levels": height, "systems": named, "counted": counted})
     return BatteryCost.model_validate_json(_core.battery(str(profile), question, _relay(progress)))
+
+
+def bench_crypto(options: CryptoOptions | None = None, *, progress: Told | None = None) -> CryptoBench:
+    """Measures what one core of this computer seals and opens with AES-128-GCM.
+
+    Seconds of a call are medians; cycles are of the core's own clock, which is measured as well. Watts are the
+    processor's own counters', or a share of a TDP. OpenSSL, if it is installed, takes a second for each size and
+    direction, twice.
+
+    Raises `CasemateError` for sizes that no message has, and for other numbers out of range.
+    """
+    from casemate import crypto_bench
+
+    return crypto_bench.measure(CryptoOptions() if options is None else options, progress)

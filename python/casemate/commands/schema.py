@@ -27,6 +27,7 @@ KINDS = {
     "champsim": "Window",
     "reproduce": "Reproduction",
     "derivation": "Derivation",
+    "bench": "CryptoBench",
 }
 
 

@@ -1,6 +1,7 @@
 """Typed results. Every field is described, with its unit; `casemate schema` prints the JSON schemas."""
 
 from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
+from casemate.results.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Implementation
 from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusShape, BusTotals
 from casemate.results.catalogue import (
     Attack,
@@ -54,6 +55,10 @@ __all__ = [
     "CountedDrain",
     "CrashReport",
     "CrashResults",
+    "CryptoBench",
+    "CryptoEngine",
+    "CryptoPower",
+    "CryptoRow",
     "Derivation",
     "DerivedRow",
     "DerivedTable",
@@ -69,6 +74,7 @@ __all__ = [
     "Explanation",
     "Explanations",
     "Failure",
+    "Implementation",
     "Interval",
     "Layout",
     "Listing",

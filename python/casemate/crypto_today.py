@@ -1,0 +1,94 @@
+"""The thesis's Table 6.1 with rows of today, and what becomes of its conclusion that software is infeasible."""
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from casemate.feasibility import BITS, LINE_BYTES, instances, software_mbps
+from casemate.reproduce.gcm import engines as thesis
+from casemate.reproduce.gcm import parameters as given
+from casemate.results.bench import CryptoEngine, CryptoPower, CryptoRow, Implementation
+
+ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"
+
+
+def implementations(
+    rows: Sequence[CryptoRow], engines: Sequence[CryptoEngine], bandwidth_gbs: float
+) -> tuple[Implementation, ...]:
+    """Table 6.1: the thesis's rows by its own formulas, then one of each engine here on single lines, and of engines
+    that take many lines at once also on as many as were measured.
+    """
+    return (*_of_thesis(bandwidth_gbs), *_of_today(rows, engines, bandwidth_gbs))
+
+
+def _of_thesis(bandwidth_gbs: float) -> Iterator[Implementation]:
+    for name, engine in ((ASIC, thesis.ASIC), (FPGA, thesis.TYPICAL)):
+        mbps, slope = engine.mbps(engine.clock_hz), engine.power_mw.slope
+        count = instances(bandwidth_gbs, mbps)
+        yield Implementation(
+            name=name, is_today=False, clock_mhz=engine.clock_hz / 1e6,
+            cycles_per_byte=given.LINE_CLOCKS / LINE_BYTES, mbps=mbps, power_w=slope / 1e3, mbps_per_mw=mbps / slope,
+            instances=count, total_w=engine.power_w(count, engine.clock_hz),
+        )  # fmt: skip
+    for software in given.SOFTWARE:
+        mbps = software_mbps(software.clock_hz, software.cycles_per_byte)
+        count = instances(bandwidth_gbs, mbps)
+        yield Implementation(
+            name=software.name, is_today=False, clock_mhz=software.clock_hz / 1e6,
+            cycles_per_byte=software.cycles_per_byte, mbps=mbps, power_w=software.power_w,
+            mbps_per_mw=mbps / (1e3 * software.power_w), instances=count, total_w=count * software.power_w,
+        )  # fmt: skip
+
+
+def _of_today(
+    rows: Sequence[CryptoRow], engines: Sequence[CryptoEngine], bandwidth_gbs: float
+) -> Iterator[Implementation]:
+    for engine in engines:
+        sizes = sorted({row.message_bytes for row in rows if row.engine == engine.name})
+        shown = {LINE_BYTES: "a line"} if LINE_BYTES in sizes else {}
+        if engine.unit_bytes and sizes and sizes[-1] > engine.unit_bytes:
+            shown[sizes[-1]] = f"{sizes[-1] // engine.unit_bytes} lines"
+        for size, told in shown.items():
+            both = [row for row in rows if (row.engine, row.message_bytes) == (engine.name, size)]
+            per_byte, clock_hz = fmean(row.cycles_per_byte for row in both), fmean(row.clock_hz for row in both)
+            # As the thesis takes it: the throughput of the mean cycles, not the mean of two throughputs.
+            mbps = software_mbps(clock_hz, per_byte)
+            watts = [row.watts for row in both if row.watts]
+            count, power = instances(bandwidth_gbs, mbps), fmean(watts) if watts else None
+            yield Implementation(
+                name=f"{engine.name}, {told}", is_today=True, clock_mhz=clock_hz / 1e6, cycles_per_byte=per_byte,
+                mbps=mbps, power_w=power, mbps_per_mw=mbps / (1e3 * power) if power else None, instances=count,
+                total_w=count * power if power else None,
+            )  # fmt: skip
+
+
+def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float) -> str:
+    """What becomes of "software is infeasible"."""
+    today = [each for each in found if each.is_today]
+    if not today:
+        return f"Lines of {LINE_BYTES} bytes were not measured, so nothing can be said of the thesis's conclusion."
+    then = max(
+        (each for each in found if not each.is_today and each.name.startswith("x86")), key=lambda each: each.mbps
+    )
+    asic = next(each for each in found if each.name == ASIC)
+    best = max(today, key=lambda each: each.mbps)
+    said = [
+        f"{bandwidth_gbs:g} GB/s take {best.instances} cores of this processor ({best.name}), where the thesis's "
+        f"fastest software takes {then.instances}."
+    ]
+    if power.cores:
+        share = 100 * best.instances / power.cores
+        fits = "so the number of cores no longer makes it infeasible" if share <= 100 else "more than it has"
+        said.append(f"Those are {share:.1f} % of the processor's {power.cores} cores, {fits}.")
+    if best.total_w and asic.total_w:
+        said.append(
+            f"They are charged with {best.total_w:.3g} W; the thesis's ASIC of 45 nm takes {asic.total_w:.3g} W, "
+            f"{best.total_w / asic.total_w:.1f} times less."
+        )
+    alone = [each for each in today if each.name.endswith("a line")]
+    if alone:
+        quick = max(alone, key=lambda each: each.mbps)
+        said.append(
+            f"A line by itself takes {LINE_BYTES * BITS / quick.mbps * 1e3:.0f} ns ({quick.name}), which a miss would "
+            "wait for; the thesis counts throughput alone."
+        )
+    return " ".join(said)

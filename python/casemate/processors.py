@@ -1,0 +1,150 @@
+"""Which processor this is, and what it takes: measured by its own counters of energy where they can be read, else by
+the TDP of a list that says where each figure is from.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate.results.bench import CryptoPower
+
+CPUINFO = Path("/proc/cpuinfo")
+POWERCAP = Path("/sys/class/powercap")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A processor's thermal design power, as its maker states it."""
+
+    name: str
+    tdp_w: float
+    cores: int
+    source: str
+
+
+INTEL, AMD = "GenuineIntel", "AuthenticAMD"
+STATED = {
+    (INTEL, 6, 42): Stated("Core i7-2620M", 35, 2, "Intel ARK"),
+    (INTEL, 6, 85): Stated("Xeon Platinum 8280", 205, 28, "Intel ARK"),
+    (INTEL, 6, 106): Stated("Xeon Platinum 8380", 270, 40, "Intel ARK"),
+    (INTEL, 6, 143): Stated("Xeon Platinum 8480+", 350, 56, "Intel ARK"),
+    (INTEL, 6, 207): Stated("Xeon Platinum 8592+", 350, 64, "Intel ARK"),
+    (AMD, 23, 49): Stated("EPYC 7742", 225, 64, "AMD's product page"),
+    (AMD, 25, 1): Stated("EPYC 7763", 280, 64, "AMD's product page"),
+    (AMD, 25, 17): Stated("EPYC 9654", 360, 96, "AMD's product page"),
+    (AMD, 26, 2): Stated("EPYC 9755", 500, 128, "AMD's product page"),
+}
+"""By vendor, family and model: the same silicon has many names, and a virtual machine seldom says which. Of each the
+largest is here (of the first, the thesis's own).
+"""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """The one that this runs on, as far as the system says."""
+
+    name: str
+    kind: tuple[str, int, int]
+    """Vendor, family and model."""
+    mhz: float | None
+    cores: int | None
+    """Cores of one socket."""
+
+    @classmethod
+    def found(cls, cpuinfo: Path = CPUINFO) -> "Processor":
+        """What the system says of its first processor."""
+        said: dict[str, str] = {}
+        for line in cpuinfo.read_text().splitlines() if cpuinfo.exists() else ():
+            key, colon, value = line.partition(":")
+            if colon:
+                said.setdefault(key.strip(), value.strip())
+        kind = (said.get("vendor_id", ""), _whole(said.get("cpu family")), _whole(said.get("model")))
+        mhz = float(said["cpu MHz"]) if "cpu MHz" in said else None
+        return cls(said.get("model name", "unknown"), kind, mhz, _whole(said.get("cpu cores")) or None)
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else 0
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class _Domain:
+    """One package's counter of energy."""
+
+    energy: Path
+    most_uj: int
+    """Where it begins again at zero."""
+
+
+class EnergyCounter:
+    """The energy of all packages, by RAPL: whatever else the computer does is in it."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._domains = list(_packages(root or POWERCAP))
+        self.joules = self.seconds = 0.0
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can be read: on most systems by root alone."""
+        return bool(self._domains)
+
+    def __enter__(self) -> "EnergyCounter":
+        self._begun, self._at = time.monotonic(), [_read(domain) for domain in self._domains]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for domain, before in zip(self._domains, self._at, strict=True):
+            self.joules += (_read(domain) - before) % (domain.most_uj + 1) / 1e6
+        self.seconds += time.monotonic() - self._begun
+
+    @property
+    def watts(self) -> float | None:
+        """The mean power of all stretches together; nothing if nothing can be read."""
+        return self.joules / self.seconds if self.is_there and self.seconds else None
+
+
+def _packages(root: Path) -> Iterator[_Domain]:
+    for folder in sorted(root.glob("intel-rapl:*")):
+        # A package, and not a part of one such as its cores.
+        if not re.fullmatch(r"intel-rapl:\d+", folder.name):
+            continue
+        try:
+            if (folder / "name").read_text().startswith("package"):
+                domain = _Domain(folder / "energy_uj", int((folder / "max_energy_range_uj").read_text()))
+                _read(domain)
+                yield domain
+        except (OSError, ValueError):
+            continue
+
+
+def _read(domain: _Domain) -> int:
+    return int(domain.energy.read_text())
+
+
+def power(processor: Processor, counter: EnergyCounter, tdp_w: float | None, cores: int | None) -> CryptoPower:
+    """What a core is charged with: the TDP that was given, else what is measured, else what the list has."""
+    if tdp_w is not None:
+        shared = cores or processor.cores or usable_cores()
+        told = f"{tdp_w:g} W for {shared} cores, as given"
+        return CryptoPower(source="given", package_w=tdp_w, cores=shared, told=told)
+    if counter.is_there:
+        told = "measured by RAPL: the whole package, idle cores included, while one core works"
+        return CryptoPower(source="rapl", package_w=None, cores=None, told=told)
+    stated = STATED.get(processor.kind)
+    if stated is None:
+        told = "not known: RAPL cannot be read and this processor is in no list of ours; --tdp WATTS gives it"
+        return CryptoPower(source="unknown", package_w=None, cores=None, told=told)
+    told = (
+        f"assumed: RAPL cannot be read here, so each core is charged with its share of the TDP of an {stated.name}, "
+        f"{stated.tdp_w:g} W for {stated.cores} cores ({stated.source}), the largest of this family and model; "
+        "--tdp WATTS --cores N says better"
+    )
+    return CryptoPower(source="assumed", package_w=stated.tdp_w, cores=stated.cores, told=told)

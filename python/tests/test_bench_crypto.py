@@ -1,0 +1,337 @@
+"""Figures that follow from what was measured, what is refused, and what others say. Nothing is timed."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import casemate as cm
+import jsonschema
+import pytest
+from casemate import _core, crypto_bench, crypto_table, openssl_speed, processors
+from casemate.crypto_bench import CryptoOptions, Key, Sample
+from casemate.openssl_speed import VARIANTS
+from casemate.processors import EnergyCounter, Processor
+from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow
+from conftest import Casemate
+from rich.console import Console
+
+LINES = CryptoEngine(name="lines-vaes", summary="lines", unit_bytes=64)
+BUFFER = CryptoEngine(name="buffer", summary="a buffer", unit_bytes=None)
+
+SAID_OPENSSL = """\
++H:64
++F:25:AES-128-GCM:177721038.60
++DT:AES-128-GCM:1:64
++R:1582828:AES-128-GCM:0.570000
+"""
+"""OpenSSL 3.0.19: `openssl speed -mr -evp aes-128-gcm -aead -bytes 64 -seconds 1`, standard output and then error."""
+
+
+def samples() -> dict[Key, Sample]:
+    """A core at 2 GHz: 16 ns seal a line, 48 open it; 64 lines take 512 ns each way; a buffer 64 and 192 ns."""
+    seconds = {
+        ("lines-vaes", 64): (16e-9, 48e-9),
+        ("lines-vaes", 4096): (512e-9, 512e-9),
+        ("buffer", 64): (64e-9, 192e-9),
+    }
+    # The median is meant, whatever else is among them.
+    return {
+        (engine, operation, size): Sample([both[place], 9.0, both[place] / 9], [2e9, 2e9, 1e9])
+        for (engine, size), both in seconds.items()
+        for place, operation in enumerate(crypto_bench.OPERATIONS)
+    }
+
+
+def bench(**options: Any) -> CryptoBench:
+    return crypto_bench.concluded(CryptoOptions(tdp_w=100.0, cores=50, **options), samples(), (LINES, BUFFER))
+
+
+def test_figures_follow_from_the_median_seconds_and_the_clock() -> None:
+    row = bench().row("lines-vaes", "seal", 64)
+    assert row.seconds == 16e-9
+    assert row.cycles_per_byte == pytest.approx(16e-9 * 2e9 / 64)
+    assert row.gbps == pytest.approx(32)
+    assert row.watts == pytest.approx(2)
+    assert row.gbps_per_watt == pytest.approx(16)
+    assert bench().row("lines-vaes", "open", 4096).gbps == pytest.approx(64)
+
+
+def test_table_6_1_of_today_takes_the_mean_cycles_of_both_directions_as_the_thesis_does() -> None:
+    today = {each.name: each for each in bench().implementations if each.is_today}
+    assert list(today) == ["lines-vaes, a line", "lines-vaes, 64 lines", "buffer, a line"]
+    line = today["lines-vaes, a line"]
+    # A line in 32 ns on the average of both directions: 16 Gb/s, so 12.8 cores for 204.8 Gb/s.
+    assert line.cycles_per_byte == pytest.approx(1.0)
+    assert line.mbps == pytest.approx(16_000)
+    assert line.instances == 13
+    assert line.total_w == pytest.approx(26)
+    assert line.mbps_per_mw == pytest.approx(8)
+    assert today["lines-vaes, 64 lines"].instances == 4
+
+
+def test_the_thesis_s_rows_stand_before_today_s_and_are_its_own() -> None:
+    thesis = {each.name: each for each in bench().implementations if not each.is_today}
+    assert thesis["ASIC, 45 nm"].instances == 219
+    assert thesis["x86, ISA extension"].instances == 34
+    assert thesis["x86, ISA extension"].total_w == pytest.approx(34 * 35)
+    assert thesis["ASIC, 45 nm"].total_w == pytest.approx((11.05 * 219 + 2.12) / 1e3)
+    twice = {each.name: each for each in bench(bandwidth_gbs=51.2).implementations}
+    assert twice["ASIC, 45 nm"].instances == 438
+    assert twice["lines-vaes, 64 lines"].instances == 7
+
+
+def test_the_conclusion_says_cores_watts_and_what_a_line_waits() -> None:
+    said = bench().conclusion
+    assert (
+        "25.6 GB/s take 4 cores of this processor (lines-vaes, 64 lines), where the thesis's fastest software takes 34."
+        in said
+    )
+    assert "8.0 % of the processor's 50 cores, so the number of cores no longer makes it infeasible" in said
+    assert "charged with 8 W; the thesis's ASIC of 45 nm takes 2.42 W, 3.3 times less" in said
+    assert "A line by itself takes 32 ns (lines-vaes, a line)" in said
+    assert "more than it has" in bench(bandwidth_gbs=2560).conclusion
+    nothing = crypto_bench.concluded(CryptoOptions(), {}, (BUFFER,))
+    assert "nothing can be said" in nothing.conclusion
+    assert nothing.brief() == "nothing was measured"
+
+
+def test_without_watts_there_are_none_and_it_says_how_to_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processors, "STATED", {})
+    monkeypatch.setattr(processors, "POWERCAP", Path("/nowhere"))
+    found = crypto_bench.concluded(CryptoOptions(), samples(), (LINES, BUFFER))
+    assert found.power.source == "unknown"
+    assert "--tdp WATTS gives it" in found.power.told
+    assert {row.watts for row in found.rows} == {None}
+    assert {each.total_w for each in found.implementations if each.is_today} == {None}
+    assert "charged" not in found.conclusion
+
+
+def test_openssl_s_figure_is_its_seconds_over_its_count() -> None:
+    assert openssl_speed.parsed(SAID_OPENSSL, "openssl speed") == pytest.approx(0.57 / 1_582_828)
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("", "nothing"),
+        ("speed: Unknown cipher aes-128-gcm", "speed: Unknown cipher aes-128-gcm"),
+        (SAID_OPENSSL + "+R:5:AES-128-GCM:0.010000", "+R:5:AES-128-GCM:0.010000"),
+        (SAID_OPENSSL.replace("1582828", "0"), "+R:0:AES-128-GCM:0.570000"),
+        (SAID_OPENSSL.replace("0.570000", "0.000000"), "+R:1582828:AES-128-GCM:0.000000"),
+    ],
+)
+def test_what_openssl_does_not_say_is_an_error_with_its_last_words(said: str, last: str) -> None:
+    with pytest.raises(cm.CasemateError, match=r"expected one line \+R:COUNT:AES-128-GCM:SECONDS") as refused:
+        openssl_speed.parsed(said, "openssl speed")
+    assert str(refused.value).endswith(f"it said '{last}'")
+
+
+def test_openssl_is_run_on_each_size_in_both_directions_and_without_its_aes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program in its place notes how it was called, and answers as OpenSSL does."""
+    fake, notes = tmp_path / "openssl", tmp_path / "notes"
+    answer = SAID_OPENSSL.replace("\n", "\\n")
+    fake.write_text(f'#!/bin/sh\necho "$OPENSSL_ia32cap|$*" >> {notes}\nprintf "{answer}" >&2\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(openssl_speed, "program", lambda: str(fake))
+    found = cm.bench_crypto(CryptoOptions(sizes=(64, 32), turns=1, tdp_w=10.0))
+    for size in (32, 64):
+        row = found.row("openssl", "open", size)
+        assert row.seconds == pytest.approx(0.57 / 1_582_828)
+        assert row.gbps == pytest.approx(size * 8 * 1_582_828 / 0.57 / 1e9)
+    calls = notes.read_text().splitlines()
+    assert len(calls) == 2 * 2 * len(VARIANTS)
+    assert calls[0] == "|speed -mr -evp aes-128-gcm -aead -bytes 32 -seconds 1"
+    assert calls[1] == "|speed -mr -evp aes-128-gcm -aead -decrypt -bytes 32 -seconds 1"
+    assert calls[-1].startswith("~0x200000200000000|")
+
+
+CPUINFO = """\
+processor\t: 0
+vendor_id\t: AuthenticAMD
+cpu family\t: 25
+model\t\t: 17
+model name\t: AMD EPYC
+cpu MHz\t\t: 2596.144
+cpu cores\t: 2
+flags\t\t: fpu aes
+
+processor\t: 1
+model name\t: another
+"""
+
+
+def test_a_processor_is_what_the_system_says_of_its_first(tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text(CPUINFO)
+    found = Processor.found(tmp_path / "cpuinfo")
+    assert found == Processor("AMD EPYC", ("AuthenticAMD", 25, 17), 2596.144, 2)
+    assert Processor.found(tmp_path / "nowhere") == Processor("unknown", ("", 0, 0), None, None)
+
+
+def rapl(root: Path, *, energy: str = "1000", most: str = "262143328850", name: str = "package-0") -> Path:
+    """A tree of counters as Linux has it, and the package's counter in it."""
+    for folder, told in (("intel-rapl:0", name), ("intel-rapl:0:0", "core"), ("intel-rapl-mmio:0", "package-0")):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "name").write_text(f"{told}\n")
+        (root / folder / "energy_uj").write_text(energy)
+        (root / folder / "max_energy_range_uj").write_text(most)
+    return root / "intel-rapl:0" / "energy_uj"
+
+
+def test_energy_is_the_packages_own_also_where_its_counter_begins_again(tmp_path: Path) -> None:
+    energy = rapl(tmp_path, energy="900", most="999")
+    counter = EnergyCounter(tmp_path)
+    assert counter.is_there
+    with counter:
+        energy.write_text("950")
+    assert counter.joules == pytest.approx(50e-6)
+    with counter:
+        energy.write_text("20")
+    # 50 to the end, one step to zero, and 20.
+    assert counter.joules == pytest.approx((50 + 70) * 1e-6)
+    assert counter.watts == pytest.approx(counter.joules / counter.seconds)
+
+
+@pytest.mark.parametrize("wrong", [{"energy": "many"}, {"most": ""}, {"name": "dram"}])
+def test_counters_that_say_nothing_are_not_there(tmp_path: Path, wrong: dict[str, str]) -> None:
+    rapl(tmp_path, **wrong)
+    counter = EnergyCounter(tmp_path)
+    assert not counter.is_there
+    with counter:
+        pass
+    assert counter.watts is None
+    assert not EnergyCounter(tmp_path / "nowhere").is_there
+
+
+@pytest.mark.parametrize(
+    ("with_rapl", "tdp", "kind", "source", "core_w"),
+    [
+        (True, None, ("AuthenticAMD", 25, 17), "rapl", None),
+        (True, 35.0, ("AuthenticAMD", 25, 17), "given", 17.5),
+        (False, None, ("AuthenticAMD", 25, 17), "assumed", 3.75),
+        (False, None, ("Another", 1, 1), "unknown", None),
+    ],
+)
+def test_watts_are_given_or_measured_or_assumed_or_unknown_in_this_order(
+    tmp_path: Path, with_rapl: bool, tdp: float | None, kind: tuple[str, int, int], source: str, core_w: float | None
+) -> None:
+    if with_rapl:
+        rapl(tmp_path)
+    found = processors.power(Processor("a", kind, None, 2), EnergyCounter(tmp_path), tdp, None)
+    assert (found.source, found.core_w) == (source, core_w)
+    assert found.told
+
+
+def test_every_stated_power_says_where_it_is_from() -> None:
+    assert all(stated.source and stated.tdp_w > 0 and stated.cores > 0 for stated in processors.STATED.values())
+    assert processors.STATED["GenuineIntel", 6, 42].tdp_w == 35
+
+
+def test_measured_watts_are_the_row_s_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    energy = rapl(tmp_path)
+    monkeypatch.setattr(processors, "POWERCAP", tmp_path)
+    measured = samples()
+    for number, sample in enumerate(measured.values(), 1):
+        sample.counter = EnergyCounter()
+        with sample.counter:
+            energy.write_text(str(1000 + 10 * number))
+        energy.write_text("1000")
+        sample.counter.seconds = 1e-6
+    found = crypto_bench.concluded(CryptoOptions(), measured, (LINES, BUFFER))
+    assert found.power.source == "rapl"
+    assert [row.watts for row in found.rows] == pytest.approx([10.0 * number for number in range(1, 7)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--size", "0"), "casemate: size is 0: expected a multiple of 16 bytes from 16 to 1048576; the nearest is 16"),
+        (("--size", "64", "--size", "100"), "casemate: size is 100: expected a multiple of 16"),
+        (("--size", str(2**70)), "expected a multiple of 16 bytes"),
+        (("--size", "many"), "'many' is not a valid integer"),
+        (("--turns", "0"), "casemate: turns is 0: expected 1 to 10000"),
+        (("--tdp", "-3"), "casemate: tdp is -3: expected more than 0"),
+        (("--tdp", "nan"), "casemate: tdp is nan: expected more than 0"),
+        (("--bandwidth", "0"), "casemate: bandwidth is 0: expected more than 0"),
+        (("--cores", "4"), "casemate: cores share a TDP: give --tdp WATTS with --cores"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_is(
+    casemate: Casemate, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], expected: str
+) -> None:
+    def never(*_: object) -> str:
+        raise AssertionError("something was measured")
+
+    monkeypatch.setattr(_core, "crypto_speed", never)
+    said = casemate("bench", "crypto", *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert expected in said.err
+
+
+def test_an_unknown_bench_names_the_nearest(casemate: Casemate) -> None:
+    said = casemate("bench", "cryto")
+    assert said.code == 2
+    assert "did you mean 'crypto'?" in said.err
+
+
+@pytest.fixture(scope="module")
+def measured() -> CryptoBench:
+    """One turn, so its figures say nothing of speed."""
+    return cm.bench_crypto(CryptoOptions(sizes=(32, 64, 4096), turns=1, tdp_w=100.0, cores=50, openssl=False))
+
+
+def test_every_engine_that_runs_here_is_measured_at_the_sizes_that_it_has(measured: CryptoBench) -> None:
+    known = {engine["name"]: engine for engine in json.loads(_core.crypto_engines())["engines"]}
+    assert {engine.name for engine in measured.engines} == {
+        name for name, each in known.items() if each["is_available"]
+    }
+    for engine in measured.engines:
+        sizes = {row.message_bytes for row in measured.rows if row.engine == engine.name}
+        assert sizes == ({64, 4096} if engine.unit_bytes else {32, 64, 4096})
+    assert "buffer-soft" in known
+    assert any("openssl" in reason for reason in measured.left_out)
+
+
+def test_a_measurement_is_whole(measured: CryptoBench) -> None:
+    def holds(row: CryptoRow) -> bool:
+        return row.cycles_per_byte == pytest.approx(row.seconds * row.clock_hz / row.message_bytes)
+
+    assert all(holds(row) for row in measured.rows)
+    assert CryptoBench.model_validate_json(measured.to_json()) == measured
+
+
+def test_a_build_for_tests_says_that_its_figures_are_not_the_released_ones(measured: CryptoBench) -> None:
+    def told(built_as: str) -> str:
+        console = Console(width=200, record=True, file=io.StringIO())
+        console.print(crypto_table.bench(measured.model_copy(update={"built_as": built_as})))
+        return console.export_text()
+
+    assert "built as 'quick', for tests: `make build`" in told("quick")
+    assert "built as" not in told("release")
+    assert measured.built_as in ("quick", "release")
+
+
+def test_json_is_what_its_schema_says(casemate: Casemate) -> None:
+    said = casemate("bench", "crypto", "--size", "64", "--turns", "1", "--without-openssl", "--json")
+    assert said.code == 0
+    jsonschema.validate(said.json(), casemate("schema", "bench").json())
+
+
+def test_the_table_fits_a_screen_and_says_where_watts_come_from(casemate: Casemate) -> None:
+    said = casemate("bench", "crypto", "--turns", "1", "--tdp", "35", "--cores", "2", "--without-openssl")
+    assert said.code == 0
+    assert "watts: 35 W for 2 cores, as given" in said.out
+    tables = [line for line in said.out.splitlines() if not line.startswith("  ") and "GB/s take" not in line]
+    assert max(len(line.rstrip()) for line in tables) <= 110
+    for title in ("cycles per byte", "Gb/s of one core", "Gb/s per watt", "Table 6.1 of the thesis, and of today"):
+        assert title in said.out
+
+
+def test_progress_rises_to_the_end() -> None:
+    told: list[float] = []
+    options = CryptoOptions(sizes=(64, 128), turns=2, openssl=False)
+    cm.bench_crypto(options, progress=lambda progress: told.append(progress["done"] / progress["of"]))
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1)
