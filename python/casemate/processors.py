@@ -22,23 +22,22 @@ class Stated:
     name: str
     tdp_w: float
     cores: int
-    source: str
 
 
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 STATED = {
-    (INTEL, 6, 42): Stated("Core i7-2620M", 35, 2, "Intel ARK"),
-    (INTEL, 6, 85): Stated("Xeon Platinum 8280", 205, 28, "Intel ARK"),
-    (INTEL, 6, 106): Stated("Xeon Platinum 8380", 270, 40, "Intel ARK"),
-    (INTEL, 6, 143): Stated("Xeon Platinum 8480+", 350, 56, "Intel ARK"),
-    (INTEL, 6, 207): Stated("Xeon Platinum 8592+", 350, 64, "Intel ARK"),
-    (AMD, 23, 49): Stated("EPYC 7742", 225, 64, "AMD's product page"),
-    (AMD, 25, 1): Stated("EPYC 7763", 280, 64, "AMD's product page"),
-    (AMD, 25, 17): Stated("EPYC 9654", 360, 96, "AMD's product page"),
-    (AMD, 26, 2): Stated("EPYC 9755", 500, 128, "AMD's product page"),
+    (INTEL, 6, 42): Stated("Core i7-2620M", 35, 2),
+    (INTEL, 6, 85): Stated("Xeon Platinum 8280", 205, 28),
+    (INTEL, 6, 106): Stated("Xeon Platinum 8380", 270, 40),
+    (INTEL, 6, 143): Stated("Xeon Platinum 8480+", 350, 56),
+    (INTEL, 6, 207): Stated("Xeon Platinum 8592+", 350, 64),
+    (AMD, 23, 49): Stated("EPYC 7742", 225, 64),
+    (AMD, 25, 1): Stated("EPYC 7763", 280, 64),
+    (AMD, 25, 17): Stated("EPYC 9654", 360, 96),
+    (AMD, 26, 2): Stated("EPYC 9755", 500, 128),
 }
-"""By vendor, family and model: the same silicon has many names, and a virtual machine seldom says which. Of each the
-largest is here (of the first, the thesis's own).
+"""By vendor, family and model. The same silicon has many names, and a virtual machine seldom says which: of each one
+with many cores is here, and of the first the thesis's own, by their makers' specifications.
 """
 
 
@@ -136,15 +135,18 @@ def power(processor: Processor, counter: EnergyCounter, tdp_w: float | None, cor
         told = f"{tdp_w:g} W for {shared} cores, as given"
         return CryptoPower(source="given", package_w=tdp_w, cores=shared, told=told)
     if counter.is_there:
-        told = "measured by RAPL: the whole package, idle cores included, while one core works"
+        told = (
+            "measured by RAPL: the whole package, idle cores included, while one core works. Several cores of one "
+            "package take less than so many times that"
+        )
         return CryptoPower(source="rapl", package_w=None, cores=None, told=told)
     stated = STATED.get(processor.kind)
     if stated is None:
         told = "not known: RAPL cannot be read and this processor is in no list of ours; --tdp WATTS gives it"
         return CryptoPower(source="unknown", package_w=None, cores=None, told=told)
     told = (
-        f"assumed: RAPL cannot be read here, so each core is charged with its share of the TDP of an {stated.name}, "
-        f"{stated.tdp_w:g} W for {stated.cores} cores ({stated.source}), the largest of this family and model; "
-        "--tdp WATTS --cores N says better"
+        f"assumed: RAPL cannot be read here, so each core is charged with its share of the TDP of the {stated.name}, "
+        f"{stated.tdp_w:g} W for {stated.cores} cores, a processor of this family and model; --tdp WATTS --cores N "
+        "says better"
     )
     return CryptoPower(source="assumed", package_w=stated.tdp_w, cores=stated.cores, told=told)

@@ -12,6 +12,7 @@ from casemate import _core, crypto_bench, crypto_table, openssl_speed, processor
 from casemate.crypto_bench import CryptoOptions, Key, Sample
 from casemate.openssl_speed import VARIANTS
 from casemate.processors import EnergyCounter, Processor
+from casemate.reproduce.gcm import parameters
 from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow
 from conftest import Casemate
 from rich.console import Console
@@ -224,9 +225,10 @@ def test_watts_are_given_or_measured_or_assumed_or_unknown_in_this_order(
     assert found.told
 
 
-def test_every_stated_power_says_where_it_is_from() -> None:
-    assert all(stated.source and stated.tdp_w > 0 and stated.cores > 0 for stated in processors.STATED.values())
-    assert processors.STATED["GenuineIntel", 6, 42].tdp_w == 35
+def test_the_stated_powers_are_of_whole_processors_and_the_thesis_s_own_is_among_them() -> None:
+    assert all(1 < stated.tdp_w / stated.cores < 20 for stated in processors.STATED.values())
+    own = processors.STATED["GenuineIntel", 6, 42]
+    assert (own.tdp_w, own.cores) == (parameters.X86_TDP_W, parameters.X86_CORES)
 
 
 def test_measured_watts_are_the_row_s_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -335,3 +337,11 @@ def test_progress_rises_to_the_end() -> None:
     cm.bench_crypto(options, progress=lambda progress: told.append(progress["done"] / progress["of"]))
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1)
+
+
+def test_ctrl_c_ends_a_measurement_and_leaves_nothing(interrupted: Casemate, tmp_path: Path) -> None:
+    said = interrupted("bench", "crypto", "--turns", "10000", "--without-openssl", "--json")
+    assert (said.code, said.out) == (130, "")
+    assert "measuring: " in said.err
+    assert "interrupted by Ctrl-C" in said.err
+    assert list(tmp_path.iterdir()) == []
