@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from casemate import amounts
 from casemate.feasibility import BITS, LINE_BYTES, instances, software_mbps
 from casemate.reproduce.gcm import engines as thesis
 from casemate.reproduce.gcm import parameters as given
 from casemate.results.bench import CryptoEngine, CryptoPower, CryptoRow, Implementation
 
 ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"
+ALONE = "a line"
 
 
 def implementations(
@@ -44,7 +46,7 @@ def _of_today(
 ) -> Iterator[Implementation]:
     for engine in engines:
         sizes = sorted({row.message_bytes for row in rows if row.engine == engine.name})
-        shown = {LINE_BYTES: "a line"} if LINE_BYTES in sizes else {}
+        shown = {LINE_BYTES: ALONE} if LINE_BYTES in sizes else {}
         if engine.unit_bytes and sizes and sizes[-1] > engine.unit_bytes:
             shown[sizes[-1]] = f"{sizes[-1] // engine.unit_bytes} lines"
         for size, told in shown.items():
@@ -64,31 +66,32 @@ def _of_today(
 def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float) -> str:
     """What becomes of "software is infeasible"."""
     today = [each for each in found if each.is_today]
-    if not today:
+    alone = [each for each in today if each.name.endswith(ALONE)]
+    if not alone:
         return f"Lines of {LINE_BYTES} bytes were not measured, so nothing can be said of the thesis's conclusion."
     then = max(
         (each for each in found if not each.is_today and each.name.startswith("x86")), key=lambda each: each.mbps
     )
     asic = next(each for each in found if each.name == ASIC)
-    best = max(today, key=lambda each: each.mbps)
+    best, quick = (max(some, key=lambda each: each.mbps) for some in (today, alone))
+    by_line = "" if best is quick else f", and {quick.instances} line by line ({quick.name})"
     said = [
-        f"{bandwidth_gbs:g} GB/s take {best.instances} cores of this processor ({best.name}), where the thesis's "
-        f"fastest software takes {then.instances}."
+        f"{bandwidth_gbs:g} GB/s take {amounts.counted(best.instances, 'core')} of this processor ({best.name})"
+        f"{by_line}, where the thesis's fastest software takes {then.instances}."
     ]
     if power.cores:
-        share = 100 * best.instances / power.cores
+        share = 100 * quick.instances / power.cores
         fits = "so the number of cores no longer makes it infeasible" if share <= 100 else "more than it has"
-        said.append(f"Those are {share:.1f} % of the processor's {power.cores} cores, {fits}.")
-    if best.total_w and asic.total_w:
+        said.append(f"Line by line that is {share:.1f} % of the processor's {power.cores} cores, {fits}.")
+    if best.total_w and quick.total_w and asic.total_w:
+        watts = " to ".join(dict.fromkeys(f"{each.total_w:.3g}" for each in (best, quick)))
+        times = " to ".join(dict.fromkeys(f"{(each.total_w or 0) / asic.total_w:.1f}" for each in (best, quick)))
         said.append(
-            f"They are charged with {best.total_w:.3g} W; the thesis's ASIC of 45 nm takes {asic.total_w:.3g} W, "
-            f"{best.total_w / asic.total_w:.1f} times less."
+            f"They are charged with {watts} W; the thesis's ASIC of 45 nm takes {asic.total_w:.3g} W, "
+            f"{times} times less."
         )
-    alone = [each for each in today if each.name.endswith("a line")]
-    if alone:
-        quick = max(alone, key=lambda each: each.mbps)
-        said.append(
-            f"A line by itself takes {LINE_BYTES * BITS / quick.mbps * 1e3:.0f} ns ({quick.name}), which a miss would "
-            "wait for; the thesis counts throughput alone."
-        )
+    waits = LINE_BYTES * BITS / quick.mbps * 1e3
+    said.append(
+        f"A line by itself takes {waits:.0f} ns, which a miss would wait for; the thesis counts throughput alone."
+    )
     return " ".join(said)
