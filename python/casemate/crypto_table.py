@@ -10,6 +10,7 @@ from casemate.results.bench import CryptoBench, Implementation
 from casemate.tables import plain_table
 
 DIGITS = 3
+NAME_WIDTH = 16
 RELEASED = "release"
 """The profile that figures are meant of."""
 
@@ -61,9 +62,14 @@ def _by_size(found: CryptoBench, title: str, unit: str) -> Iterator[RenderableTy
 def _today(found: CryptoBench) -> Iterator[RenderableType]:
     """Table 6.1 with rows of today."""
     yield Text("Table 6.1 of the thesis, and of today, on lines of 64 bytes with tags", style="bold cyan")
-    needed = f"for {found.bandwidth_gbs:g} GB/s"
-    numbers = ("clock", "cycles/B", "Mb/s", "power", "Mbps/mW", needed, "together")
+    yield Text(
+        f"  each core or module, then how many carry {found.bandwidth_gbs:g} GB/s and what they take", style="dim"
+    )
+    numbers = ("MHz", "cycles/B", "Mb/s", "power", "Mbps/mW", "number", "together")
     table = plain_table("", *numbers, right=numbers)
+    table.padding = (0, 0, 0, 1)
+    # On a narrow screen a name goes on in the next line before it disappears.
+    table.columns[0].min_width = NAME_WIDTH
     was_today = False
     for each in found.implementations:
         if each.is_today and not was_today:
@@ -75,7 +81,7 @@ def _today(found: CryptoBench) -> Iterator[RenderableType]:
 
 def _implementation(each: Implementation) -> Iterator[str]:
     yield each.name
-    yield f"{each.clock_mhz:.0f} MHz"
+    yield f"{each.clock_mhz:.0f}"
     yield _figure(each.cycles_per_byte)
     yield f"{each.mbps:,.0f}"
     yield _watts(each.power_w)
