@@ -7,6 +7,7 @@
 mod battery;
 mod bus;
 mod changes;
+mod gcm;
 mod inventory;
 mod programs;
 mod running;
@@ -261,6 +262,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bus::BusFile>()?;
+    module.add_class::<gcm::GcmLines>()?;
+    module.add_function(wrap_pyfunction!(gcm::ghash_product, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::designs, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::design, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::machines, module)?)?;

@@ -43,6 +43,11 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> Gcm<C> {
         Gcm { mode: CounterMode::over(cipher.clone()), mac: Gmac::over(cipher) }
     }
 
+    /// A block, encrypted by the block cipher alone.
+    pub fn encrypted(&self, block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
+        self.mac.encrypted(block)
+    }
+
     /// The whole tag of a line of ciphertext.
     pub fn full_tag(&self, nonce: &Nonce, ciphertext: &Line) -> [u8; BLOCK_BYTES] {
         self.mac.masked(nonce.block(Domain::Pad, 1), &[], ciphertext)

@@ -16,6 +16,13 @@ use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
 use units::Line;
 
+/// The product of two blocks in the field of GHASH (SP 800-38D, section 6.3).
+pub fn ghash_product(left: [u8; BLOCK_BYTES], right: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
+    let mut hash = GHash::new(&left.into());
+    hash.update(&[right.into()]);
+    hash.finalize().into()
+}
+
 /// GMAC of a block cipher over a line, under a nonce.
 #[derive(Clone)]
 pub struct Gmac<C = Aes128> {
@@ -69,7 +76,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
         tag
     }
 
-    fn encrypted(&self, block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
+    pub(crate) fn encrypted(&self, block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
         let mut block = Block::from(block);
         self.cipher.encrypt_block(&mut block);
         block.into()
@@ -121,6 +128,15 @@ mod tests {
         let tag = hex!("4d5c2af327cd64a62cf35abd2ba6fab4");
         assert_eq!(gmac.masked(first_counter, &[], &ciphertext), tag);
         assert_eq!(gmac.masked_by_all([first_counter].into_iter(), [&ciphertext].into_iter()), tag);
+    }
+
+    #[test]
+    fn the_product_of_two_blocks_is_that_of_test_case_2_of_the_gcm_specification() {
+        let hash_key = hex!("66e94bd4ef8a2c3b884cfa59ca342b2e");
+        let ciphertext = hex!("0388dace60b6a392f328c2b971b2fe78");
+        let product = hex!("5e2ec746917062882c85b0685353deb7");
+        assert_eq!(ghash_product(hash_key, ciphertext), product);
+        assert_eq!(ghash_product(ciphertext, hash_key), product);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod tag;
 
 pub use cbc_mac::CbcMac;
 pub use cmac::Cmac;
-pub use gmac::Gmac;
+pub use gmac::{Gmac, ghash_product};
 pub use hmac::{HmacSha1, HmacSha256, HmacSha512};
 pub use message::MessageMac;
 pub use multilinear::Multilinear;

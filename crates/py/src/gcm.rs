@@ -1,0 +1,90 @@
+//! Lines of memory under AES-GCM, one at a time: what hardware that encrypts memory is held against (`dv/`). The cryptography
+//! is the simulator's own.
+
+use crate::refused;
+use crypto::{Aes128, Aes256, BLOCK_BYTES, Gcm, Key, LineCipher, Nonce};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The cipher under a key of 128 or 256 bits.
+enum ByKey {
+    Short(Gcm<Aes128>),
+    Long(Gcm<Aes256>),
+}
+
+/// AES-GCM over lines under one key: no additional data, 64 bytes, a nonce of 12, a tag of 16.
+#[pyclass(frozen)]
+pub struct GcmLines(ByKey);
+
+/// Calls a method of the cipher, whichever its key is.
+macro_rules! by_key {
+    ($lines:expr, $gcm:ident => $call:expr) => {
+        match &$lines.0 {
+            ByKey::Short($gcm) => $call,
+            ByKey::Long($gcm) => $call,
+        }
+    };
+}
+
+fn sized<const BYTES: usize>(what: &str, bytes: &[u8]) -> PyResult<[u8; BYTES]> {
+    bytes.try_into().map_err(|_| refused(format!("{what} has {} bytes: expected {BYTES}", bytes.len())))
+}
+
+/// The twelve bytes of a nonce: the line's number in five of them, its counter in seven, the lowest byte first.
+fn nonce(bytes: &[u8]) -> PyResult<Nonce> {
+    let mut number = [0; 16];
+    number[..12].copy_from_slice(&sized::<12>("a nonce", bytes)?);
+    let number = u128::from_le_bytes(number);
+    Ok(Nonce::new((number & 0xff_ffff_ffff) as u64, number >> 40))
+}
+
+#[pymethods]
+impl GcmLines {
+    #[new]
+    fn keyed(key: &[u8]) -> PyResult<GcmLines> {
+        Ok(GcmLines(match key.len() {
+            16 => ByKey::Short(Gcm::new(&Key(sized::<16>("a key", key)?))),
+            32 => ByKey::Long(Gcm::new(&Key(sized::<32>("a key", key)?))),
+            bytes => return Err(refused(format!("a key has {bytes} bytes: expected 16 or 32"))),
+        }))
+    }
+
+    /// Ciphertext and tag.
+    fn seal<'py>(
+        &self,
+        py: Python<'py>,
+        nonce_bytes: &[u8],
+        plaintext: &[u8],
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let (at, plaintext) = (nonce(nonce_bytes)?, sized("a line", plaintext)?);
+        let sealed = by_key!(self, gcm => gcm.seal(&at, &plaintext));
+        let tag = by_key!(self, gcm => gcm.full_tag(&at, &sealed));
+        Ok((PyBytes::new(py, &sealed), PyBytes::new(py, &tag)))
+    }
+
+    /// The plaintext if the tag is right.
+    fn open<'py>(
+        &self,
+        py: Python<'py>,
+        nonce_bytes: &[u8],
+        ciphertext: &[u8],
+        tag: &[u8],
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let (at, ciphertext) = (nonce(nonce_bytes)?, sized("a line", ciphertext)?);
+        let expected = by_key!(self, gcm => gcm.full_tag(&at, &ciphertext));
+        let authentic = expected == sized::<BLOCK_BYTES>("a tag", tag)?;
+        Ok(authentic.then(|| PyBytes::new(py, &by_key!(self, gcm => gcm.open(&at, &ciphertext)))))
+    }
+
+    /// A block, encrypted by the block cipher alone.
+    fn encrypt_block<'py>(&self, py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let block = sized("a block", block)?;
+        Ok(PyBytes::new(py, &by_key!(self, gcm => gcm.encrypted(block))))
+    }
+}
+
+/// The product of two blocks in GHASH's field.
+#[pyfunction]
+pub fn ghash_product<'py>(py: Python<'py>, left: &[u8], right: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &crypto::ghash_product(sized("a block", left)?, sized("a block", right)?)))
+}
