@@ -448,4 +448,11 @@ module gcm_lane #(
     else if (fault) halted_q <= 1'b1;
   end
 
+  if (MulBits == 0 || MulBits > 128 || (MulBits & (MulBits - 1)) != 0) begin : gen_no_such_product
+    $error("MulBits is a power of two from 1 to 128");
+  end
+  if (IdBits == 0) begin : gen_no_id
+    $error("IdBits is 1 or more");
+  end
+
 endmodule

@@ -116,4 +116,8 @@ module gcm_router #(
     end
   end
 
+  if (Lanes == 0) begin : gen_no_lane
+    $error("Lanes is 1 or more");
+  end
+
 endmodule

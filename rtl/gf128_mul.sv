@@ -68,4 +68,8 @@ module gf128_mul #(
     if (!step_q[0]) sum_q <= sum_d;
   end
 
+  if (W == 0 || W > 128 || (W & (W - 1)) != 0) begin : gen_no_such_digit
+    $error("W is a power of two from 1 to 128");
+  end
+
 endmodule
