@@ -1,0 +1,222 @@
+"""The AES core and the multiplier of GHASH on all their points, against published values and the golden model.
+
+dv/run.py runs it, under cocotb, over dv/sv/block_bench.sv.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import cocotb
+from casemate._core import GcmLines, ghash_product
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly, Timer
+from points import CORES, MULTIPLIERS, CorePoint, rounds
+from vectors import BLOCKS, HASHES
+
+PERIOD_NS = 10
+# Random blocks for each core, and random products for each multiplier.
+RANDOM = 100
+
+
+def number(block: bytes) -> int:
+    return int.from_bytes(block, "big")
+
+
+class Blocks:
+    """The bench of cores and multipliers."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.cycle = 0
+
+    async def start(self, core: int = 0, multiplier: int = 0) -> None:
+        """Resets all, and lets the clocks of one core and one multiplier run."""
+        dut = self.dut
+        for name in ("wipe_i", "key_i", "key_new_i", "valid_i", "block_i", "ready_i"):
+            getattr(dut, name).value = 0
+        for name in ("mul_wipe_i", "mul_start_i", "mul_digits_i", "mul_factor_i"):
+            getattr(dut, name).value = 0
+        dut.core_i.value, dut.mul_i.value = core, multiplier
+        dut.rst_ni.value = 1
+        Clock(dut.clk_i, PERIOD_NS, "ns").start()
+        await FallingEdge(dut.clk_i)
+        dut.rst_ni.value = 0
+        await Timer(2 * PERIOD_NS, "ns")
+        dut.rst_ni.value = 1
+        await self.step()
+
+    async def step(self) -> None:
+        """To the middle of the next cycle, where inputs change."""
+        await FallingEdge(self.dut.clk_i)
+        self.cycle += 1
+
+    async def load_key(self, key: bytes) -> None:
+        dut = self.dut
+        dut.key_i.value = number(key)
+        dut.key_new_i.value = 1
+        await self.step()
+        dut.key_new_i.value = 0
+        while not int(dut.key_ready_o.value):
+            await self.step()
+
+    async def encrypt(self, blocks: list[bytes], rng: random.Random | None = None) -> tuple[list[bytes], list[int]]:
+        """What comes out, and how many cycles after the first block entered; with `rng`, both handshakes stall."""
+        dut = self.dut
+        results: list[bytes] = []
+        cycles: list[int] = []
+        sent, offered, first = 0, False, None
+        while len(results) < len(blocks):
+            if not offered and sent < len(blocks):
+                offered = rng is None or rng.random() < 0.5
+            dut.valid_i.value = int(offered)
+            dut.block_i.value = number(blocks[sent]) if offered else 0
+            takes = rng is None or rng.random() < 0.5
+            dut.ready_i.value = int(takes)
+            await ReadOnly()
+            assert not int(dut.fault_o.value)
+            if offered and int(dut.ready_o.value):
+                first = self.cycle if first is None else first
+                sent, offered = sent + 1, False
+            if not int(dut.valid_o.value):
+                assert int(dut.block_o.value) == 0, "a block shows that is not there"
+            elif takes:
+                assert first is not None, "a block came out before one went in"
+                results.append(int(dut.block_o.value).to_bytes(16, "big"))
+                cycles.append(self.cycle - first)
+            await self.step()
+        dut.valid_i.value = dut.ready_i.value = 0
+        return results, cycles
+
+    async def multiply(self, digits: bytes, factor: bytes) -> tuple[bytes, int]:
+        """A product, and how many cycles it took."""
+        dut = self.dut
+        assert int(dut.mul_ready_o.value)
+        dut.mul_digits_i.value, dut.mul_factor_i.value = number(digits), number(factor)
+        dut.mul_start_i.value = 1
+        await self.step()
+        dut.mul_start_i.value = 0
+        cycles = 1
+        while not int(dut.mul_last_o.value):
+            await self.step()
+            cycles += 1
+        early = int(dut.mul_early_o.value)
+        await self.step()
+        product = int(dut.mul_product_o.value)
+        assert early == product, "the early product is the product"
+        return product.to_bytes(16, "big"), cycles
+
+
+@cocotb.test()
+@cocotb.parametrize(point=CORES)
+async def published_blocks_are_encrypted_as_published(dut: Any, point: CorePoint) -> None:
+    bench = Blocks(dut)
+    await bench.start(core=CORES.index(point))
+    cases = [case for case in BLOCKS if 8 * len(case.key) == point.key_bits]
+    assert len(cases) == {128: 6, 256: 5}[point.key_bits]
+    for case in cases:
+        await bench.load_key(case.key)
+        assert (await bench.encrypt([case.plaintext]))[0] == [case.ciphertext], case.source
+
+
+@cocotb.test()
+@cocotb.parametrize(point=CORES)
+async def random_blocks_with_stalls_are_as_the_golden_model_says(dut: Any, point: CorePoint) -> None:
+    rng = random.Random(point.name)
+    bench = Blocks(dut)
+    await bench.start(core=CORES.index(point))
+    for _ in range(2):
+        key = rng.randbytes(point.key_bits // 8)
+        await bench.load_key(key)
+        golden = GcmLines(key)
+        blocks = [rng.randbytes(16) for _ in range(RANDOM // 2)]
+        assert (await bench.encrypt(blocks, rng))[0] == [golden.encrypt_block(block) for block in blocks]
+
+
+@cocotb.test()
+@cocotb.parametrize(point=CORES)
+async def a_block_takes_the_cycles_of_its_rounds_and_the_next_follows_at_once(dut: Any, point: CorePoint) -> None:
+    rng = random.Random(point.name)
+    bench = Blocks(dut)
+    await bench.start(core=CORES.index(point))
+    await bench.load_key(rng.randbytes(point.key_bits // 8))
+    _, cycles = await bench.encrypt([rng.randbytes(16) for _ in range(20)])
+    latency = rounds(point.key_bits) // max(point.rounds_per_cycle, 1)
+    interval = latency if point.rounds_per_cycle else 1
+    assert cycles == [latency + interval * block for block in range(20)]
+
+
+@cocotb.test()
+@cocotb.parametrize(point=CORES)
+async def a_block_that_is_wiped_in_any_cycle_does_not_come_out(dut: Any, point: CorePoint) -> None:
+    rng = random.Random(point.name)
+    bench = Blocks(dut)
+    await bench.start(core=CORES.index(point))
+    key = rng.randbytes(point.key_bits // 8)
+    await bench.load_key(key)
+    for cycles in range(rounds(point.key_bits) // max(point.rounds_per_cycle, 1)):
+        dut.valid_i.value, dut.block_i.value = 1, number(rng.randbytes(16))
+        await bench.step()
+        dut.valid_i.value = 0
+        for _ in range(cycles):
+            await bench.step()
+        dut.wipe_i.value = 1
+        await bench.step()
+        dut.wipe_i.value = 0
+        after = rng.randbytes(16)
+        assert (await bench.encrypt([after]))[0] == [GcmLines(key).encrypt_block(after)], f"wiped after {cycles} cycles"
+
+
+def products(rng: random.Random) -> Iterator[tuple[bytes, bytes]]:
+    """Random factors, and what carries through all of reduction or through none of it."""
+    edges = [bytes(16), (1 << 127).to_bytes(16, "big"), (1).to_bytes(16, "big"), b"\xff" * 16]
+    for left in edges:
+        for right in edges:
+            yield left, right
+    for _ in range(RANDOM):
+        yield rng.randbytes(16), rng.randbytes(16)
+
+
+@cocotb.test()
+@cocotb.parametrize(width=MULTIPLIERS)
+async def the_hashes_of_the_gcm_specification_come_out_block_by_block(dut: Any, width: int) -> None:
+    bench = Blocks(dut)
+    await bench.start(multiplier=MULTIPLIERS.index(width))
+    for case in HASHES:
+        value = bytes(16)
+        for block, published in zip(case.blocks, case.values, strict=True):
+            summed = bytes(a ^ b for a, b in zip(value, block, strict=True))
+            value, cycles = await bench.multiply(summed, case.hash_key)
+            assert value == published, case.source
+            assert cycles == 128 // width
+
+
+@cocotb.test()
+@cocotb.parametrize(width=MULTIPLIERS)
+async def products_are_as_the_golden_model_says(dut: Any, width: int) -> None:
+    bench = Blocks(dut)
+    await bench.start(multiplier=MULTIPLIERS.index(width))
+    for digits, factor in products(random.Random(width)):
+        assert (await bench.multiply(digits, factor))[0] == ghash_product(digits, factor), (digits, factor)
+
+
+@cocotb.test()
+@cocotb.parametrize(width=MULTIPLIERS)
+async def a_product_that_is_wiped_leaves_the_next_right(dut: Any, width: int) -> None:
+    rng = random.Random(width)
+    bench = Blocks(dut)
+    await bench.start(multiplier=MULTIPLIERS.index(width))
+    for cycles in range(128 // width):
+        dut.mul_digits_i.value, dut.mul_factor_i.value = number(rng.randbytes(16)), number(rng.randbytes(16))
+        dut.mul_start_i.value = 1
+        await bench.step()
+        dut.mul_start_i.value = 0
+        for _ in range(cycles):
+            await bench.step()
+        dut.mul_wipe_i.value = 1
+        await bench.step()
+        dut.mul_wipe_i.value = 0
+        digits, factor = rng.randbytes(16), rng.randbytes(16)
+        assert (await bench.multiply(digits, factor))[0] == ghash_product(digits, factor)

@@ -1,0 +1,262 @@
+"""What a lane and a router must do, on all points of points.LANES. dv/run.py runs it, under cocotb.
+
+LINES is how many random lines the points in THOROUGH take, SEED what they are drawn from.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from lane_bench import IDS, PERIOD_NS, Bench
+from lines import LINE_BYTES, TAG_BYTES, Op, Request, Source, flipped, single_flips
+from points import LANES, LanePoint
+from vectors import LINES as PUBLISHED
+from walk import found, registers, unseen
+
+LINES = int(os.environ.get("LINES", "10000"))
+SEED = int(os.environ.get("SEED", "1"))
+# All random lines go through these: the smallest lane, and all that a router and pipelines add. Others take a tenth.
+THOROUGH = {"aes128-w16", "router-2-aes128-pipelined-w128"}
+
+# A pace is a mean over so many: whole rounds of two lanes, and of three.
+INTERVALS = 186
+
+# The files of a lane's registers, with an iterated core and with a pipelined one.
+CONSISTS_OF = [["gcm_lane.sv", "gf128_mul.sv", f"aes_core_{how}.sv"] for how in ("iterated", "pipelined")]
+
+POINTS = cocotb.parametrize(point=LANES)
+ALONE = cocotb.parametrize(point=[point for point in LANES if point.lanes is None])
+
+
+def lines_for(point: LanePoint) -> int:
+    return LINES if point.name in THOROUGH else LINES // 10
+
+
+def say(bench: Bench, text: str) -> None:
+    """A figure for the summary, which dv/run.py collects."""
+    print(f"FIGURE {bench.point.name}: {text}", flush=True)
+
+
+async def begin(dut: Any, point: LanePoint) -> tuple[Bench, random.Random]:
+    """A bench with a random key."""
+    rng = random.Random(f"{SEED} {point.name}")
+    bench = Bench(dut, point)
+    await bench.start()
+    await bench.load_key(rng.randbytes(point.key_bits // 8))
+    return bench, rng
+
+
+def sealed_request(bench: Bench, rng: random.Random, source: Source) -> tuple[Request, bytes]:
+    """A line to be opened, and its plaintext."""
+    assert bench.board.golden is not None
+    nonce, text = source.nonce(), rng.randbytes(LINE_BYTES)
+    return Request(Op.OPEN, nonce, *bench.board.golden.seal(nonce, text)), text
+
+
+@cocotb.test()
+@POINTS
+async def published_lines_are_sealed_and_opened_as_published(dut: Any, point: LanePoint) -> None:
+    bench = Bench(dut, point)
+    await bench.start()
+    cases = [case for case in PUBLISHED if 8 * len(case.key) == point.key_bits]
+    assert len(cases) == 2
+    for case in cases:
+        await bench.load_key(case.key)
+        sealed = await bench.ask(Request(Op.SEAL, case.nonce, case.plaintext))
+        assert (sealed.response.line, sealed.response.tag) == (case.ciphertext, case.tag), case.source
+        opened = await bench.ask(Request(Op.OPEN, case.nonce, case.ciphertext, case.tag))
+        assert opened.response.line == case.plaintext, case.source
+    await bench.finish()
+
+
+@cocotb.test()
+@POINTS
+async def every_single_flip_of_line_tag_and_nonce_is_refused(dut: Any, point: LanePoint) -> None:
+    bench = Bench(dut, point)
+    await bench.start()
+    case = next(case for case in PUBLISHED if 8 * len(case.key) == point.key_bits)
+    await bench.load_key(case.key)
+    flips = single_flips(Request(Op.OPEN, case.nonce, case.ciphertext, case.tag))
+    assert len(flips) == 512 + 128 + 96
+    for request in flips:
+        await bench.send(request)
+    await bench.finish()
+    assert bench.board.refusals == len(flips)
+    say(bench, f"{bench.board.refusals} single flips of {len(flips)} refused")
+
+
+async def _aborts(bench: Bench, rng: random.Random, cycles: int, counts: Counter[str]) -> None:
+    while True:
+        await Timer(rng.randrange(1, cycles) * PERIOD_NS, "ns")
+        counts["aborts"] += 1
+        await bench.abort()
+
+
+async def _new_keys(bench: Bench, rng: random.Random, cycles: int, counts: Counter[str]) -> None:
+    while True:
+        await Timer(rng.randrange(1, cycles) * PERIOD_NS, "ns")
+        await bench.load_key(rng.randbytes(bench.point.key_bits // 8))
+        counts["new keys"] += 1
+
+
+@cocotb.test()
+@POINTS
+async def random_lines_with_stalls_aborts_and_new_keys_are_as_the_golden_model_says(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source, counts = Source(rng), Counter[str]()
+    assert bench.board.golden is not None
+    alone = (await bench.ask(source.draw(bench.board.golden))).latency
+    # Half of all handshakes wait, some for longer than a line takes.
+    stalls = (0, 0, 0, 1, 2, rng.randrange(3, 20), rng.randrange(20, 100))
+    bench.stall_responses(lambda: rng.choice(stalls))
+    others = [
+        cocotb.start_soon(_aborts(bench, rng, 40 * alone, counts)),
+        cocotb.start_soon(_new_keys(bench, rng, 60 * alone, counts)),
+    ]
+    while bench.board.answers < lines_for(point):
+        assert bench.board.golden is not None
+        await bench.send(source.draw(bench.board.golden), rng.choice(stalls))
+    others[0].cancel()
+    # A key under way is taken: it cannot be withdrawn.
+    while int(dut.key_post_i.value) != int(dut.key_done_o.value):
+        await FallingEdge(dut.clk_i)
+    others[1].cancel()
+    dut.abort_i.value = 0
+    await bench.finish()
+    board = bench.board
+    assert counts["aborts"]
+    assert counts["new keys"]
+    assert 0 < board.refusals < board.answers
+    say(
+        bench,
+        f"{board.answers} random lines right, {board.refusals} of them refused, {board.dropped} dropped by "
+        f"{counts['aborts']} aborts, {counts['new keys']} new keys, {len(board.sealed)} sealed, no nonce twice",
+    )
+
+
+@cocotb.test()
+@POINTS
+async def no_value_changes_the_cycles_of_a_line_or_a_key(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source = Source(rng)
+    latencies, keys, kinds = Counter[int](), Counter[int](), Counter[tuple[Op, bool]]()
+    for number in range(lines_for(point)):
+        if number % 100 == 0:
+            await bench.drained()
+            taken = await bench.load_key(rng.randbytes(point.key_bits // 8))
+            assert bench.board.golden is not None
+            keys[await bench.send(source.draw(bench.board.golden)) - taken] += 1
+        assert bench.board.golden is not None
+        answer = await bench.ask(source.draw(bench.board.golden))
+        latencies[answer.latency] += 1
+        kinds[answer.request.op, answer.response.ok] += 1
+    await bench.finish()
+    assert len(kinds) == 3, "sealed, opened and refused lines are all among them"
+    assert len(latencies) == 1, f"cycles of lines: {latencies}"
+    assert len(keys) == 1, f"cycles of keys: {keys}"
+    latency = next(iter(latencies))
+    if point.name == "aes128-w16":
+        assert latency <= 54
+    say(bench, f"each of {latencies.total()} lines alone takes {latency} cycles, each key {next(iter(keys))}")
+
+
+@cocotb.test()
+@POINTS
+async def lines_follow_each_other_at_the_pace_of_the_slots(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source = Source(rng)
+    intervals: dict[Op, Counter[int]] = {op: Counter() for op in Op}
+    paces: dict[Op, float] = {}
+    for op in Op:
+        await bench.drained()
+        requests = [sealed_request(bench, rng, source)[0] for _ in range(IDS + INTERVALS + 1)]
+        if op is Op.SEAL:
+            requests = [replace(request, op=op, nonce=source.nonce()) for request in requests]
+        accepted = [await bench.send(request) for request in requests]
+        # The first ones fill the lanes.
+        steady = accepted[IDS:]
+        assert len(steady) == INTERVALS + 1
+        intervals[op].update(late - early for early, late in pairwise(steady))
+        paces[op] = (steady[-1] - steady[0]) / INTERVALS
+    await bench.finish()
+    assert paces[Op.SEAL] == paces[Op.OPEN], "both take the same slots"
+    if point.lanes is None:
+        assert len(intervals[Op.SEAL] + intervals[Op.OPEN]) == 1, "a lane's pace is steady"
+    known = {
+        "aes128-w16": 50,
+        "aes128-pipelined-w128": 5,
+        "aes256-pipelined-w128-tower": 5,
+        "router-2-aes128-pipelined-w128": 2.5,
+    }
+    say(bench, f"a line each {paces[Op.SEAL]:.4g} cycles, sealed or opened")
+    if point.name in known:
+        assert paces[Op.SEAL] == known[point.name], f"expected {known[point.name]}"
+
+
+def secrets(bench: Bench, nonce: bytes, text: bytes) -> list[bytes]:
+    """What a line that is not released must not leave: words of text, their pads, the mask of its tag."""
+    golden = bench.board.golden
+    assert golden is not None
+    pads = [golden.encrypt_block(nonce + block.to_bytes(4, "big")) for block in range(1, 6)]
+    return [*(text[at : at + 16] for at in range(0, LINE_BYTES, 16)), *pads]
+
+
+@cocotb.test()
+@POINTS
+async def a_refused_line_leaves_no_text_and_no_pad_in_any_register(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source = Source(rng)
+    bench.stall_responses(lambda: 8)
+
+    async def waiting(request: Request) -> None:
+        await bench.drained()
+        await bench.send(request)
+        await RisingEdge(dut.rsp_waits_o)
+        # The verdict is in the first of these cycles; what it refuses goes with the next edge.
+        for _ in range(2):
+            await FallingEdge(dut.clk_i)
+
+    request, text = sealed_request(bench, rng, source)
+    await waiting(request)
+    # That the walk sees what is there: a line that is about to be released.
+    assert any("out_line_q" in path for path in found(bench.design, [text[:16]])), "the walk does not see released text"
+    assert not unseen(bench.design, CONSISTS_OF[point.rounds_per_cycle == 0]), "the walk does not see every register"
+    for bit in (0, 77, 8 * TAG_BYTES - 1):
+        request, text = sealed_request(bench, rng, source)
+        # Its right tag neither.
+        words = [*secrets(bench, request.nonce, text), request.tag]
+        await waiting(replace(request, tag=flipped(request.tag, bit)))
+        assert not found(bench.design, words), "while the refusal waits"
+        await bench.drained()
+        assert not found(bench.design, words), "after the refusal was taken"
+    await bench.finish()
+    seen = list(registers(bench.design))
+    say(
+        bench,
+        f"no text and no pad in {len(seen)} registers of {sum(len(bits) for _, bits in seen)} bits after refusals",
+    )
+
+
+@cocotb.test()
+@ALONE
+async def a_line_that_is_aborted_in_any_cycle_leaves_no_text_and_no_pad(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source = Source(rng)
+    alone = (await bench.ask(sealed_request(bench, rng, source)[0])).latency
+    # With the edge of its last cycle its response is taken.
+    for cycles in range(alone - 1):
+        request, text = sealed_request(bench, rng, source)
+        await bench.send(request)
+        for _ in range(cycles):
+            await FallingEdge(dut.clk_i)
+        await bench.abort()
+        assert not found(bench.design, secrets(bench, request.nonce, text)), f"aborted {cycles} cycles after it entered"
+    await bench.finish()
+    assert bench.board.dropped == alone - 1

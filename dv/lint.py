@@ -1,0 +1,61 @@
+"""Lints rtl/ and dv/sv: Verilator with all warnings on every parameter point, Verible with its rules.
+
+What they are told not to mention stands with reasons in rtl/waivers.vlt and rtl/verible.waiver. Lint also holds that
+bad parameters are refused (elaboration.py).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import elaboration
+import points
+from casemate.progress import Steps
+from rich.console import Console
+from tools import BUILD, ROOT, RTL, MissingError, call, lint, need, sources
+
+RULES = RTL / ".rules.verible_lint"
+WAIVER = RTL / "verible.waiver"
+
+
+def checks() -> Iterator[tuple[str, str]]:
+    """Each check by its name, with what it found: nothing if all is well."""
+    for point in points.LANES:
+        done = lint(point.top, point.parameters)
+        yield f"verilator, {point.name}", done.stdout if done.returncode else ""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    package = BUILD / "points_pkg.sv"
+    package.write_text(points.package())
+    for top in sorted((ROOT / "dv" / "sv").glob("*.sv")):
+        # A bench uses some of the points alone.
+        done = lint(top.stem, {}, "-Wno-UNUSEDPARAM", package, top)
+        yield f"verilator, {top.stem}", done.stdout if done.returncode else ""
+    written = [*sources(), *sorted((ROOT / "dv" / "sv").glob("*.sv"))]
+    verible = Path(sys.executable).parent / "verible-verilog-lint"
+    done = call(verible, f"--rules_config={RULES}", f"--waiver_files={WAIVER}", *written)
+    yield "verible", done.stdout if done.returncode else ""
+    yield "bad parameters", "\n".join(elaboration.not_refused())
+
+
+def main() -> int:
+    """0 if nothing was found, 1 if something was, 2 if tools are missing."""
+    try:
+        need()
+    except MissingError as error:
+        print(f"hw-lint: {error}", file=sys.stderr)
+        return 2
+    pieces = len(points.LANES) + 4
+    found = []
+    with Steps(Console(stderr=True), "hw-lint", pieces) as steps:
+        for piece, (name, text) in enumerate(checks()):
+            steps.begin(piece, name)
+            if text:
+                found.append(f"{name}:\n{text}")
+    print("\n".join(found) if found else f"hw-lint: {pieces} checks, nothing found")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

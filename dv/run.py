@@ -1,0 +1,113 @@
+"""Simulates rtl/ with cocotb and Verilator, on all parameter points (points.py).
+
+A test's name says what must hold; what is measured stands in the summary. Exit codes: 0 if all holds, 1 if something
+does not, 2 if tools are missing or the request makes no sense.
+
+  python dv/run.py                              what `make hw-simulation` runs
+  python dv/run.py --bench lane_bench --test pace   one bench, and the tests whose names match
+  python dv/run.py --lines 1000000 --seed 7     many more random lines
+  python dv/run.py --coverage                   also count which lines and bits of rtl/ the tests reach
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+from collections import Counter
+
+import hdl_coverage
+from casemate.progress import Steps
+from rich.console import Console
+from simulation import BENCHES, Bench, BuildError, Outcome
+from tools import MissingError, need, sources
+from vectors import BLOCKS, HASHES, LINES
+
+COVERED_PERCENT = 90.0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", choices=sorted(BENCHES), help="only this bench")
+    parser.add_argument("--test", default="", metavar="REGEX", help="only tests whose names match")
+    parser.add_argument("--lines", type=int, default=10_000, help="random lines for the points in THOROUGH (10000)")
+    parser.add_argument("--seed", type=int, default=1, help="what random lines are drawn from (1)")
+    parser.add_argument("--coverage", action="store_true", help="count reached lines and bits of rtl/")
+    given = parser.parse_args()
+    if given.lines < 1000:
+        parser.error(f"--lines {given.lines}: expected 1000 or more, of which most points take a tenth")
+    return given
+
+
+def processor_seconds() -> float:
+    """Of what has ended so far: builds and simulations."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def simulate(bench: Bench, given: argparse.Namespace, console: Console) -> Outcome:
+    """Builds and runs one bench."""
+    begun = processor_seconds()
+    with Steps(console, f"hw-simulation: build {bench.top}", 1) as steps:
+        steps.begin(0, "")
+        bench.build()
+    built = processor_seconds()
+    with Steps(console, f"hw-simulation: {bench.top}", 1) as steps:
+        outcome = bench.run(
+            given.test,
+            {"LINES": str(given.lines), "SEED": str(given.seed)},
+            lambda number, of, name: steps.tell({"done": number - 1, "of": of, "about": name}),
+        )
+    ran = processor_seconds()
+    print(
+        f"{bench.top}: {outcome.passed} tests passed, {len(outcome.failed)} failed "
+        f"(build {built - begun:.0f} s, tests {ran - built:.0f} s of a processor)"
+    )
+    for name in outcome.failed:
+        print(f"  FAILED {name}: see {outcome.log}")
+    for figure in outcome.figures:
+        print(f"  {figure}")
+    return outcome
+
+
+def covered(benches: list[Bench]) -> bool:
+    """Prints the coverage of rtl/; false if lines or toggles are below what is asked for."""
+    counts: Counter[hdl_coverage.Spot] = Counter()
+    for bench in benches:
+        # Not `+=`, which forgets what was counted zero times.
+        counts.update(hdl_coverage.parsed(bench.counted.read_text()))
+    rows, shares = hdl_coverage.table(counts, sources())
+    print("\n".join(rows))
+    print("\n".join(hdl_coverage.missed(counts, sources())))
+    return all(share >= COVERED_PERCENT for share in shares.values())
+
+
+def main() -> int:
+    given = arguments()
+    try:
+        need()
+    except MissingError as error:
+        print(f"hw-simulation: {error}", file=sys.stderr)
+        return 2
+    print(
+        f"published values: {len(BLOCKS)} blocks of AES, {sum(len(case.values) for case in HASHES)} values of GHASH, "
+        f"{len(LINES)} lines of AES-GCM (none of them with a wrong tag: each is refused with every single bit flipped)"
+    )
+    console = Console(stderr=True)
+    benches = [Bench(top, given.coverage) for top in BENCHES if given.bench in (None, top)]
+    try:
+        outcomes = [simulate(bench, given, console) for bench in benches]
+    except BuildError as error:
+        print(f"hw-simulation: {error}", file=sys.stderr)
+        return 1
+    if not sum(outcome.passed + len(outcome.failed) for outcome in outcomes):
+        print(f"hw-simulation: no test's name matches {given.test}", file=sys.stderr)
+        return 2
+    holds = not any(outcome.failed for outcome in outcomes)
+    if given.coverage:
+        holds &= covered(benches)
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Builds a bench with Verilator and runs its cocotb tests.
+
+cocotb's own runner would make every net of the design visible, which takes more than twice as long to build;
+dv/sv/visible.vlt says what has to be.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import points
+from tools import BUILD, ROOT, WAIVERS, call, environment, sources
+
+SV = ROOT / "dv" / "sv"
+# The module of tests of each top of dv/sv.
+BENCHES = {"block_bench": "block_tests", "lane_bench": "lane_tests"}
+
+
+class BuildError(Exception):
+    """A bench does not compile; the message is what the tool printed."""
+
+
+@dataclass
+class Outcome:
+    """What became of the tests of a bench."""
+
+    passed: int
+    failed: list[str]
+    figures: list[str]
+    log: Path
+
+
+@dataclass
+class Bench:
+    """A top of dv/sv, compiled with or without counters of coverage."""
+
+    top: str
+    coverage: bool = False
+    directory: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.directory = BUILD / (self.top + ("-coverage" if self.coverage else ""))
+
+    @property
+    def counted(self) -> Path:
+        """What a run with counters of coverage leaves."""
+        return self.directory / "coverage.dat"
+
+    def build(self) -> None:
+        """Compiles what has changed."""
+        import cocotb_tools.config as cocotb
+
+        self.directory.mkdir(parents=True, exist_ok=True)
+        package = BUILD / "points_pkg.sv"
+        if not package.exists() or package.read_text() != points.package():
+            package.write_text(points.package())
+        libraries = cocotb.libs_dir
+        flags = f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"
+        counters = ["--coverage-line", "--coverage-toggle"] if self.coverage else []
+        main = cocotb.share_dir / "lib" / "verilator" / "verilator.cpp"
+        how = ["-cc", "--exe", "--vpi", "-O3", "-Wno-fatal", "-Werror-USERERROR", "--prefix", "Vtop", *counters]
+        where: list[str | Path] = ["-o", self.top, "-Mdir", self.directory, "--top-module", self.top, "-LDFLAGS", flags]
+        read: list[str | Path] = [main, WAIVERS, SV / "visible.vlt", *sources(), package, SV / f"{self.top}.sv"]
+        self._call("verilator", *how, *where, *read)
+        self._call("make", "-s", f"-j{os.cpu_count()}", "-C", self.directory, "-f", "Vtop.mk", "VM_TRACE=0")
+
+    def run(self, filter_: str, settings: dict[str, str], begun: Callable[[int, int, str], None]) -> Outcome:
+        """Runs the tests whose names match; `begun` gets the number of each, of how many, and its name."""
+        log, results = self.directory / "log.txt", self.directory / "results.xml"
+        results.unlink(missing_ok=True)
+        self.counted.unlink(missing_ok=True)
+        figures = []
+        with (
+            log.open("w") as kept,
+            subprocess.Popen(
+                [str(self.directory / self.top)],
+                cwd=self.directory,
+                env=self._environment(filter_, results, settings),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            ) as simulation,
+        ):
+            assert simulation.stdout is not None
+            for line in simulation.stdout:
+                kept.write(line)
+                if found := re.search(r"running \w+\.(\S+) \((\d+)/(\d+)\)", line):
+                    begun(int(found[2]), int(found[3]), found[1])
+                elif line.startswith("FIGURE "):
+                    figures.append(line.removeprefix("FIGURE ").strip())
+        if not results.exists():
+            return Outcome(
+                0, [f"the simulation ended with code {simulation.returncode} and without results"], figures, log
+            )
+        cases = list(ElementTree.parse(results).iter("testcase"))
+        failed = [
+            case.get("name", "") for case in cases if case.find("failure") is not None or case.find("error") is not None
+        ]
+        passed = sum(case.find("skipped") is None for case in cases) - len(failed)
+        return Outcome(passed, failed, figures, log)
+
+    def _call(self, *command: str | Path) -> None:
+        done = call(*command)
+        if done.returncode:
+            raise BuildError(f"{self.top}: {command[0]} ended with code {done.returncode}\n{done.stdout}")
+
+    def _environment(self, filter_: str, results: Path, settings: dict[str, str]) -> dict[str, str]:
+        import cocotb_tools.config as cocotb
+        import find_libpython
+
+        library = find_libpython.find_libpython()
+        if library is None:
+            raise BuildError("Python has no shared library: run `scripts/setup.sh .venv hw`")
+        return {
+            **environment(),
+            **settings,
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "dv"), *filter(None, sys.path)]),
+            "PYGPI_PYTHON_BIN": sys.executable,
+            "GPI_USERS": f"{library};{cocotb.pygpi_entry_point()}",
+            "TOPLEVEL_LANG": "verilog",
+            "COCOTB_TOPLEVEL": self.top,
+            "COCOTB_TEST_MODULES": BENCHES[self.top],
+            "COCOTB_TEST_FILTER": filter_,
+            "COCOTB_RESULTS_FILE": str(results),
+            "COCOTB_TRUST_INERTIAL_WRITES": "1",
+            "COCOTB_ANSI_OUTPUT": "0",
+        }

@@ -1,0 +1,54 @@
+"""Looks for secrets in every register of a design.
+
+Registers are named *_q, and dv/sv/visible.vlt makes all of them visible. A word of 128 bits is found at any bit of a
+register, also where it spans elements of an array.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from cocotb.handle import (
+    ArrayObject,
+    EnumObject,
+    HierarchyArrayObject,
+    HierarchyObject,
+    IntegerObject,
+    LogicArrayObject,
+    LogicObject,
+    PackedObject,
+)
+from tools import RTL
+
+
+def registers(design: Any) -> Iterator[tuple[str, str]]:
+    """The path of each register in and below `design`, with its bits."""
+    for child in design:
+        if isinstance(child, (HierarchyObject, HierarchyArrayObject)):
+            yield from registers(child)
+        elif child._name.endswith("_q"):
+            yield child._path, _bits(child)
+
+
+def _bits(handle: object) -> str:
+    if isinstance(handle, ArrayObject):
+        return "".join(_bits(element) for element in handle)
+    if isinstance(handle, (EnumObject, IntegerObject)):
+        # Codes, of few bits.
+        return format(int(handle.value), "b")
+    assert isinstance(handle, (LogicArrayObject, LogicObject, PackedObject)), f"{type(handle)} is no register"
+    return str(handle.value)
+
+
+def found(design: Any, words: Iterable[bytes]) -> list[str]:
+    """The paths of the registers that hold one of the words."""
+    patterns = [format(int.from_bytes(word, "big"), f"0{8 * len(word)}b") for word in words]
+    return [path for path, bits in registers(design) if any(pattern in bits for pattern in patterns)]
+
+
+def unseen(design: Any, files: Iterable[str]) -> set[str]:
+    """The registers that these files of rtl/ name and that `registers` does not find."""
+    named = {name for file in files for name in re.findall(r"\b[a-z]\w*_q\b", (RTL / file).read_text())}
+    return named - {re.split(r"[.\[]", path)[-1] for path, _ in registers(design)}

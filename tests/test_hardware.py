@@ -1,0 +1,167 @@
+"""What the verification of the hardware (dv/) stands on, without a simulation.
+
+Its scoreboard sees errors, its list of flips is whole, coverage is counted as it is, and a missing tool is named.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import hdl_coverage
+import points
+import pytest
+import tools
+from casemate._core import CasemateError, GcmLines, ghash_product
+from lines import REFUSED, Op, Request, Response, Source, expected, flipped, single_flips
+from scoreboard import Scoreboard
+from vectors import BLOCKS, HASHES, LINES
+
+KEY = bytes(range(16))
+SEALING = Request(Op.SEAL, bytes(12), bytes(64))
+
+
+def keyed() -> Scoreboard:
+    board = Scoreboard()
+    board.keyed(KEY)
+    return board
+
+
+def test_the_golden_model_meets_the_published_values() -> None:
+    for line in LINES:
+        golden = GcmLines(line.key)
+        assert golden.seal(line.nonce, line.plaintext) == (line.ciphertext, line.tag), line.source
+        assert golden.open(line.nonce, line.ciphertext, line.tag) == line.plaintext, line.source
+        assert golden.open(line.nonce, line.ciphertext, flipped(line.tag, 127)) is None, line.source
+    for block in BLOCKS:
+        assert GcmLines(block.key).encrypt_block(block.plaintext) == block.ciphertext, block.source
+    for case in HASHES:
+        value = bytes(16)
+        for block_of_text, published in zip(case.blocks, case.values, strict=True):
+            summed = bytes(a ^ b for a, b in zip(value, block_of_text, strict=True))
+            value = ghash_product(summed, case.hash_key)
+            assert value == published, case.source
+
+
+@pytest.mark.parametrize(
+    ("key", "nonce", "line"), [(bytes(24), bytes(12), bytes(64)), (KEY, bytes(11), bytes(64)), (KEY, bytes(12), b"")]
+)
+def test_the_golden_model_says_what_has_the_wrong_length(key: bytes, nonce: bytes, line: bytes) -> None:
+    with pytest.raises(CasemateError, match=r"has \d+ bytes: expected (16 or 32|12|64)"):
+        GcmLines(key).seal(nonce, line)
+
+
+def test_a_right_response_passes_the_scoreboard() -> None:
+    board = keyed()
+    board.accepted(3, SEALING, 10)
+    answer = board.answered(3, expected(GcmLines(KEY), SEALING), 62)
+    assert (answer.latency, board.answers, board.refusals) == (52, 1, 0)
+
+
+@pytest.mark.parametrize("bit", [0, 200, 511])
+def test_the_scoreboard_sees_one_wrong_bit_of_a_line(bit: int) -> None:
+    board = keyed()
+    board.accepted(0, SEALING, 0)
+    right = expected(GcmLines(KEY), SEALING)
+    with pytest.raises(AssertionError, match="expected"):
+        board.answered(0, Response(right.ok, flipped(right.line, bit), right.tag), 50)
+
+
+def test_the_scoreboard_sees_a_forgery_that_is_released_and_a_line_that_is_not() -> None:
+    sealed = Request(Op.OPEN, SEALING.nonce, *GcmLines(KEY).seal(SEALING.nonce, SEALING.line))
+    forged = Request(Op.OPEN, SEALING.nonce, sealed.line, flipped(sealed.tag, 5))
+    assert expected(GcmLines(KEY), forged) == REFUSED
+    for request, response in ((forged, expected(GcmLines(KEY), sealed)), (sealed, REFUSED)):
+        board = keyed()
+        board.accepted(0, request, 0)
+        with pytest.raises(AssertionError, match="expected"):
+            board.answered(0, response, 50)
+
+
+def test_the_scoreboard_sees_an_id_that_is_doubled_unknown_or_aborted() -> None:
+    board = keyed()
+    board.accepted(1, SEALING, 0)
+    right = expected(GcmLines(KEY), SEALING)
+    board.answered(1, right, 50)
+    with pytest.raises(AssertionError, match="no line inside"):
+        board.answered(1, right, 51)
+    board.accepted(2, Request(Op.OPEN, bytes(12), bytes(64)), 60)
+    board.aborted()
+    with pytest.raises(AssertionError, match="no line inside"):
+        board.answered(2, REFUSED, 110)
+    assert board.dropped == 1
+
+
+def test_the_scoreboard_sees_a_key_that_enters_among_lines() -> None:
+    board = keyed()
+    board.accepted(1, SEALING, 0)
+    with pytest.raises(AssertionError, match="while 1 lines were inside"):
+        board.keyed(bytes(16))
+
+
+def test_the_scoreboard_sees_a_nonce_that_seals_twice_under_one_key() -> None:
+    board = keyed()
+    board.accepted(0, SEALING, 0)
+    board.aborted()
+    with pytest.raises(AssertionError, match="seals twice"):
+        board.accepted(1, SEALING, 90)
+    board.aborted()
+    board.keyed(bytes(16))
+    board.accepted(2, SEALING, 200)
+
+
+def test_single_flips_are_736_requests_each_one_bit_apart() -> None:
+    request = Request(Op.OPEN, bytes(12), bytes(64), bytes(16))
+    flips = {(flip.nonce + flip.line + flip.tag) for flip in single_flips(request)}
+    assert len(flips) == 512 + 128 + 96
+    assert all(int.from_bytes(flip, "big").bit_count() == 1 for flip in flips)
+
+
+def test_random_requests_are_sealed_opened_and_refused_and_no_nonce_comes_twice() -> None:
+    source, golden = Source(random.Random(1)), GcmLines(KEY)
+    requests = [source.draw(golden) for _ in range(300)]
+    kinds = Counter((request.op, expected(golden, request).ok) for request in requests)
+    assert set(kinds) == {(Op.SEAL, True), (Op.OPEN, True), (Op.OPEN, False)}
+    assert len({request.nonce for request in requests}) == len(requests)
+
+
+def count_of(kind: str, line: int, what: str, instance: str, count: int) -> str:
+    fields = {"f": "rtl/a.sv", "l": str(line), "n": "1", "page": f"{kind}/a", "o": what, "h": instance}
+    return "C '" + "".join(f"\x01{key}\x02{value}" for key, value in fields.items()) + f"' {count}"
+
+
+def test_coverage_is_added_over_instances_and_says_what_was_never_reached() -> None:
+    text = "\n".join(
+        [
+            count_of("v_line", 3, "block", "top.one", 0),
+            count_of("v_line", 3, "block", "top.two", 4),
+            count_of("v_line", 9, "if", "top.one", 0),
+            count_of("v_toggle", 5, "wire_q[0]:0->1", "top.one", 2),
+            count_of("v_toggle", 5, "wire_q[0]:1->0", "top.one", 0),
+            count_of("v_toggle", 5, "wire_q[1]:0->1", "top.one", 0),
+        ]
+    )
+    counts = hdl_coverage.parsed(text)
+    rows, shares = hdl_coverage.table(counts, [Path("rtl/a.sv")])
+    assert shares == {"line": 50.0, "toggle": pytest.approx(100 / 3)}
+    assert re.search(r"a\.sv +50\.0 % of 2 +33\.3 % of 3", rows[1])
+    assert hdl_coverage.missed(counts, [Path("rtl/a.sv")]) == [
+        "a.sv:9: not reached",
+        "a.sv: wire_q: 2 changes of bits not seen",
+    ]
+    assert hdl_coverage.table(counts, [Path("rtl/b.sv")])[1] == {"line": 0.0, "toggle": 0.0}
+
+
+def test_every_point_is_in_the_package_that_the_benches_read() -> None:
+    text = points.package()
+    assert text.count("lanes: ") == len(points.LANES)
+    assert text.count("'{key_bits: ") == len(points.LANES) + len(points.CORES)
+    assert f"MulPoints = {len(points.MULTIPLIERS)};" in text
+
+
+def test_a_tool_that_is_missing_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "PACKAGES", {"no_such_simulator": "simulates"})
+    with pytest.raises(tools.MissingError, match=r"no_such_simulator \(simulates\).*scripts/setup\.sh \.venv hw"):
+        tools.need()
