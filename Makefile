@@ -24,7 +24,7 @@ SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
 .PHONY: demo check test test-python test-documents test-long mutants bench sample campaign reproduce docs build \
-  lint-rust test-rust lint-python clean help
+  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-long clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -52,6 +52,7 @@ test: $(VENV)/.ready ## Run every check
 test-python: build
 	$(MAKE) lint-python
 	$(ALONE) $(PYTHON) -m pytest --quiet python/tests tests
+	$(MAKE) hw
 
 test-documents: test-rust
 	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
@@ -71,13 +72,30 @@ test-rust: lint-rust
 	$(RUN_TESTS) --workspace --locked $(PLANTED) --tests $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))
 
 lint-python: $(VENV)/bin/ruff
-	$(VENV)/bin/ruff check python tests scripts formal
-	$(VENV)/bin/ruff format --check python tests scripts formal
+	$(VENV)/bin/ruff check python tests scripts formal dv
+	$(VENV)/bin/ruff format --check python tests scripts formal dv
 	$(VENV)/bin/mypy
 
 # It comes with the package.
 $(VENV)/bin/ruff:
 	$(MAKE) build
+
+# The hardware: rtl/ is linted and simulated (dv/). Its golden model is in the package.
+hw: hw-lint hw-simulation ## Lint and simulate the hardware, the AES-GCM engine in rtl/: 3 minutes
+
+$(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
+	scripts/setup.sh $(VENV) hw
+	touch $@
+
+hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff
+	$(PYTHON) dv/lint.py
+
+hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff
+	$(PYTHON) dv/run.py --seed $(SEED)
+
+hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it: an hour
+	$(PYTHON) dv/run.py --seed $(SEED) --coverage
+	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
 
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
 	scripts/setup.sh $(VENV) bench

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that everything Casemate needs is on this machine, and says exactly what is missing where it may not install.
-# Usage: scripts/setup.sh VENV_DIRECTORY [bench | sqlite3]
-# With `bench`, also what the comparison with other libraries needs; with `sqlite3`, that program.
+# Usage: scripts/setup.sh VENV_DIRECTORY [bench | sqlite3 | hw]
+# With `bench`, also what the comparison with other libraries needs; with `sqlite3`, that program; with `hw`, the tools that
+# lint, simulate, prove and synthesise the hardware: 300 MB.
 set -euo pipefail
 venv=$1
 
@@ -28,6 +29,17 @@ fi
 if [ "${2-}" = sqlite3 ]; then
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
 fi
+if [ "${2-}" = hw ]; then
+    command -v g++ >/dev/null || missing+=(g++)
+    command -v make >/dev/null || missing+=(make)
+    command -v perl >/dev/null || missing+=(perl)
+    # Simulations load Python as a library, which Debian's Python leaves out.
+    "$python" -c 'import ctypes, os, sysconfig as s; name = s.get_config_var("INSTSONAME"); path = os.path.join(s.get_config_var("LIBDIR"), name)
+ctypes.CDLL(path if os.path.exists(path) else name)' 2>/dev/null ||
+        missing+=("$("$python" -c 'import sys; print("libpython%d.%d" % sys.version_info[:2])')")
+    command -v sta >/dev/null || missing+=(opensta)
+    [ -d /usr/share/qflow/tech/osu018 ] || missing+=(qflow-tech-osu018)
+fi
 if [ ${#missing[@]} -gt 0 ]; then
     as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
@@ -45,3 +57,10 @@ if [ ! -x "$venv/bin/python" ]; then
     "$python" -m venv "$venv"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
+if [ "${2-}" = hw ]; then
+    # The pins are the extra `hw` of the package; the package itself is built by make.
+    mapfile -t pins < <(sed -n '/^hw = \[$/,/^\]$/s/^ *"\(.*\)",$/\1/p' "$(dirname "$0")/../pyproject.toml")
+    [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra 'hw'"
+    say "installing ${pins[*]}"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${pins[@]}"
+fi
