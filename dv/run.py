@@ -48,11 +48,11 @@ def processor_seconds() -> float:
 def simulate(bench: Bench, given: argparse.Namespace, console: Console) -> Outcome:
     """Builds and runs one bench."""
     begun = processor_seconds()
-    with Steps(console, f"hw-simulation: build {bench.top}", 1) as steps:
+    with Steps(console, f"{bench.top}: build", 1) as steps:
         steps.begin(0, "")
         bench.build()
     built = processor_seconds()
-    with Steps(console, f"hw-simulation: {bench.top}", 1) as steps:
+    with Steps(console, bench.top, 1) as steps:
         outcome = bench.run(
             given.test,
             {"LINES": str(given.lines), "SEED": str(given.seed)},
