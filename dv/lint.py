@@ -12,8 +12,6 @@ from pathlib import Path
 
 import elaboration
 import points
-from casemate.progress import Steps
-from rich.console import Console
 from tools import BUILD, ROOT, RTL, MissingError, call, lint, need, sources
 
 RULES = RTL / ".rules.verible_lint"
@@ -25,9 +23,7 @@ def checks() -> Iterator[tuple[str, str]]:
     for point in points.LANES:
         done = lint(point.top, point.parameters)
         yield f"verilator, {point.name}", done.stdout if done.returncode else ""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    package = BUILD / "points_pkg.sv"
-    package.write_text(points.package())
+    package = points.write_package(BUILD)
     for top in sorted((ROOT / "dv" / "sv").glob("*.sv")):
         # A bench uses some of the points alone.
         done = lint(top.stem, {}, "-Wno-UNUSEDPARAM", package, top)
@@ -46,6 +42,10 @@ def main() -> int:
     except MissingError as error:
         print(f"hw-lint: {error}", file=sys.stderr)
         return 2
+    # Of the package, which `need` asks for first.
+    from casemate.progress import Steps
+    from rich.console import Console
+
     pieces = len(points.LANES) + 4
     found = []
     with Steps(Console(stderr=True), "hw-lint", pieces) as steps:

@@ -7,6 +7,7 @@ each point of `points_pkg`, which `package` writes, and let the clock of one of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 def rounds(key_bits: int) -> int:
@@ -123,3 +124,12 @@ package points_pkg;
 
 endpackage
 """
+
+
+def write_package(folder: Path) -> Path:
+    """Writes `package` into a file of the folder, unless it is there: what has not changed is not compiled again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "points_pkg.sv"
+    if not path.exists() or path.read_text() != package():
+        path.write_text(package())
+    return path

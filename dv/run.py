@@ -17,8 +17,6 @@ import sys
 from collections import Counter
 
 import hdl_coverage
-from casemate.progress import Steps
-from rich.console import Console
 from simulation import BENCHES, Bench, BuildError, Outcome
 from tools import MissingError, need, sources
 from vectors import BLOCKS, HASHES, LINES
@@ -45,8 +43,13 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def simulate(bench: Bench, given: argparse.Namespace, console: Console) -> Outcome:
+def simulate(bench: Bench, given: argparse.Namespace) -> Outcome:
     """Builds and runs one bench."""
+    # Of the package, which `need` asks for first.
+    from casemate.progress import Steps
+    from rich.console import Console
+
+    console = Console(stderr=True)
     begun = processor_seconds()
     with Steps(console, f"{bench.top}: build", 1) as steps:
         steps.begin(0, "")
@@ -93,10 +96,9 @@ def main() -> int:
         f"published values: {len(BLOCKS)} blocks of AES, {sum(len(case.values) for case in HASHES)} values of GHASH, "
         f"{len(LINES)} lines of AES-GCM (none of them with a wrong tag: each is refused with every single bit flipped)"
     )
-    console = Console(stderr=True)
     benches = [Bench(top, given.coverage) for top in BENCHES if given.bench in (None, top)]
     try:
-        outcomes = [simulate(bench, given, console) for bench in benches]
+        outcomes = [simulate(bench, given) for bench in benches]
     except BuildError as error:
         print(f"hw-simulation: {error}", file=sys.stderr)
         return 1

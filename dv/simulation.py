@@ -58,9 +58,7 @@ class Bench:
         import cocotb_tools.config as cocotb
 
         self.directory.mkdir(parents=True, exist_ok=True)
-        package = BUILD / "points_pkg.sv"
-        if not package.exists() or package.read_text() != points.package():
-            package.write_text(points.package())
+        package = points.write_package(BUILD)
         libraries = cocotb.libs_dir
         flags = f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"
         counters = ["--coverage-line", "--coverage-toggle"] if self.coverage else []
