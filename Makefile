@@ -157,4 +157,4 @@ docs: build ## Build the Rust documentation, the schemas of all results and the 
 	for command in run record explain attack crash list; do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) target $(RECORDER) python/casemate/_core*.so
+	rm -rf $(VENV) target build/hw $(RECORDER) python/casemate/_core*.so

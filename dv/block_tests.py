@@ -20,6 +20,8 @@ PERIOD_NS = 10
 # Random blocks for each core, and random products for each multiplier.
 RANDOM = 100
 
+POINTS = cocotb.parametrize(point=[cocotb.Param(core, name=core.name) for core in CORES])
+
 
 def number(block: bytes) -> int:
     return int.from_bytes(block, "big")
@@ -110,7 +112,7 @@ class Blocks:
 
 
 @cocotb.test()
-@cocotb.parametrize(point=CORES)
+@POINTS
 async def published_blocks_are_encrypted_as_published(dut: Any, point: CorePoint) -> None:
     bench = Blocks(dut)
     await bench.start(core=CORES.index(point))
@@ -122,7 +124,7 @@ async def published_blocks_are_encrypted_as_published(dut: Any, point: CorePoint
 
 
 @cocotb.test()
-@cocotb.parametrize(point=CORES)
+@POINTS
 async def random_blocks_with_stalls_are_as_the_golden_model_says(dut: Any, point: CorePoint) -> None:
     rng = random.Random(point.name)
     bench = Blocks(dut)
@@ -136,7 +138,7 @@ async def random_blocks_with_stalls_are_as_the_golden_model_says(dut: Any, point
 
 
 @cocotb.test()
-@cocotb.parametrize(point=CORES)
+@POINTS
 async def a_block_takes_the_cycles_of_its_rounds_and_the_next_follows_at_once(dut: Any, point: CorePoint) -> None:
     rng = random.Random(point.name)
     bench = Blocks(dut)
@@ -149,7 +151,7 @@ async def a_block_takes_the_cycles_of_its_rounds_and_the_next_follows_at_once(du
 
 
 @cocotb.test()
-@cocotb.parametrize(point=CORES)
+@POINTS
 async def a_block_that_is_wiped_in_any_cycle_does_not_come_out(dut: Any, point: CorePoint) -> None:
     rng = random.Random(point.name)
     bench = Blocks(dut)

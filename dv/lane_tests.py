@@ -31,8 +31,8 @@ INTERVALS = 186
 # The files of a lane's registers, with an iterated core and with a pipelined one.
 CONSISTS_OF = [["gcm_lane.sv", "gf128_mul.sv", f"aes_core_{how}.sv"] for how in ("iterated", "pipelined")]
 
-POINTS = cocotb.parametrize(point=LANES)
-ALONE = cocotb.parametrize(point=[point for point in LANES if point.lanes is None])
+POINTS = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in LANES])
+ALONE = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in LANES if point.lanes is None])
 
 
 def lines_for(point: LanePoint) -> int:

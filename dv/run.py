@@ -12,6 +12,7 @@ does not, 2 if tools are missing or the request makes no sense.
 from __future__ import annotations
 
 import argparse
+import re
 import resource
 import sys
 from collections import Counter
@@ -34,6 +35,10 @@ def arguments() -> argparse.Namespace:
     given = parser.parse_args()
     if given.lines < 1000:
         parser.error(f"--lines {given.lines}: expected 1000 or more, of which most points take a tenth")
+    try:
+        re.compile(given.test)
+    except re.error as error:
+        parser.error(f"--test {given.test}: no regular expression: {error}")
     return given
 
 

@@ -57,8 +57,7 @@ class Bench:
         """Compiles what has changed."""
         import cocotb_tools.config as cocotb
 
-        self.directory.mkdir(parents=True, exist_ok=True)
-        package = points.write_package(BUILD)
+        package = points.write_package(self.directory)
         libraries = cocotb.libs_dir
         flags = f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"
         counters = ["--coverage-line", "--coverage-toggle"] if self.coverage else []
