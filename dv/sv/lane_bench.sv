@@ -57,11 +57,13 @@ module lane_bench
     logic              alert;
   } face_t;
 
+  localparam int unsigned PointBits = LanePoints > 1 ? $clog2(LanePoints) : 1;
+
   face_t [LanePoints-1:0] faces;
   face_t face;
   logic key_valid, req_valid, rsp_ready;
 
-  assign face = faces[point_i[$clog2(LanePoints)-1:0]];
+  assign face = faces[point_i[PointBits-1:0]];
 
   for (genvar p = 0; p < LanePoints; p++) begin : gen_point
     localparam lane_point_t Point = LanePoint[p];
