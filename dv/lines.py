@@ -65,7 +65,7 @@ def single_flips(request: Request) -> list[Request]:
 
 
 class Source:
-    """Draws requests. No nonce comes twice: its counter counts lines, and the number of the line is random."""
+    """Draws requests. No nonce comes twice: the lower half of its counter counts lines, and all else is random."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -74,7 +74,7 @@ class Source:
     def nonce(self) -> bytes:
         """Line number and counter as memory has them (crates/crypto/src/cipher/gcm.rs)."""
         self.count += 1
-        return self.rng.randbytes(5) + self.count.to_bytes(7, "little")
+        return self.rng.randbytes(5) + self.count.to_bytes(4, "little") + self.rng.randbytes(3)
 
     def draw(self, golden: GcmLines) -> Request:
         """A line to be sealed, one that `golden` sealed, or such a one with a bit flipped: a third each."""
