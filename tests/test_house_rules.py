@@ -180,9 +180,8 @@ def test_every_check_that_the_architecture_names_exists() -> None:
 
 
 def test_every_source_file_that_a_page_names_exists() -> None:
-    sources = [
-        f"/{path.relative_to(ROOT)}" for path in tracked("crates/**/*.rs", "python/**/*.py", "dv/*.py", "**/*.sh")
-    ]
+    written = tracked("crates/**/*.rs", "python/**/*.py", "dv/*.py", "tests/*.py", "**/*.sh")
+    sources = [f"/{path.relative_to(ROOT)}" for path in written]
     for page in tracked("docs/**/*.md"):
         for name in re.findall(r"`([\w./]+\.(?:rs|py|sh))`", page.read_text()):
             assert any(source.endswith(f"/{name}") for source in sources), f"{page.relative_to(ROOT)} names {name}"
