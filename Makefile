@@ -93,11 +93,10 @@ hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff
 hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff
 	$(PYTHON) dv/run.py --seed $(SEED)
 
-# Between them they have all files of rtl/, and all that parameters choose in them. Counters for every point would take half an
-# hour to compile.
+# Between them they have all files of rtl/: counters make much code, so coverage is counted on these alone.
 COVERED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
 
-hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it: an hour
+hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --points $(COVERED) --coverage
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
 

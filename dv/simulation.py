@@ -1,6 +1,6 @@
 """Builds a bench with Verilator and runs its cocotb tests.
 
-cocotb's own runner would make every net of the design visible, which takes more than twice as long to build;
+cocotb's own runner would make every net of the design visible, which is three times as much code to compile;
 dv/sv/visible.vlt says what has to be.
 """
 
