@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""How flips ended: what an injector prints, summed and written as tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+# As the injector names them, with what stands above a column.
+ENDS = {
+    "same": "as without",
+    "alert": "halted",
+    "refused": "refused",
+    "lost": "lost",
+    "misaddressed": "other id",
+    "wrong": "wrong",
+    "wrong_alert": "wrong+halt",
+    "released": "RELEASED",
+}
+LEGEND = """\
+as without: all responses are as without the flip, so a line that is not authentic is refused
+halted: the alert is raised, no more responses       refused: an authentic line is refused
+lost: a response never comes                         other id: a response has an id that no request has
+wrong: another line comes out wrong, accepted (wrong+halt: and then the lane halts)
+RELEASED: a line that is not authentic is accepted, or a word of it, of a pad or of a key comes out"""
+
+
+@dataclass
+class Outcome:
+    """What came of a history on a lane, over all flips that were made."""
+
+    point: str
+    history: str
+    share: int
+    cycles: int = 0
+    registers: dict[str, dict[str, int]] = field(default_factory=dict)
+    releases: list[tuple[str, int, int]] = field(default_factory=list)
+    # The run without a flip already went wrong, and how.
+    broken: str = ""
+
+    def take(self, line: str) -> None:
+        """A line of the injector's output."""
+        words = line.split()
+        if words[0] == "of":
+            self.registers[words[1]] = dict(zip(words[2::2], map(int, words[3::2]), strict=True))
+        elif words[0] == "release":
+            self.releases.append((words[1], int(words[2]), int(words[3])))
+        elif words[0] == "run":
+            self.cycles = int(words[6]) - int(words[4]) + 1
+
+    def ended(self, end: str) -> int:
+        """How many flips ended so."""
+        return sum(counts[end] for counts in self.registers.values())
+
+    @property
+    def flips(self) -> int:
+        """How many were made."""
+        return sum(self.ended(end) for end in ENDS)
+
+
+def header() -> str:
+    """What stands above `row`s."""
+    return f"{'history':18} {'cycles':>6} {'flips':>9} " + " ".join(f"{title:>10}" for title in ENDS.values())
+
+
+def row(name: str, outcomes: Iterable[Outcome]) -> str:
+    """Outcomes, summed."""
+    listed = list(outcomes)
+    counts = [sum(outcome.ended(end) for outcome in listed) for end in ENDS]
+    cycles = sum(outcome.cycles for outcome in listed)
+    return f"{name:18} {cycles:6} {sum(counts):9,} " + " ".join(f"{count:10,}" for count in counts)
+
+
+def by_register(outcome: Outcome) -> list[str]:
+    """Which registers had flips that GCM does not see: something wrong came out, or was released."""
+    rows = []
+    for name, counts in sorted(outcome.registers.items()):
+        total = sum(counts.values())
+        for end in ("released", "wrong", "wrong_alert", "misaddressed"):
+            if counts[end]:
+                rows.append(f"  {name:44} {counts[end]:8,} of {total:8,} {ENDS[end].lower()}")
+    return rows
+
+
+def write(outcomes: list[Outcome], path: Path) -> None:
+    """All counts, by register."""
+    path.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")

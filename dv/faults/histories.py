@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Histories of a lane: what is asked before, with and after the line whose opening a flipped bit may spoil.
+
+A fault that misaligns a slot, a pointer or a hash does no harm to the line it strikes; it does to a later one, and an
+attacker who chooses lines chooses that one too. So the lines of most histories belong together: the ciphertext of one
+is the authentic ciphertext of another under a wrong nonce, the tag of one is the tag of the line before.
+`docs/systems/gcm-engine-faults.md` says what each is for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from counter_blocks import BLOCK, LINE, Gcm, xor
+
+# A flipped bit makes none of these another.
+IDS = (0, 3, 5, 6, 9, 10, 12, 15)
+# Cycles in which the longest line is answered, in all lanes that are tried.
+IDLE = 120
+REFUSED = "- -"
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A line as the owner wrote it, and as memory has it."""
+
+    nonce: bytes
+    text: bytes
+    ciphertext: bytes
+    tag: bytes
+
+
+@dataclass
+class History:
+    """A history as it is written: each statement is a line (`history.h`)."""
+
+    name: str
+    gcm: Gcm
+    draw: random.Random
+    requests: list[str] = field(default_factory=list)
+    known: list[bytes] = field(default_factory=lambda: [bytes(BLOCK)])
+    secrets: list[bytes] = field(default_factory=list)
+    stall: int = 0
+    window: tuple[int, int, int] = (0, 0, 8)
+    asked: int = 0
+
+    def sealed(self, ciphertext: bytes | None = None) -> Sealed:
+        """A line that the owner wrote: any, or one that has this ciphertext."""
+        nonce = self.draw.randbytes(12)
+        made = self.gcm.crypt(nonce, self.draw.randbytes(LINE)) if ciphertext is None else ciphertext
+        return Sealed(nonce, self.gcm.crypt(nonce, made), made, self.gcm.tag(nonce, made))
+
+    def _ask(self, kind: str, nonce: bytes, line: bytes, tag: bytes, response: str, gap: int) -> int:
+        self.requests.append(
+            f"request {kind} {IDS[self.asked]} {gap} {nonce.hex()} {line.hex()} {tag.hex()} {response}"
+        )
+        self._knows(line)
+        self._knows(tag)
+        self.asked += 1
+        return self.asked - 1
+
+    def _knows(self, data: bytes) -> None:
+        self.known += [data[i : i + BLOCK] for i in range(0, len(data), BLOCK)]
+
+    def seal(self, text: bytes | None = None, gap: int = 0) -> int:
+        """A line of zeros comes out as bare pads, if they are its own."""
+        nonce, line = self.draw.randbytes(12), bytes(LINE) if text is None else text
+        ciphertext = self.gcm.crypt(nonce, line)
+        tag = self.gcm.tag(nonce, ciphertext)
+        self._knows(ciphertext)
+        return self._ask("seal", nonce, line, bytes(BLOCK), f"{ciphertext.hex()} {tag.hex()}", gap)
+
+    def open(self, line: Sealed | None = None, gap: int = 0) -> int:
+        """An authentic line."""
+        line = line or self.sealed()
+        self._knows(line.text)
+        return self._ask("open", line.nonce, line.ciphertext, line.tag, f"{line.text.hex()} {bytes(BLOCK).hex()}", gap)
+
+    def refuse(self, line: Sealed, ciphertext: bytes, tag: bytes | None = None, gap: int = 0) -> int:
+        """A line that is not authentic. What it deciphers to is secret, and so are its pads and the true text."""
+        pads = self.gcm.pads(line.nonce)
+        self.secrets += pads
+        for text in (line.text, self.gcm.crypt(line.nonce, ciphertext)):
+            self.secrets += [text[i : i + BLOCK] for i in range(0, LINE, BLOCK)]
+        return self._ask("refuse", line.nonce, ciphertext, line.tag if tag is None else tag, REFUSED, gap)
+
+    def refuse_known(self, line: Sealed, ciphertext: bytes, tag: bytes | None = None, gap: int = 0) -> int:
+        """The same where the authentic line is opened too: its pads are no secret, that the lane says no is all."""
+        return self._ask("refuse", line.nonce, ciphertext, line.tag if tag is None else tag, REFUSED, gap)
+
+    def again(self, of: int, delta: bytes, text: bytes, nonce: bytes, gap: int = 0) -> int:
+        """Opens what came of an earlier seal, with `delta` added. `text` is what was sealed."""
+        changed = xor(text, delta)
+        self.secrets += [changed[i : i + BLOCK] for i in range(0, LINE, BLOCK) if any(delta[i : i + BLOCK])]
+        return self._ask(f"again {of}", nonce, delta, bytes(BLOCK), REFUSED, gap)
+
+    def abort(self, gap: int) -> None:
+        """Forgets the lines inside."""
+        self.requests.append(f"request abort 0 {gap}")
+        self.asked += 1
+
+    def rekey(self) -> None:
+        """Takes the key once more, when all lines are answered."""
+        self.requests.append("request key 0 0")
+        self.asked += 1
+
+    def garbled(self, line: Sealed) -> bytes:
+        """The ciphertext with about half of the bits of each word wrong."""
+        return xor(line.ciphertext, self.draw.randbytes(LINE))
+
+    def written(self, slack: int) -> str:
+        """The statements, for the injector."""
+        head = [f"key {self.gcm.key.hex()}", f"stall {self.stall}", f"slack {slack}"]
+        head.append("window {} {} {}".format(*self.window))
+        blocks = [f"known {block.hex()}" for block in dict.fromkeys(self.known)]
+        secrets = [f"secret {block.hex()}" for block in dict.fromkeys(self.secrets)]
+        return "\n".join([*head, *blocks, *secrets, *self.requests, ""])
+
+
+def _alone(h: History) -> None:
+    line = h.sealed()
+    target = h.refuse(line, h.garbled(line))
+    h.seal(gap=IDLE)
+    h.open(gap=IDLE)
+    h.window = (target, target, 20)
+
+
+def _busy(h: History) -> None:
+    h.seal()
+    h.open()
+    line = h.sealed()
+    target = h.refuse(line, h.garbled(line))
+    h.seal()
+    h.open()
+    h.seal()
+    h.window = (target, target, 8)
+
+
+def _busy_turned(h: History) -> None:
+    h.open()
+    h.seal()
+    line = h.sealed()
+    target = h.refuse(line, h.garbled(line))
+    h.open()
+    h.seal()
+    h.window = (target, target, 8)
+
+
+def _stalled(h: History) -> None:
+    _busy(h)
+    h.stall = 22
+
+
+def _hash_before(h: History) -> None:
+    line, other = h.sealed(), h.sealed()
+    swapped = Sealed(other.nonce, h.gcm.crypt(other.nonce, line.ciphertext), line.ciphertext, line.tag)
+    h.open()
+    first = h.refuse(swapped, line.ciphertext)
+    target = h.refuse(line, h.garbled(line))
+    h.seal()
+    h.open()
+    h.window = (first, target, 8)
+
+
+def _hash_after(h: History) -> None:
+    line, other = h.sealed(), h.sealed()
+    swapped = Sealed(other.nonce, h.gcm.crypt(other.nonce, line.ciphertext), line.ciphertext, line.tag)
+    h.seal()
+    target = h.refuse(line, h.garbled(line))
+    last = h.refuse(swapped, line.ciphertext)
+    h.refuse(line, h.garbled(line))
+    h.seal()
+    h.window = (target, last, 8)
+
+
+def _between_authentic(h: History) -> None:
+    line = h.sealed()
+    first = h.open(line)
+    target = h.refuse_known(line, h.garbled(line))
+    h.open(line)
+    h.refuse_known(line, line.ciphertext, h.draw.randbytes(BLOCK))
+    h.window = (first, target, 8)
+
+
+def _zero_ciphertext(h: History) -> None:
+    line = h.sealed(bytes(LINE))
+    h.open()
+    target = h.refuse(line, h.garbled(line))
+    h.seal()
+    h.open()
+    h.window = (target, target, 8)
+
+
+def _one_digit(h: History) -> None:
+    # The first word is zero, and comes with others of its first 16 bits, or last: what a product takes last or first.
+    line = h.sealed(bytes(BLOCK) + h.draw.randbytes(LINE - BLOCK))
+    first = h.refuse(line, b"\xff\xff" + line.ciphertext[2:])
+    target = h.refuse(line, xor(line.ciphertext, bytes(14) + b"\xff\xff" + bytes(LINE - BLOCK)))
+    h.seal()
+    h.window = (first, target, 8)
+
+
+def _wrong_tag(h: History) -> None:
+    line = h.sealed()
+    h.seal()
+    target = h.refuse(line, line.ciphertext, bytes(BLOCK))
+    h.refuse(line, line.ciphertext, h.draw.randbytes(BLOCK))
+    h.open()
+    h.window = (target, target, 8)
+
+
+def _own(h: History) -> None:
+    nonce, text = h.draw.randbytes(12), h.draw.randbytes(LINE)
+    ciphertext = h.gcm.crypt(nonce, text)
+    response = f"{ciphertext.hex()} {h.gcm.tag(nonce, ciphertext).hex()}"
+    sealed = h._ask("seal", nonce, text, bytes(BLOCK), response, 0)
+    h.again(sealed, h.draw.randbytes(LINE), text, nonce)
+    h.seal()
+    h.window = (-1, sealed, 4)
+
+
+def _aborted(h: History) -> None:
+    line = h.sealed()
+    target = h.refuse(line, h.garbled(line))
+    h.abort(gap=20)
+    follow = h.seal()
+    h.open()
+    h.window = (target, follow, 8)
+
+
+def _authentic(h: History) -> None:
+    h.seal()
+    target = h.open(gap=0)
+    h.open()
+    h.seal()
+    h.window = (target, target, 2)
+
+
+def _sealing(h: History) -> None:
+    h.open()
+    target = h.seal(h.draw.randbytes(LINE))
+    h.open()
+    h.seal()
+    h.window = (target, target, 2)
+
+
+def _rekeyed(h: History) -> None:
+    h.seal()
+    h.open()
+    h.seal()
+    h.rekey()
+    follow = h.seal()
+    line = h.sealed()
+    h.refuse(line, h.garbled(line))
+    h.window = (follow - 1, follow, 8)
+
+
+def _one_bit(h: History) -> None:
+    line = h.sealed()
+    h.open()
+    target = h.refuse_known(line, xor(line.ciphertext, bytes(20) + b"\x10" + bytes(LINE - 21)))
+    h.open()
+    h.window = (target, target, 2)
+
+
+# In these the lane gets a line that must be refused, and no flip may release anything of it.
+HISTORIES: dict[str, Callable[[History], None]] = {
+    "alone": _alone,
+    "busy": _busy,
+    "busy-turned": _busy_turned,
+    "stalled": _stalled,
+    "hash-before": _hash_before,
+    "hash-after": _hash_after,
+    "between-authentic": _between_authentic,
+    "zero-ciphertext": _zero_ciphertext,
+    "one-digit": _one_digit,
+    "wrong-tag": _wrong_tag,
+    "own": _own,
+    "aborted": _aborted,
+    "rekeyed": _rekeyed,
+}
+
+# In these a flip may do harm that GCM cannot see; they are counted, and claim nothing.
+UNSEEN: dict[str, Callable[[History], None]] = {
+    "one-bit": _one_bit,
+    "authentic": _authentic,
+    "sealing": _sealing,
+}
+
+
+def history(name: str, key_bits: int, seed: int) -> History:
+    """A history by its name, with keys, nonces and texts that follow from the seed."""
+    draw = random.Random(f"{name} {key_bits} {seed}")
+    made = History(name, Gcm(draw.randbytes(key_bits // 8)), draw)
+    made.secrets += made.gcm.keys()
+    (HISTORIES | UNSEEN)[name](made)
+    return made

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// One flipped flip-flop in a lane, everywhere and at every time: a history is carried out once without a fault, and from each
+// cycle of its window again with each bit of each register flipped.
+//
+// A run ends when the lane and its history are as they were in that cycle without the fault: all that follows is then the same.
+// It also ends when nothing came of the flip in its first cycle, and the same bit is all that still differs: then it ends as the
+// flip of that bit one cycle later, which was made before. Otherwise it ends with the history, when it is clear that a response is
+// lost, or some cycles after an alert.
+//
+//   inject HISTORY SHARE SEED      SHARE: of registers wider than 32 bits, one bit of SHARE is flipped, in every cycle
+//   inject --registers             the registers, with their bits
+//
+// Prints `run` with what the run without a fault took, `of REGISTER` with how many flips ended how, and `release` for each flip
+// after which a secret came out; progress goes to standard error.
+
+#include <cstdio>
+#include <map>
+#include <random>
+
+#include "session.h"
+
+namespace {
+
+constexpr unsigned AfterAlert = 16;
+constexpr unsigned WideRegister = 32;
+constexpr unsigned ReleasesPrinted = 5;  // of one register
+
+enum End { Released, Wrong, WrongAlert, Misaddressed, Alert, Lost, Refused, Same, Ends };
+const char* const EndNames[Ends] = {"released", "wrong",   "wrong_alert", "misaddressed",
+                                      "alert",    "lost", "refused",     "same"};
+
+struct Moment {
+  std::vector<uint8_t> state;
+  Progress progress;
+};
+
+unsigned all_bits(const Register& r) { return r.bits * r.elements; }
+
+// Power comes with any state.
+void power_up(Lane& lane, unsigned seed) {
+  std::mt19937 random(seed);
+  for (size_t r = 0; r < lane.registers().size(); r++) {
+    for (unsigned b = 0; b < all_bits(lane.registers()[r]); b++) {
+      if (seed != 0 && random() % 2 != 0) lane.flip(r, b);
+    }
+  }
+}
+
+void reset(Lane& lane, const History& history) {
+  Vlane& top = lane.top();
+  top.req_op_i = 1;
+  top.rst_ni = 0;
+  for (unsigned i = 0; i < 2; i++) {
+    lane.settle_inputs();
+    lane.tick();
+  }
+  top.rst_ni = 1;
+  constexpr size_t Words = sizeof(top.key_i) / 4;
+  const Wide<Words> key = parse_wide<Words>(history.key);
+  for (size_t w = 0; w < Words; w++) top.key_i[w] = key[w];
+}
+
+// The run without a fault: each moment is the one before a cycle.
+std::vector<Moment> straight(Lane& lane, Session& session, unsigned limit) {
+  std::vector<Moment> moments;
+  while (!session.complete() && moments.size() < limit) {
+    moments.push_back({lane.state(), session.progress});
+    session.cycle();
+  }
+  if (!session.complete() || session.seen.released || session.seen.wrong || session.seen.refused || session.seen.alert) {
+    std::cerr << "inject: the run without a fault went wrong in cycle " << session.progress.cycle << "\n";
+    std::exit(1);
+  }
+  // So that what a fault left behind may end in the same state a little later.
+  for (unsigned i = 0; i < 8; i++) {
+    moments.push_back({lane.state(), session.progress});
+    session.cycle();
+  }
+  return moments;
+}
+
+class Injector {
+ public:
+  Injector(Lane& lane, Session& session, const std::vector<Moment>& moments, unsigned slack)
+      : lane_(lane), session_(session), moments_(moments), limit_(unsigned(moments.size()) + slack) {}
+
+  uint64_t cycles = 0;
+
+  // `later`: how the flip of the same bit ended a cycle later, or `Ends`.
+  End inject(unsigned at, size_t which, unsigned bit, End later) {
+    lane_.restore(moments_[at].state);
+    session_.progress = moments_[at].progress;
+    session_.seen = Seen{};
+    lane_.flip(which, bit);
+    unsigned since_alert = 0;
+    while (session_.progress.cycle < limit_ && since_alert < AfterAlert) {
+      session_.cycle();
+      cycles++;
+      if (session_.seen.released) return Released;
+      if (session_.seen.alert) since_alert++;
+      if (as_without()) break;
+      if (later != Ends && session_.progress.cycle == at + 1 && as_later(which, bit)) return later;
+    }
+    return end();
+  }
+
+ private:
+  bool as_without() {
+    const unsigned now = session_.progress.cycle;
+    return now < moments_.size() && lane_.is(moments_[now].state) && session_.progress == moments_[now].progress;
+  }
+
+  bool as_later(size_t which, unsigned bit) {
+    const Moment& next = moments_[session_.progress.cycle];
+    return session_.seen.nothing() && session_.progress == next.progress && lane_.is_but_for(next.state, which, bit);
+  }
+
+  End end() const {
+    const Seen& seen = session_.seen;
+    if (seen.wrong) return seen.alert ? WrongAlert : Wrong;
+    if (seen.misaddressed) return Misaddressed;
+    if (seen.alert) return Alert;
+    // What is as without a fault is answered as without one.
+    if (session_.progress.cycle >= limit_ && !session_.complete()) return Lost;
+    return seen.refused ? Refused : Same;
+  }
+
+  Lane& lane_;
+  Session& session_;
+  const std::vector<Moment>& moments_;
+  unsigned limit_;
+};
+
+struct Window {
+  unsigned first, last;
+};
+
+Window window_of(const History& history, const Session& session, size_t moments) {
+  const unsigned first = history.first < 0 ? 0 : session.accepted[history.first];
+  const unsigned last = session.responded[history.last] + history.after;
+  return {first, std::min(last, unsigned(moments) - 1)};
+}
+
+struct Bit {
+  size_t which;
+  unsigned bit;
+  End later;
+};
+
+std::vector<Bit> chosen_bits(const std::vector<Register>& registers, unsigned share, unsigned seed) {
+  std::vector<Bit> bits;
+  std::mt19937 random(seed);
+  for (size_t r = 0; r < registers.size(); r++) {
+    for (unsigned b = 0; b < all_bits(registers[r]); b++) {
+      if (all_bits(registers[r]) <= WideRegister || random() % share == 0) bits.push_back({r, b, Ends});
+    }
+  }
+  return bits;
+}
+
+// From the last cycle to the first.
+void sweep(Lane& lane, Injector& injector, Window window, unsigned share, unsigned seed) {
+  const std::vector<Register>& registers = lane.registers();
+  std::vector<std::array<uint64_t, Ends>> counts(registers.size());
+  std::vector<Bit> bits = chosen_bits(registers, share, seed);
+  for (unsigned at = window.last + 1; at-- > window.first;) {
+    for (Bit& b : bits) {
+      b.later = injector.inject(at, b.which, b.bit, b.later);
+      if (b.later == Released && counts[b.which][Released] < ReleasesPrinted) {
+        std::printf("release %s %u %u\n", registers[b.which].name.c_str(), b.bit, at);
+      }
+      counts[b.which][b.later]++;
+    }
+    std::fprintf(stderr, "progress %u %u\n", window.last - at + 1, window.last - window.first + 1);
+  }
+  for (size_t r = 0; r < registers.size(); r++) {
+    std::printf("of %s", registers[r].name.c_str());
+    for (unsigned e = 0; e < Ends; e++) std::printf(" %s %llu", EndNames[e], (unsigned long long)counts[r][e]);
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  Lane lane;
+  if (count == 2 && std::string(arguments[1]) == "--registers") {
+    for (const Register& r : lane.registers()) std::printf("%s %u\n", r.name.c_str(), all_bits(r));
+    return 0;
+  }
+  if (count != 4) {
+    std::fprintf(stderr, "usage: inject HISTORY SHARE SEED | inject --registers\n");
+    return 2;
+  }
+  const History history = read_history(arguments[1]);
+  const unsigned seed = std::stoul(arguments[3]);
+  power_up(lane, seed);
+  reset(lane, history);
+  Session session(lane, history);
+  const std::vector<Moment> moments = straight(lane, session, 20000);
+  const Window window = window_of(history, session, moments.size());
+  Injector injector(lane, session, moments, history.slack);
+  std::printf("run cycles %zu first %u last %u forbidden %zu\n", moments.size(), window.first, window.last,
+              session.forbidden());
+  sweep(lane, injector, window, std::stoul(arguments[2]), seed);
+  std::printf("simulated %llu\n", (unsigned long long)injector.cycles);
+  return 0;
+}

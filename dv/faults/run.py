@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Flips one bit of a GCM lane, everywhere and at every time, while it opens lines that are not authentic.
+
+None may come out. For each parameter point the registers that are flipped are held against the flip-flops that synthesis
+finds. Then lanes with planted weaknesses are tried: each must be found. The exit code is 1 if something was released, or
+a plant was not found.
+
+  run.py                               every history, all of control and a share of data; one complete: a minute
+  run.py --complete                    every bit in every cycle, on more parameter points
+  run.py --history hash-after --point pipelined --share 1
+  run.py --history authentic --registers   what GCM does not see, by register
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import endings
+from histories import HISTORIES, UNSEEN, history
+from injector import ROOT, FaultsError, Point, build, flip_flops, registers
+from plants import PLANTS, Plant
+
+POINTS = {
+    "iterated": Point(),
+    "pipelined": Point(128, 0, 128),
+    "iterated-256": Point(256),
+    # Its hash comes after its last slot.
+    "slow-hash-256": Point(256, 1, 8),
+    "two-rounds": Point(128, 2, 32),
+}
+QUICK_POINTS = ("iterated", "pipelined", "iterated-256")
+# One flip of so many, of registers wider than 32 bits, by point; and what is complete all the same.
+QUICK_SHARES = {"iterated": 128, "pipelined": 1024, "iterated-256": 256}
+QUICK_COMPLETE = ("iterated", "busy")
+# Control alone, in practice.
+CONTROL = 1_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is run, and where what is built for it is kept."""
+
+    points: list[str]
+    histories: list[str]
+    share: int | None
+    seed: int
+    build: Path
+    show_registers: bool
+
+
+def inject(injector: Path, outcome: endings.Outcome, key_bits: int, seed: int) -> None:
+    """Carries a history out with flips, and shows how far it is."""
+    started = time.monotonic()
+    with tempfile.NamedTemporaryFile("w", suffix=".history") as file:
+        file.write(history(outcome.history, key_bits, seed).written(slack=200))
+        file.flush()
+        command = [str(injector), file.name, str(outcome.share), str(seed)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            assert run.stdout is not None
+            assert run.stderr is not None
+            said = ""
+            for line in run.stderr:
+                if line.startswith("progress "):
+                    _show(outcome, line.split()[1:], time.monotonic() - started)
+                else:
+                    said = line.strip()
+            for line in run.stdout:
+                outcome.take(line)
+    _clear()
+    if run.returncode != 0:
+        outcome.broken = said or f"the injector ended with {run.returncode}"
+
+
+def _show(outcome: endings.Outcome, position: list[str], seconds: float) -> None:
+    if sys.stderr.isatty():
+        done, total = map(int, position)
+        left = seconds / done * (total - done)
+        bar = "#" * (30 * done // total)
+        print(f"\r  {outcome.history:18} [{bar:30}] {left:5.0f} s left", end="", file=sys.stderr, flush=True)
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        print("\r" + 78 * " " + "\r", end="", file=sys.stderr, flush=True)
+
+
+def same_registers(point: Point, injector: Path) -> None:
+    """Refuses to go on if some flip-flop is not flipped."""
+    flipped, found = registers(injector), flip_flops(point, ROOT / "rtl")
+    print(f"\n{point.name}: {sum(flipped.values()):,} flip-flops in {len(flipped)} registers are flipped; ", end="")
+    print(f"synthesis finds {sum(found.values()):,} in {len(found)}", flush=True)
+    if flipped != found:
+        names = sorted(name for name in flipped.keys() | found.keys() if flipped.get(name) != found.get(name))
+        raise FaultsError(f"registers differ between Verilator and synthesis: {', '.join(names)}")
+
+
+def share_of(point: str, name: str, options: Options) -> int:
+    """One flip of how many is made, of wide registers."""
+    if options.share is not None:
+        return options.share
+    return 1 if (point, name) == QUICK_COMPLETE else QUICK_SHARES[point]
+
+
+def sweep(name: str, options: Options) -> Iterator[endings.Outcome]:
+    """Every history on a lane, a row each."""
+    point = POINTS[name]
+    injector = build(point, ROOT / "rtl", options.build)
+    same_registers(point, injector)
+    print(endings.header())
+    outcomes = []
+    for each in options.histories:
+        outcome = endings.Outcome(name, each, share_of(name, each, options))
+        inject(injector, outcome, point.key_bits, options.seed)
+        if outcome.broken:
+            raise FaultsError(f"{name}, {each}: {outcome.broken}")
+        outcomes.append(outcome)
+        print(endings.row(each, [outcome]) + _share(outcome), flush=True)
+        for register, bit, cycle in outcome.releases if each in HISTORIES else []:
+            print(f"  released: bit {bit} of {register} in cycle {cycle}")
+        if options.show_registers:
+            print("\n".join(endings.by_register(outcome)))
+        yield outcome
+    claimed = [outcome for outcome in outcomes if outcome.history in HISTORIES]
+    if claimed:
+        print(endings.row("must be refused", claimed))
+
+
+def _share(outcome: endings.Outcome) -> str:
+    return "  complete" if outcome.share == 1 else f"  data: 1 of {outcome.share}"
+
+
+def find(plant: Plant, options: Options) -> bool:
+    """Whether flips find a planted weakness, with a sentence about it."""
+    with tempfile.TemporaryDirectory() as folder:
+        plant.write(Path(folder))
+        injector = build(plant.point, Path(folder), options.build)
+    outcome = endings.Outcome("planted", plant.history, CONTROL)
+    inject(injector, outcome, plant.point.key_bits, options.seed)
+    count = outcome.ended("released") if not outcome.broken else 0
+    if outcome.broken:
+        print(f"  {plant.name:48} not tried: {outcome.broken}")
+    elif count == 0:
+        print(f"  {plant.name:48} NOT FOUND by `{plant.history}`")
+    else:
+        register, bit, cycle = outcome.releases[0]
+        print(f"  {plant.name:48} {count:4} releases by `{plant.history}`, as bit {bit} of {register} in cycle {cycle}")
+    sys.stdout.flush()
+    return count > 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    summary, _, examples = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser(
+        prog="run.py", description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--complete", action="store_true", help="every bit in every cycle, on all points")
+    parser.add_argument("--point", action="append", choices=POINTS, help="a parameter point; again for more")
+    parser.add_argument("--history", action="append", choices=[*HISTORIES, *UNSEEN], help="a history; again for more")
+    parser.add_argument("--share", type=int, metavar="N", help="flip one of N bits of wide registers (1: all)")
+    parser.add_argument("--seed", type=int, default=1, help="of keys, lines, the state at power-up and the share")
+    parser.add_argument("--registers", action="store_true", help="show the registers whose flips come out")
+    parser.add_argument("--no-plants", action="store_true", help="leave planted weaknesses out")
+    parser.add_argument("--build", type=Path, default=ROOT / "target" / "faults", help="where models are kept")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all counts, by register")
+    options = parser.parse_args(arguments)
+    if options.share is not None and options.share < 1:
+        parser.error(f"--share {options.share}: expected 1 (every bit) or more")
+    return options
+
+
+def main(arguments: list[str]) -> int:
+    """Runs what the command line asks for; gives the exit code."""
+    asked = parse(arguments)
+    points = asked.point or list(POINTS if asked.complete else QUICK_POINTS)
+    shares = 1 if asked.complete else asked.share
+    if shares is None and not set(points) <= set(QUICK_SHARES):
+        shares = max(QUICK_SHARES.values())
+    names = asked.history or [*HISTORIES, *UNSEEN]
+    options = Options(points, names, shares, asked.seed, asked.build, asked.registers)
+    try:
+        outcomes = [outcome for point in options.points for outcome in sweep(point, options)]
+        print("\n" + endings.LEGEND)
+        missed = []
+        if not asked.no_plants:
+            print("\nPlanted weaknesses, with flips of control alone:")
+            missed = [plant for plant in PLANTS if not find(plant, options)]
+        if asked.json:
+            endings.write(outcomes, asked.json)
+    except FaultsError as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return 2
+    claimed = [outcome for outcome in outcomes if outcome.history in HISTORIES]
+    released = sum(outcome.ended("released") for outcome in claimed)
+    flips = sum(outcome.flips for outcome in claimed)
+    print(f"\n{flips:,} flips while lines had to be refused: {released} releases", end="")
+    print("" if asked.no_plants else f"; {len(PLANTS) - len(missed)} of {len(PLANTS)} planted weaknesses found")
+    return 1 if released or missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// A history carried out on a lane, cycle by cycle, and what comes out held against what may.
+#pragma once
+
+#include <algorithm>
+
+#include "history.h"
+#include "lane.h"
+
+// What was seen from a flip on.
+struct Seen {
+  bool released = false;   // a secret came out, or a line that is not authentic was accepted
+  bool wrong = false;      // a line that was asked for came out as another, or something without being accepted
+  bool misaddressed = false;  // a response has the id of no request that waits
+  bool refused = false;    // an authentic line was refused
+  bool alert = false;
+
+  bool nothing() const { return !released && !wrong && !misaddressed && !refused && !alert; }
+};
+
+// Where a history is. Together with the lane's registers it decides all that follows.
+struct Progress {
+  unsigned cycle = 0;
+  int next = -1;  // the key, then each request
+  unsigned waited = 0;
+  std::vector<uint8_t> answered;
+  std::vector<Line> lines;  // responses, where some later request opens one
+  std::vector<Block> tags;
+
+  bool operator==(const Progress& other) const {
+    return next == other.next && waited == other.waited && answered == other.answered && lines == other.lines &&
+           tags == other.tags;
+  }
+};
+
+class Session {
+ public:
+  Session(Lane& lane, const History& history) : lane_(lane), history_(history), forbidden_(history) {
+    const size_t requests = history.requests.size();
+    progress.answered.assign(requests, 0);
+    progress.lines.assign(requests, Line{});
+    progress.tags.assign(requests, Block{});
+    for (const Request& request : history.requests) opened_again_.push_back(is_opened_again(request));
+  }
+
+  Progress progress;
+  Seen seen;
+
+  // The acceptance and the response of each request, in cycles, of a run without a fault.
+  std::vector<unsigned> accepted, responded;
+
+  bool complete() const {
+    return progress.next == int(history_.requests.size()) &&
+           std::all_of(progress.answered.begin(), progress.answered.end(), [](uint8_t a) { return a != 0; });
+  }
+
+  // Inputs follow from the progress, outputs from these and the registers; then the clock ticks.
+  void cycle() {
+    Vlane& top = lane_.top();
+    drive(top);
+    lane_.settle_inputs();
+    look(top);
+    advance(top);
+    lane_.tick();
+    progress.cycle++;
+  }
+
+  size_t forbidden() const { return forbidden_.size(); }
+
+ private:
+  bool is_opened_again(const Request& request) const {
+    const size_t index = &request - history_.requests.data();
+    return std::any_of(history_.requests.begin(), history_.requests.end(),
+                       [&](const Request& r) { return r.kind == Kind::Again && r.of == index; });
+  }
+
+  // A response that is opened again must be there.
+  bool due(const Request& request) const {
+    return progress.waited >= request.gap && (request.kind != Kind::Again || progress.answered[request.of] != 0);
+  }
+
+  void drive(Vlane& top) {
+    const bool first_key = progress.next < 0;
+    const bool asks = !first_key && progress.next < int(history_.requests.size()) && due(history_.requests[progress.next]);
+    const Kind kind = asks ? history_.requests[progress.next].kind : Kind::Key;
+    top.key_valid_i = first_key || (asks && kind == Kind::Key);
+    top.rsp_ready_i = progress.cycle % (history_.stall + 1) == history_.stall;
+    top.abort_i = asks && kind == Kind::Abort;
+    top.req_valid_i = asks && kind != Kind::Abort && kind != Kind::Key;
+    if (!top.req_valid_i) return;
+    const Request& request = history_.requests[progress.next];
+    const bool again = request.kind == Kind::Again;
+    top.req_op_i = request.kind == Kind::Seal ? 1 : 2;
+    top.req_id_i = request.id;
+    for (unsigned w = 0; w < 3; w++) top.req_nonce_i[w] = request.nonce[w];
+    for (unsigned w = 0; w < 16; w++) {
+      top.req_line_i[w] = request.line[w] ^ (again ? progress.lines[request.of][w] : 0);
+    }
+    for (unsigned w = 0; w < 4; w++) top.req_tag_i[w] = request.tag[w] ^ (again ? progress.tags[request.of][w] : 0);
+  }
+
+  void look(Vlane& top) {
+    bool anything = false;
+    for (unsigned w = 0; w < 16; w++) anything |= top.rsp_line_o[w] != 0;
+    for (unsigned w = 0; w < 4; w++) anything |= top.rsp_tag_o[w] != 0;
+    if (anything) {
+      bool leaks = forbidden_.has(&top.rsp_tag_o[0]);
+      for (unsigned w = 0; w < 16; w += 4) leaks |= forbidden_.has(&top.rsp_line_o[w]);
+      if (leaks) seen.released = true;
+      if (!top.rsp_valid_o || !top.rsp_ok_o) seen.wrong = true;
+    }
+    seen.alert |= top.alert_o;
+    if (top.rsp_valid_o && top.rsp_ready_i) respond(top);
+  }
+
+  void respond(Vlane& top) {
+    for (size_t i = 0; i < history_.requests.size(); i++) {
+      const Request& request = history_.requests[i];
+      if (!request.has_response() || request.id != top.rsp_id_o || progress.answered[i] || int(i) >= progress.next) {
+        continue;
+      }
+      progress.answered[i] = 1;
+      if (responded.size() <= i) responded.resize(i + 1);
+      responded[i] = progress.cycle;
+      judge(i, top);
+      return;
+    }
+    seen.misaddressed = true;
+  }
+
+  void judge(size_t index, Vlane& top) {
+    const Request& request = history_.requests[index];
+    if (opened_again_[index]) {
+      std::copy_n(&top.rsp_line_o[0], 16, progress.lines[index].begin());
+      std::copy_n(&top.rsp_tag_o[0], 4, progress.tags[index].begin());
+    }
+    if (request.must_be_refused()) {
+      if (top.rsp_ok_o) seen.released = true;
+    } else if (!top.rsp_ok_o) {
+      seen.refused = true;
+    } else if (!std::equal(request.response_line.begin(), request.response_line.end(), &top.rsp_line_o[0]) ||
+               !std::equal(request.response_tag.begin(), request.response_tag.end(), &top.rsp_tag_o[0])) {
+      seen.wrong = true;
+    }
+  }
+
+  // The request that was accepted makes way for the next.
+  void advance(Vlane& top) {
+    const bool taken = top.abort_i || (top.key_valid_i && top.key_ready_o) || (top.req_valid_i && top.req_ready_o);
+    if (taken) {
+      if (top.abort_i) forget();
+      if (progress.next >= 0 && top.key_valid_i) progress.answered[progress.next] = 1;
+      if (progress.next >= 0) {
+        accepted.resize(progress.next + 1);
+        accepted[progress.next] = progress.cycle;
+      }
+      progress.next++;
+      progress.waited = 0;
+    } else if (progress.next >= 0) {
+      progress.waited++;
+      // Beyond the largest gap it says nothing more.
+      progress.waited = std::min(progress.waited, 1000u);
+    }
+  }
+
+  void forget() {
+    for (int i = 0; i <= progress.next; i++) progress.answered[i] = 1;
+  }
+
+  Lane& lane_;
+  const History& history_;
+  Forbidden forbidden_;
+  std::vector<bool> opened_again_;
+};
