@@ -161,3 +161,11 @@ docs: build ## Build the Rust documentation, the schemas of all results and the 
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target build/hw $(RECORDER) python/casemate/_core*.so
+	rm -rf $(VENV) target $(RECORDER) python/casemate/_core*.so
+
+.PHONY: hw-faults hw-faults-long
+hw-faults: ## Flip every control bit of the AES-GCM lane in every cycle, and a share of its data: a minute
+	$(PYTHON) dv/faults/inject.py
+
+hw-faults-long: ## Flip every bit of it in every cycle, on five parameter points: an hour
+	$(PYTHON) dv/faults/inject.py --complete

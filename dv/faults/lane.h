@@ -55,13 +55,13 @@ class Lane {
     return kept;
   }
 
+  // What follows from the registers is as it was before, until `flip`.
   void restore(const std::vector<uint8_t>& kept) {
     const uint8_t* from = kept.data();
     for (const Register& r : registers_) {
       std::memcpy(r.data, from, r.bytes);
       from += r.bytes;
     }
-    Vlane___024root___eval_settle(top_->rootp);
   }
 
   // The register that differed last most often still does, so it is looked at first.

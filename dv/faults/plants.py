@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from injector import ROOT, FaultsError, Point
+from lane_model import ROOT, FaultsError, Point
 
 ITERATED = Point()
 PIPELINED = Point(128, 0, 128)

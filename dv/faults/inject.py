@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Flips one bit of a GCM lane, everywhere and at every time, while it opens lines that are not authentic.
 
-None may come out. For each parameter point the registers that are flipped are held against the flip-flops that synthesis
-finds. Then lanes with planted weaknesses are tried: each must be found. The exit code is 1 if something was released, or
-a plant was not found.
+None may come out. For each parameter point the registers that are flipped are held against the flip-flops that
+synthesis finds. Then lanes with planted weaknesses are tried: each must be found. The exit code is 1 if something was
+released, or a plant was not found.
 
-  run.py                               every history, all of control and a share of data; one complete: a minute
-  run.py --complete                    every bit in every cycle, on more parameter points
-  run.py --history hash-after --point pipelined --share 1
-  run.py --history authentic --registers   what GCM does not see, by register
+  inject.py                            every history, all of control and a share of data; one complete: a minute
+  inject.py --complete                 every bit in every cycle, on more parameter points
+  inject.py --history hash-after --point pipelined --share 1
+  inject.py --history authentic --registers   what GCM does not see, by register
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import endings
 from histories import HISTORIES, UNSEEN, history
-from injector import ROOT, FaultsError, Point, build, flip_flops, registers
+from lane_model import ROOT, FaultsError, Point, build, flip_flops, registers
 from plants import PLANTS, Plant
 
 POINTS = {
@@ -159,7 +159,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
     summary, _, examples = (__doc__ or "").partition("\n\n")
     parser = argparse.ArgumentParser(
-        prog="run.py", description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="inject.py", description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--complete", action="store_true", help="every bit in every cycle, on all points")
     parser.add_argument("--point", action="append", choices=POINTS, help="a parameter point; again for more")
@@ -168,7 +168,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of keys, lines, the state at power-up and the share")
     parser.add_argument("--registers", action="store_true", help="show the registers whose flips come out")
     parser.add_argument("--no-plants", action="store_true", help="leave planted weaknesses out")
-    parser.add_argument("--build", type=Path, default=ROOT / "target" / "faults", help="where models are kept")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "hw" / "faults", help="where models are kept")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all counts, by register")
     options = parser.parse_args(arguments)
     if options.share is not None and options.share < 1:
