@@ -95,6 +95,7 @@ class Gcm:
     def __init__(self, key: bytes) -> None:
         self.key = key
         self._hash_key = int.from_bytes(encrypt(key, bytes(BLOCK)), "big")
+        self._pads: dict[bytes, list[bytes]] = {}
 
     def keys(self) -> list[bytes]:
         """What must stay inside for good: the halves of the key, H, H^2 and the product of the length and H."""
@@ -104,7 +105,10 @@ class Gcm:
 
     def pads(self, nonce: bytes) -> list[bytes]:
         """The blocks of counters 1 to 5: the mask of the tag, then a pad for each word."""
-        return [encrypt(self.key, nonce + counter.to_bytes(4, "big")) for counter in range(1, WORDS + 2)]
+        if nonce not in self._pads:
+            blocks = [nonce + counter.to_bytes(4, "big") for counter in range(1, WORDS + 2)]
+            self._pads[nonce] = [encrypt(self.key, block) for block in blocks]
+        return self._pads[nonce]
 
     def crypt(self, nonce: bytes, line: bytes) -> bytes:
         """The line with its pads added."""

@@ -1,0 +1,77 @@
+"""What flips bits of the GCM lane (`dv/faults`) is right about AES-GCM, and its planted weaknesses still apply.
+
+The flips themselves need the hardware's tools: `make hw-faults`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FAULTS = Path(__file__).resolve().parents[1] / "dv" / "faults"
+
+
+def part(name: str) -> Any:
+    if str(FAULTS) not in sys.path:
+        sys.path.insert(0, str(FAULTS))
+    return importlib.import_module(name)
+
+
+def test_the_blocks_that_must_not_come_out_meet_fips_197() -> None:
+    # FIPS-197, C.1 and C.3.
+    block = bytes.fromhex("00112233445566778899aabbccddeeff")
+    for size, expected in ((16, "69c4e0d86a7b0430d8cdb78070b4c55a"), (32, "8ea2b7ca516745bfeafc49904b496089")):
+        assert part("counter_blocks").encrypt(bytes(range(size)), block).hex() == expected
+
+
+def test_a_line_is_sealed_as_the_specification_of_gcm_prints_it() -> None:
+    # "The Galois/Counter Mode of Operation", appendix B, test case 3.
+    gcm = part("counter_blocks").Gcm(bytes.fromhex("feffe9928665731c6d6a8f9467308308"))
+    nonce = bytes.fromhex("cafebabefacedbaddecaf888")
+    text = bytes.fromhex(
+        "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+        "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b391aafd255"
+    )
+    ciphertext = gcm.crypt(nonce, text)
+    assert ciphertext.hex().startswith("42831ec2217774244b7221b784d0d49c")
+    assert gcm.tag(nonce, ciphertext).hex() == "4d5c2af327cd64a62cf35abd2ba6fab4"
+
+
+def test_each_planted_weakness_still_applies_to_the_sources(tmp_path: Path) -> None:
+    plants = part("plants").PLANTS
+    assert len(plants) >= 5
+    for number, plant in enumerate(plants):
+        folder = tmp_path / str(number)
+        plant.write(folder)
+        assert (folder / plant.source).read_text() != (FAULTS.parents[1] / "rtl" / plant.source).read_text()
+
+
+def test_a_plant_whose_text_is_gone_says_so() -> None:
+    plants, lane_model = part("plants"), part("lane_model")
+    plant = plants.Plant("gone", "gcm_lane.sv", (("no such text", ""),), "busy")
+    with pytest.raises(lane_model.FaultsError, match=r"plant `gone`: rtl/gcm_lane\.sv has 0 times, not once"):
+        plant.write(Path("unused"))
+
+
+def test_no_single_flip_makes_a_refused_line_of_any_history_authentic() -> None:
+    histories = part("histories")
+    for name in histories.HISTORIES:
+        made = histories.history(name, 128, 1)
+        for request in made.requests:
+            words = request.split()
+            if words[1] != "refuse":
+                continue
+            nonce, line, tag = map(bytes.fromhex, words[4:7])
+            for bit in range(8 * len(line)):
+                flipped = bytearray(line)
+                flipped[bit // 8] ^= 1 << bit % 8
+                assert made.gcm.tag(nonce, bytes(flipped)) != tag, (name, bit)
+
+
+def test_ids_of_a_history_are_two_flips_apart() -> None:
+    ids = part("histories").IDS
+    assert all(bin(a ^ b).count("1") >= 2 for a in ids for b in ids if a != b)
