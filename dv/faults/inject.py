@@ -35,9 +35,9 @@ POINTS = {
     "slow-hash-256": Point(256, 1, 8),
     "two-rounds": Point(128, 2, 32),
 }
-QUICK_POINTS = ("iterated", "pipelined", "iterated-256")
+QUICK_POINTS = ("iterated", "pipelined")
 # One flip of so many, of registers wider than 32 bits, by point; and what is complete all the same.
-QUICK_SHARES = {"iterated": 128, "pipelined": 1024, "iterated-256": 256}
+QUICK_SHARES = {"iterated": 128, "pipelined": 1024}
 QUICK_COMPLETE = ("iterated", "busy")
 # Control alone, in practice.
 CONTROL = 1_000_000
