@@ -24,7 +24,7 @@ SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
 .PHONY: demo check test test-python test-documents test-long mutants bench sample campaign reproduce docs build \
-  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-long clean help
+  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-long clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -80,8 +80,8 @@ lint-python: $(VENV)/bin/ruff
 $(VENV)/bin/ruff:
 	$(MAKE) build
 
-# The hardware: rtl/ is linted and simulated (dv/). Its golden model is in the package.
-hw: hw-lint hw-simulation ## Lint and simulate the hardware, the AES-GCM engine in rtl/: 3 minutes
+# The hardware: rtl/ is linted, simulated and disturbed (dv/), and proved (formal/). Its golden model is in the package.
+hw: hw-lint hw-simulation hw-faults hw-proofs ## Lint, simulate, disturb and prove the hardware, the AES-GCM engine in rtl/: 5 minutes
 
 $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
 	scripts/setup.sh $(VENV) hw
@@ -93,12 +93,22 @@ hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff
 hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff
 	$(PYTHON) dv/run.py --seed $(SEED)
 
+# Every control bit of a lane is flipped in every cycle, and a share of its data.
+hw-faults: $(VENV)/.ready-hw
+	$(PYTHON) dv/faults/inject.py
+
+# Each proof must also fail when the hardware is changed.
+hw-proofs: $(VENV)/.ready-hw
+	$(PYTHON) formal/prove.py
+
 # Between them they have all files of rtl/: counters make much code, so coverage is counted on these alone.
 COVERED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
 
 hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --points $(COVERED) --coverage
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
+	$(PYTHON) dv/faults/inject.py --complete
+	$(PYTHON) formal/prove.py --long
 
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
 	scripts/setup.sh $(VENV) bench
@@ -140,10 +150,6 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true
 
-# Proofs of the hardware, each of which must also fail when the hardware is changed.
-hw-proofs:
-	$(PYTHON) formal/run.py
-
 # So much of all mutants: SHARD=0/1 for all of them.
 SHARD := 0/8
 
@@ -161,11 +167,3 @@ docs: build ## Build the Rust documentation, the schemas of all results and the 
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target build/hw $(RECORDER) python/casemate/_core*.so
-	rm -rf $(VENV) target $(RECORDER) python/casemate/_core*.so
-
-.PHONY: hw-faults hw-faults-long
-hw-faults: ## Flip every control bit of the AES-GCM lane in every cycle, and a share of its data: a minute
-	$(PYTHON) dv/faults/inject.py
-
-hw-faults-long: ## Flip every bit of it in every cycle, on five parameter points: an hour
-	$(PYTHON) dv/faults/inject.py --complete

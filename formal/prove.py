@@ -1,4 +1,4 @@
-"""Proves what `formal/` claims of the hardware, and that each proof can fail: `python formal/run.py`, a minute.
+"""Proves what `formal/` claims of the hardware, and that each proof can fail: `python formal/prove.py`, a minute.
 
 A proof is a file for SymbiYosys, with a module of properties beside it. For each there are breakages: a change to a
 copy of the sources with which the proof must fail, at the property that is named. With `--long`, what takes minutes as
