@@ -35,6 +35,7 @@ COMMANDS = {
     "excerpt": "Look at what every unit did in a window of a run.",
     "cost": "Say what a design costs beside time: the battery of a secure persist buffer.",
     "bench": "Measure what this computer itself can do: AES-GCM on its processor.",
+    "cost": "Say what a design costs beside time: batteries, and area and energy of hardware.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
     "reproduce": "Run a paper's evaluation again, or derive its figures: its own next to ours.",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from casemate import options, screen
+from casemate.commands import cost_hardware
 from casemate.names import Commands
 
 EPILOG = """\b
@@ -57,9 +58,15 @@ def command() -> None:
     """Say what a design costs beside time.
 
     \b
-    Example:
+    Examples:
       casemate cost secpb        the battery of a secure persist buffer, scheme by scheme
+      casemate cost engine       area, frequency and energy of the AES-GCM engine
+      casemate cost rtl core.v --top core      the same of any RTL
     """
+
+
+command.add_command(cost_hardware.engine)
+command.add_command(cost_hardware.rtl)
 
 
 @command.command("secpb", short_help="The battery of a secure persist buffer.", epilog=EPILOG)

@@ -1,0 +1,271 @@
+"""`casemate cost engine` and `casemate cost rtl`: what hardware takes, all of it through one flow."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casemate import options, screen
+from casemate._core import CasemateError
+
+if TYPE_CHECKING:
+    from casemate.hardware.flow import Flow
+    from casemate.results.hardware import CoreCost
+
+OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
+"""Where the package `qflow-tech-osu018` of Debian and Ubuntu puts its library."""
+FOLDER = Path("results") / "hardware"
+STEPS = 6
+"""Steps of a core that nothing is known of yet."""
+
+HOW = """\b
+The flow, the same for every core and with nothing to set for one:
+  Yosys and ABC map the RTL to the library; nets of more than 16 sinks are split; OpenSTA times the netlist; Verilator
+  runs the RTL under the stimulus; the netlist is run with the same port values, must have the same outputs, and every
+  toggle of every net takes the energy that the library says. Wires, the clock's tree and glitches are not modelled.
+
+\b
+How to read the table:
+  mm2       cells, no wires
+  MHz       the highest frequency, with ideal wires and registers right at the ports
+  cycles    from one line of 64 bytes to the next, measured in simulation, all lanes busy
+  nJ/line   switching, what cells take within, clock pins and leakage, over lines of random text that are sealed
+  LUT, FF   of a Xilinx series 7 FPGA, as Yosys maps it
+Compare cores in one library and one run of the flow only. More is in docs/systems/gcm-engine-cost.md.
+
+\b
+Every step is kept in the output folder under the hash of all that decides it, and is not done again: after Ctrl-C, with
+another stimulus or with more cores it goes on from there.
+"""
+
+ENGINE = f"""\b
+Examples:
+  casemate cost engine                                        six usual points, a few minutes
+  casemate cost engine --mul-bits 8 --mul-bits 16 --mul-bits 32 --tower no --tower yes
+  casemate cost engine --rounds 0 --mul-bits 128 --lanes 1 --lanes 4
+  casemate cost engine --png pareto.png                       area against throughput, and against energy
+  casemate cost engine --beside thesis.json                   with a core that `casemate cost rtl --json` priced
+  casemate cost engine --lib NangateOpenCellLibrary_typical.lib --out results/nangate
+
+\b
+Values of several options are combined, all with all.
+
+{HOW}"""
+
+RTL = f"""\b
+Examples:
+  casemate cost rtl rtl/sources.f --top gf128_mul --param W=16
+  casemate cost rtl core.v aes.v --top gcm_core --clock clk --stimulus drive.py
+  casemate cost rtl *.v --top gcm_core --stimulus drive.py --json > core.json
+
+\b
+Cycles and energy need a stimulus, a Python file with a function drive(core):
+  def drive(core):
+      core.cycle(rst=1)                          # inputs keep their values; one cycle passes
+      core.cycle(rst=0, key=core.key)
+      core.measure()                             # what follows counts
+      for line in core.lines:                    # the same lines for every core: .nonce, .text
+          core.cycle(start=1, nonce=line.nonce, text=line.text)
+          out = core.cycle(start=0)              # outputs as they are just before the edge
+          while not out["done"]:
+              out = core.cycle()
+          core.done(out["sealed"], out["tag"])   # must be AES-GCM of the line, or it is refused
+  core.begun(N) before core.done(..., line=N) gives the latency. What is no AES-GCM calls core.done() for each thing
+  done.
+
+{HOW}"""
+
+
+def _shared(command: Any) -> Any:
+    """The options that both commands have."""
+    for option in (
+        screen.as_json,
+        click.option("--details", is_flag=True, help="Also show what the figures are made of, and the longest paths."),
+        click.option(
+            "--out",
+            "folder",
+            type=click.Path(path_type=Path),
+            default=FOLDER,
+            show_default=True,
+            metavar="FOLDER",
+            help="Where steps that are done are kept.",
+        ),
+        click.option("--no-fpga", is_flag=True, help="Leave out the FPGA, which takes the most time."),
+        click.option(
+            "--target",
+            type=float,
+            metavar="NS",
+            help="The delay that synthesis aims at.  [default: 40 inverters with 4 behind each]",
+        ),
+        click.option(
+            "--lib",
+            "library",
+            type=click.Path(path_type=Path),
+            default=OSU018,
+            show_default=True,
+            metavar="FILE",
+            help="The cell library, Liberty.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("engine", short_help="Area, speed and energy of the AES-GCM engine.", epilog=ENGINE)
+@click.option("--key-bits", type=click.Choice(["128", "256"]), multiple=True, help="Bits of the key; repeat it.")
+@click.option(
+    "--rounds",
+    type=click.Choice(["0", "1", "2"]),
+    multiple=True,
+    help="Rounds of AES a cycle, 0: a stage for each; repeat it.",
+)
+@click.option(
+    "--mul-bits",
+    type=click.Choice(["8", "16", "32", "64", "128"]),
+    multiple=True,
+    help="Bits of a GHASH product a cycle; repeat it.",
+)
+@click.option("--tower", type=click.Choice(["no", "yes"]), multiple=True, help="S-boxes in the tower field; repeat it.")
+@click.option(
+    "--lanes",
+    type=click.IntRange(1, 16),
+    multiple=True,
+    metavar="N",
+    help="Lanes, behind a router if more than one; repeat it.",
+)
+@click.option(
+    "--rtl",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The engine's sources.  [default: this repository's]",
+)
+@click.option(
+    "--beside", type=options.source, multiple=True, metavar="FILE", help="Also show the cores of a --json; repeat it."
+)
+@options.svg
+@options.png
+@_shared
+def engine(**asked: Any) -> None:
+    """Price points of the AES-GCM engine's space: area, frequency, throughput, energy."""
+    from casemate.hardware import engine as space
+    from casemate.progress import Steps
+
+    pictures = options.pictures(asked["svg"], asked["png"])
+    sources = space.rtl_folder(asked["rtl"])
+    key_bits, rounds, mul_bits = ([int(each) for each in asked[name]] for name in ("key_bits", "rounds", "mul_bits"))
+    points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in asked["tower"]], asked["lanes"])
+    others = [row for path in asked["beside"] for row in _rows(path, asked["library"])]
+    with Steps(screen.notices(), "pricing", len(points)) as progress:
+        flow = _flow(asked, progress)
+        rows = space.price(points, flow, sources, not asked["no_fpga"], progress.begin)
+    _show(flow, [*rows, *others], asked, pictures)
+
+
+@click.command("rtl", short_help="The same of any RTL.", epilog=RTL)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option("--top", required=True, metavar="MODULE", help="The module on top.")
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=options.pairs("W=16"),
+    help="A parameter of it; repeat it.",
+)
+@click.option("--clock", metavar="PORT", help="Its clock.  [default: clk_i, clk or clock]")
+@click.option("--stimulus", type=click.Path(path_type=Path), metavar="FILE", help="What drives it, as below.")
+@click.option(
+    "--key-bits", type=click.Choice(["128", "256"]), default="128", show_default=True, help="Bits of core.key."
+)
+@click.option(
+    "--lines",
+    type=click.IntRange(1, 4096),
+    default=24,
+    show_default=True,
+    metavar="N",
+    help="How many core.lines there are.",
+)
+@_shared
+def rtl(**asked: Any) -> None:
+    """Price any RTL through the flow of `casemate cost engine`."""
+    from casemate.hardware import design
+    from casemate.hardware.flow import Request
+    from casemate.progress import Steps
+
+    described = design.Design(design.sources(list(asked["files"])), asked["top"], tuple(asked["parameters"].items()))
+    described.check()
+    request = Request(
+        design=described,
+        clock=asked["clock"],
+        stimulus=asked["stimulus"],
+        key_bytes=int(asked["key_bits"]) // 8,
+        lines=asked["lines"],
+        has_fpga=not asked["no_fpga"],
+    )
+    with Steps(screen.notices(), "pricing", 1) as progress:
+        flow = _flow(asked, progress)
+        progress.begin(0, described.title)
+        row = flow.price(request)
+    _show(flow, [row], asked, [])
+
+
+def _flow(asked: dict[str, Any], progress: Any) -> "Flow":
+    from casemate.hardware import tools
+    from casemate.hardware.flow import Flow
+
+    library = asked["library"]
+    if library == OSU018 and not library.is_file():
+        raise tools.missing("the cell library of the package 'qflow-tech-osu018'")
+    target = asked["target"]
+    if target is not None and target <= 0:
+        raise CasemateError(f"--target {target:g} is no delay: expected more than 0 ns, as in --target 5")
+    done = 0
+
+    def tell(step: str) -> None:
+        nonlocal done
+        progress.tell({"done": min(done, STEPS - 1), "of": STEPS, "about": step})
+        done = (done + 1) % STEPS
+
+    return Flow(library, asked["folder"], target and target * 1e-9, tell)
+
+
+def _rows(path: Path, library: Path) -> "list[CoreCost]":
+    """The cores of a result that was printed before. Raises `CasemateError` if it is none, or is of another library."""
+    from casemate.hardware.library import read
+    from casemate.results.hardware import HardwareCost
+
+    try:
+        found = HardwareCost.model_validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise CasemateError(f"'{path}' holds no cores: expected what `casemate cost rtl --json` printed") from error
+    if found.library != (name := read(library).name):
+        raise CasemateError(
+            f"the cores in '{path}' are of the library '{found.library}': expected '{name}'; "
+            "nothing compares across libraries"
+        )
+    return found.rows
+
+
+def _show(flow: "Flow", rows: "list[CoreCost]", asked: dict[str, Any], pictures: list[tuple[Path, str]]) -> None:
+    from casemate import hardware_table
+    from casemate.hardware import tools
+    from casemate.results.hardware import HardwareCost
+
+    found = HardwareCost(
+        library=flow.library.name,
+        voltage_v=flow.library.voltage_v,
+        target_ns=flow.delay_s * 1e9,
+        tools=tools.versions(),
+        rows=rows,
+    )
+    if asked["as_json"]:
+        screen.print_json(found)
+    else:
+        screen.results().print(hardware_table.table(found))
+        if asked["details"]:
+            screen.results().print(hardware_table.details(found))
+    for path, kind in pictures:
+        from casemate import hardware_picture
+
+        hardware_picture.draw(found, path, kind)
+        screen.notices().print(f"wrote {path}", markup=False)

@@ -1,0 +1,126 @@
+"""The space of our engine: a lane of `rtl/`, or several behind the router, with their parameters.
+
+A router with its lanes is synthesised as it would be laid out: the lane once, the router around it once, and then as
+many lanes are put into their places. Area, timing and energy are those of the whole netlist, so nothing is
+extrapolated; only what synthesis would save between router and lane is not saved.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.hardware import design as designs
+from casemate.hardware.design import Design
+from casemate.hardware.flow import Flow, Request
+from casemate.results.hardware import CoreCost
+
+KEY_BITS = (128, 256)
+ROUNDS = (0, 1, 2)
+MUL_BITS = (8, 16, 32, 64, 128)
+LANES_MAX = 16
+ID_BITS = 4
+STIMULUS = Path(__file__).parent / "engine_stimulus.py"
+LINES_OF_A_LANE = 24
+"""Lines that each lane gets; a third of them before it is measured."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the space."""
+
+    key_bits: int = 128
+    rounds: int = 1
+    """Rounds of AES a cycle; 0 is a stage for each."""
+    mul_bits: int = 16
+    """Bits of a product of GHASH a cycle."""
+    tower: bool = False
+    lanes: int = 1
+
+    @property
+    def title(self) -> str:
+        """How tables and pictures call it."""
+        rounds = "pipelined" if self.rounds == 0 else f"{self.rounds} round{'s' if self.rounds > 1 else ''}"
+        lanes = f", {self.lanes} lanes" if self.lanes > 1 else ""
+        return f"AES-{self.key_bits} {rounds}, W={self.mul_bits}{', tower' if self.tower else ''}{lanes}"
+
+    def request(self, sources: tuple[Path, ...], has_fpga: bool) -> Request:
+        """What is asked of the flow for it."""
+        # As many ids for each lane as one alone has.
+        ids = ID_BITS + (self.lanes - 1).bit_length()
+        parameters = (
+            ("KeyBits", str(self.key_bits)), ("RoundsPerCycle", str(self.rounds)), ("MulBits", str(self.mul_bits)),
+            ("Tower", str(int(self.tower))), ("IdBits", str(ids)),
+        )  # fmt: skip
+        lane = Design(sources, "gcm_lane", parameters)
+        router = Design(sources, "gcm_router", (("Lanes", str(self.lanes)), *parameters))
+        single = self.lanes == 1
+        return Request(
+            design=lane if single else router,
+            clock="clk_i",
+            stimulus=STIMULUS,
+            key_bytes=self.key_bits // 8,
+            lines=LINES_OF_A_LANE * self.lanes,
+            has_fpga=has_fpga,
+            part=None if single else lane,
+            copies=0 if single else self.lanes,
+        )
+
+
+USUAL = (
+    Point(),
+    Point(tower=True),
+    Point(mul_bits=32),
+    Point(rounds=2, mul_bits=32),
+    Point(rounds=0, mul_bits=128),
+    Point(lanes=2),
+)
+"""The points that are shown where nothing is asked for."""
+
+
+def points(
+    key_bits: Sequence[int],
+    rounds: Sequence[int],
+    mul_bits: Sequence[int],
+    tower: Sequence[bool],
+    lanes: Sequence[int],
+) -> list[Point]:
+    """All points with these values, those that are empty being the lane's usual ones; the usual points if all are."""
+    if not any((key_bits, rounds, mul_bits, tower, lanes)):
+        return list(USUAL)
+    usual = Point()
+    axes = (
+        key_bits or (usual.key_bits,), rounds or (usual.rounds,), mul_bits or (usual.mul_bits,),
+        tower or (usual.tower,), lanes or (usual.lanes,),
+    )  # fmt: skip
+    return [Point(*values) for values in dict.fromkeys(product(*axes))]
+
+
+def rtl_folder(asked: Path | None) -> tuple[Path, ...]:
+    """The sources of the engine: those in a folder, or in the repository that this package was built from. Raises
+    `CasemateError` if they are not there.
+    """
+    here = Path(__file__).resolve().parents[3] / "rtl"
+    folder = asked or (here if here.is_dir() else Path("rtl"))
+    listed = folder / "sources.f"
+    if not listed.is_file():
+        raise CasemateError(
+            f"there is no RTL in '{folder}': expected its list 'sources.f'; say where it is with --rtl FOLDER"
+        )
+    return designs.sources([listed])
+
+
+def price(
+    asked: list[Point], flow: Flow, sources: tuple[Path, ...], has_fpga: bool, begin: Callable[[int, str], object]
+) -> list[CoreCost]:
+    """The cost of each point; `begin` hears of each."""
+    rows = list[CoreCost]()
+    for number, point in enumerate(asked):
+        begin(number, point.title)
+        found = flow.price(point.request(sources, has_fpga))
+        composed = (
+            None if point.lanes == 1 else f"lane and router synthesised once each, {point.lanes} lanes put into it"
+        )
+        rows.append(found.model_copy(update={"name": point.title, "composed": composed}))
+    return rows

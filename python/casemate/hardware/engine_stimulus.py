@@ -1,0 +1,42 @@
+"""Drives our own engine, a lane or a router: lines to seal, as fast as it takes them.
+
+An id is given again only after its response, so that lines that overtake each other are told apart. Measured is the
+steady state: from a response, when all lanes are full, to another as many lines later as are asked for.
+"""
+
+from casemate.hardware.stimulus import Core
+
+SEAL = 1
+WARM_UP = 1 / 3
+"""Of all lines, those that are not measured, first."""
+SECONDS_CYCLES = 20_000
+"""Cycles in which the engine must have done something."""
+
+
+def drive(core: Core) -> None:
+    """Resets the engine, gives it a key, and lets it seal all lines."""
+    core.cycle(rst_ni=0, req_op_i=SEAL)
+    core.cycle(rst_ni=1, key_i=core.key, key_valid_i=1, rsp_ready_i=1)
+    core.cycle(key_valid_i=0)
+    free = list(range(1 << core.width("req_id_i")))
+    inside = dict[int, int]()
+    sent = ended = idle = 0
+    first, count = int(WARM_UP * len(core.lines)), len(core.lines)
+    # More is sent than is measured: the engine stays full to the end.
+    while ended < count and idle < SECONDS_CYCLES:
+        asking = bool(free)
+        line = core.lines[sent % count]
+        asked = {"req_id_i": free[0], "req_nonce_i": line.nonce, "req_line_i": line.text} if asking else {}
+        out = core.cycle(req_valid_i=int(asking), **asked)
+        idle += 1
+        if asking and out["req_ready_o"]:
+            inside[free.pop(0)] = sent
+            core.begun(sent)
+            sent, idle = sent + 1, 0
+        if out["rsp_valid_o"]:
+            number = inside.pop(out["rsp_id_o"])
+            core.done(out["rsp_line_o"], out["rsp_tag_o"], line=number)
+            free.append(out["rsp_id_o"])
+            ended, idle = ended + 1, 0
+            if ended == first:
+                core.measure()

@@ -1,0 +1,242 @@
+"""The order of the steps, for one core: what is asked for, what was done before, what comes out."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from casemate.hardware import (
+    design as designs,
+)
+from casemate.hardware import (
+    energy,
+    fanout,
+    gate_simulation,
+    library,
+    netlist,
+    rtl_simulation,
+    stimulus,
+    store,
+    synthesis,
+    timing,
+    tools,
+)
+from casemate.hardware.design import Design
+from casemate.hardware.library import Library
+from casemate.hardware.netlist import Netlist
+from casemate.hardware.stimulus import Core, Trace
+from casemate.hardware.store import Store
+from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
+
+LINES = 24
+"""Lines that a stimulus gets."""
+LINE_BITS = 8 * stimulus.LINE_BYTES
+_READING = ("liberty", "functions", "library", "netlist")
+STEPS = ("ports", "synthesis", "timing", "FPGA", "simulation of the RTL", "simulation of the netlist")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the flow for one core."""
+
+    design: Design
+    clock: str | None = None
+    stimulus: Path | None = None
+    key_bytes: int = 16
+    lines: int = LINES
+    has_fpga: bool = True
+    part: Design | None = None
+    """A module that occurs in the design several times and is mapped once."""
+    copies: int = 0
+    """How often it occurs."""
+
+
+class Flow:
+    """Prices cores with one library."""
+
+    def __init__(
+        self, path: Path, folder: Path, delay_s: float | None = None, tell: Callable[[str], object] = print
+    ) -> None:
+        """`delay_s` is what synthesis aims at; `tell` hears of each step that begins. Raises `CasemateError` if a
+        program is missing, or if the file is no library with areas.
+        """
+        tools.need_yosys()
+        tools.need_opensta()
+        self.library: Library = library.read(path)
+        self.delay_s = delay_s or synthesis.target_s(self.library)
+        self._store, self._tell = Store(folder), tell
+        self._versions = tools.versions()
+        self._library_content = store.content(path)
+
+    def price(self, request: Request) -> CoreCost:
+        """All figures of a core. Raises `CasemateError` for bad input and for whatever step fails."""
+        request.design.check()
+        if request.stimulus:
+            tools.need_simulation()
+            stimulus.load(request.stimulus)
+        rtl = self._of(request.design)
+        ports = self._ports(request.design, rtl)
+        clock = designs.clock_of(ports, request.clock)
+        built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
+        area = self._area(built, buffers)
+        told = rtl | self._of_library() | {"clock": clock, "part": request.part and self._of(request.part)}
+        speed = self._timing(built, clock, told)
+        fpga = self._fpga(request) if request.has_fpga else None
+        cost = CoreCost(name=request.design.title, area=area, speed=speed, fpga=fpga, energy=None)
+        if request.stimulus is None:
+            return cost
+        trace = self._trace(request, ports, clock, rtl)
+        counted = self._counted(built, clock, trace, told)
+        return _with_work(cost, trace, energy.Energy(**counted))
+
+    def _of_library(self) -> dict[str, Any]:
+        return {
+            "library": self._library_content,
+            "delay_s": self.delay_s,
+            "code": store.code("synthesis", "fanout", *_READING),
+        }
+
+    def _ports(self, design: Design, rtl: dict[str, Any]) -> dict[str, tuple[bool, int]]:
+        def find() -> Any:
+            self._tell("ports")
+            with tempfile.TemporaryDirectory() as folder:
+                return synthesis.ports(design, Path(folder))
+
+        found = self._store.keep("ports", rtl, find)
+        return {name: (bool(port[0]), int(port[1])) for name, port in found.items()}
+
+    def _of(self, design: Design) -> dict[str, Any]:
+        """What decides what is made of a design."""
+        return {
+            "sources": [[path.name, store.content(path)] for path in design.sources],
+            "top": design.top,
+            "parameters": design.parameters,
+            "versions": self._versions,
+        }
+
+    def _mapped(self, design: Design, part: Design | None = None) -> Netlist:
+        """The cells of a design; a part that occurs several times is mapped once, and then put into all its boxes."""
+        boxes = [part.top] if part else []
+        path = self._store.path("netlist", self._of(design) | self._of_library() | {"boxes": boxes})
+        if not path.is_file():
+            self._tell(f"synthesis of {design.title}")
+            with tempfile.TemporaryDirectory(dir=self._store.folder) as folder:
+                synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).replace(path)
+        parts = {part.top: self._mapped(part)} if part else None
+        return netlist.read(path, design.top, self.library, parts)
+
+    def _area(self, built: Netlist, buffers: int) -> Area:
+        cells = self.library.cells
+        flops = [each for each in built.instances if cells[each.cell].flop is not None]
+        return Area(
+            um2=built.area_um2(self.library),
+            flops_um2=sum(cells[each.cell].area_um2 for each in flops),
+            cells=len(built.instances),
+            flops=len(flops),
+            fanout_buffers=buffers,
+        )
+
+    def _timing(self, built: Netlist, clock: str, told: dict[str, Any]) -> Speed:
+        def find() -> Any:
+            self._tell("timing")
+            with tempfile.TemporaryDirectory() as folder:
+                found = timing.find(built, self.library, clock, Path(folder))
+            return asdict(found)
+
+        found = timing.Timing(**self._store.keep("timing", told | {"step": store.code("timing")}, find))
+        return Speed(
+            fmax_mhz=found.fmax_hz / 1e6,
+            path_begins=found.begins,
+            path_ends=found.ends,
+            path_cells=found.stages,
+            cycles_per_line=None,
+            latency_cycles=None,
+            gbps=None,
+            gbps_per_mm2=None,
+        )
+
+    def _fpga(self, request: Request) -> Fpga:
+        """What a design takes of an FPGA; a part that occurs several times is mapped once, and counted as often."""
+        part = request.part
+        found = self._fabric(request.design, [part.top] if part else [])
+        if part:
+            inside = self._fabric(part, [])
+            found = {name: count + request.copies * inside[name] for name, count in found.items()}
+        return Fpga(**found)
+
+    def _fabric(self, design: Design, boxes: list[str]) -> dict[str, int]:
+        def find() -> Any:
+            self._tell(f"FPGA of {design.title}")
+            with tempfile.TemporaryDirectory() as folder:
+                return asdict(synthesis.to_fabric(design, Path(folder), boxes))
+
+        told = self._of(design) | {"step": store.code("synthesis"), "boxes": boxes}
+        found: dict[str, int] = self._store.keep("fpga", told, find)
+        return found
+
+    def _trace(self, request: Request, ports: dict[str, tuple[bool, int]], clock: str, rtl: dict[str, Any]) -> Trace:
+        assert request.stimulus is not None
+        told = rtl | {
+            "stimulus": store.content(request.stimulus),
+            "key_bytes": request.key_bytes,
+            "lines": request.lines,
+            "clock": clock,
+            "step": store.code("rtl_simulation", "stimulus", "aes_gcm"),
+        }
+        drive = stimulus.load(request.stimulus)
+
+        def find() -> Any:
+            self._tell("simulation of the RTL")
+            with tempfile.TemporaryDirectory() as folder:
+                program = rtl_simulation.build(request.design, ports, clock, Path(folder))
+                return asdict(
+                    rtl_simulation.drive(
+                        program,
+                        ports,
+                        clock,
+                        drive,
+                        lambda process: Core(process, ports, request.key_bytes, request.lines),
+                    )
+                )
+
+        return Trace(**self._store.keep("trace", told, find))
+
+    def _counted(self, built: Netlist, clock: str, trace: Trace, told: dict[str, Any]) -> dict[str, float]:
+        def find() -> Any:
+            self._tell("simulation of the netlist")
+            with tempfile.TemporaryDirectory() as folder:
+                toggles = gate_simulation.run(built, self.library, clock, trace, Path(folder))
+            return asdict(energy.find(built, self.library, clock, toggles))
+
+        told = told | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy")}
+        found: dict[str, float] = self._store.keep("energy", told, find)
+        return found
+
+
+def _with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
+    """A core's figures with those of the lines that it did."""
+    cycles = trace.cycles / trace.done
+    gbps = LINE_BITS * cost.speed.fmax_mhz * 1e6 / cycles / 1e9
+    latency = sum(trace.latencies) / len(trace.latencies) if trace.latencies else None
+    speed = cost.speed.model_copy(
+        update={
+            "cycles_per_line": cycles,
+            "latency_cycles": latency,
+            "gbps": gbps,
+            "gbps_per_mm2": gbps / (cost.area.um2 / 1e6),
+        }
+    )
+    # Leakage takes as long as a line does at the highest frequency.
+    leakage = taken.leakage_w * cycles / (cost.speed.fmax_mhz * 1e6)
+    parts = (taken.switching_j, taken.internal_j, taken.clock_j)
+    switching, internal, clock = (1e9 * part / trace.done for part in parts)
+    line = EnergyOfLine(
+        lines=trace.done,
+        switching_nj=switching,
+        internal_nj=internal,
+        clock_nj=clock,
+        leakage_nj=1e9 * leakage,
+        total_nj=switching + internal + clock + 1e9 * leakage,
+    )
+    return cost.model_copy(update={"speed": speed, "energy": line})

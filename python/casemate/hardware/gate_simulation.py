@@ -1,0 +1,236 @@
+"""Runs a netlist with the port values that the RTL had, and counts how often every net toggles.
+
+The netlist is written as C, a statement for each cell in an order in which each comes after those that drive it, so a
+cycle is one pass over it, without events and without glitches: zero delay, each net changes at most once a cycle. That
+is a twentieth of the time that general simulators take to build, which is what a sweep over many cores needs; `make
+hw-synthesis` holds it against Verilator, toggle by toggle.
+
+In every measured cycle the outputs must be those of the RTL. So what is measured is a netlist that does the work.
+"""
+
+import struct
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.hardware import functions, tools
+from casemate.hardware.library import Cell, Library
+from casemate.hardware.netlist import Instance, Net, Netlist
+from casemate.hardware.stimulus import Trace
+
+STATEMENTS_IN_A_FUNCTION = 2000
+"""Compilers take more than linear time for long functions."""
+
+_MAIN = """
+int main(void) {
+    static unsigned char in[INPUTS + 1], out[OUTPUTS + 1];
+    FILE* const file = fopen("trace.bin", "rb");
+    unsigned header[2];
+    if (!file || fread(header, sizeof header, 1, file) != 1) return 2;
+    for (unsigned cycle = 0; cycle < header[0]; cycle++) {
+        if (fread(in, 1, INPUTS, file) != INPUTS || fread(out, 1, OUTPUTS, file) != OUTPUTS) return 2;
+        set(in);
+        settle();
+        // What resets may come from logic: until it stays the same.
+        for (int turn = 0; force() && turn < 64; turn++) settle();
+        const int measured = cycle >= header[1];
+        const int wrong = measured ? compare(out) : -1;
+        if (wrong >= 0) {
+            printf("WRONG %u %d\\n", cycle, wrong);
+            return 0;
+        }
+        if (measured)
+            for (int n = 0; n < NETS; n++) {
+                rises[n] += v[n] & ~old[n] & 1;
+                falls[n] += old[n] & ~v[n] & 1;
+            }
+        memcpy(old, v, NETS);
+        edge();
+    }
+    FILE* const counts = fopen("toggles.bin", "wb");
+    if (!counts) return 2;
+    fwrite(rises, sizeof *rises, NETS, counts);
+    fwrite(falls, sizeof *falls, NETS, counts);
+    return fclose(counts) != 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Toggles:
+    """How often each net rose and fell, by its number."""
+
+    rises: dict[int, int]
+    falls: dict[int, int]
+    cycles: int
+
+
+def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Path) -> Toggles:
+    """Runs a netlist with a trace of its ports. Raises `CasemateError` if an output differs from the RTL's in a cycle
+    that is measured, or if the netlist has what cannot be run: gated clocks, latches.
+    """
+    compiler = tools.need_program("cc", "gcc", "simulation of netlists")
+    numbers = {net: number for number, net in enumerate(sorted(netlist.nets()))}
+    (folder / "gates.c").write_text(_Writer(netlist, library, clock, numbers).text())
+    inputs = [(name, bit) for name, bit, _ in netlist.input_bits() if name != clock]
+    outputs = [(name, bit) for name, bit, _ in netlist.output_bits()]
+    _write_trace(trace, inputs, outputs, folder / "trace.bin")
+    tools.run([compiler, "-O0", "-w", "-o", "gates", "gates.c"], folder, "gates", "the C compiler")
+    said = tools.run([str(folder / "gates")], folder, "simulation", "the netlist's simulation")
+    if said.startswith("WRONG"):
+        _, cycle, bit = said.split()
+        name, position = outputs[int(bit)]
+        raise CasemateError(f"the netlist differs from the RTL in cycle {cycle}: bit {position} of '{name}'")
+    counted = struct.unpack(f"<{2 * len(numbers)}I", (folder / "toggles.bin").read_bytes())
+    rises, falls = counted[: len(numbers)], counted[len(numbers) :]
+    return Toggles(
+        {net: rises[number] for net, number in numbers.items()},
+        {net: falls[number] for net, number in numbers.items()},
+        trace.cycles,
+    )
+
+
+def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tuple[str, int]], path: Path) -> None:
+    """All port values, a byte for each bit."""
+    values = dict.fromkeys((name for name, _ in inputs), 0)
+    with path.open("wb") as file:
+        file.write(struct.pack("<2I", len(trace.inputs), trace.first))
+        for changes, seen in zip(trace.inputs, trace.outputs, strict=True):
+            values |= changes
+            file.write(bytes(values[name] >> bit & 1 for name, bit in inputs))
+            file.write(bytes(seen[name] >> bit & 1 for name, bit in outputs))
+
+
+def in_order(netlist: Netlist, library: Library) -> list[tuple[Instance, Cell]]:
+    """The cells that hold no state, each after those that drive it. Raises `CasemateError` for a loop."""
+    logic = [(each, library.cells[each.cell]) for each in netlist.instances if library.cells[each.cell].flop is None]
+    driver = {
+        each.pins[pin]: number for number, (each, cell) in enumerate(logic) for pin in cell.outputs if pin in each.pins
+    }
+    waits = [0] * len(logic)
+    behind = list[list[int]]([] for _ in logic)
+    for number, (each, cell) in enumerate(logic):
+        for pin in cell.inputs:
+            if (before := driver.get(each.pins.get(pin, "0"))) is not None:
+                waits[number] += 1
+                behind[before].append(number)
+    ready = deque(number for number, count in enumerate(waits) if not count)
+    order = list[tuple[Instance, Cell]]()
+    while ready:
+        number = ready.popleft()
+        order.append(logic[number])
+        for after in behind[number]:
+            waits[after] -= 1
+            if not waits[after]:
+                ready.append(after)
+    if len(order) < len(logic):
+        raise CasemateError(f"'{netlist.top}' has logic that drives itself: it cannot be run without delays")
+    return order
+
+
+class _Writer:
+    """Writes a netlist as C."""
+
+    def __init__(self, netlist: Netlist, library: Library, clock: str, numbers: dict[int, int]) -> None:
+        self._netlist, self._library, self._numbers = netlist, library, numbers
+        self._clock = netlist.ports[clock].nets[0]
+        self._clock_name = clock
+        self._flops = [
+            (each, cell) for each in netlist.instances if (cell := library.cells[each.cell]).flop is not None
+        ]
+
+    def text(self) -> str:
+        """The whole program."""
+        ins = [net for name, _, net in self._netlist.input_bits() if name != self._clock_name]
+        outs = [net for _, _, net in self._netlist.output_bits()]
+        inputs = [f"    v[{self._numbers[net]}] = in[{at}];" for at, net in enumerate(ins) if isinstance(net, int)]
+        compared = [f"    if ({self._value(net)} != out[{at}]) return {at};" for at, net in enumerate(outs)]
+        head = [
+            "#include <stdio.h>", "#include <string.h>",
+            f"enum {{ NETS = {len(self._numbers)}, INPUTS = {len(ins)}, OUTPUTS = {len(outs)} }};",
+            "static unsigned char v[NETS + 1], old[NETS + 1];",
+            "static unsigned rises[NETS + 1], falls[NETS + 1];",
+            f"static unsigned char state[{len(self._flops)} + 1], next[{len(self._flops)} + 1];",
+        ]  # fmt: skip
+        return "\n".join([
+            *head,
+            _function("void set(const unsigned char* in)", inputs),
+            _function("int compare(const unsigned char* out)", [*compared, "    return -1;"]),
+            _in_parts("settle", [*self._states(), *self._logic()]),
+            _function("int force(void)", ["    int changed = 0;", *self._forced(), "    return changed;"]),
+            _function("void edge(void)", [*self._edges(), f"    memcpy(state, next, {len(self._flops)});"]),
+            _MAIN,
+        ])  # fmt: skip
+
+    def _value(self, net: Net) -> str:
+        return f"v[{self._numbers[net]}]" if isinstance(net, int) else net
+
+    def _written(self, function: str, each: Instance) -> str:
+        return functions.expression(function, lambda pin: self._value(each.pins.get(pin, "0")))
+
+    def _logic(self) -> list[str]:
+        lines = list[str]()
+        for each, cell in in_order(self._netlist, self._library):
+            if cell.is_other_state:
+                raise CasemateError(f"'{self._netlist.top}' has '{cell.name}', a latch, which cannot be run here")
+            for pin in cell.outputs:
+                if isinstance(net := each.pins.get(pin), int):
+                    lines.append(f"    {self._value(net)} = {self._written(cell.pins[pin].function, each)};")
+        return lines
+
+    def _states(self) -> list[str]:
+        """What flip-flops drive."""
+        lines = list[str]()
+        for number, (each, cell) in enumerate(self._flops):
+            assert cell.flop is not None
+            states = {cell.flop.state: f"state[{number}]", cell.flop.inverse: f"(1^state[{number}])"}
+            for pin in cell.outputs:
+                if isinstance(net := each.pins.get(pin), int):
+                    written = functions.expression(cell.pins[pin].function, states.__getitem__)
+                    lines.append(f"    {self._value(net)} = {written};")
+        return lines
+
+    def _forced(self) -> list[str]:
+        """Asynchronous resets and sets."""
+        lines = list[str]()
+        for number, (each, cell) in enumerate(self._flops):
+            assert cell.flop is not None
+            for function, value in ((cell.flop.clear, 0), (cell.flop.preset, 1)):
+                # A pin that is tied to what does nothing needs no statement.
+                if function and (written := self._written(function, each)) != "(1^1)":
+                    lines.append(
+                        f"    if ({written} && state[{number}] != {value}) changed = 1, state[{number}] = {value};"
+                    )
+        return lines
+
+    def _edges(self) -> list[str]:
+        """What flip-flops become."""
+        lines = list[str]()
+        for number, (each, cell) in enumerate(self._flops):
+            assert cell.flop is not None
+            if self._written(cell.flop.clock, each) != self._value(self._clock):
+                raise CasemateError(
+                    f"'{self._netlist.top}' has a flip-flop that '{self._clock_name}' does not clock itself: "
+                    "gated, inverted and several clocks cannot be run here"
+                )
+            value = self._written(cell.flop.next_state, each)
+            for function, forced in ((cell.flop.preset, 1), (cell.flop.clear, 0)):
+                if function and (written := self._written(function, each)) != "(1^1)":
+                    value = f"({written} ? {forced} : {value})"
+            lines.append(f"    next[{number}] = {value};")
+        return lines
+
+
+def _function(head: str, lines: list[str]) -> str:
+    return "\n".join([f"static {head} {{", *lines, "}"])
+
+
+def _in_parts(name: str, lines: list[str]) -> str:
+    """A function of many statements as several that are called one after the other."""
+    parts = [
+        lines[start : start + STATEMENTS_IN_A_FUNCTION] for start in range(0, len(lines), STATEMENTS_IN_A_FUNCTION)
+    ]
+    written = [_function(f"void {name}_{number}(void)", part) for number, part in enumerate(parts)]
+    calls = [f"    {name}_{number}();" for number in range(len(parts))]
+    return "\n".join([*written, _function(f"void {name}(void)", calls)])

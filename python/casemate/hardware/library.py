@@ -1,0 +1,285 @@
+"""What synthesis, timing and energy need to know of a cell library, in SI units: areas, pins, functions, tables.
+
+Liberty's own units: times in `time_unit`, capacitance in `capacitive_load_unit`, leakage in `leakage_power_unit`.
+Energy of `internal_power` is in capacitance times voltage squared (Liberty user guide, "internal_power"). Areas have no
+unit in Liberty; libraries of cells use square micrometres, and so does this flow.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.hardware import liberty
+from casemate.hardware.liberty import Group
+
+_PREFIXES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
+_TRANSITIONS = ("rise_transition", "fall_transition")
+_DELAYS = ("cell_rise", "cell_fall")
+_ENERGIES = ("rise_power", "fall_power")
+FANOUT_OF_FO4 = 4
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table over output load and input slew (F, s); what lies between its points is interpolated, what lies outside
+    is that of the nearest edge.
+    """
+
+    loads: tuple[float, ...]
+    slews: tuple[float, ...]
+    values: tuple[tuple[float, ...], ...]
+    """A row for each load."""
+
+    def at(self, load: float, slew: float) -> float:
+        """The value for a load and a slew."""
+        low, high, part = _between(self.loads, load)
+        left, right, share = _between(self.slews, slew)
+        rows = ((1 - share) * self.values[row][left] + share * self.values[row][right] for row in (low, high))
+        below, above = rows
+        return (1 - part) * below + part * above
+
+
+def _between(points: tuple[float, ...], value: float) -> tuple[int, int, float]:
+    """The two points next to a value, and how far it is on the way from one to the other."""
+    if len(points) == 1 or value <= points[0]:
+        return 0, 0, 0.0
+    if value >= points[-1]:
+        return len(points) - 1, len(points) - 1, 0.0
+    above = bisect_right(points, value)
+    return above - 1, above, (value - points[above - 1]) / (points[above] - points[above - 1])
+
+
+@dataclass(frozen=True)
+class Arc:
+    """What an input does to an output, or to its own cell: tables for an output, or input, that rises and that
+    falls.
+    """
+
+    source: str
+    """The input; empty for what is of the pin itself."""
+    rise: Table
+    fall: Table
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pin of a cell."""
+
+    is_output: bool
+    capacitance_f: float
+    function: str
+    transitions: tuple[Arc, ...]
+    delays: tuple[Arc, ...]
+    energies_j: tuple[Arc, ...]
+
+
+@dataclass(frozen=True)
+class Flop:
+    """The state of a flip-flop: what it becomes at the edge, and what forces it."""
+
+    state: str
+    inverse: str
+    next_state: str
+    clock: str
+    clear: str
+    preset: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell."""
+
+    name: str
+    area_um2: float
+    leakage_w: float
+    pins: dict[str, Pin]
+    flop: Flop | None
+    is_other_state: bool
+    """It holds state, but is no flip-flop."""
+
+    @property
+    def outputs(self) -> list[str]:
+        """Its output pins."""
+        return [name for name, pin in self.pins.items() if pin.is_output]
+
+    @property
+    def inputs(self) -> list[str]:
+        """Its input pins."""
+        return [name for name, pin in self.pins.items() if not pin.is_output]
+
+
+@dataclass(frozen=True)
+class Library:
+    """A cell library."""
+
+    name: str
+    path: Path
+    voltage_v: float
+    time_s: float
+    """One unit of time in the file."""
+    first_slew_s: float
+    """The fastest slew that its tables know: that of ports and of the clock."""
+    cells: dict[str, Cell] = field(repr=False)
+
+    def buffer(self, load_f: float) -> Cell:
+        """The buffer that drives a load fastest. Raises `CasemateError` if the library has none."""
+        found = [cell for cell in self.cells.values() if _is_gate(cell, "")]
+        if not found:
+            raise CasemateError(f"the library '{self.path}' has no buffer, which large fan-outs need")
+        return min(found, key=lambda cell: (_delay_s(cell, load_f, self.first_slew_s), cell.area_um2))
+
+    def inverter(self) -> Cell:
+        """The smallest inverter. Raises `CasemateError` if the library has none."""
+        found = [cell for cell in self.cells.values() if _is_gate(cell, "(1^)")]
+        if not found:
+            raise CasemateError(f"the library '{self.path}' has no inverter")
+        return min(found, key=lambda cell: (cell.area_um2, cell.pins[cell.inputs[0]].capacitance_f))
+
+    def fo4_s(self) -> float:
+        """The delay of an inverter that drives four of its kind: how fast the library is."""
+        inverter = self.inverter()
+        load = FANOUT_OF_FO4 * inverter.pins[inverter.inputs[0]].capacitance_f
+        slew = self.first_slew_s
+        # The slew that such a chain has in its middle.
+        for _ in range(4):
+            slew = _worst(inverter, load, slew)
+        return _delay_s(inverter, load, slew)
+
+
+def _is_gate(cell: Cell, written: str) -> bool:
+    """Whether a cell has one input, one output and this function."""
+    from casemate.hardware.functions import expression
+
+    if len(cell.inputs) != 1 or len(cell.outputs) != 1 or cell.flop or cell.is_other_state:
+        return False
+    output = cell.pins[cell.outputs[0]]
+    return bool(output.function) and bool(output.delays) and expression(output.function, lambda _: "") == written
+
+
+def _delay_s(cell: Cell, load_f: float, slew_s: float) -> float:
+    arcs = cell.pins[cell.outputs[0]].delays
+    return sum(arc.rise.at(load_f, slew_s) + arc.fall.at(load_f, slew_s) for arc in arcs) / (2 * len(arcs))
+
+
+def _worst(cell: Cell, load_f: float, slew_s: float) -> float:
+    arcs = cell.pins[cell.outputs[0]].transitions
+    return max(max(arc.rise.at(load_f, slew_s), arc.fall.at(load_f, slew_s)) for arc in arcs)
+
+
+def read(path: Path) -> Library:
+    """The library in a Liberty file. Raises `CasemateError` if it is none, or if its cells have no areas."""
+    group = liberty.read(path)
+    library = _Reader(group, path).library()
+    if not library.cells:
+        raise CasemateError(f"the library '{path}' has no cells")
+    if not any(cell.area_um2 for cell in library.cells.values()):
+        raise CasemateError(
+            f"the library '{path}' gives no cell an area: expected 'area' in its cells, as in osu018; "
+            "nothing can be said of the size of a core with it"
+        )
+    return library
+
+
+class _Reader:
+    """Turns groups of a file into cells, with its units."""
+
+    def __init__(self, group: Group, path: Path) -> None:
+        self._group, self._path = group, path
+        self._time = _unit(group.text("time_unit", "1ns"))
+        number, unit = [*group.attributes.get("capacitive_load_unit", ["1", "pf"]), "pf"][:2]
+        self._farad = float(number) * _PREFIXES[unit.strip().lower()[:-1]]
+        self._volt = _unit(group.text("voltage_unit", "1V"))
+        self._leakage = _unit(group.text("leakage_power_unit", "1nW"))
+        self._voltage = group.number("nom_voltage", 1.0) * self._volt
+        self._templates = {each.arguments[0]: each for each in group.all("lu_table_template", "power_lut_template")}
+
+    def library(self) -> Library:
+        """The library itself."""
+        cells = [self._cell(group) for group in self._group.all("cell")]
+        tables = [arc.rise for cell in cells for pin in cell.pins.values() for arc in pin.transitions]
+        slew = min((table.slews[0] for table in tables), default=0.0)
+        name = self._group.arguments[0] if self._group.arguments else self._path.name
+        by_name = {cell.name: cell for cell in cells}
+        return Library(name, self._path, self._voltage, self._time, slew, by_name)
+
+    def _cell(self, group: Group) -> Cell:
+        pins = {pin.arguments[0]: self._pin(pin) for pin in group.all("pin") if pin.text("direction") != "internal"}
+        flops = group.all("ff")
+        flop = None
+        if len(flops) == 1:
+            state, inverse = [*flops[0].arguments, "", ""][:2]
+            texts = (flops[0].text(name) for name in ("next_state", "clocked_on", "clear", "preset"))
+            flop = Flop(state, inverse, *texts)
+        return Cell(
+            group.arguments[0],
+            group.number("area"),
+            group.number("cell_leakage_power", self._group.number("default_cell_leakage_power")) * self._leakage,
+            pins,
+            flop,
+            len(flops) > 1 or bool(group.all("latch", "ff_bank", "latch_bank", "statetable")),
+        )
+
+    def _pin(self, group: Group) -> Pin:
+        capacitance = group.number("capacitance", self._group.number("default_input_pin_cap"))
+        # Constraints are timing too, but not of an output.
+        timing = [each for each in group.all("timing") if each.all(*_DELAYS)]
+        energy = self._farad * self._volt**2
+        return Pin(
+            group.text("direction") == "output",
+            capacitance * self._farad,
+            group.text("function"),
+            self._arcs(timing, _TRANSITIONS, self._time),
+            self._arcs(timing, _DELAYS, self._time),
+            self._arcs(group.all("internal_power"), _ENERGIES, energy),
+        )
+
+    def _arcs(self, groups: list[Group], kinds: tuple[str, str], unit: float) -> tuple[Arc, ...]:
+        arcs = list[Arc]()
+        for group in groups:
+            both = group.all("power")
+            rise, fall = (group.all(kind) or both for kind in kinds)
+            if rise or fall:
+                tables = (self._table((side or rise or fall)[0], unit) for side in (rise, fall))
+                # Several inputs may share an arc.
+                arcs += [Arc(name, *tables) for name in (group.text("related_pin").split() or [""])[:1]]
+        return tuple(arcs)
+
+    def _table(self, group: Group, unit: float) -> Table:
+        template = self._templates.get(group.arguments[0] if group.arguments else "")
+        axes = list[tuple[bool, tuple[float, ...]]]()
+        for number in ("1", "2"):
+            indices = group.attributes.get(f"index_{number}") or (
+                template.attributes.get(f"index_{number}") if template else None
+            )
+            variable = template.text(f"variable_{number}") if template else ""
+            if indices and variable:
+                axes.append(("capacitance" in variable, tuple(_numbers(indices))))
+        values = [number * unit for number in _numbers(group.attributes.get("values", ["0"]))]
+        loads = next((points for is_load, points in axes if is_load), (0.0,))
+        slews = next((points for is_load, points in axes if not is_load), (0.0,))
+        if len(values) != len(loads) * len(slews):
+            loads, slews, values = (0.0,), (0.0,), values[:1]
+        if (axes and axes[0][0]) or len(axes) < 2:
+            rows = [tuple(values[row * len(slews) : (row + 1) * len(slews)]) for row in range(len(loads))]
+        else:
+            rows = [
+                tuple(values[column * len(loads) + row] for column in range(len(slews))) for row in range(len(loads))
+            ]
+        farads, seconds = (
+            [point * scale for point in points] for points, scale in ((loads, self._farad), (slews, self._time))
+        )
+        return Table(tuple(farads), tuple(seconds), tuple(rows))
+
+
+def _numbers(texts: list[str]) -> list[float]:
+    return [float(number) for text in texts for number in re.split(r"[\s,]+", text.strip()) if number]
+
+
+def _unit(text: str) -> float:
+    """A unit such as `100ps`, in SI units."""
+    found = re.fullmatch(r"([\d.]+)\s*([fpnum]?)[a-zA-Z]+", text.strip())
+    if found is None:
+        raise CasemateError(f"'{text}' is no unit of a cell library: expected one such as '1ns'")
+    return float(found[1]) * _PREFIXES[found[2]]

@@ -1,0 +1,144 @@
+"""Runs RTL with a stimulus: Verilator, behind a face that has only ports.
+
+The simulator is a process that reads the inputs of a cycle as a line and answers with the outputs before the clock's
+edge, so a stimulus can wait for the core. It reads the RTL by itself: what it says next to what the netlist does is a
+check of synthesis. Registers without reset begin as zero in both.
+"""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.hardware import tools
+from casemate.hardware.design import Design
+from casemate.hardware.stimulus import Core, Drive, Trace
+
+CYCLES_MAX = 200_000
+
+_HARNESS = """// Reads `port:hex ...` for each cycle, writes all outputs as hex before the edge of the clock.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include "Vcore.h"
+#include "verilated.h"
+
+static int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+template <typename T> void put(T& port, const char* hex) { port = static_cast<T>(strtoull(hex, nullptr, 16)); }
+template <std::size_t N> void put(VlWide<N>& port, const char* hex) {
+    const std::size_t length = strlen(hex);
+    for (std::size_t word = 0; word < N; word++) port[word] = 0;
+    for (std::size_t i = 0; i < length; i++) port[i / 8] |= static_cast<EData>(digit(hex[length - 1 - i])) << (4 * (i %
+    8));
+}
+template <typename T> void say(const T& port) { printf("%llx ", static_cast<unsigned long long>(port)); }
+template <std::size_t N> void say(const VlWide<N>& port) {
+    for (std::size_t word = N; word > 0; word--) printf("%08x", port[word - 1]);
+    putchar(' ');
+}
+
+int main(int argc, char** argv) {
+    VerilatedContext context;
+    Vcore core{&context};
+    core.@CLOCK@ = 0;
+    core.eval();
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        for (char* part = strtok(&line[0], " "); part; part = strtok(nullptr, " ")) {
+            char* const hex = strchr(part, ':') + 1;
+            switch (atoi(part)) {
+@INPUTS@
+            }
+        }
+        core.eval();
+@OUTPUTS@
+        putchar('\\n');
+        fflush(stdout);
+        core.@CLOCK@ = 1;
+        core.eval();
+        core.@CLOCK@ = 0;
+        core.eval();
+    }
+    return 0;
+}
+"""
+
+
+class _Process:
+    """The simulator of a design, while it runs."""
+
+    def __init__(self, program: Path, ports: dict[str, tuple[bool, int]], clock: str) -> None:
+        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._inputs = {name: number for number, name in enumerate(inputs_of(ports, clock))}
+        self._outputs = [name for name, (is_input, _) in ports.items() if not is_input]
+        self._cycles = 0
+
+    def cycle(self, changes: dict[str, int]) -> dict[str, int]:
+        """Sets inputs, and lets a cycle pass; the outputs are those before its edge."""
+        self._cycles += 1
+        if self._cycles > CYCLES_MAX:
+            raise CasemateError(
+                f"the stimulus did not end after {CYCLES_MAX} cycles: it waits for what does not happen"
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(" ".join(f"{self._inputs[name]}:{value:x}" for name, value in changes.items()) + "\n")
+        self._process.stdin.flush()
+        said = self._process.stdout.readline().split()
+        if len(said) != len(self._outputs):
+            raise CasemateError(f"the simulation ended in cycle {self._cycles}")
+        return {name: int(value, 16) for name, value in zip(self._outputs, said, strict=True)}
+
+    def end(self) -> None:
+        """Ends the simulator."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def inputs_of(ports: dict[str, tuple[bool, int]], clock: str) -> list[str]:
+    """The inputs that a stimulus sets: all but the clock."""
+    return [name for name, (is_input, _) in ports.items() if is_input and name != clock]
+
+
+def build(design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder: Path) -> Path:
+    """Builds the simulator of a design. Raises `CasemateError` if Verilator does not take it."""
+    tools.need_simulation()
+    program, environment = tools.verilator()
+    cases = [
+        f"                case {number}: put(core.{name}, hex); break;"
+        for number, name in enumerate(inputs_of(ports, clock))
+    ]
+    outputs = [f"        say(core.{name});" for name, (is_input, _) in ports.items() if not is_input]
+    text = _HARNESS.replace("@CLOCK@", clock).replace("@INPUTS@", "\n".join(cases))
+    (folder / "harness.cpp").write_text(text.replace("@OUTPUTS@", "\n".join(outputs)))
+    command = [
+        program, "--cc", "--exe", "--build", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "--no-assert",
+        "--prefix", "Vcore", "--Mdir", "simulator", "-o", "simulator", "--top-module", design.top,
+        *(f"-G{name}={value}" for name, value in design.parameters), *map(str, design.sources), "harness.cpp",
+    ]  # fmt: skip
+    tools.run(command, folder, "verilator", "Verilator", environment)
+    return folder / "simulator" / "simulator"
+
+
+def drive(
+    program: Path, ports: dict[str, tuple[bool, int]], clock: str, drive: Drive, make: Callable[[_Process], Core]
+) -> Trace:
+    """Runs a simulator with a stimulus, and returns what happened. Raises `CasemateError` if the stimulus fails, or
+    measures nothing.
+    """
+    process = _Process(program, ports, clock)
+    try:
+        core = make(process)
+        drive(core)
+    except CasemateError:
+        raise
+    except Exception as error:
+        raise CasemateError(f"the stimulus failed: {type(error).__name__}: {error}") from error
+    finally:
+        process.end()
+    if not core.trace.done or not core.trace.cycles:
+        raise CasemateError("the stimulus measured nothing: expected core.done() at least once after core.measure()")
+    return core.trace

@@ -1,0 +1,164 @@
+"""What drives a core under simulation, and what it has to say: a Python file that anyone can write for any core.
+
+The file has a function `drive(core)`, which is a test bench in the order of time:
+
+    def drive(core):
+        core.cycle(rst=1)                        # inputs stay as they were set; one clock cycle passes
+        core.cycle(rst=0, key=core.key)
+        core.measure()                           # from here on cycles and energy count
+        for line in core.lines:
+            core.cycle(start=1, nonce=line.nonce, text=line.text)
+            out = core.cycle(start=0)            # outputs as they are just before the clock's edge
+            while not out["done"]:
+                out = core.cycle()
+            core.done(out["sealed"], out["tag"]) # a line is done, and is compared with AES-GCM
+
+Numbers have the first byte as the most significant. `core.lines` are the same for every core, so that energies compare.
+A core that is no AES-GCM calls `core.done()` for each thing that it has done. `core.begun()` says that the core took a
+line, from which the latency follows; lines end in any order with `core.done(..., line=N)`.
+"""
+
+import importlib.util
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from casemate._core import CasemateError
+from casemate.hardware import aes_gcm
+from casemate.nearest import hint
+
+LINE_BYTES = 64
+SEED = 20101
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line to seal."""
+
+    nonce: int
+    text: int
+    sealed: int
+    tag: int
+
+
+class Simulation(Protocol):
+    """A simulator of RTL."""
+
+    def cycle(self, changes: dict[str, int]) -> dict[str, int]:
+        """Sets inputs, and lets a cycle pass; the outputs are those before its edge."""
+
+
+@dataclass
+class Trace:
+    """What happened at the ports, cycle by cycle, and what was done meanwhile."""
+
+    inputs: list[dict[str, int]] = field(default_factory=list)
+    """The inputs that changed in each cycle."""
+    outputs: list[dict[str, int]] = field(default_factory=list)
+    first: int = 0
+    """The first cycle that counts."""
+    done: int = 0
+    """Lines that were done in those."""
+    latencies: list[int] = field(default_factory=list)
+    """Cycles from the one in which a line was taken to the one in which it was done."""
+
+    @property
+    def cycles(self) -> int:
+        """Cycles that count."""
+        return len(self.inputs) - self.first
+
+
+class Core:
+    """A core under simulation, as a stimulus sees it."""
+
+    def __init__(self, simulation: Simulation, ports: dict[str, tuple[bool, int]], key_bytes: int, count: int) -> None:
+        """`ports` says of each whether it is an input, and its bits; `count` is the number of lines."""
+        self._simulation, self._ports = simulation, ports
+        self._begun: dict[int, int] = {}
+        self._ended = 0
+        self.trace = Trace()
+        drawn = random.Random(SEED)
+        key = drawn.randbytes(key_bytes)
+        self.key = int.from_bytes(key, "big")
+        self.lines = [_line(key, drawn) for _ in range(count)]
+
+    def width(self, port: str) -> int:
+        """The bits of a port."""
+        self._check(port)
+        return self._ports[port][1]
+
+    def cycle(self, **inputs: int) -> dict[str, int]:
+        """Sets inputs, which keep their values until they are set again, lets a clock cycle pass, and returns the
+        outputs as they are just before its edge. Raises `CasemateError` for what is no input, or does not fit.
+        """
+        for port, value in inputs.items():
+            self._check(port)
+            is_input, bits = self._ports[port]
+            if not is_input:
+                raise CasemateError(f"the stimulus sets '{port}', which is an output")
+            if value < 0 or value >> bits:
+                raise CasemateError(f"the stimulus sets '{port}' to {value:#x}, which does not fit {bits} bits")
+        outputs = self._simulation.cycle(inputs)
+        self.trace.inputs.append(dict(inputs))
+        self.trace.outputs.append(outputs)
+        return outputs
+
+    def _check(self, port: str) -> None:
+        if port not in self._ports:
+            known = ", ".join(self._ports)
+            raise CasemateError(
+                f"the stimulus names '{port}', which is no port{hint(port, self._ports)}; there are: {known}"
+            )
+
+    def measure(self) -> None:
+        """Cycles and lines count from here on."""
+        self.trace.first, self.trace.done, self.trace.latencies = len(self.trace.inputs), 0, []
+
+    def begun(self, line: int) -> None:
+        """The core took a line in the cycle that passed last."""
+        self._begun[line] = len(self.trace.inputs)
+
+    def done(self, sealed: int | None = None, tag: int | None = None, line: int | None = None) -> None:
+        """A line is done, by default the next one. Raises `CasemateError` if what came out is not that line, sealed."""
+        number = self._ended if line is None else line
+        self._ended += 1
+        if sealed is not None or tag is not None:
+            expected = self.lines[number % len(self.lines)]
+            if (sealed, tag) != (expected.sealed, expected.tag):
+                raise CasemateError(
+                    f"line {number} came out as {sealed or 0:#x} with tag {tag or 0:#x}, which is not AES-GCM: "
+                    f"expected {expected.sealed:#x} with tag {expected.tag:#x}"
+                )
+        self.trace.done += 1
+        if number in self._begun:
+            self.trace.latencies.append(len(self.trace.inputs) - self._begun.pop(number))
+
+
+def _line(key: bytes, drawn: random.Random) -> Line:
+    nonce, text = drawn.randbytes(aes_gcm.NONCE_BYTES), drawn.randbytes(LINE_BYTES)
+    numbers = (int.from_bytes(each, "big") for each in (nonce, text, *aes_gcm.seal(key, nonce, text)))
+    return Line(*numbers)
+
+
+Drive = Callable[[Core], None]
+
+
+def load(path: Path) -> Drive:
+    """The function `drive` of a file. Raises `CasemateError` if there is none."""
+    if not path.is_file():
+        raise CasemateError(f"there is no stimulus '{path}': expected a Python file with a function drive(core)")
+    specification = importlib.util.spec_from_file_location("stimulus", path)
+    if specification is None or specification.loader is None:
+        raise CasemateError(f"the stimulus '{path}' is no Python file: expected one that ends in .py")
+    module = importlib.util.module_from_spec(specification)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        raise CasemateError(f"the stimulus '{path}' cannot be read: {type(error).__name__}: {error}") from error
+    drive = getattr(module, "drive", None)
+    if not callable(drive):
+        raise CasemateError(f"the stimulus '{path}' has no function drive(core){hint('drive', vars(module))}")
+    found: Drive = drive
+    return found

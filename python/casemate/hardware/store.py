@@ -1,0 +1,51 @@
+"""Keeps what a step of the flow found in a file named by all that decides it, so that nothing is done twice.
+
+What decides a result is the content of every source, the parameters, the library, the versions of the programs, and the
+text of the step itself in this package. A sweep that was interrupted goes on from what is there.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from casemate import screen
+
+DIGEST_CHARACTERS = 16
+_HERE = Path(__file__).parent
+
+
+def digest(inputs: Any) -> str:
+    """A name for inputs: any change of any of them gives another."""
+    text = json.dumps(inputs, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def content(path: Path) -> str:
+    """A name for what is in a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def code(*modules: str) -> dict[str, str]:
+    """Names for the text of modules of this package."""
+    return {module: content(_HERE / f"{module}.py") for module in modules}
+
+
+class Store:
+    """A folder of results."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        screen.make_folder(folder)
+
+    def path(self, step: str, inputs: Mapping[str, Any], suffix: str = ".json") -> Path:
+        """The file of a step with these inputs."""
+        return self.folder / f"{step}-{digest(inputs)}{suffix}"
+
+    def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
+        """The result of a step as JSON: what was kept, or what is found now."""
+        path = self.path(step, inputs)
+        if not path.is_file():
+            screen.write_whole(path, json.dumps(find()).encode())
+        return json.loads(path.read_bytes())

@@ -1,0 +1,104 @@
+"""RTL to cells of a library, and RTL to the look-up tables of an FPGA: Yosys with its slang front end, and ABC.
+
+The recipe is the same for every core and has nothing to set but the delay that ABC aims at, by default a number of
+delays of the library's own inverter, so that a recipe for one library is that for another too. It was chosen on two
+cores in two libraries; `buffer` and the sizing after it are what makes a mapped netlist fast, `dch` what makes it
+small.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate.hardware import tools
+from casemate.hardware.design import Design
+from casemate.hardware.library import FANOUT_OF_FO4, Library
+
+TARGET_FO4 = 40
+"""The delay that ABC aims at, in delays of an inverter with four of its kind behind it."""
+ABC_SINKS_MAX = 12
+
+_FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
+
+
+def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
+    """The Yosys command that reads a design, with modules that stay boxes. Delays are no hardware, and are left out."""
+    values = " ".join(f"-G {name}={value}" for name, value in design.parameters)
+    sources = " ".join(map(str, design.sources))
+    boxed = " ".join(f"--blackboxed-module {name}" for name in boxes)
+    return f"read_slang --ignore-timing --top {design.top} {values} {boxed} {sources}"
+
+
+def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
+    """The ports of a design: whether each is an input, and how many bits it has."""
+    script = [read_command(design), "write_json ports.json"]
+    tools.yosys(script, folder, "ports")
+    module = json.loads((folder / "ports.json").read_bytes())["modules"][design.top]
+    return {name: (port["direction"] == "input", len(port["bits"])) for name, port in module["ports"].items()}
+
+
+def target_s(library: Library) -> float:
+    """The delay that is aimed at where nothing is said (s)."""
+    return TARGET_FO4 * library.fo4_s()
+
+
+def to_cells(design: Design, library: Library, delay_s: float, folder: Path, boxes: Sequence[str] = ()) -> Path:
+    """Maps a design to a library, aiming at a delay (s), and returns the netlist as Yosys writes it (JSON). Modules
+    that are boxes stay so.
+    """
+    picoseconds = f"{delay_s * 1e12:.0f}"
+    inverter = library.inverter()
+    load = FANOUT_OF_FO4 * inverter.pins[inverter.inputs[0]].capacitance_f
+    constraints = folder / "abc.constr"
+    constraints.write_text(f"set_driving_cell {library.buffer(load).name}\nset_load {load * 1e15:.2f}\n")
+    recipe = folder / "abc.script"
+    recipe.write_text(
+        f"strash; ifraig; strash; dch -f; map -B 0.9 -D {picoseconds}; topo; buffer -p -c -N {ABC_SINKS_MAX}; topo; "
+        f"upsize -D {picoseconds}; dnsize -D {picoseconds}; stime -p\n"
+    )
+    script = [
+        read_command(design, boxes),
+        f"synth -flatten -top {design.top}",
+        f'dfflibmap -liberty "{library.path}"',
+        "opt",
+        f'abc -liberty "{library.path}" -constr "{constraints}" -script "{recipe}"',
+        "opt_clean -purge",
+        "setundef -zero",
+        "opt_clean -purge",
+        "write_json mapped.json",
+    ]
+    tools.yosys(script, folder, "map")
+    return folder / "mapped.json"
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What a design takes of an FPGA."""
+
+    lut: int
+    flops: int
+    muxes: int
+    carries: int
+    block_rams: int
+    others: int
+    """Cells that are none of these, such as RAM in look-up tables."""
+
+
+def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fabric:
+    """What a design takes of a Xilinx series 7 FPGA, without pads and what is in boxes; Yosys is not Xilinx's tool."""
+    script = [
+        read_command(design, boxes),
+        f"synth_xilinx -family xc7 -flatten -noiopad -top {design.top}",
+        "write_json fabric.json",
+    ]
+    tools.yosys(script, folder, "fabric")
+    cells = json.loads((folder / "fabric.json").read_bytes())["modules"][design.top]["cells"].values()
+    counted = Counter[str]()
+    for cell in cells:
+        kind = cell["type"]
+        if kind not in ("$scopeinfo", "BUFG", "GND", "VCC", *boxes):
+            part = next((part for start, part in _FPGA_KINDS.items() if kind.startswith(start)), "others")
+            counted[part] += 1
+    return Fabric(*(counted[part] for part in ("lut", "flops", "muxes", "carries", "block_rams", "others")))

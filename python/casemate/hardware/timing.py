@@ -1,0 +1,88 @@
+"""How fast a netlist can be clocked: static timing by OpenSTA, with ideal wires and an ideal clock.
+
+Everything counts that begins at a flip-flop or an input and ends at a flip-flop or an output, as if registers stood
+right at the ports: a core cannot look faster by leaving work to its neighbours. OpenSTA reads another file than it was
+written from, so it says how many cells it found, which must be all: it drops what it cannot parse without an error.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.hardware import netlist as netlists
+from casemate.hardware import tools
+from casemate.hardware.library import Library
+from casemate.hardware.netlist import Netlist
+
+PERIOD_UNITS = 1000.0
+"""The period that slacks are measured against, in the library's unit of time: all paths are shorter."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The longest path."""
+
+    delay_s: float
+    cells: int
+    """As many as OpenSTA counted."""
+    begins: str
+    """The flip-flop's output or the input where the path begins, as the RTL calls it."""
+    ends: str
+    stages: int
+    """Cells on the path."""
+
+    @property
+    def fmax_hz(self) -> float:
+        """The highest frequency."""
+        return 1 / self.delay_s
+
+
+def find(netlist: Netlist, library: Library, clock: str, folder: Path) -> Timing:
+    """The longest path of a netlist. Raises `CasemateError` if OpenSTA fails, or does not read all of it."""
+    program = tools.need_opensta()
+    (folder / "timing.v").write_text(netlists.verilog(netlist))
+    (folder / "timing.tcl").write_text(
+        f"""read_liberty "{library.path}"
+read_verilog timing.v
+link_design {netlist.top}
+create_clock -name clock -period {PERIOD_UNITS} [get_ports {clock}_0]
+set inputs {{}}
+foreach port [all_inputs] {{ if {{[get_full_name $port] ne "{clock}_0"}} {{ lappend inputs $port }} }}
+set_input_delay 0 -clock clock $inputs
+set_output_delay 0 -clock clock [all_outputs]
+puts "CELLS [llength [get_cells *]]"
+report_checks -path_delay max -path_group clock -format full -digits 6
+"""
+    )
+    said = tools.run([program, "-exit", "timing.tcl"], folder, "timing", "OpenSTA")
+    counted = re.search(r"^CELLS (\d+)$", said, re.MULTILINE)
+    if counted is None or "syntax error" in said:
+        raise CasemateError(f"OpenSTA failed: {tools.errors_of(said, 1)}")
+    if int(counted[1]) != len(netlist.instances):
+        raise CasemateError(
+            f"OpenSTA found {counted[1]} cells where the netlist has {len(netlist.instances)}: "
+            "its timing is of another core"
+        )
+    return _longest(said, netlist, library.time_s)
+
+
+def _longest(said: str, netlist: Netlist, unit_s: float) -> Timing:
+    """The longest path, as OpenSTA reports it in the library's unit of time."""
+    slack = re.search(r"^\s*(-?[\d.]+)\s+slack", said, re.MULTILINE)
+    ends = re.search(r"^Endpoint: (\S+)", said, re.MULTILINE)
+    begins = re.search(r"^Startpoint: (\S+)", said, re.MULTILINE)
+    if slack is None or begins is None or ends is None:
+        raise CasemateError(f"'{netlist.top}' has no path from a register or an input to another: nothing to time")
+    by_name = {each.name: each for each in netlist.instances}
+
+    def named(name: str) -> str:
+        if (instance := by_name.get(name)) is None:
+            return name
+        nets = [net for pin, net in instance.pins.items() if pin.startswith("Q")]
+        return next((netlist.names[net] for net in nets if isinstance(net, int) and net in netlist.names), name)
+
+    stages = len(re.findall(r"^\s*-?[\d.]+\s+-?[\d.]+ [v^] \S+/\S+ \(", said, re.MULTILINE))
+    return Timing(
+        (PERIOD_UNITS - float(slack[1])) * unit_s, len(netlist.instances), named(begins[1]), named(ends[1]), stages
+    )

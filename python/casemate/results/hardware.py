@@ -1,0 +1,105 @@
+"""What `casemate cost rtl` and `casemate cost engine` give: what cores take in a cell library and in an FPGA."""
+
+from casemate.results.base import Result
+
+
+class Area(Result):
+    """What a core takes of a cell library."""
+
+    um2: float
+    """The sum of the cells' areas, in square micrometres: no wires, no empty rows."""
+    flops_um2: float
+    """Of these, flip-flops."""
+    cells: int
+    """Cells, as synthesis and static timing count them alike."""
+    flops: int
+    """Of these, flip-flops."""
+    fanout_buffers: int
+    """Of these, buffers that split nets with more than 16 sinks."""
+
+
+class Speed(Result):
+    """How fast a core is."""
+
+    fmax_mhz: float
+    """The highest frequency, with ideal wires and registers right at the ports."""
+    path_begins: str
+    """The register or input where the longest path begins."""
+    path_ends: str
+    """The register or output where it ends."""
+    path_cells: int
+    """The cells on it."""
+    cycles_per_line: float | None
+    """Cycles from one line to the next, measured in simulation; nothing without a stimulus."""
+    latency_cycles: float | None
+    """Cycles from taking a line to its response, if the stimulus says when the core took it."""
+    gbps: float | None
+    """Text in Gbit/s at the highest frequency."""
+    gbps_per_mm2: float | None
+    """That for each square millimetre of cells."""
+
+
+class Fpga(Result):
+    """What a core takes of a Xilinx series 7 FPGA, as Yosys maps it."""
+
+    lut: int
+    """Look-up tables, inverters included."""
+    flops: int
+    """Flip-flops."""
+    muxes: int
+    """Multiplexers between look-up tables."""
+    carries: int
+    """Carry chains of four bits."""
+    block_rams: int
+    """Block RAMs."""
+    others: int
+    """Other cells, such as RAM in look-up tables."""
+
+
+class EnergyOfLine(Result):
+    """The energy of a line, net by net, from simulated activity."""
+
+    lines: int
+    """Lines over which it is the mean."""
+    switching_nj: float
+    """Charging the input pins at nets, but for the clock's."""
+    internal_nj: float
+    """Within cells, but for clock pins."""
+    clock_nj: float
+    """The clock pins of flip-flops: their charge, and what is within."""
+    leakage_nj: float
+    """Leakage, for as long as a line takes at the highest frequency."""
+    total_nj: float
+    """The sum."""
+
+
+class CoreCost(Result):
+    """What one core costs."""
+
+    name: str
+    """The module with its parameters."""
+    area: Area
+    """In the cell library."""
+    speed: Speed
+    """In the cell library."""
+    fpga: Fpga | None
+    """In an FPGA; nothing if it was not asked for."""
+    energy: EnergyOfLine | None
+    """Nothing without a stimulus."""
+    composed: str | None = None
+    """How the figures were put together, if the core was not synthesised as a whole."""
+
+
+class HardwareCost(Result):
+    """What cores cost, all through the same flow."""
+
+    library: str
+    """The cell library."""
+    voltage_v: float
+    """Its voltage."""
+    target_ns: float
+    """The delay that synthesis aimed at."""
+    tools: dict[str, str]
+    """The versions of the programs."""
+    rows: list[CoreCost]
+    """A row for each core."""
