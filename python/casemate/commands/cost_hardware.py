@@ -10,6 +10,7 @@ from casemate._core import CasemateError
 
 if TYPE_CHECKING:
     from casemate.hardware.flow import Flow
+    from casemate.progress import Steps
     from casemate.results.hardware import CoreCost
 
 OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
@@ -156,8 +157,9 @@ def engine(**asked: Any) -> None:
     points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in asked["tower"]], asked["lanes"])
     others = [row for path in asked["beside"] for row in _rows(path, asked["library"])]
     with Steps(screen.notices(), "pricing", len(points)) as progress:
-        flow = _flow(asked, progress)
-        rows = space.price(points, flow, sources, not asked["no_fpga"], progress.begin)
+        told = _Told(progress)
+        flow = _flow(asked, told)
+        rows = space.price(points, flow, sources, not asked["no_fpga"], told.begin)
     _show(flow, [*rows, *others], asked, pictures)
 
 
@@ -203,13 +205,31 @@ def rtl(**asked: Any) -> None:
         has_fpga=not asked["no_fpga"],
     )
     with Steps(screen.notices(), "pricing", 1) as progress:
-        flow = _flow(asked, progress)
-        progress.begin(0, described.title)
+        told = _Told(progress)
+        flow = _flow(asked, told)
+        told.begin(0, described.title)
         row = flow.price(request)
     _show(flow, [row], asked, [])
 
 
-def _flow(asked: dict[str, Any], progress: Any) -> "Flow":
+class _Told:
+    """Says which step of which core is under way; steps that were kept are passed over."""
+
+    def __init__(self, steps: "Steps") -> None:
+        self._steps, self._done, self._core = steps, 0, ""
+
+    def begin(self, number: int, core: str) -> None:
+        """Begins a core."""
+        self._core, self._done = core, 0
+        self._steps.begin(number, core)
+
+    def step(self, name: str) -> None:
+        """Begins a step of it."""
+        self._steps.tell({"done": min(self._done, STEPS - 1), "of": STEPS, "about": f"{self._core}: {name}"})
+        self._done += 1
+
+
+def _flow(asked: dict[str, Any], progress: _Told) -> "Flow":
     from casemate.hardware import tools
     from casemate.hardware.flow import Flow
 
@@ -219,14 +239,7 @@ def _flow(asked: dict[str, Any], progress: Any) -> "Flow":
     target = asked["target"]
     if target is not None and target <= 0:
         raise CasemateError(f"--target {target:g} is no delay: expected more than 0 ns, as in --target 5")
-    done = 0
-
-    def tell(step: str) -> None:
-        nonlocal done
-        progress.tell({"done": min(done, STEPS - 1), "of": STEPS, "about": step})
-        done = (done + 1) % STEPS
-
-    return Flow(library, asked["folder"], target and target * 1e-9, tell)
+    return Flow(library, asked["folder"], target and target * 1e-9, progress.step)
 
 
 def _rows(path: Path, library: Path) -> "list[CoreCost]":

@@ -1,0 +1,422 @@
+"""The hardware flow where it needs no program of others: libraries, netlists, fan-out, energy, stimulus, what is
+refused.
+"""
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from casemate import hardware_picture
+from casemate._core import CasemateError
+from casemate.hardware import (
+    aes_gcm,
+    design,
+    energy,
+    engine,
+    fanout,
+    functions,
+    gate_simulation,
+    library,
+    netlist,
+    stimulus,
+    store,
+    synthesis,
+    tools,
+)
+from casemate.hardware.gate_simulation import Toggles
+from casemate.hardware.netlist import Instance
+from casemate.hardware.stimulus import Core, Trace
+from conftest import Casemate
+from hardware_parts import HEAD, TEXT, shared_net, small_library, two_gates
+
+PF, NS, PJ = 1e-12, 1e-9, 1e-12
+KEY = bytes.fromhex("feffe9928665731c6d6a8f9467308308")
+NONCE = bytes.fromhex("cafebabefacedbaddecaf888")
+TEXT_OF_CASE_3 = bytes.fromhex(
+    "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+    "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b391aafd255"
+)
+MODULE = "module adder #(parameter int W = 8, parameter bit Fast = 0) (input clk, input [W-1:0] a, output q); endmodule"
+
+
+def test_a_library_is_read_in_its_own_units(tmp_path: Path) -> None:
+    found = small_library(tmp_path)
+    assert (found.name, found.voltage_v) == ("small", 2.0)
+    assert found.first_slew_s == pytest.approx(0.1 * NS)
+    xor = found.cells["XOR"]
+    assert (xor.area_um2, xor.inputs, xor.outputs) == (40.0, ["A", "B"], ["Y"])
+    assert xor.leakage_w == pytest.approx(2e-9)
+    assert xor.pins["A"].capacitance_f == pytest.approx(0.05 * PF)
+    assert [arc.source for arc in xor.pins["Y"].energies_j] == ["A", "B"]
+    flop = found.cells["DFF"].flop
+    assert flop is not None
+    assert (flop.next_state, flop.clock, flop.clear) == ("D", "CK", "")
+    assert (found.inverter().name, found.buffer(0.3 * PF).name) == ("INV", "BUF")
+
+
+def test_a_table_is_interpolated_and_holds_its_edges(tmp_path: Path) -> None:
+    delay = small_library(tmp_path).cells["INV"].pins["Y"].delays[0].rise
+    for load, expected in ((0.0, 0.1), (0.1, 0.1), (0.2, 0.2), (0.25, 0.25), (0.3, 0.3), (9.0, 0.3)):
+        assert delay.at(load * PF, 0.2 * NS) == pytest.approx(expected * NS)
+
+
+def test_a_table_whose_axes_are_swapped_gives_the_same_values(tmp_path: Path) -> None:
+    head = HEAD.replace("variable_1 : total_output_net_capacitance; variable_2 : input_net_transition", "SWAPPED")
+    head = head.replace("SWAPPED", "variable_1 : input_net_transition; variable_2 : total_output_net_capacitance")
+    text = TEXT.replace(HEAD, head).replace('"0.1, 0.1", "0.3, 0.3"', '"0.1, 0.3", "0.1, 0.3"')
+    text = text.replace(
+        'index_1 ("0.1, 0.3"); index_2 ("0.1, 0.5"); values ("0.1',
+        'index_1 ("0.1, 0.5"); index_2 ("0.1, 0.3"); values ("0.1',
+    )
+    assert text != TEXT
+    delay = small_library(tmp_path, text).cells["INV"].pins["Y"].delays[0].rise
+    assert delay.at(0.2 * PF, 0.3 * NS) == pytest.approx(0.2 * NS)
+
+
+def test_synthesis_aims_at_a_delay_of_the_librarys_own_inverters(tmp_path: Path) -> None:
+    # Four inputs of 0.05 pF: 0.2 ns by the table.
+    found = small_library(tmp_path)
+    assert found.fo4_s() == pytest.approx(0.2 * NS)
+    assert synthesis.target_s(found) == pytest.approx(synthesis.TARGET_FO4 * 0.2 * NS)
+
+
+@pytest.mark.parametrize(
+    ("function", "meant"),
+    [
+        ("!(A B)", lambda a, b, c: not (a and b)),
+        ("A'B+C", lambda a, b, c: (not a and b) or c),
+        ("(A+B)*!C", lambda a, b, c: (a or b) and not c),
+        ("A^B C", lambda a, b, c: (a != b) and c),
+        ("(!((A B)+C))", lambda a, b, c: not ((a and b) or c)),
+        ("A|B&C", lambda a, b, c: a or (b and c)),
+    ],
+)
+def test_a_function_means_what_liberty_says(function: str, meant: Callable[[int, int, int], bool]) -> None:
+    written = functions.expression(function, str.lower)
+    for a, b, c in product((0, 1), repeat=3):
+        assert eval(written, {"a": a, "b": b, "c": c}) == int(meant(a, b, c)), (function, a, b, c)
+
+
+@pytest.mark.parametrize("function", ["A?B:C", "(A+B", "A+", "", "A)B"])
+def test_what_is_no_function_is_refused(function: str) -> None:
+    with pytest.raises(CasemateError, match="function"):
+        functions.expression(function, str)
+
+
+def test_energy_of_two_gates_is_what_the_hand_works_out(tmp_path: Path) -> None:
+    # The net between has one input of 0.05 pF; those of a and b one each; y has none. V = 2 V.
+    counted = Toggles(rises={3: 4, 4: 0, 5: 3, 6: 2}, falls={3: 4, 4: 0, 5: 2, 6: 3}, cycles=0)
+    found = energy.find(two_gates(), small_library(tmp_path), "clk", counted)
+    assert found.switching_j == pytest.approx((8 + 5) * 0.5 * 0.05 * PF * 2**2)
+    # XOR: 3 rises of 2 pJ and 2 falls of 4 pJ; INV: 2 rises of 1 pJ and 3 falls of 3 pJ.
+    assert found.internal_j == pytest.approx((3 * 2 + 2 * 4 + 2 * 1 + 3 * 3) * PJ)
+    assert found.clock_j == 0.0
+    assert found.leakage_w == pytest.approx(4e-9)
+
+
+def test_a_clock_takes_its_pins_charge_and_what_is_within_twice_a_cycle(tmp_path: Path) -> None:
+    still = Toggles(rises={}, falls={}, cycles=10)
+    found = energy.find(shared_net(1), small_library(tmp_path), "clk", still)
+    # A rise of 0.5 pJ and a fall of 0.25 pJ within, and 0.02 pF at 2 V, each cycle.
+    assert found.clock_j == pytest.approx(10 * (0.75 + 0.02 * 4) * PJ)
+    assert (found.switching_j, found.internal_j) == (0.0, 0.0)
+
+
+def test_what_does_not_toggle_takes_leakage_alone(tmp_path: Path) -> None:
+    found = energy.find(shared_net(3), small_library(tmp_path), "clk", Toggles({}, {}, 0))
+    assert found.dynamic_j == 0.0
+    assert found.leakage_w == pytest.approx((4 + 3 * 2) * 1e-9)
+
+
+@pytest.mark.parametrize(("sinks", "buffers"), [(16, 0), (17, 2), (256, 16), (257, 17 + 2), (300, 19 + 2)])
+def test_no_net_keeps_more_sinks_than_a_cell_drives(tmp_path: Path, sinks: int, buffers: int) -> None:
+    known = small_library(tmp_path)
+    split, added = fanout.split(shared_net(sinks), known, "clk")
+    assert added == buffers
+    served = split.sinks(known)
+    assert max(len(pins) for net, pins in served.items() if net != 2) <= fanout.SINKS_MAX
+    assert len(split.instances) == sinks + 1 + buffers
+    # Every inverter still hangs on the flip-flop, over buffers alone.
+    driver = {each.pins["Y"]: each for each in split.instances if each.cell == "BUF"}
+    for each in split.instances:
+        net = each.pins.get("A", 4)
+        while net != 4:
+            net = driver[net].pins["A"]
+
+
+def test_the_clock_is_not_split(tmp_path: Path) -> None:
+    flops = [Instance(f"f{number}", "DFF", {"CK": 2, "D": 3, "Q": 10 + number}) for number in range(40)]
+    wide = shared_net(0).with_instances(flops)
+    split, added = fanout.split(wide, small_library(tmp_path), "clk")
+    assert added == 3
+    assert all(each.pins["CK"] == 2 for each in split.instances if each.cell == "DFF")
+
+
+def test_a_part_that_was_mapped_once_is_put_into_every_box(tmp_path: Path) -> None:
+    known = small_library(tmp_path)
+    box = {"type": "part", "connections": {"clk": [2], "a": [3], "b": [4], "y": [5]}}
+    second = {"type": "part", "connections": {"clk": [2], "a": [5], "b": ["1"], "y": [6]}}
+    ports = {name: {"direction": "input", "bits": [bit]} for name, bit in (("clk", 2), ("a", 3), ("b", 4))}
+    ports["y"] = {"direction": "output", "bits": [6]}
+    module = {"ports": ports, "cells": {"u0": box, "u1": second}, "netnames": {}}
+    path = tmp_path / "outer.json"
+    path.write_text(json.dumps({"modules": {"outer": module}}))
+    whole = netlist.read(path, "outer", known, {"part": two_gates()})
+    assert whole.counts() == {"INV": 2, "XOR": 2}
+    assert whole.area_um2(known) == 2 * (16 + 40)
+    # y = !((!(a ^ b)) ^ 1) = !(a ^ b) ... with the second gate inverting once more.
+    trace = traced([(a, b) for a, b in product((0, 1), repeat=2)], lambda a, b: 1 - (a ^ b))
+    if shutil.which("cc"):
+        gate_simulation.run(whole, known, "clk", trace, tmp_path)
+
+
+def test_a_cell_that_the_library_has_not_is_refused(tmp_path: Path) -> None:
+    module = {"ports": {}, "cells": {"u0": {"type": "$dlatch", "connections": {}}}, "netnames": {}}
+    path = tmp_path / "latch.json"
+    path.write_text(json.dumps({"modules": {"top": module}}))
+    with pytest.raises(CasemateError, match="'top' needs '\\$dlatch', which the library"):
+        netlist.read(path, "top", small_library(tmp_path))
+
+
+def test_verilog_for_timing_has_no_vectors() -> None:
+    written = netlist.verilog(two_gates())
+    assert "assign y_0 = n6;" in written
+    assert "XOR i1 (.A(a_0), .B(b_0), .Y(n5));" in written
+    assert not {"[", "{"} & set(written)
+
+
+def traced(inputs: list[tuple[int, int]], expected: Callable[[int, int], int]) -> Trace:
+    """A trace of two bits, with what comes out."""
+    return Trace([{"a": a, "b": b} for a, b in inputs], [{"y": expected(a, b)} for a, b in inputs], done=1)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="netlists are run as C")
+def test_a_netlist_is_run_and_its_toggles_are_counted(tmp_path: Path) -> None:
+    inputs = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
+    trace = traced(inputs, lambda a, b: 1 - (a ^ b))
+    found = gate_simulation.run(two_gates(), small_library(tmp_path), "clk", trace, tmp_path)
+    # Between the gates: 0 1 0 1 0; behind them, from the zero that all nets begin with: 1 0 1 0 1.
+    assert (found.rises[5], found.falls[5]) == (2, 2)
+    assert (found.rises[6], found.falls[6]) == (3, 2)
+    assert (found.rises[3], found.falls[3], found.cycles) == (1, 1, 5)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="netlists are run as C")
+def test_a_netlist_that_differs_from_the_rtl_is_refused(tmp_path: Path) -> None:
+    trace = traced([(0, 0), (1, 0), (1, 1)], lambda a, b: 1 - (a & b))
+    with pytest.raises(CasemateError, match="the netlist differs from the RTL in cycle 1: bit 0 of 'y'"):
+        gate_simulation.run(two_gates(), small_library(tmp_path), "clk", trace, tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="netlists are run as C")
+def test_a_gated_clock_is_refused(tmp_path: Path) -> None:
+    gated = shared_net(1).with_instances([Instance("f", "DFF", {"CK": 3, "D": 3, "Q": 4})])
+    with pytest.raises(CasemateError, match="gated, inverted and several clocks"):
+        gate_simulation.run(gated, small_library(tmp_path), "clk", Trace([{}], [{}], done=1), tmp_path)
+
+
+def test_the_reference_seals_as_published() -> None:
+    # McGrew and Viega, "The Galois/Counter Mode of Operation", test cases 3 and 15.
+    sealed, tag = aes_gcm.seal(KEY, NONCE, TEXT_OF_CASE_3)
+    assert sealed.hex().startswith("42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e")
+    assert tag.hex() == "4d5c2af327cd64a62cf35abd2ba6fab4"
+    sealed, tag = aes_gcm.seal(KEY + KEY, NONCE, TEXT_OF_CASE_3)
+    assert sealed.hex().startswith("522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa")
+    assert tag.hex() == "b094dac5d93471bdec1a502270e3cc6c"
+
+
+class Echo:
+    """A simulation whose only output is its input."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def cycle(self, changes: dict[str, int]) -> dict[str, int]:
+        """One cycle."""
+        self.value = changes.get("a", self.value)
+        return {"y": self.value}
+
+
+def echo() -> Core:
+    """A core of 4 bits that gives back what it gets."""
+    return Core(Echo(), {"clk": (True, 1), "a": (True, 4), "y": (False, 4)}, 16, 3)
+
+
+def test_only_what_follows_the_beginning_of_a_measurement_counts() -> None:
+    core = echo()
+    core.cycle(a=3)
+    core.done()
+    core.measure()
+    core.begun(1)
+    assert core.cycle()["y"] == 3
+    core.cycle(a=1)
+    core.done(line=1)
+    assert (core.trace.first, core.trace.cycles, core.trace.done, core.trace.latencies) == (1, 2, 1, [2])
+
+
+def test_lines_are_the_same_for_every_core_and_sealed_by_the_reference() -> None:
+    first, second = echo(), echo()
+    assert first.lines == second.lines
+    line = first.lines[2]
+    sealed, tag = aes_gcm.seal(
+        first.key.to_bytes(16, "big"), line.nonce.to_bytes(12, "big"), line.text.to_bytes(64, "big")
+    )
+    assert (line.sealed.to_bytes(64, "big"), line.tag.to_bytes(16, "big")) == (sealed, tag)
+    first.done(line.sealed, line.tag, line=2)
+    with pytest.raises(CasemateError, match=r"line 2 came out as .* which is not AES-GCM"):
+        first.done(line.sealed ^ 1, line.tag, line=2)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"aa": 1}, "'aa', which is no port \\(did you mean 'a'\\?\\)"),
+        ({"y": 1}, "sets 'y', which is an output"),
+        ({"a": 16}, "sets 'a' to 0x10, which does not fit 4 bits"),
+    ],
+)
+def test_a_stimulus_that_sets_what_is_no_input_is_refused(inputs: dict[str, int], said: str) -> None:
+    with pytest.raises(CasemateError, match=said):
+        echo().cycle(**inputs)
+
+
+def test_a_stimulus_without_its_function_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "drives.py"
+    with pytest.raises(CasemateError, match="there is no stimulus"):
+        stimulus.load(path)
+    path.write_text("def drives(core): pass\n")
+    with pytest.raises(CasemateError, match="has no function drive\\(core\\) \\(did you mean 'drives'\\?\\)"):
+        stimulus.load(path)
+    path.write_text("def drive(core:\n")
+    with pytest.raises(CasemateError, match="cannot be read: SyntaxError"):
+        stimulus.load(path)
+
+
+def test_a_result_is_kept_until_anything_that_decides_it_changes(tmp_path: Path) -> None:
+    kept, found = store.Store(tmp_path / "hw"), list[int]()
+
+    def find() -> int:
+        found.append(len(found))
+        return len(found)
+
+    told = {"sources": [["a.sv", "01"]], "parameters": [["W", "8"]], "versions": {"yosys": "1"}}
+    changes: list[dict[str, object]] = [
+        {},
+        {"sources": [["a.sv", "02"]]},
+        {"parameters": [["W", "16"]]},
+        {"versions": {"yosys": "2"}},
+        {"library": "03"},
+    ]
+    assert [kept.keep("area", told | change, find) for change in changes] == [1, 2, 3, 4, 5]
+    assert [kept.keep("area", told | change, find) for change in changes] == [1, 2, 3, 4, 5]
+    assert kept.keep("energy", told, find) == 6
+
+
+def test_the_text_of_a_step_decides_its_results() -> None:
+    found = store.code("fanout", "timing")
+    assert found["fanout"] != found["timing"]
+    assert store.digest(found) != store.digest(store.code("fanout"))
+
+
+def test_a_clock_is_found_by_its_usual_name_or_asked_for() -> None:
+    ports = {"clk_i": (True, 1), "go": (True, 1), "wide": (True, 8), "done": (False, 1)}
+    assert design.clock_of(ports, None) == "clk_i"
+    assert design.clock_of(ports, "go") == "go"
+    for asked, said in (
+        ("clk", "'clk' is no port \\(did you mean 'clk_i'\\?\\); there are: clk_i, go"),
+        ("wide", "is no input of one bit"),
+    ):
+        with pytest.raises(CasemateError, match=said):
+            design.clock_of(ports, asked)
+    with pytest.raises(CasemateError, match="say which it is with --clock: go"):
+        design.clock_of({"go": (True, 1)}, None)
+
+
+def test_the_space_combines_all_values_with_all() -> None:
+    found = engine.points([], [1, 2], [16, 32], [False, True], [])
+    assert len(found) == len(set(found)) == 8
+    assert engine.points([], [], [], [], []) == list(engine.USUAL)
+    assert engine.Point(rounds=0, mul_bits=128, lanes=4).title == "AES-128 pipelined, W=128, 4 lanes"
+    request = engine.Point(lanes=4).request((), True)
+    assert (request.design.top, request.part and request.part.top, request.copies) == ("gcm_router", "gcm_lane", 4)
+    assert dict(request.design.parameters)["IdBits"] == "6"
+
+
+def test_only_what_nothing_smaller_beats_is_joined() -> None:
+    points = [(2.0, 5.0), (1.0, 3.0), (3.0, 4.0), (4.0, 9.0), (1.0, 2.0)]
+    assert hardware_picture.best(points, is_more_better=True) == [1, 0, 3]
+    assert hardware_picture.best(points, is_more_better=False) == [4]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A module with two parameters."""
+    path = tmp_path / "adder.sv"
+    path.write_text(MODULE)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere.sv", "--top", "adder"), "there is no source 'nowhere.sv'"),
+        (("adder.sv", "--top", "addr"), "no module 'addr' in the sources (did you mean 'adder'?); there are: adder"),
+        (("adder.sv", "--top", "adder", "--param", "Fats=1"), "'adder' has no parameter 'Fats' (did you mean 'Fast'?)"),
+        (("adder.sv", "--top", "adder", "--param", "W"), "'W' sets nothing: expected KEY=VALUE, as in --param W=16"),
+        (("adder.sv", "--top", "adder", "--param", "W="), "the parameter 'W' has no value: expected NAME=VALUE"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line_that_names_the_nearest(
+    casemate: Casemate, source: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = casemate("cost", "rtl", *arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
+    assert not (source.parent / "results").exists()
+
+
+def test_a_library_without_areas_is_refused(casemate: Casemate, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("need_yosys", "need_opensta"):
+        monkeypatch.setattr(tools, name, lambda: "")
+    path = source.parent / "noareas.lib"
+    path.write_text(
+        TEXT.replace("area : 16", "area : 0")
+        .replace("area : 24", "area : 0")
+        .replace("area : 40", "area : 0")
+        .replace("area : 96", "area : 0")
+    )
+    refused = casemate("cost", "rtl", str(source), "--top", "adder", "--lib", str(path))
+    assert (refused.code, refused.out) == (2, "")
+    assert f"the library '{path}' gives no cell an area: expected 'area' in its cells" in refused.err
+    path.write_text("cell (A) { }")
+    refused = casemate("cost", "rtl", str(source), "--top", "adder", "--lib", str(path))
+    assert (refused.code, f"'{path}' is no Liberty file" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", [("engine",), ("rtl", "adder.sv", "--top", "adder")])
+def test_what_is_missing_is_named_with_the_command_that_installs_it(
+    casemate: Casemate, source: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = source.parent / "small.lib"
+    path.write_text(TEXT)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    refused = casemate("cost", *command, "--lib", str(path))
+    assert (refused.code, refused.out) == (2, "")
+    assert (
+        "the Python package 'pyosys' (synthesis) is missing: install it with scripts/setup.sh .venv hw" in refused.err
+    )
+    monkeypatch.setattr(tools, "need_yosys", lambda: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    refused = casemate("cost", *command, "--lib", str(path))
+    assert (refused.code, "'sta' of the package 'opensta'" in refused.err) == (2, True)
+
+
+def test_the_rest_of_casemate_does_not_load_the_flow() -> None:
+    here = Path(library.__file__).parent
+    for path in here.parent.rglob("*.py"):
+        if path.parent != here and path.stem not in ("cost_hardware", "hardware_table", "hardware_picture"):
+            assert "casemate.hardware" not in path.read_text(), path
