@@ -24,10 +24,10 @@ SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
 .PHONY: demo check test test-python test-documents test-long mutants bench sample campaign reproduce docs build \
-  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-long clean help
+  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-long clean help hw-synthesis
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 # The virtual environment, and the system packages that recording needs.
 $(VENV)/.ready: scripts/setup.sh pyproject.toml
@@ -113,6 +113,10 @@ hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines o
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
 	scripts/setup.sh $(VENV) bench
 	$(PYTHON) scripts/bench.py
+
+hw-synthesis: build ## Take one small core through synthesis, timing and energy, and hold what comes out: a minute
+	scripts/setup.sh $(VENV) hw
+	$(PYTHON) scripts/hw_synthesis.py
 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
 	scripts/setup.sh $(VENV) sqlite3

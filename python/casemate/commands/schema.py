@@ -23,6 +23,8 @@ KINDS = {
     "excerpt": "ExcerptInfo",
     "trace": "TraceInfo",
     "cost": "BatteryCost",
+    "cost-engine": "HardwareCost",
+    "cost-rtl": "HardwareCost",
     "validate": "Validation",
     "champsim": "Window",
     "reproduce": "Reproduction",

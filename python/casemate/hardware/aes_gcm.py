@@ -76,15 +76,20 @@ def encrypt_block(key: bytes, block: bytes) -> bytes:
     return state
 
 
+def product(a: int, b: int) -> int:
+    """The product of two blocks in the field of GHASH (NIST SP 800-38D, algorithm 1)."""
+    result = 0
+    for position in range(127, -1, -1):
+        result ^= a if b >> position & 1 else 0
+        a = a >> 1 ^ (0xE1 << 120 if a & 1 else 0)
+    return result
+
+
 def _hashed(hash_key: int, blocks: list[bytes]) -> int:
-    """GHASH (NIST SP 800-38D, section 6.4, with the product of algorithm 1)."""
+    """GHASH (NIST SP 800-38D, section 6.4)."""
     result = 0
     for block in blocks:
-        bits, factor, product = result ^ int.from_bytes(block, "big"), hash_key, 0
-        for position in range(127, -1, -1):
-            product ^= factor if bits >> position & 1 else 0
-            factor = factor >> 1 ^ (0xE1 << 120 if factor & 1 else 0)
-        result = product
+        result = product(hash_key, result ^ int.from_bytes(block, "big"))
     return result
 
 

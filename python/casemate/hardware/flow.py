@@ -1,11 +1,13 @@
 """The order of the steps, for one core: what is asked for, what was done before, what comes out."""
 
+import gzip
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from casemate import screen
 from casemate.hardware import (
     design as designs,
 )
@@ -32,8 +34,6 @@ from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
 LINES = 24
 """Lines that a stimulus gets."""
 LINE_BITS = 8 * stimulus.LINE_BYTES
-_READING = ("liberty", "functions", "library", "netlist")
-STEPS = ("ports", "synthesis", "timing", "FPGA", "simulation of the RTL", "simulation of the netlist")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,15 @@ class Flow:
         clock = designs.clock_of(ports, request.clock)
         built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
         area = self._area(built, buffers)
-        told = rtl | self._of_library() | {"clock": clock, "part": request.part and self._of(request.part)}
+        told = (
+            rtl
+            | self._mapping()
+            | {
+                "clock": clock,
+                "part": request.part and self._of(request.part),
+                "reading": store.code("netlist", "fanout"),
+            }
+        )
         speed = self._timing(built, clock, told)
         fpga = self._fpga(request) if request.has_fpga else None
         cost = CoreCost(name=request.design.title, area=area, speed=speed, fpga=fpga, energy=None)
@@ -90,11 +98,12 @@ class Flow:
         counted = self._counted(built, clock, trace, told)
         return _with_work(cost, trace, energy.Energy(**counted))
 
-    def _of_library(self) -> dict[str, Any]:
+    def _mapping(self) -> dict[str, Any]:
+        """What decides how a design is mapped."""
         return {
             "library": self._library_content,
             "delay_s": self.delay_s,
-            "code": store.code("synthesis", "fanout", *_READING),
+            "code": store.code("synthesis", "library", "liberty"),
         }
 
     def _ports(self, design: Design, rtl: dict[str, Any]) -> dict[str, tuple[bool, int]]:
@@ -118,11 +127,12 @@ class Flow:
     def _mapped(self, design: Design, part: Design | None = None) -> Netlist:
         """The cells of a design; a part that occurs several times is mapped once, and then put into all its boxes."""
         boxes = [part.top] if part else []
-        path = self._store.path("netlist", self._of(design) | self._of_library() | {"boxes": boxes})
+        path = self._store.path("netlist", self._of(design) | self._mapping() | {"boxes": boxes}, ".json.gz")
         if not path.is_file():
             self._tell(f"synthesis of {design.title}")
-            with tempfile.TemporaryDirectory(dir=self._store.folder) as folder:
-                synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).replace(path)
+            with tempfile.TemporaryDirectory() as folder:
+                mapped = synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
+            screen.write_whole(path, gzip.compress(mapped, mtime=0))
         parts = {part.top: self._mapped(part)} if part else None
         return netlist.read(path, design.top, self.library, parts)
 
@@ -209,7 +219,7 @@ class Flow:
                 toggles = gate_simulation.run(built, self.library, clock, trace, Path(folder))
             return asdict(energy.find(built, self.library, clock, toggles))
 
-        told = told | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy")}
+        told = told | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy", "functions")}
         found: dict[str, float] = self._store.keep("energy", told, find)
         return found
 

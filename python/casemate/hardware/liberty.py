@@ -12,6 +12,8 @@ from pathlib import Path
 
 from casemate._core import CasemateError
 
+GZIP = b"\x1f\x8b"
+"""How what gzip compressed begins."""
 _TOKEN = re.compile(r'"[^"]*"|[^\s(){}:;,"]+|[(){}:;,]')
 _IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*|\\\r?\n", re.DOTALL)
 
@@ -42,7 +44,7 @@ def read(path: Path) -> Group:
     """The library in a file, which may be compressed by gzip. Raises `CasemateError` if it is none."""
     try:
         content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":
+        if content[:2] == GZIP:
             content = gzip.decompress(content)
         text = content.decode("latin-1")
     except OSError as error:

@@ -6,6 +6,7 @@ as Verilog of the plainest kind, a wire for each net and no vectors: OpenSTA 2.0
 vectors, and with it all that is behind.
 """
 
+import gzip
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from casemate._core import CasemateError
+from casemate.hardware import liberty
 from casemate.hardware.library import Library
 
 Net = int | Literal["0", "1"]
@@ -94,7 +96,8 @@ def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] 
     """The netlist in a file that Yosys wrote, with these netlists in the place of modules that it left as boxes. Raises
     `CasemateError` if something in it is no cell of the library.
     """
-    module = json.loads(path.read_bytes())["modules"][top]
+    content = path.read_bytes()
+    module = json.loads(gzip.decompress(content) if content[:2] == liberty.GZIP else content)["modules"][top]
     ports = {
         name: Port(port["direction"] == "input", tuple(_net(bit) for bit in port["bits"]))
         for name, port in module["ports"].items()

@@ -30,6 +30,7 @@ from casemate.results.crash import CrashReport, CrashResults, ProgramReport
 from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
+from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Speed
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.predicted import Predicted, Speculation
@@ -40,6 +41,7 @@ from casemate.results.window import Accesses, Window
 
 __all__ = [
     "Accesses",
+    "Area",
     "Attack",
     "AttackReport",
     "AttackResults",
@@ -52,6 +54,7 @@ __all__ = [
     "BusTotals",
     "Cause",
     "Configuration",
+    "CoreCost",
     "CountedDrain",
     "CrashReport",
     "CrashResults",
@@ -67,7 +70,7 @@ __all__ = [
     "DrainAccount",
     "DrainDifference",
     "End",
-    "EngineNeed",
+    "EngineNeed", "EnergyOfLine",
     "ExcerptAbout",
     "ExcerptInfo",
     "ExhaustiveReport",
@@ -75,6 +78,8 @@ __all__ = [
     "Explanations",
     "Failure",
     "Implementation",
+    "Fpga",
+    "HardwareCost",
     "Interval",
     "Layout",
     "Listing",
@@ -97,6 +102,7 @@ __all__ = [
     "Settings",
     "Span",
     "Speculation",
+    "Speed",
     "Spread",
     "StorageSize",
     "Totals",
