@@ -86,7 +86,7 @@ class Flow:
             | {
                 "clock": clock,
                 "part": request.part and self._of(request.part),
-                "reading": store.code("netlist", "fanout"),
+                "reading": store.code("netlist"),
             }
         )
         speed = self._timing(built, clock, told)
@@ -103,7 +103,7 @@ class Flow:
         return {
             "library": self._library_content,
             "delay_s": self.delay_s,
-            "code": store.code("synthesis", "library", "liberty"),
+            "code": store.code("synthesis", "fanout", "library", "liberty"),
         }
 
     def _ports(self, design: Design, rtl: dict[str, Any]) -> dict[str, tuple[bool, int]]:
@@ -233,8 +233,8 @@ def _with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
         update={
             "cycles_per_line": cycles,
             "latency_cycles": latency,
-            "gbps": gbps,
-            "gbps_per_mm2": gbps / (cost.area.um2 / 1e6),
+            "gbps": gbps if trace.are_lines else None,
+            "gbps_per_mm2": gbps / (cost.area.um2 / 1e6) if trace.are_lines else None,
         }
     )
     # Leakage takes as long as a line does at the highest frequency.

@@ -172,8 +172,6 @@ class _Writer:
     def _logic(self) -> list[str]:
         lines = list[str]()
         for each, cell in in_order(self._netlist, self._library):
-            if cell.is_other_state:
-                raise CasemateError(f"'{self._netlist.top}' has '{cell.name}', a latch, which cannot be run here")
             for pin in cell.outputs:
                 if isinstance(net := each.pins.get(pin), int):
                     lines.append(f"    {self._value(net)} = {self._written(cell.pins[pin].function, each)};")

@@ -117,6 +117,10 @@ def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] 
                 f"'{top}' needs '{kind}', which the library '{library.path}' has not: expected logic and flip-flops "
                 "that it has a cell for (latches and memories have none)"
             )
+        if library.cells[kind].is_other_state:
+            raise CasemateError(
+                f"'{top}' needs '{kind}', a latch: expected flip-flops; latches are neither timed nor run here"
+            )
         instances.append(Instance(f"i{number}", kind, {pin: nets[0] for pin, nets in bits.items() if nets}))
     netlist = Netlist(top, ports, tuple(instances), _names(module["netnames"]))
     return _filled(netlist, boxes) if boxes else netlist

@@ -63,6 +63,8 @@ class Trace:
     """Lines that were done in those."""
     latencies: list[int] = field(default_factory=list)
     """Cycles from the one in which a line was taken to the one in which it was done."""
+    are_lines: bool = False
+    """What was done were lines, sealed as they must be, and not something else."""
 
     @property
     def cycles(self) -> int:
@@ -131,6 +133,7 @@ class Core:
                     f"line {number} came out as {sealed or 0:#x} with tag {tag or 0:#x}, which is not AES-GCM: "
                     f"expected {expected.sealed:#x} with tag {expected.tag:#x}"
                 )
+            self.trace.are_lines = True
         self.trace.done += 1
         if number in self._begun:
             self.trace.latencies.append(len(self.trace.inputs) - self._begun.pop(number))

@@ -13,7 +13,6 @@ from typing import Any
 from casemate import screen
 
 DIGEST_CHARACTERS = 16
-_HERE = Path(__file__).parent
 
 
 def digest(inputs: Any) -> str:
@@ -27,9 +26,13 @@ def content(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+_CODE = {path.stem: content(path) for path in Path(__file__).parent.glob("*.py")}
+"""The text of this package as it was when it was loaded: it may be edited while it runs."""
+
+
 def code(*modules: str) -> dict[str, str]:
     """Names for the text of modules of this package."""
-    return {module: content(_HERE / f"{module}.py") for module in modules}
+    return {module: _CODE[module] for module in modules}
 
 
 class Store:

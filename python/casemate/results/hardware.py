@@ -30,11 +30,13 @@ class Speed(Result):
     path_cells: int
     """The cells on it."""
     cycles_per_line: float | None
-    """Cycles from one line to the next, measured in simulation; nothing without a stimulus."""
+    """Cycles from one line (or whatever the stimulus counts) to the next, measured in simulation; nothing without
+    one.
+    """
     latency_cycles: float | None
     """Cycles from taking a line to its response, if the stimulus says when the core took it."""
     gbps: float | None
-    """Text in Gbit/s at the highest frequency."""
+    """Text in Gbit/s at the highest frequency; nothing for what seals no lines."""
     gbps_per_mm2: float | None
     """That for each square millimetre of cells."""
 
