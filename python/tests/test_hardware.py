@@ -16,6 +16,7 @@ from casemate.hardware import (
     energy,
     engine,
     fanout,
+    flow,
     functions,
     gate_simulation,
     netlist,
@@ -25,6 +26,7 @@ from casemate.hardware import (
 from casemate.hardware.gate_simulation import Toggles
 from casemate.hardware.netlist import Instance
 from casemate.hardware.stimulus import Core, Trace
+from casemate.results import Area, CoreCost, Speed
 from hardware_parts import HEAD, TEXT, shared_net, small_library, two_gates
 
 PF, NS, PJ = 1e-12, 1e-9, 1e-12
@@ -173,6 +175,30 @@ def test_a_cell_that_the_library_has_not_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"modules": {"top": module}}))
     with pytest.raises(CasemateError, match="'top' needs '\\$dlatch', which the library"):
         netlist.read(path, "top", small_library(tmp_path))
+
+
+def test_a_latch_is_refused(tmp_path: Path) -> None:
+    known = small_library(tmp_path, TEXT.replace("ff (IQ, IQN)", "latch (IQ, IQN)"))
+    module = {"ports": {}, "cells": {"u0": {"type": "DFF", "connections": {}}}, "netnames": {}}
+    path = tmp_path / "latch.json"
+    path.write_text(json.dumps({"modules": {"top": module}}))
+    with pytest.raises(CasemateError, match="'top' needs 'DFF', a latch: expected flip-flops"):
+        netlist.read(path, "top", known)
+
+
+@pytest.mark.parametrize(("are_lines", "gbps"), [(True, 512 * 0.1 / 4), (False, None)])
+def test_only_what_seals_lines_has_a_throughput(are_lines: bool, gbps: float | None) -> None:
+    area = Area(um2=2e6, flops_um2=0.0, cells=1, flops=0, fanout_buffers=0)
+    nothing = dict.fromkeys(("cycles_per_line", "latency_cycles", "gbps", "gbps_per_mm2"))
+    speed = Speed(fmax_mhz=100.0, path_begins="a", path_ends="b", path_cells=1, **nothing)
+    core = CoreCost(name="core", area=area, speed=speed, fpga=None, energy=None)
+    trace = Trace([{}] * 10, [{}] * 10, first=2, done=2, latencies=[5, 6], are_lines=are_lines)
+    found = flow.with_work(core, trace, energy.Energy(2e-9, 4e-9, 6e-9, 1e-3))
+    assert (found.speed.cycles_per_line, found.speed.latency_cycles, found.speed.gbps) == (4.0, 5.5, gbps)
+    assert found.speed.gbps_per_mm2 == (gbps and gbps / 2)
+    # Of two lines; each leaks 1 mW for 4 cycles of 10 ns.
+    assert found.energy is not None
+    assert found.energy.total_nj == pytest.approx(1 + 2 + 3 + 0.04)
 
 
 def test_verilog_for_timing_has_no_vectors() -> None:

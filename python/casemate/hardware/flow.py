@@ -96,7 +96,7 @@ class Flow:
             return cost
         trace = self._trace(request, ports, clock, rtl)
         counted = self._counted(built, clock, trace, told)
-        return _with_work(cost, trace, energy.Energy(**counted))
+        return with_work(cost, trace, energy.Energy(**counted))
 
     def _mapping(self) -> dict[str, Any]:
         """What decides how a design is mapped."""
@@ -224,7 +224,7 @@ class Flow:
         return found
 
 
-def _with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
+def with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
     """A core's figures with those of the lines that it did."""
     cycles = trace.cycles / trace.done
     gbps = LINE_BITS * cost.speed.fmax_mhz * 1e6 / cycles / 1e9
