@@ -134,7 +134,7 @@ def run(
             os.killpg(process.pid, 9)
             process.wait()
             if isinstance(error, subprocess.TimeoutExpired):
-                raise CasemateError(f"{what} took more than {SECONDS_MAX} s: '{log}' says how far it got") from error
+                raise CasemateError(f"{what} took more than {SECONDS_MAX} s, and was ended") from error
             raise
     said = log.read_text(errors="replace")
     if code:
