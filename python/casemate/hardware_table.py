@@ -6,7 +6,8 @@ from rich.text import Text
 from casemate.results.hardware import CoreCost, HardwareCost
 from casemate.tables import plain_table
 
-ENERGIES = ("switching", "in cells", "clock")
+ENERGIES = ("% nets", "% cells", "% clock")
+"""The shares of a line's energy: charging nets, within cells, and clock pins."""
 
 
 def table(found: HardwareCost) -> RenderableType:
@@ -29,7 +30,7 @@ def table(found: HardwareCost) -> RenderableType:
 
 def details(found: HardwareCost) -> RenderableType:
     """What the figures are made of."""
-    numbers = ("cells", "flops", "% flops", "fan-out", "latency", "% switching", "% in cells", "% clock")
+    numbers = ("cells", "flops", "% area", "fan-out", "latency", *ENERGIES)
     shown = plain_table("core", *numbers, right=numbers)
     for row in found.rows:
         energy = row.energy
@@ -55,5 +56,4 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _notes(found: HardwareCost) -> list[str]:
-    composed = dict.fromkeys(row.composed for row in found.rows if row.composed)
-    return [f"{row.name}: {row.composed}" for row in found.rows if row.composed] if composed else []
+    return [f"{row.name}: {row.composed}" for row in found.rows if row.composed]
