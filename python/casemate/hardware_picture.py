@@ -1,13 +1,14 @@
 """Cores as points, area against throughput and against energy, with the best of them joined: SVG or PNG."""
 
-import math
 from pathlib import Path
 from typing import Any
 
 from casemate import picture
 from casemate.results.hardware import CoreCost, HardwareCost
 
-SIZE_INCHES = (11.0, 5.2)
+SIZE_INCHES = (12.0, 5.0)
+NAMES_SHARE = 0.45
+"""The width of the list of names, as a share of a panel's."""
 TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 INK, FRONT = "#1f4e9c", "#c8453b"
 
@@ -18,14 +19,20 @@ def draw(found: HardwareCost, path: Path, kind: str) -> None:
     from matplotlib import pyplot
 
     rows = [row for row in found.rows if row.energy and row.speed.gbps]
-    figure, axes = pyplot.subplots(ncols=2, figsize=SIZE_INCHES, layout="constrained")
+    figure, axes = pyplot.subplots(
+        ncols=3, figsize=SIZE_INCHES, layout="constrained", gridspec_kw={"width_ratios": (1.0, 1.0, NAMES_SHARE)}
+    )
     panels = (
         ("throughput (Gbit/s)", [row.speed.gbps or 0.0 for row in rows], True),
         ("energy of a line of 64 bytes (nJ)", [row.energy.total_nj if row.energy else 0.0 for row in rows], False),
     )
-    for axis, (label, values, is_more_better) in zip(axes, panels, strict=True):
+    for axis, (label, values, is_more_better) in zip(axes[:2], panels, strict=True):
         _panel(axis, rows, values, is_more_better)
         axis.set_ylabel(label)
+    # Points lie too close together for their names.
+    names = "\n".join(f"{number}  {row.name}" for number, row in enumerate(rows, 1))
+    axes[2].text(0.0, 1.0, names, va="top", fontsize=8, linespacing=1.5)
+    axes[2].set_axis_off()
     figure.suptitle(
         f"{found.library} at {found.voltage_v:g} V, ideal wires; joined: nothing smaller is better",
         x=0.01,
@@ -45,11 +52,8 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
     axis.margins(x=0.12, y=0.12)
     _ticks(axis.xaxis)
     _ticks(axis.yaxis)
-    middle = math.sqrt(min(areas, default=1.0) * max(areas, default=1.0))
-    for row, area, value in zip(rows, areas, values, strict=True):
-        # Names go towards the middle, where there is room for them.
-        place, align = ((6, 3), "left") if area <= middle else ((-6, 3), "right")
-        axis.annotate(row.name, (area, value), xytext=place, textcoords="offset points", fontsize=7, ha=align)
+    for number, place in enumerate(zip(areas, values, strict=True), 1):
+        axis.annotate(str(number), place, xytext=(5, 4), textcoords="offset points", fontsize=8)
     axis.set_xlabel("area of cells (mm\N{SUPERSCRIPT TWO})")
     axis.grid(color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)

@@ -14,6 +14,6 @@ everything here is one chain with nothing to set for a single core, and a publis
 through the same chain. What is modelled and what is not is in docs/systems/gcm-engine-cost.md.
 
 Each file is a step, and none knows how the next one works: `tools` (finds and contains programs), `liberty` and
-`library` (the cell library), `synthesis`, `netlist`, `fanout`, `timing`, `rtl_simulation`, `gate_simulation`, `energy`,
-`flow` (their order, with a store of what was done). Nothing of it is imported by the rest of Casemate.
+`library` (the cell library), `synthesis`, `fabric`, `netlist`, `fanout`, `timing`, `rtl_simulation`, `gate_simulation`,
+`energy`, `flow` (their order, with a store of what was done). Nothing of it is imported by the rest of Casemate.
 """

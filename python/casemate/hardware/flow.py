@@ -13,6 +13,7 @@ from casemate.hardware import (
 )
 from casemate.hardware import (
     energy,
+    fabric,
     fanout,
     gate_simulation,
     library,
@@ -179,9 +180,9 @@ class Flow:
         def find() -> Any:
             self._tell(f"FPGA of {design.title}")
             with tempfile.TemporaryDirectory() as folder:
-                return asdict(synthesis.to_fabric(design, Path(folder), boxes))
+                return asdict(fabric.to_fabric(design, Path(folder), boxes))
 
-        told = self._of(design) | {"step": store.code("synthesis"), "boxes": boxes}
+        told = self._of(design) | {"step": store.code("fabric"), "boxes": boxes}
         found: dict[str, int] = self._store.keep("fpga", told, find)
         return found
 

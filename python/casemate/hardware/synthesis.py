@@ -1,4 +1,4 @@
-"""RTL to cells of a library, and RTL to the look-up tables of an FPGA: Yosys with its slang front end, and ABC.
+"""RTL to cells of a library: Yosys with its slang front end, and ABC.
 
 The recipe is the same for every core and has nothing to set but the delay that ABC aims at, by default a number of
 delays of the library's own inverter, so that a recipe for one library is that for another too. Two of its steps decide
@@ -9,9 +9,7 @@ it.
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from casemate.hardware import tools
@@ -21,8 +19,6 @@ from casemate.hardware.library import FANOUT_OF_FO4, Library
 
 TARGET_FO4 = 40
 """The delay that ABC aims at, in delays of an inverter with four of its kind behind it."""
-
-_FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
 
 
 def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
@@ -73,34 +69,3 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
     ]
     tools.yosys(script, folder, "map")
     return folder / "mapped.json"
-
-
-@dataclass(frozen=True)
-class Fabric:
-    """What a design takes of an FPGA."""
-
-    lut: int
-    flops: int
-    muxes: int
-    carries: int
-    block_rams: int
-    others: int
-    """Cells that are none of these, such as RAM in look-up tables."""
-
-
-def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fabric:
-    """What a design takes of a Xilinx series 7 FPGA, without pads and what is in boxes; Yosys is not Xilinx's tool."""
-    script = [
-        read_command(design, boxes),
-        f"synth_xilinx -family xc7 -flatten -noiopad -top {design.top}",
-        "write_json fabric.json",
-    ]
-    tools.yosys(script, folder, "fabric")
-    cells = json.loads((folder / "fabric.json").read_bytes())["modules"][design.top]["cells"].values()
-    counted = Counter[str]()
-    for cell in cells:
-        kind = cell["type"]
-        if kind not in ("$scopeinfo", "BUFG", "GND", "VCC", *boxes):
-            part = next((part for start, part in _FPGA_KINDS.items() if kind.startswith(start)), "others")
-            counted[part] += 1
-    return Fabric(*(counted[part] for part in ("lut", "flops", "muxes", "carries", "block_rams", "others")))

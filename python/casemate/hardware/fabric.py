@@ -1,0 +1,60 @@
+"""RTL to the look-up tables of a Xilinx series 7 FPGA, by Yosys.
+
+The counts are Yosys' and not those of Xilinx's own tool, which packs otherwise: they compare cores with each other.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate.hardware import tools
+from casemate.hardware.design import Design
+from casemate.hardware.synthesis import read_command
+
+_FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What a design takes of an FPGA."""
+
+    lut: int
+    flops: int
+    muxes: int
+    carries: int
+    block_rams: int
+    others: int
+    """Cells that are none of these, such as RAM in look-up tables."""
+
+
+def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fabric:
+    """What a design takes of a Xilinx series 7 FPGA, without pads and what is in boxes; Yosys is not Xilinx's tool."""
+    script = [
+        read_command(design, boxes),
+        *_without_parameters(design, boxes, folder),
+        f"synth_xilinx -family xc7 -flatten -noiopad -top {design.top}",
+        "write_json fabric.json",
+    ]
+    tools.yosys(script, folder, "fabric")
+    cells = json.loads((folder / "fabric.json").read_bytes())["modules"][design.top]["cells"].values()
+    counted = Counter[str]()
+    for cell in cells:
+        kind = cell["type"]
+        if kind not in ("$scopeinfo", "BUFG", "GND", "VCC", *boxes):
+            part = next((part for start, part in _FPGA_KINDS.items() if kind.startswith(start)), "others")
+            counted[part] += 1
+    return Fabric(*(counted[part] for part in ("lut", "flops", "muxes", "carries", "block_rams", "others")))
+
+
+def _without_parameters(design: Design, boxes: Sequence[str], folder: Path) -> list[str]:
+    """Commands that take the parameters off boxes: `synth_xilinx` refuses a box with parameters, which it cannot
+    set.
+    """
+    if not boxes:
+        return []
+    tools.yosys([read_command(design, boxes), "write_json boxes.json"], folder, "boxes")
+    cells = json.loads((folder / "boxes.json").read_bytes())["modules"][design.top]["cells"].values()
+    named = {(cell["type"], name) for cell in cells if cell["type"] in boxes for name in cell["parameters"]}
+    return [f"setparam -unset {name} t:{box}" for box, name in sorted(named)]
