@@ -333,7 +333,7 @@ def test_the_space_combines_all_values_with_all() -> None:
     found = engine.points([], [1, 2], [16, 32], [False, True], [])
     assert len(found) == len(set(found)) == 8
     assert engine.points([], [], [], [], []) == list(engine.USUAL)
-    assert engine.Point(rounds=0, mul_bits=128, lanes=4).title == "AES-128 pipelined, W=128, 4 lanes"
+    assert engine.Point(rounds=0, mul_bits=128, lanes=4).title == "4 x AES-128 pipelined, W=128"
     request = engine.Point(lanes=4).request((), True)
     assert (request.design.top, request.part and request.part.top, request.copies) == ("gcm_router", "gcm_lane", 4)
     assert dict(request.design.parameters)["IdBits"] == "6"

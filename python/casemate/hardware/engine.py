@@ -42,8 +42,8 @@ class Point:
     def title(self) -> str:
         """How tables and pictures call it."""
         rounds = "pipelined" if self.rounds == 0 else f"{self.rounds} round{'s' if self.rounds > 1 else ''}"
-        lanes = f", {self.lanes} lanes" if self.lanes > 1 else ""
-        return f"AES-{self.key_bits} {rounds}, W={self.mul_bits}{', tower' if self.tower else ''}{lanes}"
+        lanes = f"{self.lanes} x " if self.lanes > 1 else ""
+        return f"{lanes}AES-{self.key_bits} {rounds}, W={self.mul_bits}{', tower' if self.tower else ''}"
 
     def request(self, sources: tuple[Path, ...], has_fpga: bool) -> Request:
         """What is asked of the flow for it."""
