@@ -67,8 +67,8 @@ class Bench:
         where: list[str | Path] = ["-o", self.top, "-Mdir", self.directory, "--top-module", self.top, "-LDFLAGS", flags]
         read: list[str | Path] = [main, WAIVERS, SV / "visible.vlt", *sources(), package, SV / f"{self.top}.sv"]
         self._call("verilator", *how, *where, *read)
-        # What runs briefly, or is full of counters, takes longer to optimise than it then saves.
-        fast = "-O1" if self.top == "lane_bench" and not self.coverage else "-O0"
+        # Counters make so much code that it takes longer to optimise than it then saves.
+        fast = "-O0" if self.coverage else "-O1"
         settings = [f"OPT_FAST={fast}", "OPT_SLOW=-O0", "VM_TRACE=0"]
         self._call("make", "-s", f"-j{os.cpu_count()}", "-C", self.directory, "-f", "Vtop.mk", *settings)
 
