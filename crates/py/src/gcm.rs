@@ -8,8 +8,8 @@ use pyo3::types::PyBytes;
 
 /// The cipher under a key of 128 or 256 bits.
 enum ByKey {
-    Short(Gcm<Aes128>),
-    Long(Gcm<Aes256>),
+    Short(Box<Gcm<Aes128>>),
+    Long(Box<Gcm<Aes256>>),
 }
 
 /// AES-GCM over lines under one key: no additional data, 64 bytes, a nonce of 12, a tag of 16.
@@ -43,8 +43,8 @@ impl GcmLines {
     #[new]
     fn keyed(key: &[u8]) -> PyResult<GcmLines> {
         Ok(GcmLines(match key.len() {
-            16 => ByKey::Short(Gcm::new(&Key(sized::<16>("a key", key)?))),
-            32 => ByKey::Long(Gcm::new(&Key(sized::<32>("a key", key)?))),
+            16 => ByKey::Short(Box::new(Gcm::new(&Key(sized::<16>("a key", key)?)))),
+            32 => ByKey::Long(Box::new(Gcm::new(&Key(sized::<32>("a key", key)?)))),
             bytes => return Err(refused(format!("a key has {bytes} bytes: expected 16 or 32"))),
         }))
     }
