@@ -24,7 +24,7 @@ SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
 .PHONY: demo check test test-python test-documents test-long mutants bench sample campaign reproduce docs build \
-  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-long clean help hw-synthesis
+  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -81,7 +81,7 @@ $(VENV)/bin/ruff:
 	$(MAKE) build
 
 # The hardware: rtl/ is linted, simulated and disturbed (dv/), and proved (formal/). Its golden model is in the package.
-hw: hw-lint hw-simulation hw-faults hw-proofs ## Lint, simulate, disturb and prove the hardware, the AES-GCM engine in rtl/: 5 minutes
+hw: hw-lint hw-simulation hw-faults hw-proofs hw-synthesis ## Lint, simulate, disturb, prove and price the hardware in rtl/: 4 minutes
 
 $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
 	scripts/setup.sh $(VENV) hw
@@ -101,6 +101,10 @@ hw-faults: $(VENV)/.ready-hw
 hw-proofs: $(VENV)/.ready-hw
 	$(PYTHON) formal/prove.py
 
+# One small core through the whole flow that prices RTL.
+hw-synthesis: $(VENV)/.ready-hw $(VENV)/bin/ruff
+	$(PYTHON) scripts/hw_synthesis.py
+
 # Between them they have all files of rtl/: counters make much code, so coverage is counted on these alone.
 COVERED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
 
@@ -113,10 +117,6 @@ hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines o
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
 	scripts/setup.sh $(VENV) bench
 	$(PYTHON) scripts/bench.py
-
-hw-synthesis: build ## Take one small core through synthesis, timing and energy, and hold what comes out: a minute
-	scripts/setup.sh $(VENV) hw
-	$(PYTHON) scripts/hw_synthesis.py
 
 sample: build ## Sample ten billion instructions of sqlite3, unprotected, with an interval
 	scripts/setup.sh $(VENV) sqlite3

@@ -108,6 +108,7 @@ class Blocks:
         await self.step()
         product = int(dut.mul_product_o.value)
         assert early == product, "the early product is the product"
+        assert not int(dut.mul_fault_o.value)
         return product.to_bytes(16, "big"), cycles
 
 

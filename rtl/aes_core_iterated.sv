@@ -72,7 +72,8 @@ module aes_core_iterated #(
   logic begins;
   block_t second_key;
 
-  assign begins = !LongKey && SparesStep && enter;
+  // Whether a block enters or only could: the answer comes late in the cycle, and without one nothing reads the step.
+  assign begins = !LongKey && SparesStep && (step_q[0] || last);
 
   for (genvar i = 0; i < RoundsPerCycle; i++) begin : gen_key
     block_t earlier, current, next;

@@ -29,7 +29,8 @@ module block_bench
   input  logic [127:0] mul_factor_i,
   output logic         mul_last_o,
   output logic [127:0] mul_product_o,
-  output logic [127:0] mul_early_o
+  output logic [127:0] mul_early_o,
+  output logic         mul_fault_o
 );
 
   typedef struct packed {
@@ -45,13 +46,14 @@ module block_bench
     logic         last;
     logic [127:0] product;
     logic [127:0] early;
+    logic         fault;
   } mul_face_t;
 
   core_face_t [CorePoints-1:0] cores;
   mul_face_t [MulPoints-1:0] muls;
 
   assign {key_ready_o, ready_o, valid_o, block_o, fault_o} = cores[core_i[$clog2(CorePoints)-1:0]];
-  assign {mul_ready_o, mul_last_o, mul_product_o, mul_early_o} = muls[mul_i[$clog2(MulPoints)-1:0]];
+  assign {mul_ready_o, mul_last_o, mul_product_o, mul_early_o, mul_fault_o} = muls[mul_i[$clog2(MulPoints)-1:0]];
 
   for (genvar p = 0; p < CorePoints; p++) begin : gen_core
     localparam core_point_t Point = CorePoint[p];
@@ -93,7 +95,8 @@ module block_bench
       .factor_i(mul_factor_i),
       .last_o(muls[p].last),
       .product_o(muls[p].product),
-      .early_o(muls[p].early)
+      .early_o(muls[p].early),
+      .fault_o(muls[p].fault)
     );
   end
 

@@ -193,7 +193,7 @@ class Flow:
             "key_bytes": request.key_bytes,
             "lines": request.lines,
             "clock": clock,
-            "step": store.code("rtl_simulation", "stimulus", "aes_gcm"),
+            "step": store.code("rtl_simulation", "stimulus"),
         }
         drive = stimulus.load(request.stimulus)
 

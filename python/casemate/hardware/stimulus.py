@@ -25,11 +25,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from casemate._core import CasemateError
-from casemate.hardware import aes_gcm
+from casemate._core import CasemateError, GcmLines
 from casemate.nearest import hint
 
 LINE_BYTES = 64
+NONCE_BYTES = 12
 SEED = 20101
 
 
@@ -140,8 +140,8 @@ class Core:
 
 
 def _line(key: bytes, drawn: random.Random) -> Line:
-    nonce, text = drawn.randbytes(aes_gcm.NONCE_BYTES), drawn.randbytes(LINE_BYTES)
-    numbers = (int.from_bytes(each, "big") for each in (nonce, text, *aes_gcm.seal(key, nonce, text)))
+    nonce, text = drawn.randbytes(NONCE_BYTES), drawn.randbytes(LINE_BYTES)
+    numbers = (int.from_bytes(each, "big") for each in (nonce, text, *GcmLines(key).seal(nonce, text)))
     return Line(*numbers)
 
 
