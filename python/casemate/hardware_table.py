@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate.results.hardware import CoreCost, HardwareCost
+from casemate.results.hardware import CoreCost, HardwareCost, Scaling
 from casemate.tables import plain_table
 
 ENERGIES = ("% nets", "% cells", "% clock")
@@ -56,4 +56,11 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _notes(found: HardwareCost) -> list[str]:
-    return [f"{row.name}: {row.composed}" for row in found.rows if row.composed]
+    composed = [f"{row.name}: {row.composed}" for row in found.rows if row.composed]
+    return [*composed, *(_scaling(fit) for fit in found.scaling)]
+
+
+def _scaling(fit: Scaling) -> str:
+    area = f"{fit.area_um2_a_lane / 1e6:.3f} n {fit.area_um2_besides / 1e6:+.3f} mm2"
+    power = f"{fit.power_mw_a_lane:.1f} n {fit.power_mw_besides:+.1f} mW at {fit.clock_mhz:.1f} MHz"
+    return f"n x {fit.name}, fitted at n = {', '.join(map(str, fit.lanes))}: {area}, {power}"

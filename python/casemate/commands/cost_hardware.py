@@ -1,5 +1,6 @@
 """`casemate cost engine` and `casemate cost rtl`: what hardware takes, all of it through one flow."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from casemate._core import CasemateError
 if TYPE_CHECKING:
     from casemate.hardware.flow import Flow
     from casemate.progress import Steps
-    from casemate.results.hardware import CoreCost
+    from casemate.results.hardware import CoreCost, Scaling
 
 OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 """Where the package `qflow-tech-osu018` of Debian and Ubuntu puts its library."""
@@ -149,6 +150,7 @@ def _shared(command: Any) -> Any:
 def engine(**asked: Any) -> None:
     """Price points of the AES-GCM engine's space: area, frequency, throughput, energy."""
     from casemate.hardware import engine as space
+    from casemate.hardware.scaling import scaling
     from casemate.progress import Steps
 
     pictures = options.pictures(asked["svg"], asked["png"])
@@ -160,7 +162,7 @@ def engine(**asked: Any) -> None:
         told = _Told(progress)
         flow = _flow(asked, told)
         rows = space.price(points, flow, sources, not asked["no_fpga"], told.begin)
-    _show(flow, [*rows, *others], asked, pictures)
+    _show(flow, [*rows, *others], asked, pictures, scaling(points, rows))
 
 
 @click.command("rtl", short_help="The same of any RTL.", epilog=RTL)
@@ -259,7 +261,13 @@ def _rows(path: Path, library: Path) -> "list[CoreCost]":
     return found.rows
 
 
-def _show(flow: "Flow", rows: "list[CoreCost]", asked: dict[str, Any], pictures: list[tuple[Path, str]]) -> None:
+def _show(
+    flow: "Flow",
+    rows: "list[CoreCost]",
+    asked: dict[str, Any],
+    pictures: list[tuple[Path, str]],
+    fits: "Sequence[Scaling]" = (),
+) -> None:
     from casemate import hardware_table
     from casemate.hardware import tools
     from casemate.results.hardware import HardwareCost
@@ -270,6 +278,7 @@ def _show(flow: "Flow", rows: "list[CoreCost]", asked: dict[str, Any], pictures:
         target_ns=flow.delay_s * 1e9,
         tools=tools.versions(),
         rows=rows,
+        scaling=list(fits),
     )
     if asked["as_json"]:
         screen.print_json(found)

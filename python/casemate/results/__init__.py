@@ -30,7 +30,7 @@ from casemate.results.crash import CrashReport, CrashResults, ProgramReport
 from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
-from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Speed
+from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Scaling, Speed
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.predicted import Predicted, Speculation
@@ -98,6 +98,7 @@ __all__ = [
     "Reproduction",
     "Row",
     "RunResults",
+    "Scaling",
     "Scenario",
     "Setting",
     "Settings",

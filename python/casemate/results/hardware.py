@@ -92,6 +92,25 @@ class CoreCost(Result):
     """How the figures were put together, if the core was not synthesised as a whole."""
 
 
+class Scaling(Result):
+    """What cores take that differ in their lanes alone: straight lines by least squares."""
+
+    name: str
+    """The core with one lane."""
+    lanes: list[int]
+    """The numbers of lanes that the lines go through."""
+    clock_mhz: float
+    """The clock of the power: the highest that all of them reach."""
+    area_um2_a_lane: float
+    """Square micrometres of each lane."""
+    area_um2_besides: float
+    """Square micrometres that come with any number of lanes."""
+    power_mw_a_lane: float
+    """Milliwatts of each lane, with lines without a pause."""
+    power_mw_besides: float
+    """Milliwatts that come with any number of lanes."""
+
+
 class HardwareCost(Result):
     """What cores cost, all through the same flow."""
 
@@ -105,3 +124,5 @@ class HardwareCost(Result):
     """The versions of the programs."""
     rows: list[CoreCost]
     """A row for each core."""
+    scaling: list[Scaling]
+    """What one more lane takes, where cores differ in their lanes alone."""

@@ -1,0 +1,43 @@
+"""What one more lane takes: straight lines through cores that differ in their lanes alone.
+
+They are fitted as the lines of the AES-GCM thesis are (its equations 5.3 and 5.5), by the same function, so that ours
+and its own differ by their points and by nothing else. Power is that of lines without a pause, at a clock that all of
+them reach.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from casemate.hardware.engine import Point
+from casemate.regression import EnginePoint, fit_engines
+from casemate.results.hardware import CoreCost, Scaling
+
+
+def scaling(asked: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
+    """A fit for each family of points that differ in their lanes alone, if it has two; a row belongs to each point."""
+    families = dict[Point, dict[int, CoreCost]]()
+    for point, row in zip(asked, rows, strict=True):
+        families.setdefault(replace(point, lanes=1), {})[point.lanes] = row
+    return [_fitted(point.title, family) for point, family in families.items() if len(family) > 1]
+
+
+def _fitted(name: str, family: dict[int, CoreCost]) -> Scaling:
+    clock_mhz = min(row.speed.fmax_mhz for row in family.values())
+    points = [EnginePoint(lanes, row.area.um2, _power_mw(row, clock_mhz)) for lanes, row in sorted(family.items())]
+    fit = fit_engines(points)
+    return Scaling(
+        name=name,
+        lanes=[point.modules for point in points],
+        clock_mhz=clock_mhz,
+        area_um2_a_lane=fit.area_um2.slope,
+        area_um2_besides=fit.area_um2.intercept,
+        power_mw_a_lane=fit.power_mw.slope,
+        power_mw_besides=fit.power_mw.intercept,
+    )
+
+
+def _power_mw(row: CoreCost, clock_mhz: float) -> float:
+    # Every core of the engine's space is driven with lines.
+    assert row.energy is not None
+    assert row.speed.cycles_per_line is not None
+    return row.energy.total_nj * clock_mhz / row.speed.cycles_per_line

@@ -1,0 +1,39 @@
+"""What one more lane takes, from cores that differ in their lanes alone."""
+
+import pytest
+from casemate.hardware.engine import Point
+from casemate.hardware.scaling import scaling
+from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Speed
+
+
+def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
+    """A core with these figures."""
+    return CoreCost(
+        name="core",
+        area=Area(um2=um2, flops_um2=0, cells=1, flops=0, fanout_buffers=0),
+        speed=Speed(
+            fmax_mhz=fmax_mhz,
+            path_begins="a",
+            path_ends="b",
+            path_cells=1,
+            cycles_per_line=cycles,
+            latency_cycles=None,
+            gbps=None,
+            gbps_per_mm2=None,
+        ),
+        fpga=None,
+        energy=EnergyOfLine(lines=1, switching_nj=nj, internal_nj=0, clock_nj=0, leakage_nj=0, total_nj=nj),
+    )
+
+
+def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_reach() -> None:
+    asked = [Point(), Point(lanes=2), Point(mul_bits=32)]
+    found = scaling(asked, [core(1000, 200, 50, 60), core(2100, 100, 25, 61), core(1, 1, 1, 1)])
+    assert [(fit.name, fit.lanes, fit.clock_mhz) for fit in found] == [("AES-128 1 round, W=16", [1, 2], 100)]
+    assert (found[0].area_um2_a_lane, found[0].area_um2_besides) == pytest.approx((1100, -100))
+    # 60 nJ every 50 cycles of 10 ns are 120 mW, 61 nJ every 25 are 244.
+    assert (found[0].power_mw_a_lane, found[0].power_mw_besides) == pytest.approx((124, -4))
+
+
+def test_cores_that_differ_in_more_than_lanes_have_no_line() -> None:
+    assert scaling([Point(), Point(lanes=2, tower=True)], [core(1, 1, 1, 1), core(2, 1, 1, 1)]) == []
