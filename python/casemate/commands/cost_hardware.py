@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 """Where the package `qflow-tech-osu018` of Debian and Ubuntu puts its library."""
 FOLDER = Path("results") / "hardware"
+TARGETS_NS = (0.01, 1000)
+"""What synthesis can aim at in any library; beyond, its programs give up."""
 STEPS = 6
 """Steps of a core that nothing is known of yet."""
 
@@ -239,8 +241,9 @@ def _flow(asked: dict[str, Any], progress: _Told) -> "Flow":
     if library == OSU018 and not library.is_file():
         raise tools.missing("the cell library of the package 'qflow-tech-osu018'")
     target = asked["target"]
-    if target is not None and target <= 0:
-        raise CasemateError(f"--target {target:g} is no delay: expected more than 0 ns, as in --target 5")
+    if target is not None and not TARGETS_NS[0] <= target <= TARGETS_NS[1]:
+        expected = f"{TARGETS_NS[0]:g} to {TARGETS_NS[1]:g} ns, as in --target 5"
+        raise CasemateError(f"--target {target:g} is no delay that synthesis can aim at: expected {expected}")
     return Flow(library, asked["folder"], target and target * 1e-9, progress.step)
 
 

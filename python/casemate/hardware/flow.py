@@ -80,6 +80,7 @@ class Flow:
         ports = self._ports(request.design, rtl)
         clock = designs.clock_of(ports, request.clock)
         built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
+        gate_simulation.check(built, self.library, clock)
         area = self._area(built, buffers)
         told = (
             rtl
@@ -129,7 +130,7 @@ class Flow:
         """The cells of a design; a part that occurs several times is mapped once, and then put into all its boxes."""
         boxes = [part.top] if part else []
         path = self._store.path("netlist", self._of(design) | self._mapping() | {"boxes": boxes}, ".json.gz")
-        if not path.is_file():
+        if not store.is_whole(path):
             self._tell(f"synthesis of {design.title}")
             with tempfile.TemporaryDirectory() as folder:
                 mapped = synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()

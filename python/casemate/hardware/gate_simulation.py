@@ -91,6 +91,18 @@ def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Pa
     )
 
 
+def check(netlist: Netlist, library: Library, clock: str) -> None:
+    """Raises `CasemateError` for a netlist whose timing and energy would mean nothing: without flip-flops, with some
+    that the clock does not clock itself, or with a loop of logic.
+    """
+    if all(library.cells[each.cell].flop is None for each in netlist.instances):
+        raise CasemateError(
+            f"'{netlist.top}' has no flip-flops: expected a core that is clocked; put registers around it"
+        )
+    numbers = {net: number for number, net in enumerate(sorted(netlist.nets()))}
+    _Writer(netlist, library, clock, numbers).edges()
+
+
 def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tuple[str, int]], path: Path) -> None:
     """All port values, a byte for each bit."""
     values = dict.fromkeys((name for name, _ in inputs), 0)
@@ -159,7 +171,7 @@ class _Writer:
             _function("int compare(const unsigned char* out)", [*compared, "    return -1;"]),
             _in_parts("settle", [*self._states(), *self._logic()]),
             _function("int force(void)", ["    int changed = 0;", *self._forced(), "    return changed;"]),
-            _function("void edge(void)", [*self._edges(), f"    memcpy(state, next, {len(self._flops)});"]),
+            _function("void edge(void)", [*self.edges(), f"    memcpy(state, next, {len(self._flops)});"]),
             _MAIN,
         ])  # fmt: skip
 
@@ -202,7 +214,7 @@ class _Writer:
                     )
         return lines
 
-    def _edges(self) -> list[str]:
+    def edges(self) -> list[str]:
         """What flip-flops become."""
         lines = list[str]()
         for number, (each, cell) in enumerate(self._flops):

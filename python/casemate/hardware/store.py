@@ -4,8 +4,10 @@ What decides a result is the content of every source, the parameters, the librar
 text of the step itself in this package. A sweep that was interrupted goes on from what is there.
 """
 
+import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,15 @@ def code(*modules: str) -> dict[str, str]:
     return {module: _CODE[module] for module in modules}
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a compressed file is there and undamaged."""
+    try:
+        gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error):
+        return False
+    return True
+
+
 class Store:
     """A folder of results."""
 
@@ -49,6 +60,9 @@ class Store:
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
         """The result of a step as JSON: what was kept, or what is found now."""
         path = self.path(step, inputs)
-        if not path.is_file():
+        try:
+            return json.loads(path.read_bytes())
+        except (FileNotFoundError, ValueError):
+            # Not there yet, or damaged by others: what is kept can always be found again.
             screen.write_whole(path, json.dumps(find()).encode())
         return json.loads(path.read_bytes())

@@ -64,10 +64,10 @@ report_checks -path_delay max -path_group clock -format full -digits 6
             f"OpenSTA found {counted[1]} cells where the netlist has {len(netlist.instances)}: "
             "its timing is of another core"
         )
-    return _longest(said, netlist, library.time_s)
+    return _longest(said, netlist, int(counted[1]), library.time_s)
 
 
-def _longest(said: str, netlist: Netlist, unit_s: float) -> Timing:
+def _longest(said: str, netlist: Netlist, cells: int, unit_s: float) -> Timing:
     """The longest path, as OpenSTA reports it in the library's unit of time."""
     slack = re.search(r"^\s*(-?[\d.]+)\s+slack", said, re.MULTILINE)
     ends = re.search(r"^Endpoint: (\S+)", said, re.MULTILINE)
@@ -83,6 +83,4 @@ def _longest(said: str, netlist: Netlist, unit_s: float) -> Timing:
         return next((netlist.names[net] for net in nets if isinstance(net, int) and net in netlist.names), name)
 
     stages = len(re.findall(r"^\s*-?[\d.]+\s+-?[\d.]+ [v^] \S+/\S+ \(", said, re.MULTILINE))
-    return Timing(
-        (PERIOD_UNITS - float(slack[1])) * unit_s, len(netlist.instances), named(begins[1]), named(ends[1]), stages
-    )
+    return Timing((PERIOD_UNITS - float(slack[1])) * unit_s, cells, named(begins[1]), named(ends[1]), stages)
