@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What holds of every lane, whatever its cipher and multiplier make and however long they take (`models/`):
+// What holds of a lane with an iterated core, whatever its cipher and multiplier make and however long they take (`models/`):
 //
 // * a request that was accepted is inside until it is answered, and is answered once and under its own id: none is lost, doubled
 //   or answered under another's;
 // * a line that was opened is released only if the tag that came with this very request, its mask and the hash over this very
-//   request's ciphertext cancel out;
+//   request's ciphertext cancel out, and what it shows is its own line and its own pads;
 // * a line that is not released shows nothing;
 // * the key stays as it is while a line is inside.
 //
@@ -68,7 +68,8 @@ module gcm_lane_properties #(
   // The watched request: inside or not, how many of its blocks came, whether its hash is complete.
   logic inside_q, opens_q;
   logic [2:0] blocks_q;
-  line_t line_q;
+  nonce_t nonce_q;
+  line_t line_q, shown_q;
   block_t remainder_q;
   logic hashed_q;
 
@@ -89,6 +90,7 @@ module gcm_lane_properties #(
     if (accept && req_id_i == watched) begin
       opens_q <= req_op_i == OpOpen;
       line_q <= req_line_i;
+      nonce_q <= req_nonce_i;
       blocks_q <= '0;
       hashed_q <= 1'b0;
       remainder_q <= req_op_i == OpOpen ? req_tag_i : '0;
@@ -96,6 +98,9 @@ module gcm_lane_properties #(
       if (u_lane.fire && turn) begin
         blocks_q <= blocks_q + 3'd1;
         if (opens_q && blocks_q == '0) remainder_q <= remainder_q ^ u_lane.aes_out;
+        for (int unsigned w = 0; w < 4; w++) begin
+          if (blocks_q == 3'(opens_q ? w + 1 : w)) shown_q[w] <= line_q[w] ^ u_lane.aes_out;
+        end
       end
       if (u_lane.hashed && out_it) begin
         hashed_q <= 1'b1;
@@ -108,6 +113,34 @@ module gcm_lane_properties #(
     assume (rst_ni == started_q);
     if (req_valid_i) assume (req_op_i inside {OpSeal, OpOpen});
     if (accept && inside_q) assume (req_id_i != watched);
+  end
+
+  logic [2:0] issued, consumed;
+  logic taken, filled, hashed, hashing, words_kept;
+  rails_e in_valid, out_busy;
+
+  assign in_valid = u_lane.in_valid_q[0];
+  assign out_busy = u_lane.out_busy_q[0];
+  assign filled = u_lane.out_filled_q[0] == Yes;
+  assign hashed = u_lane.out_hashed_q[0] == Yes;
+  assign taken = consumed != '0;
+  assign hashing = (u_lane.u_mul.busy_q && (u_lane.final_q == Yes)) || u_lane.hashed;
+
+  always_comb begin
+    consumed = '0;
+    issued = in_valid == Yes ? 3'd5 : 3'd0;
+    for (int unsigned s = 1; s < Slots; s++) begin
+      if (u_lane.back_q[s]) consumed = 3'(s);
+      if (u_lane.front_q[s]) issued = 3'(s);
+    end
+  end
+
+  // The words that came out so far are in the register of the line.
+  always_comb begin
+    words_kept = 1'b1;
+    for (int unsigned w = 0; w < 4; w++) begin
+      if (blocks_q > 3'(opens_q ? w + 1 : w)) words_kept &= u_lane.out_line_q[0][w] == shown_q[w];
+    end
   end
 
   // ---------------------------------------------------------------- What is claimed
@@ -131,6 +164,17 @@ module gcm_lane_properties #(
       a_hash_is_over_this_ciphertext:
       assert (!(u_lane.fire && turn && opens_q && blocks_q < 3'd4) ||
               u_lane.mul_digits == (line_q[blocks_q[1:0]] ^ (blocks_q == '0 ? '0 : u_lane.mul_product)));
+      a_released_is_its_own:
+      assert (!(rsp_valid && rsp_ok && rsp_id == watched) || rsp_line == shown_q);
+      a_first_block_is_of_the_request:
+      assert (!(accept && req_id_i == watched) || u_lane.aes_in == {req_nonce_i, req_op_i == OpOpen ? 32'd1 : 32'd2});
+      a_other_blocks_are_of_the_request:
+      assert (!(u_lane.aes_in_valid && u_lane.aes_in_ready && in_it && !u_lane.front_q[0]) ||
+              u_lane.aes_in == {nonce_q, opens_q ? 32'(issued) + 32'd1 : issued == 3'd4 ? 32'd1 : 32'(issued) + 32'd2});
+      a_last_product_is_by_h_squared:
+      assert (!(u_lane.u_mul.busy_q && out_busy == Yes) ||
+              u_lane.mul_factor == (filled || consumed == 3'd4 ? u_lane.h_squared_q : u_lane.h_q));
+      a_abort_takes_nothing: assert (!(abort_i && accept));
       a_refused_shows_nothing: assert (rsp_ok || (rsp_line == '0 && rsp_tag == '0));
       a_key_is_stable_while_busy: assert (idle_before_q || u_lane.key_q == key_before_q);
       a_lane_does_not_halt_by_itself: assert (!alert);
@@ -138,26 +182,6 @@ module gcm_lane_properties #(
   end
 
   // ---------------------------------------------------------------- Why: what is always so inside (for induction)
-
-  logic [2:0] issued, consumed;
-  logic taken, filled, hashed, hashing;
-  rails_e in_valid, out_busy;
-
-  assign in_valid = u_lane.in_valid_q[0];
-  assign out_busy = u_lane.out_busy_q[0];
-  assign filled = u_lane.out_filled_q[0] == Yes;
-  assign hashed = u_lane.out_hashed_q[0] == Yes;
-  assign taken = consumed != '0;
-  assign hashing = (u_lane.u_mul.busy_q && (u_lane.final_q == Yes)) || u_lane.hashed;
-
-  always_comb begin
-    consumed = '0;
-    issued = in_valid == Yes ? 3'd5 : 3'd0;
-    for (int unsigned s = 1; s < Slots; s++) begin
-      if (u_lane.back_q[s]) consumed = 3'(s);
-      if (u_lane.front_q[s]) issued = 3'(s);
-    end
-  end
 
   always_ff @(posedge clk_i) begin
     if (claims) begin
@@ -191,10 +215,11 @@ module gcm_lane_properties #(
       // The watched request.
       i_id_is_inside_once: assert (!(in_it && out_it) || taken);
       i_in_is_the_request: assert (!in_it || (blocks_q == consumed && u_lane.in_op_q[0] == (opens_q ? OpOpen : OpSeal) &&
-                                   u_lane.in_line_q[0] == line_q));
+                                   u_lane.in_line_q[0] == line_q && u_lane.in_nonce_q[0] == nonce_q));
       i_out_is_the_request: assert (!out_it || u_lane.out_op_q[0] == (opens_q ? OpOpen : OpSeal));
       i_tag_waits: assert (!in_it || taken || (!hashed_q && (!opens_q || remainder_q == u_lane.in_tag_q[0])));
       i_remainder_is_kept: assert (!(out_it && opens_q) || remainder_q == u_lane.out_tag_q[0]);
+      i_words_are_kept: assert (!(out_it && u_lane.verdict_q[0] != Refused) || words_kept);
       i_hash_is_complete_once: assert (!out_it || hashed_q == hashed);
       i_blocks_are_counted: assert (!out_it || blocks_q == (taken ? consumed : 3'd5));
     end

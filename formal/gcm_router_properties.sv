@@ -5,7 +5,8 @@
 // * a request that was accepted is in exactly one lane until it is answered, and is answered once, under its own id and with what
 //   that lane made of it;
 // * an answer that is not taken stays the same;
-// * all lanes get the same keys, when all are idle.
+// * all lanes get the same keys, when all are idle;
+// * a lane's alert is the router's, and lets nothing more in.
 //
 // One request is followed: that with the id `watched`, which may be any. Ids of requests that are inside differ.
 
@@ -103,11 +104,13 @@ module gcm_router_properties #(
   logic waits_q, ok_q, keyed_q;
   logic [IdBits-1:0] id_q;
   line_t line_q;
+  block_t tag_q;
   always_ff @(posedge clk_i) begin
     waits_q <= rst_ni && rsp_valid && !rsp_ready_i && !abort_i;
     ok_q <= rsp_ok;
     id_q <= rsp_id;
     line_q <= rsp_line;
+    tag_q <= rsp_tag;
     if (!rst_ni) keyed_q <= 1'b0;
     else if (key_valid_i && key_ready) keyed_q <= 1'b1;
   end
@@ -120,7 +123,10 @@ module gcm_router_properties #(
       a_answer_is_of_a_request: assert (!(rsp_valid && rsp_id == watched) || inside_q);
       a_request_is_in_one_lane: assert (inside_q ? $onehot(has) : has == '0);
       a_answer_is_what_the_lane_says: assert (!(rsp_valid && rsp_id == watched && has != '0) || same_ok);
-      a_waiting_answer_stays: assert (!waits_q || (rsp_valid && rsp_id == id_q && rsp_ok == ok_q && rsp_line == line_q));
+      a_waiting_answer_stays: assert (!waits_q || (rsp_valid && rsp_id == id_q && rsp_ok == ok_q && rsp_line == line_q &&
+                                                 rsp_tag == tag_q));
+      a_alert_is_any_lanes: assert (alert == (|u_router.alert));
+      a_nothing_enters_after_an_alert: assert (!(accept && alert));
       a_key_comes_when_all_are_idle: assert (!(key_valid_i && key_ready) || busy == '0);
       a_all_lanes_have_one_key: assert (!keyed_q || &knows);
       // Why, for induction: a grant that is held is that of a lane which still answers.

@@ -49,7 +49,7 @@ BREAKAGES = (
         "gcm_lane.sv",
         "out_id_q[o] <= id;",
         "out_id_q[o] <= req_id_i;",
-        "a_request_is_inside_until_answered",
+        "i_out_belongs_to_in",
     ),
     Change("gcm_lane", "gcm_lane.sv", "text ^ hash;", "text ^ mul_product;", "a_hash_is_over_this_ciphertext"),
     Change(
@@ -59,7 +59,20 @@ BREAKAGES = (
         "req_ready_o && req_ready[l]",
         "a_request_is_in_one_lane",
     ),
+    Change(
+        "gcm_lane",
+        "gcm_lane.sv",
+        "final_q == Yes ? h_squared_q",
+        "final_q == Yes ? h_q",
+        "a_last_product_is_by_h_squared",
+    ),
+    Change(
+        "gcm_lane", "gcm_lane.sv", "counter_of(issue_op,", "counter_of(OpOpen,", "a_other_blocks_are_of_the_request"
+    ),
+    Change("gcm_lane", "gcm_lane.sv", "(op == OpOpen ? back_q[w+1]", "(op == OpOpen ? back_q[w]", "i_words_are_kept"),
+    Change("gcm_lane", "gcm_lane.sv", "aes_in_ready && !wipe;", "aes_in_ready;", "a_abort_takes_nothing"),
     Change("gcm_router", "gcm_router.sv", "? held_q : first", "? first : first", "a_waiting_answer_stays"),
+    Change("gcm_router", "gcm_router.sv", "= |alert;", "= &alert;", "a_alert_is_any_lanes"),
     Change("gcm_router", "gcm_router.sv", "key_valid_i && key_ready_o)", "key_valid_i)", "a_all_lanes_have_one_key"),
 )
 

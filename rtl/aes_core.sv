@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // AES encryption: an iterated core with one or two rounds a cycle, or, with RoundsPerCycle = 0, a stage for each round. All
-// have one face; `formal/` and `dv/` hold each to FIPS-197.
+// have one face; `dv/` holds each to FIPS-197.
 
 module aes_core #(
   parameter int unsigned KeyBits = 128,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // The S-box of AES: as a table, or as an inversion in the tower field GF((2^4)^2) between two changes of basis. The tower is
-// smaller and slower; `formal/aes_sbox.sv` proves that the two are the same function.
+// smaller and slower; `formal/aes_sbox_equal.sv` proves that the two are the same function.
 //
 // The tower: GF(2^4) modulo z^4 + z + 1, over it Y^2 + Y + Lambda with Lambda = z^3 + z. The root of AES's polynomial is
 // 8'h50; it was chosen among all roots and all Lambda for the fewest ones in both changes of basis.

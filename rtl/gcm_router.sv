@@ -37,7 +37,7 @@ module gcm_router #(
   output gcm_pkg::block_t    rsp_tag_o,
 
   output logic               idle_o,
-  output logic               alert_o       // some lane halted
+  output logic               alert_o       // some lane halted: nothing enters until reset
 );
   import gcm_pkg::*;
 
@@ -52,7 +52,8 @@ module gcm_router #(
 
   // The lowest one that is set.
   assign chosen = req_ready & (~req_ready + Lanes'(1));
-  assign req_ready_o = |req_ready && !key_valid_i;
+  // A lane that halted forgot its lines: nothing more enters, until reset, whatever the others could take.
+  assign req_ready_o = |req_ready && !key_valid_i && !alert_o;
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
     gcm_lane #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Any lane: what proofs about the router put in the place of lanes. It holds one line, answers it when it likes and with what it
-// likes, and keeps the answer until it is taken.
+// Any lane with one line inside: what proofs about the router put in the place of lanes. It answers when it likes and with what it
+// likes, keeps the answer until it is taken, and raises an alert when it likes.
 
 module gcm_lane #(
   parameter int unsigned KeyBits = 128,
@@ -32,16 +32,16 @@ module gcm_lane #(
   output logic               idle_o,
   output logic               alert_o
 );
-  (* anyseq *) logic arrives, takes, takes_key, any_ok;
+  (* anyseq *) logic arrives, takes, takes_key, any_ok, any_alert;
   (* anyseq *) logic [511:0] any_line;
   (* anyseq *) logic [127:0] any_tag;
-  logic busy_q, answers_q, ok_q;
+  logic busy_q, answers_q, ok_q, alert_q;
   logic [IdBits-1:0] id_q;
   gcm_pkg::line_t line_q;
   gcm_pkg::block_t tag_q;
   logic [KeyBits-1:0] key_q;
 
-  assign alert_o = 1'b0;
+  assign alert_o = alert_q;
   assign idle_o = !busy_q;
   assign key_ready_o = !busy_q && takes_key;
   assign req_ready_o = !busy_q && takes && !key_valid_i && !abort_i;
@@ -71,6 +71,7 @@ module gcm_lane #(
 
   always_ff @(posedge clk_i) begin
     if (req_valid_i && req_ready_o) id_q <= req_id_i;
+    alert_q <= any_alert;
     if (!answers_q) begin
       ok_q <= any_ok;
       line_q <= any_line;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // Any multiplier that takes any time: what proofs about the lane put in the place of GHASH's. It makes one product at a time,
-// which may be anything, and keeps it until the first cycle of the next.
+// which may be anything, and keeps it until the first cycle of the next; what it shows while it makes one may be anything.
 
 module gf128_mul #(
   parameter int unsigned W = 16
@@ -19,7 +19,7 @@ module gf128_mul #(
   output logic         fault_o
 );
   (* anyseq *) logic ends;
-  (* anyseq *) logic [127:0] any_product;
+  (* anyseq *) logic [127:0] any_product, any_sum;
   logic busy_q;
 
   assign ready_o = !busy_q;
@@ -34,6 +34,9 @@ module gf128_mul #(
     else if (last_o) busy_q <= 1'b0;
   end
 
-  always_ff @(posedge clk_i) if (last_o) product_o <= any_product;
+  always_ff @(posedge clk_i) begin
+    if (last_o) product_o <= any_product;
+    else if (busy_q) product_o <= any_sum;
+  end
 
 endmodule
