@@ -81,10 +81,15 @@ def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gb
     ]
     if power.cores:
         share = 100 * quick.instances / power.cores
-        fits = "so the number of cores no longer makes it infeasible" if share <= 100 else "more than it has"
-        said.append(f"Line by line that is {share:.1f} % of the processor's {power.cores} cores, {fits}.")
+        if share <= 100:
+            fits = (
+                f"{share:.1f} % of the processor's {power.cores} cores, so their number no longer makes it infeasible"
+            )
+        else:
+            fits = f"more than the {amounts.counted(power.cores, 'core')} that the processor has"
+        said.append(f"Line by line that is {fits}.")
     if best.total_w and quick.total_w and asic.total_w:
-        watts = " to ".join(dict.fromkeys(f"{each.total_w:.3g}" for each in (best, quick)))
+        watts = " to ".join(dict.fromkeys(_watts(each.total_w or 0) for each in (best, quick)))
         times = " to ".join(dict.fromkeys(f"{(each.total_w or 0) / asic.total_w:.1f}" for each in (best, quick)))
         said.append(
             f"They are charged with {watts} W; the thesis's ASIC of 45 nm takes {asic.total_w:.3g} W, "
@@ -95,3 +100,7 @@ def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gb
         f"A line by itself takes {waits:.0f} ns, which a miss would wait for; the thesis counts throughput alone."
     )
     return " ".join(said)
+
+
+def _watts(watts: float) -> str:
+    return f"{watts:,.0f}" if watts >= 100 else f"{watts:.3g}"
