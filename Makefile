@@ -94,7 +94,7 @@ hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff
 	$(PYTHON) dv/run.py --seed $(SEED)
 
 # Every control bit of a lane is flipped in every cycle, and a share of its data.
-hw-faults: $(VENV)/.ready-hw
+hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff
 	$(PYTHON) dv/faults/inject.py
 
 # Each proof must also fail when the hardware is changed.
