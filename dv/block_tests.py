@@ -11,12 +11,11 @@ from typing import Any
 
 import cocotb
 from casemate._core import GcmLines, ghash_product
-from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, ReadOnly, Timer
+from cocotb.triggers import FallingEdge, ReadOnly
 from points import CORES, MULTIPLIERS, CorePoint, rounds
+from reset import clock_and_reset
 from vectors import BLOCKS, HASHES
 
-PERIOD_NS = 10
 # Random blocks for each core, and random products for each multiplier.
 RANDOM = 100
 
@@ -42,12 +41,7 @@ class Blocks:
         for name in ("mul_wipe_i", "mul_start_i", "mul_digits_i", "mul_factor_i"):
             getattr(dut, name).value = 0
         dut.core_i.value, dut.mul_i.value = core, multiplier
-        dut.rst_ni.value = 1
-        Clock(dut.clk_i, PERIOD_NS, "ns").start()
-        await FallingEdge(dut.clk_i)
-        dut.rst_ni.value = 0
-        await Timer(2 * PERIOD_NS, "ns")
-        dut.rst_ni.value = 1
+        await clock_and_reset(dut)
         await self.step()
 
     async def step(self) -> None:

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, Timer
 from lines import LINE_BYTES, TAG_BYTES, Op, Request, Response
 from points import LanePoint, chosen
+from reset import PERIOD_NS, clock_and_reset
 from scoreboard import Answered, Scoreboard
 
-PERIOD_NS = 10
 IDS = 16
 # So many of the latest are kept for tests to look at.
 ANSWERS_KEPT = 1 << 14
@@ -59,13 +58,7 @@ class Bench:
             getattr(dut, name).value = 0
         dut.req_op_i.value = int(Op.SEAL)
         dut.point_i.value = chosen().index(self.point)
-        dut.rst_ni.value = 1
-        Clock(dut.clk_i, PERIOD_NS, "ns").start()
-        await FallingEdge(dut.clk_i)
-        # The edge of reset matters, not its level: registers without a clock are reset too.
-        dut.rst_ni.value = 0
-        await Timer(2 * PERIOD_NS, "ns")
-        dut.rst_ni.value = 1
+        await clock_and_reset(dut)
         await FallingEdge(dut.clk_i)
         cocotb.start_soon(self._monitor())
 

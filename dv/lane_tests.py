@@ -14,9 +14,10 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
-from lane_bench import IDS, PERIOD_NS, Bench
+from lane_bench import IDS, Bench
 from lines import LINE_BYTES, TAG_BYTES, Op, Request, Source, flipped, single_flips
 from points import LanePoint, chosen
+from reset import PERIOD_NS
 from vectors import LINES as PUBLISHED
 from walk import found, registers, unseen
 

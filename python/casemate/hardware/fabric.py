@@ -6,30 +6,17 @@ The counts are Yosys' and not those of Xilinx's own tool, which packs otherwise:
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from casemate.hardware import tools
 from casemate.hardware.design import Design
 from casemate.hardware.synthesis import read_command
+from casemate.results.hardware import Fpga
 
 _FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
 
 
-@dataclass(frozen=True)
-class Fabric:
-    """What a design takes of an FPGA."""
-
-    lut: int
-    flops: int
-    muxes: int
-    carries: int
-    block_rams: int
-    others: int
-    """Cells that are none of these, such as RAM in look-up tables."""
-
-
-def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fabric:
+def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
     """What a design takes of a Xilinx series 7 FPGA, without pads and what is in boxes; Yosys is not Xilinx's tool."""
     script = [
         read_command(design, boxes),
@@ -45,7 +32,7 @@ def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fabric
         if kind not in ("$scopeinfo", "BUFG", "GND", "VCC", *boxes):
             part = next((part for start, part in _FPGA_KINDS.items() if kind.startswith(start)), "others")
             counted[part] += 1
-    return Fabric(*(counted[part] for part in ("lut", "flops", "muxes", "carries", "block_rams", "others")))
+    return Fpga(**{part: counted[part] for part in Fpga.model_fields})
 
 
 def _without_parameters(design: Design, boxes: Sequence[str], folder: Path) -> list[str]:

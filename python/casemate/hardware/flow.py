@@ -181,7 +181,7 @@ class Flow:
         def find() -> Any:
             self._tell(f"FPGA of {design.title}")
             with tempfile.TemporaryDirectory() as folder:
-                return asdict(fabric.to_fabric(design, Path(folder), boxes))
+                return fabric.to_fabric(design, Path(folder), boxes).model_dump()
 
         told = self._of(design) | {"step": store.code("fabric"), "boxes": boxes}
         found: dict[str, int] = self._store.keep("fpga", told, find)
