@@ -7,15 +7,11 @@ stores.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import importlib
-import importlib.util
 import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,18 +115,12 @@ def registers(injector: Path) -> dict[str, int]:
 
 def flip_flops(point: Point, folder: Path) -> dict[str, int]:
     """Bits of each register, by name, of what synthesis makes of the sources, before it optimises any away."""
-    if importlib.util.find_spec("pyosys") is None:
-        raise FaultsError("pyosys, which counts flip-flops, is not installed: `pip install pyosys`")
-    libyosys = importlib.import_module("pyosys.libyosys")
-    design = libyosys.Design()
     parameters = " ".join(f"-G {name}={value}" for name, value in point.parameters.items())
     files = " ".join(str(path) for path in sources(folder) if path.suffix == ".sv")
-    with tempfile.TemporaryDirectory() as scratch, _quiet():
-        netlist = Path(scratch) / "netlist.json"
-        libyosys.run_pass(f"read_slang --top {TOP} {parameters} {files}", design)
-        libyosys.run_pass("proc; flatten; memory_map", design)
-        libyosys.run_pass(f"write_json {netlist}", design)
-        module = json.loads(netlist.read_text())["modules"][TOP]
+    with tempfile.TemporaryDirectory() as scratch:
+        read = f"read_slang --top {TOP} {parameters} {files}"
+        tools.yosys([read, "proc", "flatten", "memory_map", "write_json netlist.json"], Path(scratch), "registers")
+        module = json.loads((Path(scratch) / "netlist.json").read_text())["modules"][TOP]
     return _by_name(module)
 
 
@@ -154,16 +144,3 @@ def _by_name(module: dict[str, dict[str, dict[str, object]]]) -> dict[str, int]:
                 name = names[bit]
                 counted[name] = counted.get(name, 0) + 1
     return counted
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Yosys writes its log to the process's own output."""
-    kept = os.dup(1)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
